@@ -1,0 +1,140 @@
+"""One picture of an ensemble: the paths of the bodies, the recorded channels, the accuracy of every member.
+
+Needs matplotlib (`pip install 'shiftjax[plot]'`), which is imported only here and only when a picture is drawn.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.result import Result
+
+SUFFIXES = (".png", ".svg", ".pdf")
+MOST_CHANNELS = 3
+AXES = "xyz"
+
+
+def check_target(path: str | Path, force: bool) -> Path:
+    """Refuses a picture that could not be drawn, before any time is spent on a run."""
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
+    if find_spec("matplotlib") is None:
+        raise ModelError("--picture", "no matplotlib", "matplotlib installed", "pip install 'shiftjax[plot]'")
+    if not target.absolute().parent.is_dir():
+        raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
+    if target.exists() and not (force and target.is_file()):
+        raise ModelError(str(path), "something of that name", "a new name", "Use --force to replace a picture.")
+    return target
+
+
+def draw(result: Result, path: str | Path) -> None:
+    """Draws the members that were kept, coloured by the first varied number, and the certificate of all.
+
+    Args:
+        result: an ensemble.
+        path: of the picture; its suffix decides the format.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    channels = list(result.channels.items())[:MOST_CHANNELS]
+    rows = (len(channels) + 3) // 2
+    figure = Figure(figsize=(11.0, 4.6 * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = list(np.ravel(figure.subplots(rows, 2)))
+    colours = _colours(result)
+    _draw_paths(panels.pop(0), result, colours)
+    for name, values in channels:
+        _draw_channel(panels.pop(0), name, values, result, colours)
+    _draw_certificate(panels.pop(0), result)
+    for panel in panels:
+        panel.set_axis_off()
+    figure.suptitle(_title(result))
+    figure.savefig(Path(path), dpi=110)
+
+
+def _title(result: Result) -> str:
+    counts = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
+    first = next(iter(result.design), "")
+    return f"{result.members} members: {counts}" + (f"; colour: {first}" if first else "")
+
+
+def _colours(result: Result) -> np.ndarray:
+    """(K, 4) colours of the kept members: dark for small, bright for large values of the first varied number."""
+    from matplotlib import colormaps
+
+    first = next(iter(result.design.values()), np.zeros(result.members))
+    span = max(float(np.ptp(first)), np.finfo(np.float64).tiny)
+    return colormaps["viridis"]((first[result.kept] - first.min()) / span)
+
+
+def _frames(result: Result, path: str, names: list[str], T: list[tuple[float, ...]]) -> np.ndarray:
+    """(K, 1, p, 3) where a body's origin and frames are on it [m]: the file's numbers, or each member's own."""
+    p_BoFo_B = np.tile(np.array([(0.0, 0.0, 0.0), *T]), (len(result.kept), 1, 1, 1))
+    for k, name in enumerate(names, start=1):
+        for axis in range(3):
+            varied = result.design.get(f"{path}:{name}.T[{axis}]")
+            if varied is not None:
+                p_BoFo_B[:, 0, k, axis] = varied[result.kept]
+    return p_BoFo_B
+
+
+def points(result: Result) -> list[np.ndarray]:
+    """(K, n, p, 3) of every body: where its origin and its frames go in the world [m]."""
+    placed = []
+    for path, body in result.model.bodies():
+        if path in result.poses:
+            pose = result.poses[path]
+            p_BoFo_B = _frames(result, path, [f.name for f in body.frames], [f.T for f in body.frames])
+            p_WoBo_W, w, u = pose[..., None, :3], pose[..., None, 3:4], pose[..., None, 4:]
+            turned = p_BoFo_B + 2.0 * np.cross(u, np.cross(u, p_BoFo_B) + w * p_BoFo_B)  # by the unit quaternion (w, u)
+            placed.append(p_WoBo_W + turned)
+    return placed
+
+
+def _draw_paths(panel: Any, result: Result, colours: np.ndarray) -> None:
+    """Where the bodies' frames go, seen along the axis in which they move least; the first member's start in black."""
+    places = points(result)
+    flat = np.concatenate([np.zeros((0, 3)), *(p.reshape(-1, 3) for p in places)])
+    flat = flat[np.isfinite(flat).all(axis=1)]
+    if not len(flat):
+        panel.set_axis_off()
+        return
+    across, up = sorted(np.argsort(np.ptp(flat, axis=0))[1:].tolist())
+    for body in places:
+        for member, colour in zip(body, colours, strict=True):
+            panel.plot(member[..., across], member[..., up], color=colour, linewidth=0.7)
+    for body in places:
+        start = body[0, 0]
+        for frame in start[1:]:
+            panel.plot(
+                *np.stack([start[0], frame])[:, [across, up]].T, "o-", color="black", linewidth=2.5, markersize=4
+            )
+    panel.set_aspect("equal", adjustable="datalim")
+    labels = {"xlabel": f"{AXES[across]} [m]", "ylabel": f"{AXES[up]} [m]"}
+    panel.set(title=f"paths of the bodies' frames, {len(result.kept)} members", **labels)
+    if result.model.gravity[up] > 0.0:
+        panel.invert_yaxis()  # such a file says that its axis points down
+
+
+def _draw_channel(panel: Any, name: str, values: np.ndarray, result: Result, colours: np.ndarray) -> None:
+    for member, colour in zip(result.kept, colours, strict=True):
+        panel.plot(result.time, values[member].reshape(len(result.time), -1), color=colour, linewidth=0.7)
+    panel.set(title=name, xlabel="time [s]", ylabel=f"[{result.units.get(name, '1')}]")
+
+
+def _draw_certificate(panel: Any, result: Result) -> None:
+    """Every member's gap and energy error, smallest first; zeros are drawn at the smallest positive figure."""
+    for name in ("gap", "energy_error"):
+        figures = np.sort(np.asarray(result.certificate[name], np.float64))
+        figures = figures[np.isfinite(figures)]
+        floor = figures[figures > 0].min(initial=1.0)
+        panel.semilogy(np.linspace(0, 100, len(figures)), np.maximum(figures, floor), label=name)
+    panel.set(title="accuracy of every member", xlabel="members [%]", ylabel="gap [m], energy error [1]")
+    panel.legend()

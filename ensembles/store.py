@@ -1,0 +1,156 @@
+"""Results on disk: what `run --out` and `sweep --out` write and everything later reads. Host only, no jax.
+
+A Zarr store opened by xarray, in three groups:
+    /              the model as JSON, the report of `info --json`, all settings and the log, as texts in the attributes
+    /members       (member) design table, status, message and certificate of every member
+    /trajectories  (member, time, ...) of the members that were kept: the channels, and the pose of every body
+Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
+Properties: nothing is overwritten unless told; a store is written beside its place and then renamed, so that a reader
+sees the old one or the new one whole; nothing but a store of ours is ever removed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from shiftjax.ensembles.table import FORMAT, to_tree, tree_of_document, with_paths
+from shiftjax.errors import ModelError
+from shiftjax.formats import to_dict
+from shiftjax.result import Result, plain
+
+SUFFIXES = (".zarr", ".csv", ".json")
+MARKS = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
+
+
+def check_target(path: str | Path, force: bool, batched: bool) -> Path:
+    """Refuses a place that `write` would refuse, before any time is spent on a run."""
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
+    if batched and target.suffix != ".zarr":
+        raise ModelError(str(path), "an ensemble", f"{target.suffix} holds one run", "Write to NAME.zarr.")
+    if not target.absolute().parent.is_dir():
+        raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
+    if target.exists() or target.is_symlink():
+        if not force:
+            raise ModelError(str(path), "something of that name", "a new name", "Use --force to replace it.")
+        ours = any((target / mark).is_file() for mark in MARKS) if target.suffix == ".zarr" else target.is_file()
+        if target.is_symlink() or not ours:
+            todo = "Move it away yourself; it is not a result."
+            raise ModelError(str(path), "something else of that name", "a result to replace", todo)
+    return target
+
+
+def write(result: Result, path: str | Path, keep: int | str = "all", force: bool = False) -> Path:
+    """Writes a result and returns where it is.
+
+    Args:
+        result: of `simulate`.
+        path: NAME.zarr, or NAME.csv or NAME.json for one run.
+        keep: of the members whose trajectories the result holds, "all", "none" or how many are stored.
+        force: replace what is there.
+    """
+    target = check_target(path, force, result.batched)
+    save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
+    with _beside(target) as draft:
+        save(result, draft, keep)
+    return target
+
+
+def read(path: str | Path) -> xr.DataTree:
+    """Opens what `write` wrote (`.zarr` lazily, `.json` whole) as one tree of named, labelled arrays."""
+    source = Path(path)
+    if not source.exists():
+        raise ModelError(str(path), "nothing there", "a result", "Check the name.")
+    if source.suffix == ".json":
+        return _read(source, lambda: tree_of_document(json.loads(source.read_text(encoding="utf-8"))))
+    if source.suffix == ".zarr":
+        return _read(source, lambda: with_paths(xr.open_datatree(source, engine="zarr", consolidated=False)))
+    todo = "A .csv is for other programs; write .zarr or .json to read it back."
+    raise ModelError(str(path), f"suffix {source.suffix!r}", ".zarr or .json", todo)
+
+
+def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
+    try:
+        tree = load()
+    except (ValueError, KeyError, TypeError, OSError) as error:
+        raise ModelError(
+            str(source), f"no readable result ({error})", "a result of shiftjax", "Run it again."
+        ) from None
+    if tree.attrs.get("format") != "shiftjax":
+        raise ModelError(str(source), "no result of shiftjax", "a result of shiftjax", "Check the name.")
+    return tree
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """A draft's name in the same folder; renamed to the target when the block ends well, removed otherwise."""
+    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    try:
+        yield draft
+        if target.is_dir():  # a folder is not replaced in one call: the old one steps aside first
+            target.rename(old)
+        draft.replace(target)
+    except BaseException:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise
+    finally:
+        for leftover in (draft, old):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            else:
+                leftover.unlink(missing_ok=True)
+
+
+def _write_zarr(result: Result, path: Path, keep: int | str) -> None:
+    to_tree(result, keep).to_zarr(path, zarr_format=3, consolidated=False)
+
+
+def _write_json(result: Result, path: Path, keep: int | str) -> None:
+    more = {
+        **FORMAT,
+        "message": result.messages[0] if result.messages else "",
+        "units": dict(result.units),
+        "poses": {body: plain(pose) for body, pose in result.poses.items()} if keep != "none" else {},
+        "model": plain(to_dict(result.model)),
+        "model_source": result.model.source,
+        "report": plain(result.report),
+        "settings": plain(result.settings),
+        "log": plain(result.log),
+    }
+    text = json.dumps(result.document() | more, allow_nan=False, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _write_csv(result: Result, path: Path, keep: int | str) -> None:
+    """One line an instant; one column a number: time, channels, then the bodies' poses."""
+    columns: dict[str, np.ndarray] = {"time [s]": result.time}
+    for channel, value in result.channels.items():
+        columns |= _columns(channel, value, result.units.get(channel, "1"))
+    for body, pose in result.poses.items() if keep != "none" else ():
+        values = pose.reshape(len(result.time), 7)
+        columns |= _columns(f"{body}:origin.position", values[:, :3], "m")
+        columns |= _columns(f"{body}:origin.orientation", values[:, 3:], "1")
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(columns)
+        out.writerows(zip(*(value.tolist() for value in columns.values()), strict=True))
+
+
+def _columns(path: str, values: np.ndarray, unit: str) -> dict[str, np.ndarray]:
+    """(n,) or (n, ...) values -> one column for every number of an instant."""
+    flat = values.reshape(len(values), -1)
+    if values.ndim == 1:
+        return {f"{path} [{unit}]": flat[:, 0]}
+    return {f"{path}[{k}] [{unit}]": flat[:, k] for k in range(flat.shape[1])}

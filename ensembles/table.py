@@ -1,0 +1,159 @@
+"""A result as one xarray tree: dimensions `member` and `time`, a unit on every variable. Host only, no jax."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Hashable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import xarray as xr
+
+from shiftjax.formats import to_dict
+from shiftjax.outcome import Outcome
+from shiftjax.result import CERTIFICATE, Result, members_to_keep, plain
+from shiftjax.version import VERSION
+
+COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
+CHUNK_BYTES = 1 << 20  # small enough to fetch one member of a million at once, large enough for few files
+FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 1, "shiftjax_version": VERSION}
+NAME_BYTES = 200  # file systems take names of 255 bytes
+
+
+def to_tree(result: Result, keep: int | str = "all") -> xr.DataTree:
+    """The whole result; see `store` for its groups.
+
+    Args:
+        result: of `simulate`; one run becomes an ensemble of one member.
+        keep: of the members whose trajectories the result holds, "all", "none" or how many go in.
+    """
+    lift = (lambda a: np.asarray(a)) if result.batched else (lambda a: np.asarray(a)[None])
+    rows = members_to_keep(keep, len(np.atleast_1d(result.kept)))
+    kept = np.atleast_1d(np.asarray(result.kept, np.int64))[rows]
+    root = xr.Dataset(
+        attrs={
+            **FORMAT,
+            "model": _text(to_dict(result.model)),
+            "model_source": result.model.source,
+            "report": _text(result.report),
+            "settings": _text(result.settings),
+            "log": _text(result.log),
+            "programs": int(result.programs),
+            "compile_s": float(result.compile_s),
+            "wall_s": float(result.wall_s),
+        }
+    )
+    poses = {body: lift(pose)[rows] for body, pose in result.poses.items()}
+    channels = {path: lift(value)[kept] for path, value in result.channels.items()}
+    groups = {
+        "/": root,
+        "/members": _members(result, lift),
+        "/trajectories": _trajectories(result.time, kept, channels, dict(result.units), poses),
+    }
+    return xr.DataTree.from_dict(groups)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
+
+
+def _members(result: Result, lift: Any) -> xr.Dataset:
+    """Design table, status, message and certificate: one row a member."""
+    taken: set[str] = set()
+    known = sorted(Outcome)
+    meaning = {"flag_values": [int(o) for o in known], "flag_meanings": " ".join(o.name for o in known)}
+    messages = list(result.messages) or [""] * result.members
+    data: dict[str, Any] = {
+        _name(path, taken): ("member", lift(values), {"units": result.units.get(path, "1"), "path": path})
+        for path, values in result.design.items()
+    }
+    data["status"] = ("member", lift(result.status).astype(np.int16), {"units": "1", **meaning})
+    data["message"] = ("member", np.array(messages, dtype=object), {"units": "1"})
+    for name, values in result.certificate.items():
+        data[name] = ("member", lift(values), {"units": CERTIFICATE.get(name, "1")})
+    member = ("member", np.arange(result.members, dtype=np.int64), {"units": "1"})
+    return xr.Dataset(data, coords={"member": member})
+
+
+def _trajectories(
+    time: np.ndarray,
+    kept: np.ndarray,
+    channels: Mapping[str, np.ndarray],
+    units: Mapping[str, str],
+    poses: Mapping[str, np.ndarray],
+) -> xr.Dataset:
+    """Channels and poses of the kept members, each (K, n, ...)."""
+    taken: set[str] = {"pose", "time", "member", "body", "component"}
+    data: dict[str, Any] = {}
+    for path, values in channels.items():
+        dims = ("member", "time", *(f"axis_{size}" for size in values.shape[2:]))
+        data[_name(path, taken)] = (dims, values, {"units": units.get(path, "1"), "path": path})
+    shape = (len(kept), len(time), len(poses), 7)
+    stacked = np.stack(list(poses.values()), axis=2) if poses else np.zeros(shape)
+    about = {"units": "m, m, m, 1, 1, 1, 1", "long_name": "position and unit quaternion (w first) in the world"}
+    data["pose"] = (("member", "time", "body", "component"), stacked, about)
+    coords = {
+        "member": ("member", kept, {"units": "1"}),
+        "time": ("time", np.asarray(time, np.float64), {"units": "s"}),
+        "body": ("body", np.array(list(poses), dtype=object), {"units": "1"}),
+        "component": ("component", np.array(COMPONENTS, dtype=object), {"units": "1"}),
+    }
+    dataset = xr.Dataset(data, coords=coords)
+    for variable in dataset.data_vars.values():
+        variable.encoding["chunks"] = chunks(variable.shape, variable.dtype.itemsize)
+    return dataset
+
+
+def chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Chunks of about CHUNK_BYTES: whole instants, as many as fit of one member, then as many members as fit."""
+    instant = max(1, itemsize * int(np.prod(shape[2:], dtype=np.int64)))
+    times = max(1, min(shape[1], CHUNK_BYTES // instant))
+    members = max(1, min(shape[0], CHUNK_BYTES // (instant * times)))
+    return (members, times, *(max(1, size) for size in shape[2:]))
+
+
+def _name(path: str, taken: set[str]) -> str:
+    """A variable's name on disk: its path where a file system can hold it; the path itself is in the attributes."""
+    name = "".join(c if c.isprintable() and c not in "/\\%" else quote(c, safe="") for c in path)
+    long = len(name.encode()) > NAME_BYTES
+    if long or name.casefold() in taken:  # some file systems do not tell capitals from small letters
+        digest = hashlib.sha256(path.encode()).hexdigest()[:12]
+        name = f"{name.encode()[: NAME_BYTES - 20].decode(errors='ignore')}~{digest}"
+    taken.add(name.casefold())
+    return name
+
+
+def with_paths(tree: xr.DataTree) -> xr.DataTree:
+    """Gives the variables of a stored tree the names of their paths (those with a slash keep the stored name)."""
+
+    def rename(dataset: xr.Dataset) -> xr.Dataset:
+        names: dict[Hashable, str] = {name: str(v.attrs.get("path", name)) for name, v in dataset.variables.items()}
+        return dataset.rename({old: new for old, new in names.items() if old != new and "/" not in new})
+
+    return xr.DataTree.from_dict({node.path: rename(node.to_dataset(inherit=False)) for node in tree.subtree})
+
+
+def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
+    """The tree of one run stored as JSON."""
+    time = np.array(document["time"], np.float64)
+    units = document["units"]
+    channels = {path: np.array(v, np.float64)[None] for path, v in document["channels"].items()}
+    poses = {body: np.array(v, np.float64).reshape(1, len(time), 7) for body, v in document["poses"].items()}
+    data: dict[str, Any] = {
+        "status": ("member", np.array([Outcome[document["status"]]], np.int16), {"units": "1"}),
+        "message": ("member", np.array([document["message"]], dtype=object), {"units": "1"}),
+    }
+    for name, value in document["certificate"].items():
+        data[name] = ("member", np.array([value], np.float64), {"units": CERTIFICATE.get(name, "1")})
+    texts = {key: _text(document[key]) for key in ("model", "report", "settings", "log")}
+    plainly = ("format", "format_version", "shiftjax_version", "model_source", "programs", "compile_s", "wall_s")
+    root = xr.Dataset(attrs={**{key: document[key] for key in plainly}, **texts})
+    kept = np.zeros(1, np.int64)
+    groups = {
+        "/": root,
+        "/members": xr.Dataset(data, coords={"member": ("member", kept, {"units": "1"})}),
+        "/trajectories": _trajectories(time, kept, channels, units, poses),
+    }
+    return xr.DataTree.from_dict(groups)

@@ -1,0 +1,1 @@
+"""Machines that run lane programs; they know nothing of mechanisms."""

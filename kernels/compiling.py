@@ -1,0 +1,89 @@
+"""Text to object code with LLVM, and object code into this process."""
+
+from __future__ import annotations
+
+import threading
+
+import llvmlite.binding as llvm
+
+from shiftjax.kernels import emit, mathlib
+from shiftjax.kernels.program import LaneProgram, Piece
+from shiftjax.kernels.simplify import simplify
+from shiftjax.kernels.stepper import stepper
+from shiftjax.kernels.target import Target, machine
+
+LARGE = 6000  # lines of text above which the code generator works at its quicker level
+METADATA = '!0 = !{!"branch_weights", i32 1000000, i32 1}\n'
+
+_lock = threading.Lock()
+
+
+def piece_name(piece: Piece) -> str:
+    """The symbol of a piece."""
+    return f"piece_{piece.identity()[:32]}"
+
+
+def piece_text(piece: Piece, target: Target) -> str:
+    """The module of one piece; this is where it is traced."""
+    graph = simplify(piece.trace(), target.precision)
+    body = emit.emit(graph, piece.inputs, piece.outputs, piece_name(piece), target)
+    return f"{emit.declarations(target)}\n{METADATA}\n{body}"
+
+
+def timed(program: LaneProgram) -> bool:
+    """Whether a piece of a stage reads the time."""
+    slot = program.layout.slots("t").start
+    return any(slot in piece.inputs for piece in (program.drift, *program.accelerate))
+
+
+def stepper_identity(program: LaneProgram) -> str:
+    """What decides the step loop."""
+    return f"{program.layout!r}|{program.method!r}|{timed(program)}"
+
+
+def stepper_text(program: LaneProgram, name: str, target: Target) -> str:
+    """The module of the step loop."""
+    return stepper(program.layout, program.method, timed(program), name, target)
+
+
+def support_text(target: Target) -> str:
+    """The module of what pieces call."""
+    return mathlib.support(target)
+
+
+def compile_text(text: str, target: Target, optimize: bool) -> bytes:
+    """Object code. Pieces come simplified and skip LLVM's middle end; the step loop is optimised and its helpers inlined."""
+    with _lock:  # llvmlite's modules of the global context are not safe to build from two threads
+        context = llvm.create_context()
+        module = llvm.parse_assembly(text, context)
+        module.verify()
+        generator = machine(target, 1 if len(text) > LARGE * 60 else 2)
+        if optimize:
+            options = llvm.create_pipeline_tuning_options(speed_level=2)
+            options.loop_vectorization = options.slp_vectorization = False
+            builder = llvm.create_pass_builder(generator, options)
+            builder.getModulePassManager().run(module, builder)
+        return generator.emit_object(module)
+
+
+class Loader:
+    """Object code placed in this process, found by symbol."""
+
+    def __init__(self, target: Target) -> None:
+        self._generator = machine(target, 1)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._generator)
+
+    def add(self, code: bytes) -> None:
+        """Places one object."""
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+
+    def finish(self) -> None:
+        """Resolves what was added."""
+        self._engine.finalize_object()
+
+    def address(self, symbol: str) -> int:
+        """Where a function is."""
+        address = self._engine.get_function_address(symbol)
+        if not address:
+            raise RuntimeError(f"compiled code has no symbol {symbol}")
+        return address

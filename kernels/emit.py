@@ -1,0 +1,266 @@
+"""A simplified scalar graph becomes the LLVM text of one function on vectors of lanes.
+
+`void name(ptr workspace)`: one vector a slot. Fused multiply-adds are formed here by one rule (a product used exactly once,
+by a sum, fuses with it; the first operand where both could) and LLVM gets no licence to form or change any, so that a
+piece gives the same bits whatever is compiled next to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shiftjax.kernels import mathlib
+from shiftjax.kernels.simplify import BOOLEANS, Graph
+from shiftjax.kernels.target import Target
+
+INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
+COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+
+
+def declarations(target: Target) -> str:
+    """Everything a function of `emit` may call."""
+    v, s = target.vector, target.suffix
+    lines = [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare {v} @llvm.fabs.{s}({v})"]
+    lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS - {"atan2", "pow"})]
+    lines += [f"declare {v} @llvm.{name}.{s}({v}, {v})" for name in ("atan2", "pow")]
+    lines.append(f"declare {mathlib.convention(target)} void @{mathlib.reduce_name(target)}(ptr) cold")
+    lines.append(f"declare i1 @llvm.vector.reduce.and.v{target.width}i1(<{target.width} x i1>)")
+    return "\n".join(lines)
+
+
+def emit(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], name: str, target: Target, linkage: str = "") -> str:
+    """The text of `void name(ptr %ws)` that reads slots `inputs` and writes slots `outputs`."""
+    return _Emitter(graph, inputs, outputs, target).function(name, linkage)
+
+
+class _Emitter:
+    def __init__(self, graph: Graph, inputs: Sequence[int], outputs: Sequence[int], target: Target) -> None:
+        self.graph, self.inputs, self.target = graph, inputs, target
+        self.lines: list[str] = []
+        self.w = mathlib.Writer(target, self.lines, "t")
+        self.names: dict[int, str] = {}
+        self.negated: dict[int, str] = {}
+        self.pairs: dict[int, tuple[str, str]] = {}  # argument -> (k + MAGIC, r)
+        self.results: dict[int, tuple[str, str]] = {}  # argument -> (sin, cos)
+        self.blocks = 0
+        self.stores: dict[int, list[tuple[int, int]]] = {}
+        written: dict[int, int] = {slot: ref for slot, ref in zip(outputs, graph.outputs, strict=True)}
+        for slot, ref in written.items():
+            self.stores.setdefault(ref >> 1, []).append((slot, ref))
+        self.early = {k for k, node in enumerate(graph.nodes) if node[0] == "in" and inputs[node[1]] in written}
+        self.uses, self.fused = self._plan_fusion()
+
+    def _plan_fusion(self) -> tuple[list[int], dict[int, int]]:
+        """Number of uses of every node, and for a sum the operand place of the product it absorbs."""
+        nodes = self.graph.nodes
+        uses = [0] * len(nodes)
+        for node in nodes:
+            if node[0] != "in" and node[0] != "const":
+                for ref in node[1:]:
+                    uses[ref >> 1] += 1
+        for ref in self.graph.outputs:
+            uses[ref >> 1] += 1
+        fused: dict[int, int] = {}
+        for number, node in enumerate(nodes):
+            if node[0] == "add":
+                for place in (1, 2):
+                    product = node[place] >> 1
+                    if uses[product] == 1 and nodes[product][0] == "mul":
+                        fused[number] = place
+                        break
+        return uses, fused
+
+    def function(self, name: str, linkage: str) -> str:
+        absorbed = {self.graph.nodes[k][place] >> 1 for k, place in self.fused.items()}
+        levels = self._levels()
+        order: list[list[int]] = [[] for _ in range(max(levels, default=0) + 1)]
+        for number, node in enumerate(self.graph.nodes):
+            if number not in absorbed and node[0] not in ("in", "const"):
+                order[levels[number]].append(number)
+        for number in sorted(self.early):
+            self.name(number)
+        for number, node in enumerate(self.graph.nodes):
+            if number in self.stores and node[0] in ("in", "const"):
+                self._store(number)
+        for depth, numbers in enumerate(order):
+            if depth:
+                self._reduce_all([k for k in numbers if self.graph.nodes[k][0] in ("sin", "cos")])
+            for number in numbers:
+                self.names[number] = self._operation(number)
+                if number in self.stores:
+                    self._store(number)
+        alloca = ""
+        if self.blocks:
+            size = f"[3 x {self.target.vector}]"
+            alloca = f"  %io = alloca {size}, align 64\n"
+        body = "\n".join(self.lines)
+        return f"define {linkage} void @{name}(ptr noalias nocapture %ws) nounwind {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
+
+    def _levels(self) -> list[int]:
+        """How many sines deep each operation is; all sines of one depth share one check of their arguments."""
+        levels: list[int] = []
+        for node in self.graph.nodes:
+            if node[0] in ("in", "const"):
+                levels.append(0)
+            else:
+                depth = max((levels[ref >> 1] for ref in node[1:]), default=0)
+                levels.append(depth + (node[0] in ("sin", "cos")))
+        return levels
+
+    def name(self, number: int) -> str:
+        """The LLVM value of a node; inputs are loaded where they are first used."""
+        known = self.names.get(number)
+        if known is not None:
+            return known
+        node = self.graph.nodes[number]
+        if node[0] == "const":
+            text = self.target.splat(node[1])
+        elif node[0] == "in":
+            text = self.w.line(f"load {self.target.vector}, ptr {self._slot(self.inputs[node[1]])}")
+        else:
+            raise AssertionError(f"{node} used before it is computed")
+        self.names[number] = text
+        return text
+
+    def ref(self, ref: int) -> str:
+        """The LLVM value of a reference with its sign."""
+        number = ref >> 1
+        if not ref & 1:
+            return self.name(number)
+        node = self.graph.nodes[number]
+        if node[0] == "const":
+            return self.target.splat(-node[1])
+        known = self.negated.get(number)
+        if known is None:
+            known = self.negated[number] = self.w.line(f"fneg {self.target.vector} {self.name(number)}")
+        return known
+
+    def _slot(self, slot: int) -> str:
+        return self.w.line(f"getelementptr inbounds {self.target.vector}, ptr %ws, i64 {slot}")
+
+    def _store(self, number: int) -> None:
+        for slot, ref in self.stores[number]:
+            value = self.ref(ref)
+            self.lines.append(f"  store {self.target.vector} {value}, ptr {self._slot(slot)}")
+
+    def _operation(self, number: int) -> str:
+        node = self.graph.nodes[number]
+        op = node[0]
+        v, w = self.target.vector, self.w
+        if op == "mul":
+            return w.line(f"fmul {v} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op == "add":
+            return self._sum(number, node[1], node[2])
+        if op == "div":
+            return w.line(f"fdiv {v} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op in ("sin", "cos"):
+            return self.results[node[1] >> 1][op == "cos"]
+        if op == "abs":
+            return w.line(f"call {v} @llvm.fabs.{self.target.suffix}({v} {self.ref(node[1])})")
+        if op in INTRINSICS:
+            values = ", ".join(f"{v} {self.ref(ref)}" for ref in node[1:])
+            return w.line(f"call {v} @llvm.{op}.{self.target.suffix}({values})")
+        return self._choice(node)
+
+    def _sum(self, number: int, a: int, b: int) -> str:
+        place = self.fused.get(number)
+        if place is None:
+            if a & 1 and not b & 1:
+                a, b = b, a
+            if b & 1:
+                return self.w.line(f"fsub {self.target.vector} {self.ref(a)}, {self.name(b >> 1)}")
+            return self.w.line(f"fadd {self.target.vector} {self.ref(a)}, {self.name(b >> 1)}")
+        product, other = (a, b) if place == 1 else (b, a)
+        _, x, y = self.graph.nodes[product >> 1]
+        if product & 1:
+            x = x ^ 1
+        return self.w.fma(self.ref(x), self.ref(y), self.ref(other))
+
+    def _choice(self, node: tuple) -> str:
+        op, v, w = node[0], self.target.vector, self.w
+        truth = f"<{self.target.width} x i1>"
+        if op == "true" or op == "false":
+            return f"splat (i1 {op})"
+        if op in COMPARISONS:
+            if self._is_truth(node[1]):
+                return w.line(f"icmp {op if op in ('eq', 'ne') else 'u' + op} {truth} {self.ref(node[1])}, {self.ref(node[2])}")
+            return w.line(f"fcmp {COMPARISONS[op]} {v} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op in ("and", "or"):
+            return w.line(f"{op} {truth} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op == "not":
+            return w.line(f"xor {truth} {self.ref(node[1])}, splat (i1 true)")
+        if op == "select":
+            kind = truth if self._is_truth(node[2]) else v
+            values = f"{kind} {self.ref(node[2])}, {kind} {self.ref(node[3])}"
+            return w.line(f"select {truth} {self.ref(node[1])}, {values}")
+        if op in ("max", "min"):
+            return self._extreme(node)
+        if op == "is_finite":
+            zero = w.line(f"fsub {v} {self.ref(node[1])}, {self.ref(node[1])}")
+            return w.line(f"fcmp ord {v} {zero}, zeroinitializer")
+        if op == "sign":
+            x = self.ref(node[1])
+            up = w.line(f"fcmp ogt {v} {x}, zeroinitializer")
+            down = w.line(f"fcmp olt {v} {x}, zeroinitializer")
+            low = w.line(f"select {truth} {down}, {v} {self.target.splat(-1.0)}, {v} {x}")
+            return w.line(f"select {truth} {up}, {v} {self.target.splat(1.0)}, {v} {low}")
+        raise NotImplementedError(f"operation {op!r} has no LLVM spelling")
+
+    def _is_truth(self, ref: int) -> bool:
+        node = self.graph.nodes[ref >> 1]
+        return node[0] in BOOLEANS or node[0] in ("true", "false") or (node[0] == "select" and self._is_truth(node[2]))
+
+    def _extreme(self, node: tuple) -> str:
+        """max or min that hands on NaN from either side; one instruction against a constant."""
+        v, w = self.target.vector, self.w
+        a, b = node[1], node[2]
+        if self.graph.value(b) is not None:
+            a, b = b, a
+        x, y = self.ref(a), self.ref(b)
+        better = w.line(f"fcmp {'ogt' if node[0] == 'max' else 'olt'} {v} {x}, {y}")
+        value = w.line(f"select <{self.target.width} x i1> {better}, {v} {x}, {v} {y}")  # y where either is NaN
+        if self.graph.value(a) is not None:
+            return value
+        strange = w.line(f"fcmp uno {v} {x}, zeroinitializer")
+        return w.line(f"select <{self.target.width} x i1> {strange}, {v} {x}, {v} {value}")
+
+    def _reduce_all(self, numbers: list[int]) -> None:
+        """Range reduction of all sines of one depth, with one branch to the slow one for the case that any is large."""
+        t, w = self.target, self.w
+        wanted: dict[int, set[str]] = {}
+        for number in numbers:
+            node = self.graph.nodes[number]
+            wanted.setdefault(node[1] >> 1, set()).add(node[0])
+        args = {k: self.name(k) for k in wanted}
+        total = None
+        for x in args.values():
+            total = w.fma(x, x, total) if total else w.op("fmul", x, x)
+        for k, x in args.items():
+            self.pairs[k] = mathlib.reduction(w, x)
+        bound = mathlib.limit(t) ** 2
+        small = w.line(f"fcmp olt {t.vector} {total}, {t.splat(bound)}")
+        every = w.line(f"call i1 @llvm.vector.reduce.and.v{t.width}i1(<{t.width} x i1> {small})")
+        self.blocks += 1
+        here, slow, join = f"fast{self.blocks}", f"slow{self.blocks}", f"join{self.blocks}"
+        self.lines.append(f"  br label %{here}\n{here}:")
+        self.lines.append(f"  br i1 {every}, label %{join}, label %{slow}, !prof !0\n{slow}:")
+        repaired = {k: self._call_reduce(x, *self.pairs[k]) for k, x in args.items()}
+        self.lines.append(f"  br label %{join}\n{join}:")
+        for k, (shifted, r) in self.pairs.items():
+            if k in args:
+                new = repaired[k]
+                self.pairs[k] = (
+                    w.line(f"phi {t.vector} [ {shifted}, %{here} ], [ {new[0]}, %{slow} ]"),
+                    w.line(f"phi {t.vector} [ {r}, %{here} ], [ {new[1]}, %{slow} ]"),
+                )
+        for k, (shifted, r) in self.pairs.items():
+            if k in args:
+                self.results[k] = mathlib.sine_cosine(w, shifted, r, "sin" in wanted[k], "cos" in wanted[k])
+
+    def _call_reduce(self, x: str, shifted: str, r: str) -> tuple[str, str]:
+        t, w = self.target, self.w
+        places = [w.line(f"getelementptr {t.vector}, ptr %io, i64 {k}") for k in range(3)]
+        for place, value in zip(places, (x, shifted, r), strict=True):
+            self.lines.append(f"  store {t.vector} {value}, ptr {place}")
+        self.lines.append(f"  call {mathlib.convention(t)} void @{mathlib.reduce_name(t)}(ptr %io)")
+        return w.line(f"load {t.vector}, ptr {places[1]}"), w.line(f"load {t.vector}, ptr {places[2]}")

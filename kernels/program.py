@@ -1,0 +1,165 @@
+"""What a machine runs: a lane program, pieces of scalar code over numbered slots. No machine and no mechanics here.
+
+A lane is one member of an ensemble. Its numbers live in *slots* of a workspace while a machine works on it and in
+*rows* of a table (rows, B), members last, between two calls; a slot or a row is one scalar of one lane.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from shiftjax.record import record
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr
+
+RUNNING = 0.0  # value of the row `trip` of a lane that has not tripped
+PHASES = ("drift", "accelerate", "project", "observe", "accumulate")
+DTYPES = {"f64": "float64", "f32": "float32"}
+
+
+@record
+class Layout:
+    """Sizes of the regions of one lane."""
+
+    nq: int  # coordinates q
+    nx: int  # speeds and quadratures x, as many derivatives dx
+    np: int  # parameters
+    nm: int  # monitors
+    nr: int  # residuals and other figures of the accepted step
+    na: int  # accumulators
+    nc: int  # channels
+    ns: int  # scratch shared by the pieces
+
+    def regions(self) -> dict[str, int]:
+        """Sizes of the regions of the workspace in slot order."""
+        return {
+            "q": self.nq,
+            "x": self.nx,
+            "dx": self.nx,
+            "p": self.np,
+            "t": 1,
+            "mon": self.nm,
+            "rep": self.nr,
+            "acc": self.na,
+            "chan": self.nc,
+            "qdot": self.nq,
+            "scratch": self.ns,
+        }
+
+    def columns(self) -> dict[str, int]:
+        """Sizes of the groups of rows of the table in row order."""
+        return {
+            "q": self.nq,
+            "x": self.nx,
+            "dx": self.nx,
+            "p": self.np,
+            "clock": 1,
+            "fraction": 1,
+            "limit": self.nm,
+            "armed": self.nm,
+            "acc": self.na,
+            "rep": self.nr,
+            "mon": self.nm,
+            "trip": 1,
+        }
+
+    def slots(self, name: str) -> range:
+        """The slots of region `name` in the workspace."""
+        return _place(self.regions(), name)
+
+    def rows(self, name: str) -> range:
+        """The rows of group `name` in the table."""
+        return _place(self.columns(), name)
+
+    @property
+    def slot_count(self) -> int:
+        """Number of slots of the workspace."""
+        return sum(self.regions().values())
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows of the table."""
+        return sum(self.columns().values())
+
+
+def _place(sizes: dict[str, int], name: str) -> range:
+    first = 0
+    for key, size in sizes.items():
+        if key == name:
+            return range(first, first + size)
+        first += size
+    raise KeyError(f"{name!r} is none of {', '.join(sizes)}")
+
+
+@record
+class Piece:
+    """Straight-line scalar code: reads the slots `inputs`, writes the slots `outputs`.
+
+    Two pieces of equal `key` and equal slots are compiled once. `trace` is called only when nothing compiled is found.
+    """
+
+    name: str  # for messages only
+    key: str  # sha256 text that identifies the code without tracing it
+    trace: Callable[[], ClosedJaxpr]  # scalar jaxpr, one invar an input, one outvar an output
+    inputs: tuple[int, ...]  # slots
+    outputs: tuple[int, ...]  # slots
+
+    def identity(self) -> str:
+        """Hash of what decides the compiled code: the key and the slots."""
+        return hashlib.sha256(f"{self.key}|{self.inputs}|{self.outputs}".encode()).hexdigest()
+
+
+@record
+class Method:
+    """An explicit, possibly partitioned Runge-Kutta table (Hairer, Lubich, Wanner, Geometric Numerical Integration II.2).
+
+    Stage s: x_s = x + h sum_j A[s][j] dx_j, q_s = q + h sum_j A_hat[s][j] qdot_j at t + c[s] h, qdot_s = drift(q_s, x_s),
+    dx_s = accelerate(q_s, x_s) if needs[s]. End: x + h sum b[s] dx_s, q + h sum b_hat[s] qdot_s, then projected.
+    Stage 0 is the state itself with the dx that the last projection left.
+    """
+
+    name: str
+    A: tuple[tuple[float, ...], ...]  # row s has s entries, for x
+    A_hat: tuple[tuple[float, ...], ...]  # the same for q
+    b: tuple[float, ...]  # weights of dx at the end
+    b_hat: tuple[float, ...]  # weights of qdot at the end
+    c: tuple[float, ...]  # times of the stages in steps
+    needs: tuple[bool, ...]  # whether dx of the stage is wanted
+
+    @property
+    def stages(self) -> int:
+        """Number of stages."""
+        return len(self.b)
+
+
+_RK4 = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
+_SIXTHS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+METHODS = {
+    "rk4": Method("rk4", _RK4, _RK4, _SIXTHS, _SIXTHS, (0.0, 0.5, 0.5, 1.0), (True,) * 4),
+    # Semi-implicit: speeds first, then coordinates with the new speeds.
+    "euler": Method("euler", ((), (1.0,)), ((), (0.0,)), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (True, False)),
+}
+
+
+@record
+class LaneProgram:
+    """One step of one lane as pieces; machines add the time loop, the stage loop and accept-or-freeze."""
+
+    layout: Layout
+    method: Method
+    drift: Piece  # q, x -> qdot
+    accelerate: tuple[Piece, ...]  # q, x, p, t -> dx, mon
+    project: tuple[Piece, ...]  # q, x, p, t -> q, x (in place), dx, mon, rep
+    observe: tuple[Piece, ...]  # q, x, dx, p, t, mon -> chan
+    accumulate: tuple[Piece, ...]  # q, x, dx, rep, mon, acc, p, t -> acc
+
+    def phase(self, name: str) -> tuple[Piece, ...]:
+        """The pieces of one phase in running order."""
+        return (self.drift,) if name == "drift" else getattr(self, name)
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """All pieces, drift first."""
+        return tuple(piece for name in PHASES for piece in self.phase(name))

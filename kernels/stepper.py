@@ -1,0 +1,400 @@
+"""LLVM text of the step loop: one `advance` and one `evaluate` for each layout, method and precision.
+
+    advance(job, ws, first, last)    blocks first <= k < last of W lanes, each from its row values to `until`
+    evaluate(job, ws, first, last)   one phase on the same blocks
+
+The usual case (every lane of the block runs and nothing trips) is straight code; lanes that trip, reach `until`, or record
+channels go through the three cold functions at the end. A lane's rows are written when it stops, so what its place in the
+vector computes afterwards reaches nobody; its q, x, dx are put back each step so that it stays harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shiftjax.kernels.copying import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
+from shiftjax.kernels.program import Layout, Method
+from shiftjax.kernels.target import Target
+from shiftjax.kernels.words import JOB, Words
+
+HEAD = "(ptr noalias %job, ptr noalias %ws, i64 %first, i64 %last) nounwind"
+
+
+def stepper(layout: Layout, method: Method, timed: bool, name: str, target: Target) -> str:
+    """The module with `NAME_advance` and `NAME_evaluate`; `timed` says whether some piece of a stage reads t."""
+    return Stepper(layout, method, timed, target).module(name)
+
+
+class Stepper(Words):
+    """Writes the two functions and their cold helpers."""
+
+    def __init__(self, layout: Layout, method: Method, timed: bool, target: Target) -> None:
+        super().__init__(layout, method, target)
+        self.timed = timed
+        self.steps: dict[float, str] = {}
+
+    def module(self, name: str) -> str:
+        """All functions of the module."""
+        t, v = self.t, self.v
+        pairs = {"loads": self.space.loads(), "saves": self.space.saves()}
+        tables = "\n".join(
+            f"@{key} = private constant [{2 * len(value)} x i64] [{', '.join(f'i64 {k}' for p in value for k in p)}]"
+            for key, value in pairs.items()
+        )
+        declared = f"""
+declare {v} @llvm.fma.{t.suffix}({v}, {v}, {v})
+declare {v} @llvm.floor.{t.suffix}({v})
+declare i1 @llvm.vector.reduce.and.v{t.width}i1({self.i1})
+declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
+!0 = !{{!"branch_weights", i32 1000, i32 1}}
+"""
+        cold = "(ptr %job, ptr %ws, i64 %lane) nounwind noinline cold"
+        return "\n".join(
+            (
+                tables,
+                declared,
+                RUN,
+                self.function("internal void @load(ptr %job, ptr %ws, i64 %lane) nounwind noinline", self.load_rows),
+                self.function("internal void @save(ptr %job, ptr %ws, i64 %lane, i64 %lanes) nounwind noinline", self.save_rows),
+                self.function("internal void @restore(ptr %ws) nounwind noinline", self.restore),
+                self.function(f"internal void @begin{cold.replace(' cold', '')}", self.begin),
+                self.function(f"internal void @trip{cold}", self.trip),
+                self.function(f"internal void @event{cold.replace(' cold', '')}", self.event),
+                self.function(f"void @{name}_advance{HEAD}", self.advance),
+                self.function("internal void @give(ptr %job, ptr %ws, i64 %lane) nounwind noinline", self.give_slots),
+                self.function(f"void @{name}_evaluate{HEAD}", self.evaluate),
+            )
+        )
+
+    # -- one step ----------------------------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Blocks one after the other, each to its end."""
+        self.blocks(self.march)
+
+    def blocks(self, body: Callable[[], None]) -> None:
+        """`body` for every block, with its first lane in %lane."""
+        self.say("br label %head\nhead:")
+        self.say("%block = phi i64 [ %first, %entry ], [ %block.next, %tail ]")
+        self.say("%more = icmp slt i64 %block, %last")
+        self.say("br i1 %more, label %body, label %exit\nbody:")
+        self.say(f"%lane = mul i64 %block, {self.t.width}")
+        self.say("call void @load(ptr %job, ptr %ws, i64 %lane)")
+        body()
+        self.say("br label %tail\ntail:")
+        self.say("%block.next = add i64 %block, 1\n  br label %head\nexit:\n  ret void")
+
+    def march(self) -> None:
+        """Steps of one block until no lane runs."""
+        self.say("call void @begin(ptr %job, ptr %ws, i64 %lane)")
+        self.say("br label %again\nagain:")
+        self.say(f"br i1 {self.get_flag(2)}, label %step, label %stopped\nstep:")
+        self.one_step()
+        self.judge()
+        self.say("br label %accept\naccept:")
+        self.accept()
+        self.say("br label %again\nstopped:")
+
+    def one_step(self) -> None:
+        """Stages, end and projection; monitors collect their largest value on the way."""
+        m = self.method
+        self.store(self.w.op("fmul", self.load("fraction"), self.splat(self.field("h"))), "hl")
+        seen = False
+        for stage in range(m.stages):
+            if stage:
+                self.combine(stage)
+                if self.timed:
+                    self.set_time(m.c[stage])
+            if any(row[stage] != 0.0 for row in m.A_hat[stage + 1 :]) or m.b_hat[stage] != 0.0:
+                self.call_list("drift")
+            if stage and m.needs[stage]:
+                self.call_list("accelerate")
+                self.collect(seen)
+                seen = True
+        self.combine(m.stages)
+        self.set_time(1.0)
+        self.call_list("project")
+        if seen:
+            self.each(self.layout.nm, lambda k: self.store(self.larger(self.load("most", k), self.load("mon", k)), "mon", k))
+
+    def set_time(self, c: float) -> None:
+        """t = t0 + (clock + c fraction) h; the parts of a moved run add up in the clock."""
+        w = self.w
+        clock = self.load("clock")
+        if c != 0.0:
+            part = self.load("fraction")
+            clock = w.op("fadd", clock, part if c == 1.0 else w.op("fmul", part, self.t.splat(c)))
+        after = w.op("fmul", clock, self.splat(self.field("h")))
+        self.store(w.op("fadd", self.splat(self.field("t0")), after), "t")
+
+    def collect(self, seen: bool) -> None:
+        """most = max(most, mon) over the stages."""
+
+        def body(k: int | str) -> None:
+            value = self.load("mon", k)
+            self.store(self.larger(self.load("most", k), value) if seen else value, "most", k)
+
+        self.each(self.layout.nm, body)
+
+    def larger(self, a: str, b: str) -> str:
+        """max that hands on NaN from either side."""
+        either = self.select(self.compare("ogt", a, b), a, b)
+        return self.select(self.compare("uno", a, "zeroinitializer"), a, either)
+
+    def weighted(self, row: tuple[float, ...], values: list[str | None], base: str) -> str:
+        """base + h sum row[j] values[j]; a single term multiplies its weight with h first."""
+        terms = [(a, value) for a, value in zip(row, values, strict=True) if a != 0.0 and value is not None]
+        if not terms:
+            return base
+        if len(terms) == 1:
+            return self.w.fma(self.scaled_step(terms[0][0]), terms[0][1], base)
+        total = self.w.op("fmul", terms[0][1], self.t.splat(terms[0][0]))
+        for a, value in terms[1:]:
+            total = self.w.fma(value, self.t.splat(a), total)
+        return self.w.fma(self.scaled_step(1.0), total, base)
+
+    def scaled_step(self, a: float) -> str:
+        """a h fraction, computed once between two calls."""
+        if a not in self.steps:
+            hl = self.load("hl")
+            self.steps[a] = hl if a == 1.0 else self.w.op("fmul", hl, self.t.splat(a))
+        return self.steps[a]
+
+    def combine(self, stage: int) -> None:
+        """Puts the argument of `stage` (or the end, stage == stages) into q and x and keeps what later stages need."""
+        m = self.method
+        end = stage == m.stages
+        parts = (
+            ("x", "dx", m.A, m.b, self.layout.nx),
+            ("q", "qdot", m.A_hat, m.b_hat, self.layout.nq),
+        )
+        rows = [ends if end else table[stage] for _, _, table, ends, _ in parts]
+        self.steps = {}
+        for a in sorted({1.0, *(a for row in rows for a in row if a != 0.0 and sum(map(bool, row)) == 1)}):
+            self.scaled_step(a)  # before any loop, so that every block sees them
+        for row, (region, fresh, table, ends, count) in zip(rows, parts, strict=True):
+            self.each(count, self._combiner(stage, region, fresh, row, table, ends))
+
+    def _combiner(
+        self,
+        stage: int,
+        region: str,
+        fresh: str,
+        row: tuple[float, ...],
+        table: tuple[tuple[float, ...], ...],
+        ends: tuple[float, ...],
+    ) -> Callable[[int | str], None]:
+        newest = stage - 1  # its derivative still stands where the piece left it
+        later = any(r[newest] != 0.0 for r in table[stage + 1 :])
+        later = later or (stage < self.method.stages and ends[newest] != 0.0)
+        keep = later or (region == "x" and newest == 0)  # the old dx is wanted when a step is thrown away
+
+        def body(k: int | str) -> None:
+            start = self.load(region if stage == 1 else f"{region}0", k)
+            if stage == 1:
+                self.store(start, f"{region}0", k)
+            values: list[str | None] = [None] * len(row)
+            for j in range(newest):
+                if row[j] != 0.0:
+                    values[j] = self.load(f"k{region}{j}", k)
+            if keep or row[newest] != 0.0:
+                value = values[newest] = self.load(fresh, k)
+                if keep:
+                    self.store(value, f"k{region}{newest}", k)
+            self.store(self.weighted(row, values, start), region, k)
+
+        return body
+
+    # -- accept or freeze --------------------------------------------------------------------------------------------
+
+    def finite(self) -> str:
+        """Lanes where 0 (sum of q, x, dx) is 0."""
+        names = [(name, k) for name in ("q", "x", "dx") for k in range(len(self.layout.slots(name)))]
+        total = self.t.splat(0.0)
+        for name, k in names:
+            total = self.w.op("fadd", total, self.load(name, k))
+        return self.compare("oeq", self.w.op("fmul", total, self.t.splat(0.0)), "zeroinitializer")
+
+    def within(self, k: int | str) -> str:
+        """Lanes whose monitor k is at most its limit; not so where it is NaN."""
+        return self.compare("ole", self.load("mon", k), self.load("limit", k))
+
+    def judge(self) -> None:
+        """Goes on to `accept`, by way of `trip` when a running lane is not perfectly well."""
+        good = self.finite()
+        for k in range(self.layout.nm):
+            good = self.logic("and", good, self.within(k))
+        idle = self.logic("xor", self.mask())
+        every = self.reduce("and", self.logic("or", good, idle))
+        armed = self.w.line(f"xor i1 {self.get_flag(1)}, true")
+        fine = self.w.line(f"and i1 {every}, {armed}")
+        self.say(f"br i1 {fine}, label %accept, label %unwell, !prof !0\nunwell:")
+        self.say("call void @trip(ptr %job, ptr %ws, i64 %lane)")
+        self.say(f"br i1 {self.get_flag(2)}, label %accept0, label %stopped\naccept0:")
+
+    def accept(self) -> None:
+        """Accumulates, moves the clock, and looks whether an output tick or the end is reached."""
+        self.say(f"br i1 {self.get_flag(0)}, label %mixed, label %whole\nmixed:")
+        self.say("call void @restore(ptr %ws)\n  br label %whole\nwhole:")
+        self.call_list("accumulate")
+        self.each(self.layout.nr, lambda k: self.store(self.load("rep", k), "rep0", k))
+        clock = self.w.op("fadd", self.load("clock"), self.load("fraction"))
+        self.store(clock, "clock")
+        due = self.reduce("or", self.logic("and", self.mask(), self.compare("oge", clock, self.load("stop"))))
+        self.say(f"br i1 {due}, label %happens, label %again\nhappens:")
+        self.say("call void @event(ptr %job, ptr %ws, i64 %lane)")
+
+    def restore(self) -> None:
+        """Puts back q, x, dx of the lanes that do not run."""
+        running = self.mask()
+        for region, kept in (("q", "q0"), ("x", "x0"), ("dx", "kx0")):
+            count = len(self.layout.slots(region))
+            self.each(count, lambda k, r=region, o=kept: self.store(self.select(running, self.load(r, k), self.load(o, k)), r, k))
+        self.say("ret void")
+
+    def trip(self) -> None:
+        """Finds which lanes trip and on what, freezes and writes them, arms the monitors of the others."""
+        running = self.mask()
+        code = self.select(self.finite(), self.t.splat(0.0), self.t.splat(self.layout.nm + 1.0))
+        for k in reversed(range(self.layout.nm)):
+            armed = self.compare("une", self.load("armed", k), "zeroinitializer")
+            bad = self.logic("and", armed, self.logic("xor", self.within(k)))
+            code = self.select(bad, self.t.splat(k + 1.0), code)
+        well = self.compare("oeq", code, "zeroinitializer")
+        stays = self.logic("and", running, well)
+        tripped = self.logic("and", running, self.logic("xor", well))
+        self.store(code, "trip")
+        unarmed = "zeroinitializer"
+        for k in range(self.layout.nm):
+            arm = self.logic("and", stays, self.within(k))
+            value = self.select(arm, self.t.splat(1.0), self.load("armed", k))
+            self.store(value, "armed", k)
+            unarmed = self.logic("or", unarmed, self.compare("oeq", value, "zeroinitializer"))
+        self.set_flag(1, self.reduce("or", self.logic("and", stays, unarmed)))
+        self.keep_running(stays)
+        self.say("call void @restore(ptr %ws)")
+        self.save(tripped)
+        self.say("ret void")
+
+    def keep_running(self, stays: str) -> None:
+        """Which lanes go on, as a mask and as flags."""
+        self.keep_mask(stays)
+        self.set_flag(0, self.w.line(f"xor i1 {self.reduce('and', stays)}, true"))
+        self.set_flag(2, self.reduce("or", stays))
+
+    def save(self, leaves: str) -> None:
+        """Writes the rows of the lanes that stop."""
+        bits = self.w.line(f"bitcast {self.i1} {leaves} to i{self.t.width}")
+        wide = self.w.line(f"zext i{self.t.width} {bits} to i64")
+        self.say(f"call void @save(ptr %job, ptr %ws, i64 %lane, i64 {wide})")
+
+    def period(self) -> str:
+        """Steps between two output ticks, infinity where none are wanted."""
+        every = self.field("every")
+        number = self.w.line(f"sitofp i64 {every} to {self.t.scalar}")
+        wanted = self.w.line(f"icmp sgt i64 {every}, 0")
+        infinity = self.t.number(float("inf"))
+        return self.splat(self.w.line(f"select i1 {wanted}, {self.t.scalar} {number}, {self.t.scalar} {infinity}"))
+
+    def periods(self, clock: str, period: str) -> str:
+        """Whole periods that have passed."""
+        ratio = self.w.op("fdiv", clock, period)
+        return self.w.line(f"call {self.v} @llvm.floor.{self.t.suffix}({self.v} {ratio})")
+
+    def set_stop(self, clock: str, until: str) -> None:
+        """The clock at which something happens next."""
+        period = self.period()
+        tick = self.w.op("fmul", self.w.op("fadd", self.periods(clock, period), self.t.splat(1.0)), period)
+        self.store(self.select(self.compare("olt", tick, until), tick, until), "stop")
+
+    def begin(self) -> None:
+        """Which lanes of a fresh block run, and the flags."""
+        clock, until = self.load("clock"), self.splat(self.field("until"))
+        places = ", ".join(f"i64 {k}" for k in range(self.t.width))
+        kind = f"<{self.t.width} x i64>"
+        index = self.w.op("add", self.splat("%lane", "i64"), f"<{places}>", kind)
+        runs = self.w.line(f"icmp slt {kind} {index}, {self.splat(self.field('lanes'), 'i64')}")
+        for truth in (
+            self.compare("oeq", self.load("trip"), "zeroinitializer"),
+            self.compare("olt", clock, until),
+            self.compare("ogt", self.load("fraction"), "zeroinitializer"),
+        ):
+            runs = self.logic("and", runs, truth)
+        unarmed = "zeroinitializer"
+        for k in range(self.layout.nm):
+            unarmed = self.logic("or", unarmed, self.compare("oeq", self.load("armed", k), "zeroinitializer"))
+        self.set_flag(1, self.reduce("or", self.logic("and", runs, unarmed)))
+        self.keep_running(runs)
+        self.set_stop(clock, until)
+        self.say("ret void")
+
+    def event(self) -> None:
+        """Output ticks, then lanes that have reached the end."""
+        clock, until, period = self.load("clock"), self.splat(self.field("until")), self.period()
+        running = self.mask()
+        periods = self.periods(clock, period)
+        on_tick = self.compare("oeq", self.w.op("fmul", periods, period), clock)
+        tick = self.logic("and", running, on_tick)
+        self.say(f"br i1 {self.reduce('or', tick)}, label %record, label %recorded\nrecord:")
+        self.call_list("observe")
+        self.record(tick, periods)
+        self.say("br label %recorded\nrecorded:")
+        self.set_stop(clock, until)
+        leaves = self.logic("and", running, self.compare("oge", clock, until))
+        self.say(f"br i1 {self.reduce('or', leaves)}, label %leave, label %done\nleave:")
+        self.save(leaves)
+        self.keep_running(self.logic("and", running, self.logic("xor", leaves)))
+        self.say("br label %done\ndone:\n  ret void")
+
+    def record(self, tick: str, periods: str) -> None:
+        """Writes the channels of the lanes in `tick` to out[member, periods, :]."""
+        w, t, nc = self.w, self.t, self.layout.nc
+        out, member, ticks = self.field("out"), self.field("member"), self.field("ticks")
+        chan = self.at("chan")
+        for i in range(t.width):
+            skip = self.label("skip")
+            yes, ok, go = (self.label(name) for name in ("yes", "ok", "go"))
+            self.say(f"br i1 {w.line(f'extractelement {self.i1} {tick}, i64 {i}')}, label %{yes}, label %{skip}\n{yes}:")
+            place = w.line(f"add i64 %lane, {i}")
+            row = w.line(f"load i64, ptr {w.line(f'getelementptr i64, ptr {member}, i64 {place}')}")
+            known = w.line(f"icmp sge i64 {row}, 0")
+            self.say(f"br i1 {known}, label %{ok}, label %{skip}\n{ok}:")
+            number = w.line(f"fptosi {t.scalar} {w.line(f'extractelement {self.v} {periods}, i64 {i}')} to i64")
+            inside = w.line(f"icmp slt i64 {number}, {ticks}")
+            self.say(f"br i1 {inside}, label %{go}, label %{skip}\n{go}:")
+            line = w.line(f"add i64 {w.line(f'mul i64 {row}, {ticks}')}, {number}")
+            target = w.line(f"getelementptr {t.scalar}, ptr {out}, i64 {w.line(f'mul i64 {line}, {nc}')}")
+
+            def copy(c: int | str, i: int = i, target: str = target) -> None:
+                first = w.line(f"mul i64 {c}, {t.width}") if isinstance(c, str) else c * t.width
+                source = w.line(f"getelementptr {t.scalar}, ptr {chan}, i64 {w.line(f'add i64 {first}, {i}')}")
+                value = w.line(f"load {t.scalar}, ptr {source}")
+                self.say(f"store {t.scalar} {value}, ptr {w.line(f'getelementptr {t.scalar}, ptr {target}, i64 {c}')}")
+
+            self.each(nc, copy)
+            self.say(f"br label %{skip}\n{skip}:")
+
+    # -- rows and slots ----------------------------------------------------------------------------------------------
+
+    def load_rows(self) -> None:
+        """Rows of W lanes into slots; lanes beyond the last are copies of the last."""
+        self.lines.extend(fill(LOAD_ROWS, self.t, pairs=len(self.space.loads())))
+
+    def save_rows(self) -> None:
+        """Slots of the lanes whose bit is set into rows."""
+        self.lines.extend(fill(SAVE_ROWS, self.t, pairs=len(self.space.saves())))
+
+    def give_slots(self) -> None:
+        """`count` slots to `targets`, lane by lane."""
+        fields = {f"field_{name}": JOB.index(name) for name in ("lanes", "count", "slots", "targets")}
+        self.lines.extend(fill(GIVE_SLOTS, self.t, **fields))
+
+    def evaluate(self) -> None:
+        """One phase of every block; `count` slots go to `targets`."""
+
+        def body() -> None:
+            self.set_time(0.0)
+            self.call_list("phase")
+            self.say("call void @give(ptr %job, ptr %ws, i64 %lane)")
+
+        self.blocks(body)

@@ -1,0 +1,54 @@
+"""Ensembles of mechanisms with exact loops. Every name is loaded on first use, so that `import shiftjax` is quick."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from shiftjax.version import VERSION as __version__
+
+if TYPE_CHECKING:
+    from shiftjax.builder import ModelBuilder as ModelBuilder
+    from shiftjax.errors import ModelError as ModelError
+    from shiftjax.formats import load as load
+    from shiftjax.formats import save as save
+    from shiftjax.model import Model as Model
+    from shiftjax.report import info as info
+    from shiftjax.result import Result as Result
+    from shiftjax.simulation import compile as compile
+    from shiftjax.simulation import simulate as simulate
+
+_HOME = {
+    "Model": "shiftjax.model",
+    "ModelBuilder": "shiftjax.builder",
+    "ModelError": "shiftjax.errors",
+    "Result": "shiftjax.result",
+    "compile": "shiftjax.simulation",
+    "info": "shiftjax.report",
+    "load": "shiftjax.formats",
+    "save": "shiftjax.formats",
+    "simulate": "shiftjax.simulation",
+}
+
+__all__ = [
+    "Model",
+    "ModelBuilder",
+    "ModelError",
+    "Result",
+    "__version__",
+    "compile",
+    "info",
+    "load",
+    "save",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'shiftjax' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,76 @@
+"""The command `shiftjax`. A command's file is loaded when it is called, so that help and lists come up at once.
+
+Exit codes: 0 all members good, 3 some members failed, 2 bad input, 1 anything else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+from shiftjax.errors import ModelError
+from shiftjax.version import VERSION
+
+COMMANDS = {
+    "info": "what a model is made of: bodies, joints, loops, substructures, rank, degrees of freedom",
+    "check": "validate a model file",
+    "run": "simulate one model",
+    "sweep": "simulate many variants of one model",
+    "models": "list the models of the library",
+}
+BAD_INPUT, ANYTHING_ELSE = 2, 1
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; never raises for what a user can get wrong."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        options = parser(words).parse_args(words)
+    except SystemExit as stop:  # argparse leaves this way for --help, --version and bad usage
+        return int(stop.code or 0)
+    try:
+        return options.call(options)
+    except ModelError as error:
+        return _fail(f"error: {error}", BAD_INPUT, options.traceback)
+    except BrokenPipeError:  # the reader of a pipe has gone: `shiftjax models | head -1`
+        sys.stderr.close()
+        return ANYTHING_ELSE
+    except KeyboardInterrupt:
+        return _fail("interrupted", ANYTHING_ELSE, False)
+    except Exception as error:
+        words_of_it = " ".join(str(error).split()) or "no message"
+        text = f"internal error: {type(error).__name__}: {words_of_it}"
+        return _fail(f"{text} (run again with --traceback to see where)", ANYTHING_ELSE, options.traceback)
+
+
+def parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the whole line; only the command that stands in `words` brings its own options."""
+    top = argparse.ArgumentParser(
+        prog="shiftjax", description="Mechanisms with exact loops, thousands at a time.", allow_abbrev=False
+    )
+    top.add_argument("--version", action="version", version=f"shiftjax {VERSION}")
+    top.add_argument("--traceback", action="store_true", help="show where an error arose")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    called = next((word for word in words if not word.startswith("-")), None)
+    for name, line in COMMANDS.items():
+        command = commands.add_parser(name, help=line, description=line, allow_abbrev=False)
+        if name == called:
+            command.add_argument(
+                "--traceback", action="store_true", default=argparse.SUPPRESS, help="show where an error arose"
+            )
+            module = import_module(f"shiftjax.cli.{name}")
+            module.define(command)
+            command.set_defaults(call=module.call)
+    return top
+
+
+def _fail(message: str, code: int, with_traceback: bool) -> int:
+    if with_traceback:
+        traceback.print_exc()
+    print(f"shiftjax: {message}", file=sys.stderr)
+    return code

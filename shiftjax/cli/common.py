@@ -1,0 +1,127 @@
+"""What several commands share: the model with its settings from the command line, and the options of a run."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from shiftjax.ensembles.spec import parse_set
+from shiftjax.errors import ModelError
+from shiftjax.formats import load
+from shiftjax.model import Model
+from shiftjax.result import Result, remedy
+
+SOME_FAILED = 3
+LISTED = 8  # members named in a list of failures
+
+
+def positive(text: str) -> float:
+    """An option's finite number above zero."""
+    value = float(text)
+    if not (math.isfinite(value) and value > 0.0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number above zero")
+    return value
+
+
+def keep(text: str) -> int | str:
+    """all, none or how many members."""
+    if text in ("all", "none"):
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is neither all, none nor a number of members")
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="name in the library (see `shiftjax models`) or path of a file")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """The options that `run` and `sweep` share."""
+    add = parser.add_argument
+    add("--span", type=positive, metavar="T", help="duration [s]; left out, the file's")
+    add("--step", type=positive, metavar="H", help="step [s]; left out, 1 ms or a whole fraction of the output step")
+    add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit)")
+    add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
+    add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number of the model")
+    add("--hold", action="append", default=[], metavar="JOINT", help="keep this joint as written when loops are closed")
+    add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
+    add("--precision", choices=["f64", "f32"], help="left out, f64")
+    add("--out", metavar="FILE", help="write the result to FILE")
+    add("--force", action="store_true", help="replace FILE where it exists")
+    add("--json", action="store_true", help="print the result as JSON")
+
+
+def open_model(options: argparse.Namespace) -> Model:
+    """The model of the command line, with `--set` applied; its warnings go to stderr."""
+    model = load(options.model)
+    for warning in model.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    changes: dict[str, float] = {}
+    for text in getattr(options, "set", []):
+        path, value = parse_set(text)
+        if path in changes:
+            raise ModelError(f"--set {path}", "the path twice", "each path once", "Leave one of them out.")
+        changes[path] = value
+    return model.replace(changes) if changes else model
+
+
+def arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
+    given = {name: getattr(options, name) for name in ("span", "step", "method", "output_step", "backend", "precision")}
+    named = [joint for text in options.set if (joint := _start_of(parse_set(text)[0]))]
+    given["hold"] = [*dict.fromkeys([*named, *options.hold])] or None
+    given["channels"] = options.channel or None
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _start_of(path: str) -> str:
+    """The joint whose start a path of a number sets, else the empty string."""
+    for ending in (".initial_displacement", ".initial_velocity"):
+        joint, found, _ = path.rpartition(ending)
+        if found:
+            return joint
+    return ""
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]], show: Callable[[str], None] = print) -> None:
+    """Prints columns, the first to the left, the others to the right."""
+    widths = [max(len(line[k]) for line in [head, *rows]) for k in range(len(head))]
+    for line in [head, *rows]:
+        cells = [
+            f"{cell:<{w}}" if k == 0 else f"{cell:>{w}}" for k, (cell, w) in enumerate(zip(line, widths, strict=True))
+        ]
+        show("  ".join(cells).rstrip())
+
+
+def say_outcomes(result: Result) -> None:
+    """What did not end well, on stderr: which members, what happened, what to do."""
+    for outcome, members in result.outcomes():
+        if outcome == 0:
+            continue
+        print(f"{outcome.name}: {remedy(outcome)}", file=sys.stderr)
+        for member in members[:LISTED]:
+            message = result.messages[member] if len(result.messages) > member else ""
+            name = f"member {member}" if result.batched else "run"
+            print(f"  {name}: {message}" if message else f"  {name}", file=sys.stderr)
+        if len(members) > LISTED:
+            print(f"  ... and {len(members) - LISTED} more", file=sys.stderr)
+
+
+def exit_code(result: Result) -> int:
+    return SOME_FAILED if len(result.failed) else 0
+
+
+def about(result: Result) -> str:
+    """One line: how it was run and what it cost."""
+    used = result.settings
+    words = [
+        f"{used[key]:g} s" if key == "span" else f"{used[key] * 1e3:g} ms" for key in ("span", "step") if key in used
+    ]
+    words += [str(used[key]) for key in ("method", "backend", "precision") if used.get(key)]
+    cost = f"{result.programs} programs compiled in {result.compile_s:.2f} s, all in {result.wall_s:.2f} s"
+    return f"{', '.join(words)}; {cost}"

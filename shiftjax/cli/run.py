@@ -1,0 +1,70 @@
+"""`shiftjax run`: one model, one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import numpy as np
+
+from shiftjax.cli import common
+from shiftjax.cli.progress import Progress
+from shiftjax.ensembles import store
+from shiftjax.result import CERTIFICATE, Result
+from shiftjax.simulation import simulate
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    common.add_model(parser)
+    common.add_run(parser)
+    parser.add_argument("--log", action="store_true", help="print every change of coordinates")
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    if options.out:
+        store.check_target(options.out, options.force, batched=False)
+    with Progress(options.model) as progress:
+        wanted = "all" if options.out else "none"
+        result = simulate(model, **common.arguments(options), keep=wanted, progress=progress.update)
+    if options.out:
+        store.write(result, options.out, force=options.force)
+    common.say_outcomes(result)
+    if options.json:
+        print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
+    else:
+        show(result, options)
+    return common.exit_code(result)
+
+
+def show(result: Result, options: argparse.Namespace) -> None:
+    """The run as tables a person reads."""
+    outcome = result.outcomes()[0][0]
+    print(f"{options.model}: {outcome.name}; {common.about(result)}\n")
+    rows = [
+        (name, f"{np.asarray(value).item():.3g}", CERTIFICATE.get(name, "1"))
+        for name, value in result.certificate.items()
+    ]
+    common.table(("certificate", "value", "unit"), rows)
+    if result.channels:
+        print()
+        rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
+        common.table(("channel", "start", "end", "smallest", "largest", "unit"), rows)
+    if options.log:
+        print()
+        for entry in result.log:
+            print(json.dumps(dict(entry), default=str))
+    if options.out:
+        print(f"\nwritten: {options.out}", file=sys.stderr)
+
+
+def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
+    """A table line for every number of a channel (n, ...)."""
+    flat = values.reshape(len(values), -1)
+    names = [path] if values.ndim == 1 else [f"{path}[{k}]" for k in range(flat.shape[1])]
+    unit = result.units.get(path, "1")
+    return [
+        (name, *(f"{x:.6g}" for x in (column[0], column[-1], column.min(), column.max())), unit)
+        for name, column in zip(names, flat.T, strict=True)
+    ]

@@ -1,0 +1,117 @@
+"""`shiftjax sweep`: many variants of one model, all at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import numpy as np
+
+from shiftjax.cli import common
+from shiftjax.cli.progress import Progress
+from shiftjax.ensembles import picture, store
+from shiftjax.ensembles.sample import sample
+from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
+from shiftjax.errors import ModelError
+from shiftjax.result import CERTIFICATE, Result, plain
+from shiftjax.simulation import simulate
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    common.add_model(parser)
+    add = parser.add_argument
+    add("--vary", action="append", required=True, metavar="PATH=RANGE", help=f"{FORMS}; may be repeated")
+    add("--samples", type=int, metavar="N", help="how many designs are drawn (at every grid point)")
+    add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
+    add("--keep", type=common.keep, default=64, metavar="all|K|none", help="trajectories stored; default 64")
+    add("--picture", metavar="FILE", help="draw the trajectories that are kept, as .png, .svg or .pdf")
+    common.add_run(parser)
+
+
+def call(options: argparse.Namespace) -> int:
+    model = common.open_model(options)
+    if options.seed < 0:
+        raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
+    study = [parse_vary(text) for text in options.vary]
+    design = sample(study, options.samples, options.seed)
+    if options.out:
+        store.check_target(options.out, options.force, batched=True)
+    if options.picture:
+        picture.check_target(options.picture, options.force)
+    with Progress(options.model) as progress:
+        wanted = options.keep if options.out or options.picture else "none"
+        given = common.arguments(options)
+        result = simulate(model, vary=design, **given, keep=wanted, progress=progress.update)
+    if options.out:
+        store.write(result, options.out, force=options.force)
+    if options.picture:
+        picture.draw(result, options.picture)
+    common.say_outcomes(result)
+    if options.json:
+        print(json.dumps(summary(result), allow_nan=False, ensure_ascii=False))
+    else:
+        show(result, study, options)
+    return common.exit_code(result)
+
+
+def summary(result: Result) -> dict[str, object]:
+    """The ensemble in one JSON object: counts of outcomes, and the worst of every figure of the certificate."""
+    return {
+        "members": result.members,
+        "status": {outcome.name: len(members) for outcome, members in result.outcomes()},
+        "failed": result.failed.tolist(),
+        "certificate": {name: plain(worst(name, values)[0]) for name, values in result.certificate.items()},
+        "programs": int(result.programs),
+        "compile_s": float(result.compile_s),
+        "wall_s": float(result.wall_s),
+    }
+
+
+def worst(name: str, values: np.ndarray) -> tuple[float, int]:
+    """The worst figure and its member: the smallest pivot ratio, the largest of all others; finite ones only."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return float("nan"), 0
+    least = name == "pivot_ratio"
+    ranked = np.where(finite, values, np.inf if least else -np.inf)
+    member = int(ranked.argmin() if least else ranked.argmax())
+    return float(values[member]), member
+
+
+def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None:
+    """The ensemble as tables a person reads."""
+    counts = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
+    print(f"{options.model}: {result.members} members: {counts}; {common.about(result)}\n")
+    rows = [
+        (vary.path, f"{values.min():.6g}", f"{values.max():.6g}", vary.distribution)
+        for vary, values in zip(study, result.design.values(), strict=True)
+    ]
+    common.table(("varied", "smallest", "largest", "drawn"), rows)
+    rows = []
+    for name, values in result.certificate.items():
+        figure, member = worst(name, np.asarray(values, np.float64))
+        rows.append((name, f"{np.nanmedian(values):.3g}", f"{figure:.3g}", str(member), CERTIFICATE.get(name, "1")))
+    print()
+    common.table(("certificate", "median", "worst", "member", "unit"), rows)
+    rows = [row for path, values in result.channels.items() for row in final_rows(path, values, result)]
+    if rows:
+        print()
+        common.table(("channel at the end", "smallest", "median", "largest", "unit"), rows)
+    written = [name for name in (options.out, options.picture) if name]
+    if written:
+        print(f"\nwritten: {', '.join(written)}", file=sys.stderr)
+
+
+def final_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
+    """A table line for every number of a channel (B, n, ...), over the members that finished."""
+    end = values[np.asarray(result.status) <= 0, -1]
+    if not len(end):
+        return []
+    flat = end.reshape(len(end), -1)
+    names = [path] if values.ndim == 2 else [f"{path}[{k}]" for k in range(flat.shape[1])]
+    unit = result.units.get(path, "1")
+    return [
+        (name, *(f"{x:.6g}" for x in (column.min(), np.median(column), column.max())), unit)
+        for name, column in zip(names, flat.T, strict=True)
+    ]

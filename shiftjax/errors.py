@@ -1,0 +1,27 @@
+"""The one error a user's input can raise."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class ModelError(ValueError):
+    """Something the user gave cannot be used: says where, what was found, what is allowed, what to do.
+
+    Attributes:
+        where: path of the offending element (JSON path, element name or option).
+        found: what was found there.
+        allowed: what is allowed there.
+        todo: what the user can do about it.
+    """
+
+    def __init__(self, where: str, found: str, allowed: str, todo: str) -> None:
+        self.where, self.found, self.allowed, self.todo = where, found, allowed, todo
+        super().__init__(f"{where}: found {found}; allowed: {allowed}. {todo}")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A sentence naming the known word nearest to `word`, or the empty string."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"Did you mean {close[0]!r}?" if close else ""

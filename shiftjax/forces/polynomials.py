@@ -1,0 +1,47 @@
+"""Polynomials of force elements on lane scalars: ascending in joints, descending and piecewise in restraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shiftjax.algebra import Scalar, add, less, mul, select, sub
+
+
+def ascending(c: Sequence[Scalar], x: Scalar) -> Scalar:
+    """c[0] + c[1] x + c[2] x^2 + ... (Horner)."""
+    out: Scalar = 0.0
+    for coefficient in reversed(c):
+        out = add(mul(out, x), coefficient)
+    return out
+
+
+def antiderivative(c: Sequence[Scalar]) -> list[Scalar]:
+    """Ascending coefficients of the integral from 0."""
+    return [0.0, *(mul(1.0 / (k + 1), coefficient) for k, coefficient in enumerate(c))]
+
+
+def piecewise(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Scalar) -> Scalar:
+    """The piece left of knot k holds for x < k; a value at a knot belongs to the piece on its right."""
+    out = ascending(pieces[-1], x)
+    for knot, piece in zip(reversed(knots), reversed(pieces[:-1]), strict=True):
+        out = select(less(x, knot), ascending(piece, x), out)
+    return out
+
+
+def piecewise_integral(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Scalar) -> Scalar:
+    """Continuous antiderivative, zero at the first knot (at 0 where there is none)."""
+    integrals = [antiderivative(piece) for piece in pieces]
+    if not knots:
+        return ascending(integrals[0], x)
+    anchors = [knots[0], *knots]
+    level: Scalar = 0.0
+    values: list[Scalar] = []
+    for k, integral in enumerate(integrals):
+        if k > 1:
+            span = sub(ascending(integrals[k - 1], knots[k - 1]), ascending(integrals[k - 1], anchors[k - 1]))
+            level = add(level, span)
+        values.append(add(level, sub(ascending(integral, x), ascending(integral, anchors[k]))))
+    out = values[-1]
+    for knot, value in zip(reversed(knots), reversed(values[:-1]), strict=True):
+        out = select(less(x, knot), value, out)
+    return out

@@ -1,0 +1,106 @@
+"""Model files: by library name, path or dict to a Model, and back to a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shiftjax.errors import ModelError, nearest
+from shiftjax.formats.json_text import dumps
+from shiftjax.formats.jsonc import MAX_BYTES, parse
+from shiftjax.formats.shift_json import Document
+from shiftjax.formats.writer import to_dict
+from shiftjax.kept import Kept
+from shiftjax.model import Model, complete
+
+
+def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = None) -> Model:
+    """The model of a library name, a file or a dict in any of the three dialects.
+
+    Args:
+        source: library name, path of a file, or the document as a dict.
+        folder: where a dict's includes are searched; the working folder if left out.
+
+    Raises:
+        ModelError: one, for anything that cannot be used; warnings are in `model.warnings`.
+    """
+    seen: dict[Path, Model] = {}
+
+    def open_file(path: Path, chain: tuple[Path, ...]) -> Model:
+        if path not in seen:
+            text = read_text(path)
+            data, warnings = parse(text, path.name)
+            document = Document(data, path.name, path.parent, (*chain, path), open_file)
+            document.warnings += warnings
+            found = document.model()
+            # kept until mounted, so that units can be compared; the numbers are SI already
+            seen[path] = dataclasses.replace(found, source=str(path), units=Kept(document.unit_names))
+        return seen[path]
+
+    if isinstance(source, Mapping):
+        model = Document(source, "", Path.cwd() if folder is None else Path(folder), (), open_file).model()
+    elif isinstance(source, (str, os.PathLike)):
+        model = open_file(locate(source), ())
+    else:
+        raise ModelError("load", type(source).__name__, "a library name, a path or a dict", "Give one of these.")
+    return complete(dataclasses.replace(model, units=Model().units))
+
+
+def locate(source: str | os.PathLike[str]) -> Path:
+    """The file a user means: an existing path, else a model of the library."""
+    text = os.fspath(source)
+    if not isinstance(text, str) or "\0" in text or len(text) > 4000:
+        raise ModelError("load", repr(text)[:80], "a library name or the path of a file", "Give one of these.")
+    path = Path(text).expanduser() if text.startswith("~") else Path(text)
+    try:
+        if path.is_file():
+            return path.resolve()
+        what = "something that is no file" if path.exists() else "no such file"
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(text[:200], str(error)[:200], "a file that can be read", "Check the path.") from error
+    if path.suffix or len(path.parts) != 1 or not isinstance(source, str):
+        raise ModelError(text[:200], what, "an existing model file or a library name", _similar(path))
+    from shiftjax import models  # not at the top: the library is a folder of data above this floor
+
+    if text in models.names():
+        return Path(models.path(text)).resolve()
+    hint = nearest(text[:80], models.names()) or "`shiftjax models` lists the library."
+    raise ModelError(text[:200], f"{what} and no model of this name", "a library name or a path", hint)
+
+
+def _similar(path: Path) -> str:
+    try:
+        names = [item.name for item in path.parent.iterdir()][:1000]
+    except OSError:
+        return f"There is no folder {path.parent}."
+    return nearest(path.name, names) or "Check the path."
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, its size checked before it is read."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ModelError(str(path), f"{path.stat().st_size} bytes", f"at most {MAX_BYTES}", "Is this a model file?")
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ModelError(str(path), f"a byte that is no UTF-8 at {error.start}", "UTF-8 text", "Save it so.") from error
+    except OSError as error:
+        raise ModelError(str(path), error.strerror or str(error), "a file that can be read", "Check it.") from error
+
+
+def save(model: Model, path: str | Path) -> None:
+    """Writes the model in the v2.0 dialect; reading it gives an equal model. An old file is replaced whole."""
+    text = dumps(to_dict(model))
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except OSError as error:
+        raise ModelError(str(path), error.strerror or str(error), "a place that can be written", "Check it.") from error

@@ -1,0 +1,129 @@
+"""A file inside a file: where it is searched, and how it is mounted on a frame of the file around it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.algebra import matmul, matvec, plus, rotation_of_vector
+from shiftjax.elements import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, walk
+from shiftjax.formats.draft import Draft, remap, with_frames
+from shiftjax.formats.names import Names
+from shiftjax.formats.node import Node, orthonormal
+from shiftjax.model import Model, unused
+from shiftjax.numbers import rebuilt
+
+MAX_CHAIN = 40
+MAX_ELEMENTS = 200_000
+
+
+def find(node: Node, folder: Path, directories: Iterable[str]) -> Path:
+    """The included file: beside the including one, then in the include directories, never above them."""
+    text = node.text()
+    if not text or "\0" in text or Path(text).is_absolute() or len(text) > 500:
+        node.refuse("a path relative to this file or to an include directory", "Correct the path.")
+    tried: list[str] = []
+    for place in (folder, *(folder / directory for directory in directories)):
+        try:
+            base = place.resolve()
+            found = (base / text).resolve()
+            if not found.is_relative_to(base):
+                tried.append(f"{base} (leads out of it)")
+            elif found.is_file():
+                return found
+            else:
+                tried.append(str(base))
+        except (OSError, ValueError, RuntimeError):
+            tried.append(str(place))
+    node.refuse("a file in " + ", ".join(tried[:4]), "Put the file there, or add to 'include_directories'.")
+
+
+def size(part: Model) -> int:
+    """How many elements a model has, of every kind."""
+    count = len(part.frames) + len(part.lights) + len(part.terrain)
+    for path, assembly, _ in walk(part.assemblies):
+        count += 1 + len(assembly.joints) + len(assembly.restraints) + len(assembly.force_modules)
+        count += sum(1 + len(body.frames) for body in assembly.bodies) + len(path) // 1000
+    return count
+
+
+def reached_from(folder: Path, part: Model) -> Model:
+    """The included model with its shape files named from the folder of the including file."""
+    way = os.path.relpath(Path(part.source).parent, folder.resolve()).replace(os.sep, "/")
+    if way == ".":
+        return part
+
+    def body(item: Body) -> Body:
+        shapes = tuple(
+            dataclasses.replace(shape, filename=tuple(_from(way, name) for name in shape.filename))
+            for shape in item.geometry
+        )
+        return dataclasses.replace(item, geometry=shapes)
+
+    def assembly(item: Assembly, _: str) -> Assembly:
+        return dataclasses.replace(item, bodies=tuple(body(b) for b in item.bodies))
+
+    return dataclasses.replace(part, assemblies=rebuilt(part.assemblies, assembly))
+
+
+def _from(way: str, name: str) -> str:
+    return name if name.startswith("/") or "://" in name else f"{way}/{name}"
+
+
+@dataclasses.dataclass
+class Mount:
+    """An included file whose place is not yet known."""
+
+    entry: str  # name of the entry
+    prefix: str  # path of the entry's assembly
+    local: str  # path of the assembly that holds the entry
+    node: Node  # the entry
+    part: Model
+    drafts: list[Draft]
+
+    def place(self, names: Names) -> tuple[list, list]:
+        """Puts the file's ground on the parent frame; returns its lights and terrain there."""
+        parent = self.node["parent"]
+        ref = FrameRef(FIXED) if parent.value is None else names.frame(parent, self.local)
+        if ref.body == self.prefix or ref.body.startswith(f"{self.prefix}:"):
+            parent.refuse("a frame outside of the included file", "Name another parent.", f"its own body {ref.body}")
+        own = names.ground if ref.body == FIXED else names.bodies[ref.body].frames
+        base = next((frame for frame in own if frame.name == ref.frame), Frame(ORIGIN))
+        taken = {frame.name for frame in own} | {ORIGIN}
+        renamed = {ORIGIN: ref.frame}
+        added = []
+        for frame in self.part.frames:
+            name = unused(f"{self.entry}_{frame.name}", taken)
+            taken.add(name)
+            renamed[frame.name] = name
+            added.append(_on(base, frame, name))
+        if ref.body == FIXED:
+            names.ground += added
+        else:
+            names.bodies[ref.body] = with_frames(names.bodies[ref.body], added)
+
+        def move(old: FrameRef) -> FrameRef:
+            if old.body == FIXED:
+                return FrameRef(ref.body, renamed[old.frame])
+            return FrameRef(f"{self.prefix}:{old.body}", old.frame)
+
+        remap(self.drafts, self.prefix, move, names)
+        moved = [
+            [dataclasses.replace(item, name=f"{self.entry}_{item.name}", parent=move(item.parent)) for item in items]
+            for items in (self.part.lights, self.part.terrain)
+        ]
+        return moved[0], moved[1]
+
+
+def _on(base: Frame, frame: Frame, name: str) -> Frame:
+    """The frame of an included ground as a frame of the body that carries `base`; exact where base is not turned."""
+    R_base = [list(row) for row in base.R]
+    if base.rotation != ZERO:
+        R_base = matmul(R_base, rotation_of_vector(base.rotation))
+    rows = matmul(R_base, [list(row) for row in frame.R]) if base.R != IDENTITY or base.rotation != ZERO else frame.R
+    tx, ty, tz = (float(a) for a in plus(base.T, matvec(R_base, frame.T)))
+    return Frame(name, (tx, ty, tz), orthonormal(np.array(rows)), frame.rotation)

@@ -1,0 +1,199 @@
+"""A value of a document with its JSON path: the typed questions a reader asks, each with its error."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import reprlib
+from collections.abc import Iterator, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from shiftjax.elements import IDENTITY, Matrix, Vector
+from shiftjax.errors import ModelError, nearest
+from shiftjax.formats.keys import KEYS, MISSPELT
+from shiftjax.kept import Kept, freeze
+
+ROTATION_TOLERANCE = 1e-5  # public files are off by up to 2e-6
+EXACT = 1e-15  # a matrix this close is kept digit for digit
+
+_short = reprlib.Repr()
+_short.maxlevel, _short.maxstring, _short.maxother, _short.maxlong = 3, 60, 60, 40
+_MISSING = object()
+
+
+def show(value: Any) -> str:
+    """A value as a short text, however deep or long it is."""
+    try:
+        return ("nothing" if value is None else _short.repr(value))[:200]
+    except ValueError:  # an integer of more digits than Python prints
+        return "a huge number"
+
+
+class Node:
+    """A value, where it stands, and the list that collects warnings."""
+
+    __slots__ = ("value", "warnings", "where")
+
+    def __init__(self, value: Any, where: str, warnings: list[str]) -> None:
+        short = where if len(where) < 400 else f"{where[:120]} ... {where[-240:]}"
+        self.value, self.where, self.warnings = value, short, warnings
+
+    def refuse(self, allowed: str, todo: str, found: str | None = None) -> NoReturn:
+        raise ModelError(self.where, show(self.value) if found is None else found, allowed, todo)
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(f"{self.where}: {text}")
+
+    def object(self, kind: str) -> Node:
+        """The same node, its value an object with known keys only (misspellings put right, with a warning)."""
+        if not isinstance(self.value, Mapping):
+            self.refuse(f"an object ({kind})", "Write { ... }.")
+        known, misspelt = KEYS[kind], MISSPELT.get(kind, {})
+        found: dict[str, Any] = {}
+        for key, value in self.value.items():
+            right = misspelt.get(key, key) if isinstance(key, str) else key
+            if right not in known:
+                text = str(key)[:60]
+                self.refuse(
+                    "keys " + ", ".join(sorted(known)),
+                    nearest(text, known) or "Remove it, or put its text into 'comment'.",
+                    f"unknown key {text!r} in {kind}",
+                )
+            if right != key:
+                self.warn(f"key {key!r} read as {right!r}")
+            if right in found:
+                self.refuse("one of them", "Remove one.", f"{right!r} given twice")
+            found[right] = value
+        return Node(found, self.where, self.warnings)
+
+    def has(self, key: str) -> bool:
+        """Whether the object holds a value other than null under the key."""
+        return self.value.get(key) is not None
+
+    def __getitem__(self, key: str) -> Node:
+        dot = "" if not self.where or self.where.endswith(" ") else "."
+        return Node(self.value.get(key), f"{self.where}{dot}{key}", self.warnings)
+
+    def items(self) -> Iterator[Node]:
+        """The entries of a list; null is an empty one."""
+        if self.value is None:
+            return
+        if not isinstance(self.value, (list, tuple)):
+            self.refuse("a list", "Write [ ... ].")
+        for i, item in enumerate(self.value):
+            name = item.get("name") if isinstance(item, Mapping) else None
+            label = f" ({name[:40]})" if isinstance(name, str) else ""
+            yield Node(item, f"{self.where}[{i}]{label}", self.warnings)
+
+    def text(self, default: Any = _MISSING) -> str:
+        if self.value is None and default is not _MISSING:
+            return default
+        if not isinstance(self.value, str):
+            self.refuse("a string", "Write it in double quotes.")
+        return self.value
+
+    def choice(self, allowed: Mapping[str, Any] | set[str] | frozenset[str], default: Any = _MISSING) -> str:
+        if self.value is None and default is not _MISSING:
+            return default
+        if not isinstance(self.value, str) or self.value not in allowed:
+            hint = nearest(self.value[:60], allowed) if isinstance(self.value, str) else ""
+            self.refuse("one of " + ", ".join(sorted(allowed)), hint or "Choose one of these.")
+        return self.value
+
+    def flag(self, default: bool) -> bool:
+        if self.value is None:
+            return default
+        if not isinstance(self.value, (bool, np.bool_)):
+            self.refuse("true or false", "Write true or false.")
+        return bool(self.value)
+
+    def number(self, default: Any = _MISSING, scale: float = 1.0) -> float:
+        """A finite number times `scale`."""
+        if self.value is None and default is not _MISSING:
+            return default
+        value = self.value
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+            self.refuse("one number", "Write a number without quotes.")
+        try:
+            found = float(value) * scale if scale != 1.0 else float(value)
+        except OverflowError:
+            found = math.inf
+        if not math.isfinite(found):
+            self.refuse("a finite number", "Write a finite number.")
+        return found
+
+    def vector(self, length: int | None = None, scale: float = 1.0) -> tuple[float, ...]:
+        """A list of numbers, of a given length where one is given."""
+        if isinstance(self.value, np.ndarray):
+            return Node(self.value.tolist(), self.where, self.warnings).vector(length, scale)
+        found = tuple(item.number(scale=scale) for item in self.items()) if self.value is not None else ()
+        if self.value is None or (length is not None and len(found) != length):
+            count = f"a list of {length} numbers" if length is not None else "a list of numbers"
+            self.refuse(count, "Write " + ("[x, y, z]." if length == 3 else "the list in full."))
+        return found
+
+    def vector3(self, default: Vector | None = None, scale: float = 1.0) -> Vector:
+        if self.value is None and default is not None:
+            return default
+        x, y, z = self.vector(3, scale)
+        return (x, y, z)
+
+    def rotation(self) -> Matrix:
+        """A rotation matrix by rows, made orthonormal unless it already is; null is the identity."""
+        if self.value is None:
+            return IDENTITY
+        if isinstance(self.value, np.ndarray):
+            return Node(self.value.tolist(), self.where, self.warnings).rotation()
+        rows = [row.vector3() for row in self.items()]
+        if len(rows) != 3:
+            self.refuse("a 3x3 matrix as a list of 3 rows", "Write three rows of three numbers.")
+        R = np.array(rows)
+        with np.errstate(all="ignore"):
+            near = np.abs(R.T @ R - np.eye(3)).max() < 0.1 and np.linalg.det(R) > 0
+        found = orthonormal(R) if near else IDENTITY
+        error = np.abs(R - np.array(found)).max()
+        if not near or error > ROTATION_TOLERANCE:
+            self.refuse(
+                f"a rotation matrix by rows, within {ROTATION_TOLERANCE:g} of orthonormal with determinant +1",
+                "Give more digits, or make the rows perpendicular unit vectors in right-handed order.",
+                f"{show(self.value)}, {error:.1e} away from one" if near else f"{show(self.value)}, no rotation",
+            )
+        return found
+
+    def kept(self) -> Any:
+        """The value, frozen as it is; numbers must be finite."""
+        try:
+            frozen = freeze(self.value)
+        except RecursionError:
+            self.refuse("values nested at most 50 deep", "Flatten it.", "a value nested deeper than that")
+        _check_kept(frozen, self)
+        return frozen
+
+
+def _check_kept(value: Any, node: Node) -> None:
+    if isinstance(value, Kept):
+        for key, item in value.items():
+            _check_kept(item, node[key] if isinstance(node.value, Mapping) else node)
+    elif isinstance(value, tuple):
+        for item in value:
+            _check_kept(item, node)
+    elif isinstance(value, float) and not math.isfinite(value):
+        node.refuse("finite numbers", "Write a finite number.")
+    elif not (value is None or isinstance(value, (str, bool, int, float))):
+        node.refuse("values that JSON knows", "Use numbers, strings, lists and dicts.")
+
+
+def orthonormal(R: np.ndarray) -> Matrix:
+    """The nearest rotation to a nearly orthonormal matrix; one exact to `EXACT` is kept digit for digit.
+
+    Newton's iteration for the polar factor, R <- R (3 - R'R)/2 (Higham, Functions of Matrices, section 8.3).
+    """
+    for _ in range(6):
+        defect = R.T @ R - np.eye(3)
+        if np.abs(defect).max() <= EXACT:
+            break
+        R = R - 0.5 * R @ defect
+    x, y, z = ((float(a), float(b), float(c)) for a, b, c in R)
+    return (x, y, z)

@@ -1,0 +1,14 @@
+"""The table of joint kinds; nothing else in the package asks for a joint's type."""
+
+from __future__ import annotations
+
+from shiftjax.joints.floating import FLOAT
+from shiftjax.joints.kind import JointKind
+from shiftjax.joints.prismatic import PRISMATICS
+from shiftjax.joints.revolute import REVOLUTES
+from shiftjax.joints.rigid import RIGID
+from shiftjax.joints.spherical import SPHERICAL
+
+KINDS: dict[str, JointKind] = {**REVOLUTES, **PRISMATICS, "rigid": RIGID, "float": FLOAT, "spherical": SPHERICAL}
+
+__all__ = ["KINDS", "JointKind"]

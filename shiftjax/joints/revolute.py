@@ -1,0 +1,13 @@
+"""Hinges: one rotation about an axis of the joint frames."""
+
+from __future__ import annotations
+
+from shiftjax.joints.kind import JointKind
+from shiftjax.joints.primitives import Rotation
+
+
+def hinge(axis: str) -> JointKind:
+    return JointKind((Rotation(axis),), "scalar", "hinge")
+
+
+REVOLUTES = {"Rx": hinge("x"), "Ry": hinge("y"), "Rz": hinge("z"), "revolute": hinge("axis")}

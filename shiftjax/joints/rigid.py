@@ -1,0 +1,7 @@
+"""A weld: no motion, only the displacement T, R of the file."""
+
+from __future__ import annotations
+
+from shiftjax.joints.kind import JointKind
+
+RIGID = JointKind((), "placement", "weld")

@@ -1,0 +1,37 @@
+"""How a member's run ended: one word each, with its cause and its remedy."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Outcome(IntEnum):
+    """0 good; below 0 finished with a warning; above 0 ended early."""
+
+    near_singular = -1
+    ok = 0
+    not_assembled = 1
+    non_finite = 2
+    stuck = 3
+    loop_open = 4
+    no_mass = 5
+
+
+REMEDY: dict[Outcome, str] = {
+    Outcome.ok: "",
+    Outcome.near_singular: (
+        "the run lingered at a pose where the rank of the loops drops; positions there are less certain: "
+        "check the certificate's pivot_ratio, or change the step so that the pose is crossed elsewhere"
+    ),
+    Outcome.not_assembled: (
+        "the loops of this design cannot be closed from the model's start: "
+        "change the lengths or the start, or hold fewer joints"
+    ),
+    Outcome.non_finite: (
+        "a number became infinite or not a number: check this member's parameters for NaN and zero masses, "
+        "or take a smaller step"
+    ),
+    Outcome.stuck: "three trips in one step: the step is too large for this motion; take a smaller one",
+    Outcome.loop_open: "a step left the loops open by more than the projection can close: take a smaller step",
+    Outcome.no_mass: "a motion of this mechanism moves no mass: give the named body an inertia, or hold the joint",
+}

@@ -1,0 +1,67 @@
+"""The text of paths: `assembly:sub:body:frame.T[2]`, names with special characters in backticks.
+
+A path is an object (names joined by ":") and a field (from the first "." or "[" outside backticks).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SPECIAL = re.compile(r"[.\[\]=]")
+STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(0|[1-9][0-9]{0,8})\]")
+
+
+def quote(name: str) -> str:
+    """The name as it stands in a path: in backticks where it holds a character that paths use."""
+    return f"`{name}`" if SPECIAL.search(name) else name
+
+
+def join(*names: str) -> str:
+    """The path of an object from its plain names, outermost first."""
+    return ":".join(map(quote, names))
+
+
+def child(path: str, name: str) -> str:
+    """The path of the object called `name` inside `path` ("" is the root)."""
+    return f"{path}:{quote(name)}" if path else quote(name)
+
+
+def parts(path: str) -> list[str]:
+    """The plain names of an object path; a name cannot hold ":" nor a backtick."""
+    return [name.strip("`") for name in path.split(":")]
+
+
+def split(path: str) -> tuple[str, str]:
+    """Object (names quoted only where they must be) and field of a path as a user writes it."""
+    quoted = False
+    for i, letter in enumerate(path):
+        if letter == "`":
+            quoted = not quoted
+        elif letter in ".[" and not quoted:
+            return join(*parts(path[:i])), path[i:]
+    return join(*parts(path)), ""
+
+
+def steps(field: str) -> tuple[str | int, ...]:
+    """`.inertia.Ixx` -> ("inertia", "Ixx"), `.T[2]` -> ("T", 2); empty where the text is no field."""
+    found: list[str | int] = []
+    position = 0
+    while position < len(field):
+        match = STEP.match(field, position)
+        if match is None:
+            return ()
+        found.append(match[1] if match[1] else int(match[2]))
+        position = match.end()
+    return tuple(found)
+
+
+def shortened(path: str, wanted: str, tail: int) -> bool:
+    """Whether `wanted` is `path` with leading assemblies left out, `tail` names at least being kept."""
+    return path == wanted or (path.endswith(":" + wanted) and wanted.count(":") + 1 >= tail)
+
+
+def listed(paths: Iterable[str], limit: int = 4) -> str:
+    """A few of the paths, for a message."""
+    every = list(paths)
+    return ", ".join(every[:limit]) + (f", ... ({len(every)} in all)" if len(every) > limit else "")

@@ -1,0 +1,246 @@
+"""From a model and its varied numbers to assembled starts and partitions: what `simulate` and `compile` share. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftjax import hosted
+from shiftjax.algebra import Scalar
+from shiftjax.assembly import Start, assemble
+from shiftjax.constraints import Harmonic
+from shiftjax.dynamics import Reduced, composite_mass_matrix
+from shiftjax.equations import Lane, null_space, solve_block
+from shiftjax.errors import ModelError
+from shiftjax.kinematics import Parameters
+from shiftjax.model import Model
+from shiftjax.observe import channels
+from shiftjax.partition import (
+    RANK_TOLERANCE,
+    Block,
+    blocks_of,
+    characteristic_length,
+    complete_pivoting,
+    free_speeds,
+)
+from shiftjax.plan import Plan
+from shiftjax.program import Setup
+from shiftjax.topology import analyze
+
+NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition
+
+
+@dataclass
+class Prepared:
+    """A model made ready to run for given members.
+
+    values: (count, B) all varied numbers in the order of `vary`; setup.varied is the part of them that programs read.
+    """
+
+    model: Model
+    plan: Plan
+    setup: Setup
+    vary: tuple[str, ...]
+    values: np.ndarray
+    named: tuple[int, ...]
+    named_speeds: tuple[int, ...]
+
+    @property
+    def members(self) -> int:
+        return self.values.shape[1]
+
+    def file_lane(self) -> Lane:
+        numbers = self.model.numbers()
+        return Lane(self.plan, Parameters(numbers, self.setup.matrices), self.setup.length, self.setup.motions, 0.0)
+
+    def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> Lane:
+        """The lane of some members, their numbers a fraction of the way from the file's to their own."""
+        numbers: dict[str, Scalar] = dict(self.model.numbers())
+        for path, values in zip(self.vary, self.values, strict=True):
+            base, own = numbers[path], values[members]
+            numbers[path] = np.where(np.equal(fraction, 1.0), own, base + fraction * (own - base))
+        return Lane(self.plan, Parameters(numbers, self.setup.matrices), self.setup.length, self.setup.motions, 0.0)
+
+    def parameters(self) -> np.ndarray:
+        """(np, B) values of the numbers that the programs read."""
+        rows = [self.vary.index(path) for path in self.setup.varied]
+        return self.values[rows]
+
+    def start(self) -> Start:
+        return assemble(self.plan, self.file_lane(), self.lane_of, self.members, self.named, self.named_speeds)
+
+    def file_start(self) -> Start:
+        """The file's own start, one member."""
+        lane = self.file_lane()
+        return assemble(self.plan, lane, lambda members, fraction: lane, 1, self.named, self.named_speeds)
+
+
+def prepare(
+    model: Model,
+    vary: Mapping[str, object],
+    *,
+    hold: Sequence[str] = (),
+    named: Sequence[str] = (),
+    channel_paths: Sequence[str] = (),
+    method: str = "rk4",
+    precision: str = "f64",
+    drive: Mapping[str, Harmonic] | None = None,
+    cut: Sequence[str] = (),
+    cluster: bool = True,
+    refuse: bool = True,
+) -> Prepared:
+    """Analyses the model and sorts its numbers into constants, program inputs and start values.
+
+    Args:
+        vary: number path -> (B,) values. named: paths set by the user before, held like varied ones.
+        refuse: False analyses a model although parts of it cannot be simulated.
+
+    Raises:
+        ModelError: bad paths or shapes, things that cannot be simulated.
+    """
+    if refuse:
+        refuse_unsupported(model)
+    drive = drive or {}
+    plan = analyze(model, cut=cut, cluster=cluster, driven=tuple(drive))
+    numbers, matrices = model.numbers(), model.matrices()
+    known = _varied(model, vary, numbers)
+    started = _start_numbers(plan, numbers)
+    setup = Setup(
+        plan=plan,
+        numbers={path: value for path, value in numbers.items() if path not in started},
+        matrices=matrices,
+        varied=tuple(path for path in known if path not in started),
+        length=characteristic_length(plan, numbers),
+        method=method,
+        precision=precision,
+        motions=tuple(drive.values()),
+        channels=channels(plan, channel_paths, [path.removesuffix(".R") for path in matrices], model.resolve),
+    )
+    values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
+    moved = [*(path for path in known if ".initial_displacement" in path), *map(model.resolve, named)]
+    thrown = [*(path for path in known if ".initial_velocity" in path), *map(model.resolve, named)]
+    held = [model.resolve(path) for path in hold]
+    return Prepared(
+        model,
+        plan,
+        setup,
+        tuple(known),
+        values,
+        _joints_of(plan, [*(p for p in moved if ".initial_displacement" in p), *held]),
+        _joints_of(plan, [p for p in thrown if ".initial_velocity" in p]),
+    )
+
+
+def refuse_unsupported(model: Model) -> None:
+    """Raises where something active cannot be simulated yet."""
+    for path, what in model.unsupported():
+        raise ModelError(path, what, "what this version simulates", "Set \"active\": false on it, or remove it.")
+
+
+def _varied(model: Model, vary: Mapping[str, object], numbers: Mapping[str, float]) -> dict[str, np.ndarray]:
+    out: dict[str, np.ndarray] = {}
+    for path, values in vary.items():
+        full = model.resolve(path)
+        if full not in numbers:
+            model.replace({path: 0.0})  # raises with the nearest known path
+        array = np.asarray(values, float)
+        if array.ndim != 1:
+            raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", "Flatten it.")
+        out[full] = array
+    sizes = {path: len(array) for path, array in out.items()}
+    if len(set(sizes.values())) > 1:
+        raise ModelError("vary", f"lengths {sizes}", "one length for all", "Give every path as many values as members.")
+    if out and 0 in sizes.values():
+        raise ModelError("vary", "no members", "at least one", "Give at least one value.")
+    return out
+
+
+def _start_numbers(plan: Plan, numbers: Mapping[str, float]) -> set[str]:
+    """Paths that only say where a run starts."""
+    heads = tuple(
+        f"{joint.path}.initial_{word}" for joint in plan.joints for word in ("displacement", "velocity") if joint.nv
+    )
+    return {path for path in numbers if path.startswith(heads)} if heads else set()
+
+
+def _joints_of(plan: Plan, paths: Sequence[str]) -> tuple[int, ...]:
+    index = {joint.path: k for k, joint in enumerate(plan.joints)}
+    heads = [path.split(".initial_")[0] for path in paths]
+    unknown = [head for head in heads if head not in index]
+    if unknown:
+        raise ModelError(f"hold {unknown[0]}", "no active joint", "the path of a joint", f"One of {sorted(index)}.")
+    return tuple(dict.fromkeys(index[head] for head in heads))
+
+
+def partitions(prepared: Prepared, start: Start, multiplier: float, independent: Sequence[str] = ()) -> list[list[Block]]:
+    """For every substructure the partition of every member: the nominal one where it serves, else its own.
+
+    Raises:
+        ModelError: a joint of `independent` that cannot be.
+    """
+    plan, setup = prepared.plan, prepared.setup
+    nominal_lane, nominal = prepared.file_lane(), prepared.file_start()
+    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+    tolerance = RANK_TOLERANCE[setup.precision]
+    forced = _forced(plan, prepared.model, independent)
+    out: list[list[Block]] = []
+    for s, block in enumerate(plan.substructures):
+        free = [k for k, column in enumerate(block.columns) if column in forced]
+        _, J = hosted.closure(nominal_lane, nominal.q, s)
+        found = complete_pivoting(J, tolerance, free)
+        if free and found.rank[0] < complete_pivoting(J, tolerance).rank[0]:
+            names = [name for name, column in zip(plan.speed_names(), range(plan.nv), strict=True) if column in forced]
+            raise ModelError(
+                "independent", f"{names}", "coordinates the loops leave free together", "Name fewer, or others."
+            )
+        chosen = blocks_of(found, block)[0]
+        base_b, base_ratio = hosted.block_monitors(nominal_lane, nominal.q, s, chosen)
+        b, ratio = hosted.block_monitors(lane, start.q, s, chosen)
+        serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
+        mine = [chosen] * prepared.members
+        others = np.flatnonzero(~serves & start.closed) if not free else np.zeros(0, int)
+        if len(others):
+            _, J = hosted.closure(lane.of(others), start.q[:, others], s)
+            for k, own in zip(others, blocks_of(complete_pivoting(J, tolerance), block), strict=True):
+                mine[k] = own
+        out.append(mine)
+    return out
+
+
+def _forced(plan: Plan, model: Model, independent: Sequence[str]) -> set[int]:
+    joints = [plan.joints[k] for k in _joints_of(plan, [model.resolve(path) for path in independent])]
+    return {joint.v + k for joint in joints for k in range(joint.nv)}
+
+
+def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
+    """Raises where some motion of the file's start moves no mass: Z^T H Z would be singular."""
+    plan, lane = prepared.plan, prepared.file_lane()
+    motion = lane.motion(list(start.q), None)
+    tolerance = RANK_TOLERANCE["f64"]
+    solved = []
+    for s, block in enumerate(plan.substructures):
+        _, J = hosted.closure(lane, start.q, s)
+        rows = lane.rows(motion, s)
+        solved.append(solve_block(lane, blocks_of(complete_pivoting(J, tolerance), block)[0], rows, rows.phi))
+    reduced = Reduced(composite_mass_matrix(motion), null_space(lane, solved, free_speeds(plan)))
+    mass = hosted.matrix_over(reduced.mass, 1)[0]
+    if not len(mass) or not np.isfinite(mass).all():
+        return
+    size = np.sqrt(np.maximum(np.diag(mass), 0.0))
+    scaled = mass / np.where(size > 0, size[:, None] * size[None, :], 1.0)
+    values, vectors = np.linalg.eigh(scaled)
+    if values[0] > 1e-13:
+        return
+    x = vectors[:, 0] / np.where(size > 0, size, 1.0)
+    travel = hosted.spread_over([reduced.along(list(x)).get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
+    carriers = [name for name, amount in zip(plan.speed_names(), np.abs(travel), strict=True) if amount > 1e-6 * np.abs(travel).max()]
+    bodies = [plan.nodes[j.far].path for j in plan.joints if any(abs(travel[j.v + k]) > 0 for k in range(j.nv))]
+    raise ModelError(
+        f"motion of {', '.join(carriers)}",
+        "a motion that moves no mass",
+        "mechanisms in which every motion moves mass",
+        f"Give {', '.join(sorted(set(bodies))[:4])} an inertia about the axes that move, or make a joint rigid.",
+    )
+

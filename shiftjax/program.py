@@ -1,0 +1,297 @@
+"""Builds the lane program of a plan, a partition, a varied set and a method: pieces of scalar code over numbered slots.
+
+A model with one substructure is one piece a phase. With several, every substructure has its own piece, which writes Z
+and its right-hand side into fixed slots, and one common piece reads them: the number of programs is a sum over the
+substructures' partitions, not a product.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from shiftjax.algebra import Scalar, Vec, absolute, add, largest, maximum, sub
+from shiftjax.constraints import Harmonic
+from shiftjax.dynamics import Column, Reduced, composite_mass_matrix
+from shiftjax.equations import (
+    MONITORS_PER_BLOCK,
+    BlockSolution,
+    Lane,
+    accelerate,
+    gaps,
+    moved,
+    null_space,
+    solve_block,
+    step_of_closure,
+    velocity_residual,
+)
+from shiftjax.forces import dissipates
+from shiftjax.joints import KINDS
+from shiftjax.kinematics import Parameters, coordinate_rates
+from shiftjax.kernels.program import DTYPES, METHODS, LaneProgram, Layout, Piece
+from shiftjax.observe import Channel, ObservedState
+from shiftjax.partition import Block, Partition, free_speeds
+from shiftjax.plan import Plan
+
+ACCUMULATORS = ("gap", "velocity_gap", "spread", "energy_error", "kinetic", "potential", "start_energy", "start_potential")
+REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all programs of one run share.
+
+    numbers: path -> float, the constants; varied: paths that are lane values, in the order of their slots; matrices:
+    path -> constant R; length [m]; motions: prescribed functions of time, in the order of the plan's drivers.
+    """
+
+    plan: Plan
+    numbers: Mapping[str, float]
+    matrices: Mapping[str, Sequence[Sequence[float]]]
+    varied: tuple[str, ...]
+    length: float
+    method: str = "rk4"
+    precision: str = "f64"
+    motions: tuple[Harmonic, ...] = ()
+    channels: tuple[Channel, ...] = ()
+    programs: dict[Partition, LaneProgram] = field(default_factory=dict, compare=False)
+
+    @property
+    def blocks(self) -> int:
+        return len(self.plan.substructures)
+
+    @property
+    def by_block(self) -> bool:
+        return self.blocks > 1
+
+    @property
+    def works(self) -> int:
+        """Number of quadratures: the work of what is not conservative, where there is any."""
+        kinds = tuple(r.type for r in self.plan.restraints)
+        return int(dissipates(self.plan.joint_polynomials, kinds) or bool(self.plan.drivers))
+
+    @property
+    def monitors(self) -> int:
+        """Three a substructure, then the loop gap and the loss of mass."""
+        return MONITORS_PER_BLOCK * self.blocks + 2
+
+    def layout(self) -> Layout:
+        plan = self.plan
+        scratch = sum(_scratch_of(plan, k)[1] for k in range(self.blocks)) if self.by_block else 0
+        width = sum(channel.size for channel in self.channels)
+        return Layout(
+            nq=plan.nq,
+            nx=plan.nv + self.works,
+            np=len(self.varied),
+            nm=self.monitors,
+            nr=len(REPORTS),
+            na=len(ACCUMULATORS),
+            nc=width,
+            ns=scratch,
+        )
+
+    def lane(self, values: Sequence[Scalar], t: Scalar) -> Lane:
+        """The lane functions' common ground for given values of the varied numbers."""
+        numbers = {**self.numbers, **dict(zip(self.varied, values, strict=True))}
+        return Lane(self.plan, Parameters(numbers, self.matrices), self.length, self.motions, t)
+
+
+def _scratch_of(plan: Plan, index: int) -> tuple[int, int]:
+    """Largest number of independents of a substructure kept in slots, and its slots: Z dense and a particular vector."""
+    n = len(plan.substructures[index].columns)
+    return n, n * n + n
+
+
+def build(setup: Setup, partition: Partition) -> LaneProgram:
+    """The lane program of one partition; traced only when a kernel finds nothing compiled."""
+    if partition not in setup.programs:
+        maker = _Blocks(setup, partition) if setup.by_block else _Whole(setup, partition)
+        setup.programs[partition] = maker.program()
+    return setup.programs[partition]
+
+
+def count_pieces(setup: Setup) -> int:
+    """Number of distinct compiled pieces for accelerations: one a partition, or one a block's partition and a common one."""
+    return len({piece.key for program in setup.programs.values() for piece in program.accelerate})
+
+
+class _Builder:
+    """Names the slots and makes pieces of lane functions."""
+
+    def __init__(self, setup: Setup, partition: Partition) -> None:
+        self.setup, self.partition, self.layout, self.plan = setup, partition, setup.layout(), setup.plan
+        self.nv = setup.plan.nv
+
+    def slots(self, name: str, count: int | None = None) -> list[int]:
+        return list(self.layout.slots(name))[:count]
+
+    @property
+    def state_slots(self) -> list[int]:
+        """q, v, p, t: what the equations read."""
+        return [*self.slots("q"), *self.slots("x", self.nv), *self.slots("p"), *self.slots("t")]
+
+    def split(self, values: Sequence[Scalar]) -> tuple[Vec, Vec, Lane]:
+        nq, nv, count = self.plan.nq, self.nv, len(self.setup.varied)
+        q, v, p, t = values[:nq], values[nq : nq + nv], values[nq + nv : nq + nv + count], values[nq + nv + count]
+        return list(q), list(v), self.setup.lane(p, t)
+
+    def piece(
+        self, name: str, function: Callable[[list[Scalar]], Vec], inputs: Sequence[int], outputs: Sequence[int],
+        depends: object = "",
+    ) -> Piece:
+        """A piece whose code follows from the setup, the name and `depends` alone."""
+        dtype = DTYPES[self.setup.precision]
+        return Piece(name, _key(self.setup, name, depends), tracer(function, len(inputs), dtype), tuple(inputs), tuple(outputs))
+
+    def program(self) -> LaneProgram:
+        layout = self.layout
+        drift = self.piece(
+            "drift", lambda s: coordinate_rates(self.plan, s[: self.plan.nq], s[self.plan.nq :]),
+            [*self.slots("q"), *self.slots("x", self.nv)], self.slots("qdot"),
+        )
+        kept = ["q", "x", "dx", "rep", "mon", "acc"]
+        accumulate = self.piece(
+            "accumulate", self.accumulate, [k for name in kept[1:] if name != "dx" for k in self.slots(name)], self.slots("acc")
+        )
+        observe: tuple[Piece, ...] = ()
+        if layout.nc:
+            reads = [*self.state_slots, *self.slots("dx", self.nv)]
+            observe = (self.piece("observe", self.observe, reads, self.slots("chan"), (self.setup.channels, self.partition)),)
+        return LaneProgram(
+            layout, METHODS[self.setup.method], drift, self.accelerate_pieces(), self.project_pieces(), observe, (accumulate,)
+        )
+
+    def accelerate_pieces(self) -> tuple[Piece, ...]:
+        raise NotImplementedError
+
+    def project_pieces(self) -> tuple[Piece, ...]:
+        raise NotImplementedError
+
+    def accumulate(self, s: list[Scalar]) -> Vec:
+        """Running extremes of the certificate (design rule 4)."""
+        nx, nr, nm = self.layout.nx, self.layout.nr, self.layout.nm
+        x, rep, mon, acc = s[:nx], s[nx : nx + nr], s[nx + nr : nx + nr + nm], s[nx + nr + nm :]
+        work = x[self.nv] if self.setup.works else 0.0
+        spread = largest([mon[MONITORS_PER_BLOCK * k + 1] for k in range(self.setup.blocks)])
+        balance = absolute(sub(sub(add(rep[2], rep[3]), acc[6]), work))
+        swing = absolute(sub(rep[3], acc[7]))
+        fresh = [rep[0], rep[1], spread, balance, rep[2], swing]
+        return [maximum(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
+
+    def observe(self, s: list[Scalar]) -> Vec:
+        nv = self.nv
+        q, v, lane = self.split(s[: len(s) - nv])
+        state = ObservedState(lane, self.partition, q, v, list(s[len(s) - nv :]))
+        return [value for channel in self.setup.channels for value in channel.observe(state)]
+
+
+class _Whole(_Builder):
+    """One piece a phase: at most one substructure."""
+
+    def _solutions(self, lane: Lane, q: Vec, v: Vec) -> tuple[Any, list[BlockSolution]]:
+        motion = lane.motion(q, v)
+        rows = [lane.rows(motion, k) for k in range(self.setup.blocks)]
+        return motion, [
+            solve_block(lane, block, r, r.gamma) for block, r in zip(self.partition.blocks, rows, strict=True)
+        ]
+
+    def _derivatives(self, lane: Lane, motion: Any, solved: list[BlockSolution], reduced: Reduced | None) -> tuple[Vec, Vec, Vec]:
+        """dx, energies, and all monitors but the gap."""
+        Z = null_space(lane, solved, free_speeds(self.plan))
+        particular = {k: value for solution in solved for k, value in solution.particular.items()}
+        out = accelerate(lane, motion, Z, particular, reduced)
+        monitors = [m for s in solved for m in (s.b_norm, s.spread, s.spread)]
+        return [*out.a, *[out.power] * self.setup.works], [out.kinetic, out.potential], [*monitors, out.worst_mass_pivot]
+
+    def accelerate_pieces(self) -> tuple[Piece, ...]:
+        def run(s: list[Scalar]) -> Vec:
+            q, v, lane = self.split(s)
+            motion, solved = self._solutions(lane, q, v)
+            dx, _, monitors = self._derivatives(lane, motion, solved, None)
+            return [*dx, *monitors[:-1], 0.0, monitors[-1]]
+
+        outputs = [*self.slots("dx"), *self.slots("mon")]
+        return (self.piece("accelerate", run, self.state_slots, outputs, self.partition),)
+
+    def project_pieces(self) -> tuple[Piece, ...]:
+        def run(s: list[Scalar]) -> Vec:
+            q, v, lane = self.split(s)
+            change: Column = {}
+            for k, block in enumerate(self.partition.blocks):
+                change |= step_of_closure(lane, block, q, k)
+            q = moved(self.plan, q, change)
+            still = lane.motion(q, None)
+            rows = [lane.rows(still, k) for k in range(self.setup.blocks)]
+            solved = [
+                solve_block(lane, block, r, [sub(0.0, x) for x in velocity_residual(r, v)])
+                for block, r in zip(self.partition.blocks, rows, strict=True)
+            ]
+            Z = null_space(lane, solved, free_speeds(self.plan))
+            reduced = Reduced(composite_mass_matrix(still), Z)
+            correction = {k: x for solution in solved for k, x in solution.particular.items()}
+            change = reduced.nearest(correction)
+            v = [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
+            motion, solved = self._solutions(lane, q, v)
+            dx, energies, monitors = self._derivatives(lane, motion, solved, reduced)
+            gap, residual = gaps([solution.rows for solution in solved], v)
+            return [*q, *v, *dx, *monitors[:-1], gap, monitors[-1], gap, residual, *energies]
+
+        outputs = [
+            *self.slots("q"), *self.slots("x", self.nv), *self.slots("dx"), *self.slots("mon"), *self.slots("rep"),
+        ]
+        return (self.piece("project", run, self.state_slots, outputs, self.partition),)
+
+
+class _Blocks(_Builder):
+    """A piece a substructure and a common one a phase."""
+
+    def accelerate_pieces(self) -> tuple[Piece, ...]:
+        raise NotImplementedError
+
+    def project_pieces(self) -> tuple[Piece, ...]:
+        raise NotImplementedError
+
+
+def tracer(function: Callable[[list[Scalar]], Vec], count: int, dtype: str) -> Callable[[], Any]:
+    """Defers tracing `function` of `count` scalars to a closed jaxpr."""
+
+    def trace() -> Any:
+        with jax.enable_x64(dtype == "float64"):
+            arguments = [jax.ShapeDtypeStruct((), np.dtype(dtype))] * count
+            return jax.make_jaxpr(lambda *s: [np.asarray(x, dtype) if type(x) is float else x for x in function(list(s))])(
+                *arguments
+            )
+
+    return trace
+
+
+def _key(setup: Setup, name: str, depends: object) -> str:
+    """SHA-256 of a canonical text of all that decides the code of a piece (design section 4, LaneProgram)."""
+    constants = sorted((path, float(value).hex()) for path, value in setup.numbers.items() if path not in setup.varied)
+    motions = [(repr(m), inspect.getsource(type(m))) for m in setup.motions]
+    head = (name, setup.plan, setup.varied, float(setup.length).hex(), setup.precision, motions, setup.works)
+    matrices = sorted((path, [[float(x).hex() for x in row] for row in R]) for path, R in setup.matrices.items())
+    text = repr((head, constants, matrices, depends, source_hash()))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def source_hash() -> str:
+    """Hash of the versions and of the sources that decide what a traced program computes."""
+    digest = hashlib.sha256(f"{version('jax')} {np.__version__}".encode())
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        if not {"cli", "viewer", "ensembles", "models", "kernels"} & set(file.relative_to(Path(__file__).parent).parts):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+__all__ = ["ACCUMULATORS", "REPORTS", "Block", "Setup", "build", "KINDS"]

@@ -1,0 +1,217 @@
+"""The command line as others script against it: JSON shapes, exit codes, messages. Real commands, in this process."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shiftjax import __version__
+from shiftjax.cli import COMMANDS, main
+from shiftjax.ensembles import store
+from shiftjax.formats import load
+from shiftjax.models import names
+
+CERTIFICATE = {"gap", "velocity_gap", "energy_error", "repartitions", "pivot_ratio", "steps", "rejected"}
+SUBSTRUCTURE = {"loops", "rows", "columns", "rank", "joints", "dependent", "independent", "redundant_rows"}
+SHORT = ("--span", "0.05", "--step", "1e-3", "--output-step", "0.01")
+GRAVITY = "model_parameters.gravity[0]"
+JOINT, MASS, LENGTH = "four_bar:crank_pivot", "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]"
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]):
+    """Runs a command; returns exit code, stdout, stderr."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(words)
+        caught = capsys.readouterr()
+        return code, caught.out, caught.err
+
+    return run
+
+
+def test_version(shell) -> None:
+    assert shell("--version") == (0, f"shiftjax {__version__}\n", "")
+
+
+def test_help_lists_every_command(shell) -> None:
+    code, out, _ = shell("--help")
+    assert code == 0 and all(name in out for name in COMMANDS)
+    for name in COMMANDS:
+        code, out, _ = shell(name, "--help")
+        assert code == 0 and f"usage: shiftjax {name}" in out
+
+
+def test_models_lists_the_library(shell) -> None:
+    code, out, _ = shell("models")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(names())
+    assert all(len(line.split()) > 2 for line in out.splitlines())
+    assert list(json.loads(shell("models", "--json")[1])) == list(names())
+
+
+def test_info_json(shell) -> None:
+    code, out, err = shell("info", "four_bar", "--json")
+    report = json.loads(out)
+    assert (code, err) == (0, "")
+    assert report.keys() >= {"bodies", "joints", "coordinates", "loops", "rank", "dof", "substructures"}
+    assert (report["bodies"], report["joints"], report["coordinates"]) == (3, 4, 4)
+    assert (report["loops"], report["rank"], report["dof"]) == (1, 3, 1)
+    (block,) = report["substructures"]
+    assert block.keys() >= SUBSTRUCTURE
+    assert (block["loops"], block["rows"], block["columns"], block["rank"]) == (1, 6, 4, 3)
+
+
+@pytest.mark.parametrize(("option", "word"), [("--dot", "graph"), ("--tables", ""), (None, "dof")])
+def test_info_for_people(shell, option: str | None, word: str) -> None:
+    code, out, _ = shell("info", "four_bar", *([option] if option else []))
+    assert code == 0 and out.strip() and word in out
+
+
+def test_check(shell, tmp_path: Path) -> None:
+    assert shell("check", "four_bar")[0] == 0
+    verdict = json.loads(shell("check", "four_bar", "--json")[1])
+    assert verdict["valid"] and (verdict["bodies"], verdict["joints"]) == (3, 4)
+    (tmp_path / "bad.json").write_text('{"model_parameters": {}, "assemblies": 7}')
+    code, out, err = shell("check", str(tmp_path / "bad.json"))
+    assert (code, out) == (2, "") and "assemblies" in err and "Traceback" not in err
+
+
+def test_run_json(shell) -> None:
+    code, out, err = shell("run", "four_bar", *SHORT, "--channel", f"{JOINT}.q", "--channel", "energy.total", "--json")
+    run = json.loads(out)
+    assert (code, err) == (0, "")
+    assert run.keys() == {"status", "certificate", "programs", "compile_s", "wall_s", "time", "channels"}
+    assert run["status"] == "ok"
+    assert run["certificate"].keys() == CERTIFICATE
+    assert run["certificate"]["gap"] < 1e-9 and run["certificate"]["steps"] == 50
+    np.testing.assert_allclose(run["time"], np.arange(6) * 0.01, atol=1e-15)
+    assert set(run["channels"]) == {f"{JOINT}.q", "energy.total"}
+    assert all(len(values) == 6 for values in run["channels"].values())
+
+
+def test_run_for_people(shell) -> None:
+    code, out, _ = shell("run", "four_bar", *SHORT, "--channel", "energy.total", "--log")
+    assert code == 0 and "four_bar: ok" in out and "energy.total" in out and all(name in out for name in CERTIFICATE)
+
+
+def test_set_changes_the_model_and_hold_the_start(shell) -> None:
+    start = load("four_bar").numbers()[f"{JOINT}.initial_displacement"] + 0.05
+    words = (*SHORT, "--channel", f"{JOINT}.q", "--json")
+    run = json.loads(shell("run", "four_bar", *words, "--set", f"{JOINT}.initial_displacement={start!r}")[1])
+    assert run["channels"][f"{JOINT}.q"][0] == pytest.approx(start, abs=1e-12)
+    other = json.loads(shell("run", "four_bar", *words, "--set", f"{MASS}=50", "--hold", JOINT)[1])
+    assert other["channels"][f"{JOINT}.q"][-1] != run["channels"][f"{JOINT}.q"][-1]
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".csv", ".json"])
+def test_run_out(shell, tmp_path: Path, suffix: str) -> None:
+    out = str(tmp_path / f"run{suffix}")
+    assert shell("run", "four_bar", *SHORT, "--out", out)[0] == 0
+    code, _, err = shell("run", "four_bar", *SHORT, "--out", out)
+    assert code == 2 and "--force" in err
+    assert shell("run", "four_bar", *SHORT, "--out", out, "--force")[0] == 0
+    if suffix != ".csv":
+        tree = store.read(out)
+        kept = tree["trajectories"].to_dataset()
+        assert kept["body"].values.tolist() == [path for path, _ in load("four_bar").bodies()]
+        assert np.isfinite(kept["pose"].values).all()
+
+
+def test_sweep_out(shell, tmp_path: Path) -> None:
+    out, drawn = tmp_path / "study.zarr", tmp_path / "study.png"
+    words = (
+        "--vary",
+        f"{MASS}=1:2~sobol",
+        "--vary",
+        f"{GRAVITY}=0:1:2",
+        "--samples",
+        "8",
+        "--seed",
+        "3",
+        "--keep",
+        "4",
+    )
+    code, text, _ = shell(
+        "sweep", "four_bar", *words, *SHORT, "--channel", "energy.total", "--out", str(out), "--picture", str(drawn)
+    )
+    assert code == 0 and "16 members: 16 ok" in text and MASS in text
+    tree = store.read(out)
+    assert tree["members"].sizes["member"] == 16 and tree["trajectories"].sizes["member"] == 4
+    values = tree["members"].to_dataset()[MASS].values
+    assert values.min() >= 1 and values.max() <= 2 and len(set(values)) == 16
+    assert drawn.read_bytes().startswith(b"\x89PNG")
+
+
+def test_sweep_json(shell) -> None:
+    words = ("--vary", f"{MASS}=1:2:3", *SHORT, "--json")
+    summary = json.loads(shell("sweep", "four_bar", *words)[1])
+    assert summary["members"] == 3 and summary["status"] == {"ok": 3} and summary["failed"] == []
+    assert summary["certificate"].keys() == CERTIFICATE
+
+
+def test_some_members_failed(shell) -> None:
+    """A link far too long for its loop: exit code 3, named with its cause and remedy; the others run."""
+    code, out, err = shell("sweep", "four_bar", "--vary", f"{LENGTH}=0.5:50:2", *SHORT)
+    assert code == 3
+    assert "1 ok" in out and "1 not_assembled" in out
+    assert "not_assembled: " in err and "member 1" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ([], "COMMAND"),
+        (["nonsense"], "nonsense"),
+        (["run"], "MODEL"),
+        (["run", "four_bar", "--nonsense"], "--nonsense"),
+        (["run", "four_bar", "--span", "-1"], "above zero"),
+        (["run", "four_bar", "--span", "nan"], "above zero"),
+        (["run", "four_ba"], "four_bar"),
+        (["run", "no/such/file.json"], "no/such/file.json"),
+        (["run", "four_bar", "--set", "four_bar"], "PATH=VALUE"),
+        (["run", "four_bar", "--set", "nothing.mass=1"], "nothing"),
+        (["run", "four_bar", "--set", "model_parameters.gravity[0]=x"], "finite number"),
+        (["run", "four_bar", "--channel", "nothing.q"], "nothing"),
+        (["run", "four_bar", "--hold", "nothing"], "nothing"),
+        (["run", "four_bar", "--method", "rk5"], "rk5"),
+        (["run", "four_bar", "--step", "3e-3", "--output-step", "0.01"], "output"),
+        (["run", "four_bar", "--out", "x.h5"], ".zarr"),
+        (["sweep", "four_bar"], "--vary"),
+        (["sweep", "four_bar", "--vary", "model_parameters.gravity[0]=0:1"], "--samples"),
+        (["sweep", "four_bar", "--vary", "model_parameters.gravity[0]=0:1:2", "--out", "x.csv"], "one run"),
+        (["sweep", "four_bar", "--vary", "model_parameters.gravity[0]=0:1:2", "--seed", "-1"], "--seed"),
+        (["sweep", "four_bar", "--vary", "model_parameters.gravity[0]=0:1:2", "--picture", "x.gif"], ".png"),
+        (["sweep", "four_bar", "--vary", "model_parameters.gravity[0]=0:1:2", "--keep", "some"], "--keep"),
+        (["info", "four_bar", "--json", "--dot"], "--dot"),
+    ],
+)
+def test_bad_input_ends_with_2_and_one_message(shell, words: list[str], match: str) -> None:
+    code, out, err = shell(*words, *(SHORT[:2] if words[:1] == ["run"] and "--span" not in words else ()))
+    assert (code, out) == (2, "")
+    assert match in err and "Traceback" not in err
+
+
+def test_anything_else_ends_with_1_and_a_hint(shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> tuple[str, ...]:
+        raise RuntimeError("something\nunforeseen")
+
+    monkeypatch.setattr("shiftjax.cli.models.names", broken)
+    code, out, err = shell("models")
+    assert (code, out) == (1, "")
+    assert err.count("\n") == 1 and "something unforeseen" in err and "--traceback" in err
+    for words in (["--traceback", "models"], ["models", "--traceback"]):
+        code, _, err = shell(*words)
+        assert code == 1 and "Traceback" in err and "in broken" in err
+
+
+def test_a_closed_pipe_is_no_disaster() -> None:
+    """`shiftjax models | head -0` prints no traceback."""
+    code = "import sys; from shiftjax.cli import main; sys.exit(main(['models']))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()

@@ -1,0 +1,297 @@
+"""The shape of the repository: floors of imports, links, packages, sizes, and what may be imported without jax."""
+
+import ast
+import importlib
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LINKED = ("kernels", "ensembles", "viewer", "models")
+
+# Lowest floor first. A file imports from its own floor (without circles) and from the floors below.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("record", "errors", "outcome", "version", "models"),
+    ("kernels",),
+    ("algebra",),
+    ("joints", "forces", "constraints"),
+    ("paths", "kept", "elements", "numbers", "model", "formats", "builder"),
+    ("result",),
+    ("topology", "plan"),
+    ("partition",),
+    ("kinematics",),
+    ("reduction",),
+    ("dynamics",),
+    ("equations",),
+    ("integrate", "observe"),
+    ("program",),
+    ("hosted", "assembly"),
+    ("report",),
+    ("driver",),
+    ("simulation",),
+    ("ensembles",),
+    ("viewer",),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
+
+# Files that may import inside a function, and what: the package's front door, the command table, jax at the first
+# traced value, the optional plotting library.
+LAZY = {
+    "shiftjax/__init__.py": {"shiftjax"},
+    "shiftjax/cli/__init__.py": {"shiftjax"},
+    "shiftjax/algebra.py": {"jax"},
+    "ensembles/picture.py": {"matplotlib"},
+}
+LAZY_EVERYWHERE = {"glfw", "OpenGL", "pyassimp"}
+
+JAX_FREE = (
+    "shiftjax",
+    "shiftjax.record",
+    "shiftjax.errors",
+    "shiftjax.outcome",
+    "shiftjax.algebra",
+    "shiftjax.joints",
+    "shiftjax.forces",
+    "shiftjax.constraints",
+    "shiftjax.model",
+    "shiftjax.formats",
+    "shiftjax.builder",
+    "shiftjax.models",
+    "shiftjax.result",
+    "shiftjax.topology",
+    "shiftjax.plan",
+    "shiftjax.partition",
+    "shiftjax.ensembles.store",
+    "shiftjax.ensembles.sample",
+    "shiftjax.viewer",
+    "shiftjax.cli",
+)
+HARD_LIMIT = 500  # lines a file
+FUNCTION_LIMIT = 60  # lines a function body
+
+
+def sources() -> dict[str, Path]:
+    """Module name -> file, of every module of the package, each file once."""
+    found: dict[str, Path] = {}
+    for folder in ("shiftjax", *LINKED):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            inside = path.relative_to(ROOT)
+            if inside.parts[0] == "shiftjax" and len(inside.parts) > 2 and inside.parts[1] in LINKED:
+                continue  # the link of a folder that is visited by itself
+            parts = inside.with_suffix("").parts
+            parts = parts if parts[0] == "shiftjax" else ("shiftjax", *parts)
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+SOURCES = sources()
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def room(module: str) -> str:
+    """The name on the list of floors that a module belongs to."""
+    parts = module.split(".")
+    return "__init__" if len(parts) == 1 else parts[1]
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+    """Every imported module, a name imported from a package taken as a module where it is one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield node, full if full in SOURCES else str(node.module)
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def own(module: str) -> bool:
+    return module == "shiftjax" or module.startswith("shiftjax.")
+
+
+def test_every_module_has_a_floor() -> None:
+    missing = sorted({room(m) for m in SOURCES} - set(FLOOR))
+    assert not missing, f"no floor for {missing}: add them to FLOORS where they belong"
+
+
+def test_imports_go_down() -> None:
+    wrong = [
+        f"{relative(path)}:{node.lineno} imports {target}"
+        for module, path in SOURCES.items()
+        if module != "shiftjax"
+        for node, target in imports(parsed(path))
+        if own(target) and FLOOR[room(target)] > FLOOR[room(module)]
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nothing_imports_the_front_door_or_by_position() -> None:
+    wrong = []
+    for path in SOURCES.values():
+        for node, target in imports(parsed(path)):
+            by_position = isinstance(node, ast.ImportFrom) and node.level > 0
+            front_door = (isinstance(node, ast.ImportFrom) and node.module == "shiftjax") or target == "shiftjax"
+            bare = target.split(".")[0] in LINKED
+            if by_position or bare or front_door:
+                wrong.append(f"{relative(path)}:{node.lineno} imports {target}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_circles() -> None:
+    edges = {m: {t for _, t in imports(parsed(p)) if t in SOURCES and t != m} for m, p in SOURCES.items()}
+    edges.pop("shiftjax")  # its names load on first use
+    done: set[str] = set()
+
+    def visit(module: str, trail: tuple[str, ...]) -> None:
+        assert module not in trail, " -> ".join((*trail[trail.index(module) :], module))
+        if module in done or module not in edges:
+            return
+        for target in edges[module]:
+            visit(target, (*trail, module))
+        done.add(module)
+
+    for module in edges:
+        visit(module, ())
+
+
+def test_imports_stand_at_the_top() -> None:
+    wrong = []
+    for path in SOURCES.values():
+        allowed = LAZY.get(relative(path), set()) | LAZY_EVERYWHERE
+        for function in ast.walk(parsed(path)):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                wrong += [
+                    f"{relative(path)}:{node.lineno} imports {target} inside {function.name}"
+                    for node, target in imports(function)
+                    if target.split(".")[0] not in allowed
+                ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_import_module_is_only_in_the_two_front_doors() -> None:
+    users = {
+        relative(path)
+        for path in SOURCES.values()
+        if any(word in path.read_text(encoding="utf-8") for word in ("import_module(", "__import__("))
+    }
+    assert users <= {"shiftjax/__init__.py", "shiftjax/cli/__init__.py"}
+
+
+def test_sizes() -> None:
+    files = [*SOURCES.values(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]
+    wrong = [relative(p) for p in files if len(p.read_text(encoding="utf-8").splitlines()) > HARD_LIMIT]
+    assert not wrong, f"over {HARD_LIMIT} lines: {wrong}"
+
+
+def test_function_sizes() -> None:
+    wrong = []
+    for path in SOURCES.values():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.FunctionDef):
+                lines = (node.body[-1].end_lineno or 0) - node.body[0].lineno + 1
+                if lines > FUNCTION_LIMIT:
+                    wrong.append(f"{relative(path)}:{node.lineno} {node.name}: {lines} lines")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_files_begin_with_what_they_are() -> None:
+    wrong = [relative(p) for p in SOURCES.values() if ast.get_docstring(parsed(p)) is None]
+    assert not wrong, f"no docstring: {wrong}"
+
+
+def test_identifiers_are_ascii() -> None:
+    wrong = [
+        f"{relative(path)}:{node.lineno} {node.id}"
+        for path in SOURCES.values()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Name) and not node.id.isascii()
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_package_list_is_complete() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    packages = {m for m, p in SOURCES.items() if p.name == "__init__.py"}
+    folders = {m if p.name == "__init__.py" else m.rpartition(".")[0] for m, p in SOURCES.items()}
+    assert folders == packages, f"folders without __init__.py: {sorted(folders - packages)}"
+    assert set(settings["packages"]) == packages
+    assert settings["package-dir"] == {f"shiftjax.{name}": name for name in LINKED}
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_links_are_in_place(name: str) -> None:
+    link = ROOT / "shiftjax" / name
+    assert link.is_symlink() and str(link.readlink()) == f"../{name}"
+
+
+def test_front_door_exports_what_it_says() -> None:
+    shiftjax = importlib.import_module("shiftjax")
+    listed = shiftjax.__all__
+    assert sorted(listed) == sorted(set(listed))
+    for name in listed:
+        assert getattr(shiftjax, name) is not None
+    assert set(shiftjax._HOME) | {"__version__"} == set(listed)
+    typed = {
+        alias.asname
+        for node in ast.walk(parsed(ROOT / "shiftjax" / "__init__.py"))
+        if isinstance(node, ast.If)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.ImportFrom)
+        for alias in inner.names
+    }
+    assert typed >= set(shiftjax._HOME), "what a type checker sees differs from what is exported"
+    with pytest.raises(AttributeError, match="nonsense"):
+        shiftjax.nonsense  # noqa: B018
+
+
+def test_packages_export_what_they_say() -> None:
+    for module, path in SOURCES.items():
+        if path.name != "__init__.py" or module == "shiftjax":
+            continue
+        package = importlib.import_module(module)
+        for name in getattr(package, "__all__", ()):
+            assert hasattr(package, name), f"{module}.__all__ names {name}, which it does not have"
+
+
+def fresh(code: str) -> list[str]:
+    """Runs code in a fresh process and returns the first parts of the names of all modules it loaded."""
+    tail = "\nimport json, sys\nprint()\nprint(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", code + tail], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("module", JAX_FREE)
+def test_jax_free(module: str) -> None:
+    loaded = fresh(f"import {module}")
+    assert "jax" not in loaded and "jaxlib" not in loaded
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["models"], ["run", "--help"]])
+def test_these_commands_start_without_jax(arguments: list[str]) -> None:
+    loaded = fresh(f"from shiftjax.cli import main\nassert main({arguments!r}) == 0")
+    if arguments[0] != "run":  # the file of `run` calls the simulation
+        assert "jax" not in loaded
+
+
+def test_the_core_imports_neither_gl_nor_plotting() -> None:
+    """S30: the simulation runs where no GL, GUI or plotting package exists."""
+    refuse = (
+        "import sys\nfor name in ('glfw', 'OpenGL', 'pyassimp', 'imgui_bundle', 'matplotlib', 'PIL'):\n"
+        "    sys.modules[name] = None\n"
+    )
+    fresh(refuse + "import shiftjax.simulation, shiftjax.report, shiftjax.cli, shiftjax.ensembles.store")

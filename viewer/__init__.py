@@ -1,0 +1,1 @@
+"""Numpy in, pixels out: draws stored results. Nothing is here yet."""
