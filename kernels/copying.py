@@ -7,24 +7,6 @@ from __future__ import annotations
 
 from shiftjax.kernels.target import Target
 
-RUN = """
-define internal void @run(ptr %list, ptr %ws) nounwind alwaysinline {
-entry:
-  br label %loop
-loop:
-  %at = phi ptr [ %list, %entry ], [ %after, %call ]
-  %piece = load ptr, ptr %at
-  %none = icmp eq ptr %piece, null
-  br i1 %none, label %done, label %call
-call:
-  call void %piece(ptr %ws) nounwind
-  %after = getelementptr ptr, ptr %at, i64 1
-  br label %loop
-done:
-  ret void
-}
-"""
-
 LOAD_ROWS = """
   %table = load ptr, ptr %job
   %plane = getelementptr i64, ptr %job, i64 1
@@ -165,3 +147,28 @@ def fill(text: str, target: Target, **numbers: int) -> list[str]:
         tokens = [words.get(token.strip(","), token.strip(",")) + "," * token.endswith(",") for token in line.split()]
         lines.append("  " + " ".join(tokens))
     return lines
+
+
+def run_text(target: Target) -> str:
+    """`run(list, ws)`: every piece of a null-terminated list on every vector of the block, piece by piece."""
+    calls = []
+    for k in range(target.team):
+        calls.append(f"  %part{k} = getelementptr {target.scalar}, ptr %ws, i64 {k * target.width}")
+        calls.append(f"  call void %piece(ptr %part{k}) nounwind")
+    return f"""
+define internal void @run(ptr %list, ptr %ws) nounwind alwaysinline {{
+entry:
+  br label %loop
+loop:
+  %at = phi ptr [ %list, %entry ], [ %after, %call ]
+  %piece = load ptr, ptr %at
+  %none = icmp eq ptr %piece, null
+  br i1 %none, label %done, label %call
+call:
+{chr(10).join(calls)}
+  %after = getelementptr ptr, ptr %at, i64 1
+  br label %loop
+done:
+  ret void
+}}
+"""

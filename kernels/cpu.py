@@ -143,7 +143,7 @@ class Kernel:
             raise ValueError(f"a clock of {until} steps does not fit float32: restart the clock, moving t0 along")
         work: deque[tuple[Any, np.ndarray, int, int]] = deque()
         keep = []
-        total = sum(-(-table.shape[1] // self.target.width) for _, table, _ in groups)
+        total = sum(-(-table.shape[1] // self.target.lanes) for _, table, _ in groups)
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
         slots = 1
         for program, table, member in groups:
@@ -155,7 +155,7 @@ class Kernel:
                 job[JOB.index("out")], job[JOB.index("ticks")] = out.ctypes.data, out.shape[1]
             keep.append((job, member))
             slots = max(slots, ready.slots)
-            blocks = -(-table.shape[1] // self.target.width)
+            blocks = -(-table.shape[1] // self.target.lanes)
             work.extend((ready.advance, job, k, min(k + chunk, blocks)) for k in range(0, blocks, chunk))
         self._run(work, slots)
 
@@ -181,7 +181,7 @@ class Kernel:
         for name, value in (("count", len(slots)), ("slots", slots.ctypes.data), ("targets", addresses.ctypes.data)):
             job[JOB.index(name)] = value
         job[JOB.index("list_phase")] = ready.lists[phase].ctypes.data
-        blocks = -(-lanes // self.target.width)
+        blocks = -(-lanes // self.target.lanes)
         self._run(deque([(ready.evaluate, job, 0, blocks)]), ready.slots)
         return fresh
 
@@ -216,7 +216,7 @@ class Kernel:
     def _run(self, work: deque[tuple[Any, np.ndarray, int, int]], slots: int) -> None:
         """Empties the list with all threads; ctypes gives the interpreter free while a chunk runs."""
         count = min(self.threads, len(work))
-        size = slots * self.target.width + 64
+        size = slots * self.target.lanes + 64
         while len(self._workspaces) < count:
             self._workspaces.append(np.zeros(0, self.dtype))
         for k in range(count):

@@ -23,7 +23,7 @@ def declarations(target: Target) -> str:
     lines = [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare {v} @llvm.fabs.{s}({v})"]
     lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS - {"atan2", "pow"})]
     lines += [f"declare {v} @llvm.{name}.{s}({v}, {v})" for name in ("atan2", "pow")]
-    lines.append(f"declare {mathlib.convention(target)} void @{mathlib.reduce_name(target)}(ptr) cold")
+    lines.append(f"declare void @{mathlib.reduce_name(target)}(ptr) cold")
     lines.append(f"declare i1 @llvm.vector.reduce.and.v{target.width}i1(<{target.width} x i1>)")
     return "\n".join(lines)
 
@@ -36,6 +36,7 @@ def emit(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], name: str,
 class _Emitter:
     def __init__(self, graph: Graph, inputs: Sequence[int], outputs: Sequence[int], target: Target) -> None:
         self.graph, self.inputs, self.target = graph, inputs, target
+        self.align = target.width * target.bytes
         self.lines: list[str] = []
         self.w = mathlib.Writer(target, self.lines, "t")
         self.names: dict[int, str] = {}
@@ -116,7 +117,7 @@ class _Emitter:
         if node[0] == "const":
             text = self.target.splat(node[1])
         elif node[0] == "in":
-            text = self.w.line(f"load {self.target.vector}, ptr {self._slot(self.inputs[node[1]])}")
+            text = self.w.line(f"load {self.target.vector}, ptr {self._slot(self.inputs[node[1]])}, align {self.align}")
         else:
             raise AssertionError(f"{node} used before it is computed")
         self.names[number] = text
@@ -136,12 +137,12 @@ class _Emitter:
         return known
 
     def _slot(self, slot: int) -> str:
-        return self.w.line(f"getelementptr inbounds {self.target.vector}, ptr %ws, i64 {slot}")
+        return self.w.line(f"getelementptr inbounds {self.target.scalar}, ptr %ws, i64 {slot * self.target.lanes}")
 
     def _store(self, number: int) -> None:
         for slot, ref in self.stores[number]:
             value = self.ref(ref)
-            self.lines.append(f"  store {self.target.vector} {value}, ptr {self._slot(slot)}")
+            self.lines.append(f"  store {self.target.vector} {value}, ptr {self._slot(slot)}, align {self.align}")
 
     def _operation(self, number: int) -> str:
         node = self.graph.nodes[number]
@@ -262,5 +263,5 @@ class _Emitter:
         places = [w.line(f"getelementptr {t.vector}, ptr %io, i64 {k}") for k in range(3)]
         for place, value in zip(places, (x, shifted, r), strict=True):
             self.lines.append(f"  store {t.vector} {value}, ptr {place}")
-        self.lines.append(f"  call {mathlib.convention(t)} void @{mathlib.reduce_name(t)}(ptr %io)")
+        self.lines.append(f"  call void @{mathlib.reduce_name(t)}(ptr %io)")
         return w.line(f"load {t.vector}, ptr {places[1]}"), w.line(f"load {t.vector}, ptr {places[2]}")

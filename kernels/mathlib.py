@@ -254,7 +254,7 @@ good:
   ret {{ i64, double }} %ret
 }}
 
-define {convention(t)} void @{reduce_name(t)}(ptr %io) noinline {{
+define void @{reduce_name(t)}(ptr %io) noinline {{
 entry:
   br label %loop
 loop:
@@ -286,11 +286,6 @@ done:
   ret void
 }}
 """
-
-
-def convention(target: Target) -> str:
-    """Calling convention of `reduce`: it saves every register, so that the rare call costs its callers nothing."""
-    return "preserve_allcc" if target.triple.startswith("x86_64") and "windows" not in target.triple else "ccc"
 
 
 def _two_over_pi() -> list[int]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shiftjax.kernels.copying import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
+from shiftjax.kernels.copying import GIVE_SLOTS, LOAD_ROWS, SAVE_ROWS, fill, run_text
 from shiftjax.kernels.program import Layout, Method
 from shiftjax.kernels.target import Target
 from shiftjax.kernels.words import JOB, Words
@@ -29,7 +29,8 @@ class Stepper(Words):
     """Writes the two functions and their cold helpers."""
 
     def __init__(self, layout: Layout, method: Method, timed: bool, target: Target) -> None:
-        super().__init__(layout, method, target)
+        super().__init__(layout, method, target.block())
+        self.pieces_target = target
         self.timed = timed
         self.steps: dict[float, str] = {}
 
@@ -53,7 +54,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             (
                 tables,
                 declared,
-                RUN,
+                run_text(self.pieces_target),
                 self.function("internal void @load(ptr %job, ptr %ws, i64 %lane) nounwind noinline", self.load_rows),
                 self.function("internal void @save(ptr %job, ptr %ws, i64 %lane, i64 %lanes) nounwind noinline", self.save_rows),
                 self.function("internal void @restore(ptr %ws) nounwind noinline", self.restore),

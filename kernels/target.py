@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import struct
 
@@ -9,6 +10,9 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from shiftjax.record import record
+
+
+TEAM = 2  # four-bar of 200 operations a piece: see benchmarks; one vector waits for its own results half of the time
 
 
 @record
@@ -21,6 +25,7 @@ class Target:
     features: str  # of the processor, in LLVM's spelling
     cpu: str
     triple: str
+    team: int = 1  # vectors a slot holds: so many independent streams of instructions hide each other's latency
 
     @property
     def scalar(self) -> str:
@@ -51,6 +56,15 @@ class Target:
     def suffix(self) -> str:
         """Type suffix of overloaded LLVM intrinsics, as v4f64."""
         return f"v{self.width}{self.precision}"
+
+    @property
+    def lanes(self) -> int:
+        """Lanes of a block: what a slot of the workspace holds."""
+        return self.width * self.team
+
+    def block(self) -> Target:
+        """The same processor with a whole block as one vector; LLVM splits it."""
+        return dataclasses.replace(self, width=self.lanes, team=1)
 
     def number(self, value: float) -> str:
         """The exact spelling of a scalar constant."""
@@ -84,7 +98,7 @@ def host(precision: str) -> Target:
     flat = features.flatten()
     if doubles == 8:
         flat += ",-prefer-256-bit"
-    return Target(precision, doubles * (2 if precision == "f32" else 1), fused, flat, llvm.get_host_cpu_name(), triple)
+    return Target(precision, doubles * (2 if precision == "f32" else 1), fused, flat, llvm.get_host_cpu_name(), triple, TEAM)
 
 
 def machine(target: Target, opt: int) -> llvm.TargetMachine:

@@ -35,11 +35,10 @@ from shiftjax.equations import (
     velocity_residual,
 )
 from shiftjax.forces import dissipates
-from shiftjax.joints import KINDS
 from shiftjax.kinematics import Parameters, coordinate_rates
 from shiftjax.kernels.program import DTYPES, METHODS, LaneProgram, Layout, Piece
 from shiftjax.observe import Channel, ObservedState
-from shiftjax.partition import Block, Partition, free_speeds
+from shiftjax.partition import Partition, free_speeds
 from shiftjax.plan import Plan
 
 ACCUMULATORS = ("gap", "velocity_gap", "spread", "energy_error", "kinetic", "potential", "start_energy", "start_potential")
@@ -86,7 +85,7 @@ class Setup:
 
     def layout(self) -> Layout:
         plan = self.plan
-        scratch = sum(_scratch_of(plan, k)[1] for k in range(self.blocks)) if self.by_block else 0
+        scratch = sum(_scratch_of(plan, k) for k in range(self.blocks)) if self.by_block else 0
         width = sum(channel.size for channel in self.channels)
         return Layout(
             nq=plan.nq,
@@ -105,10 +104,10 @@ class Setup:
         return Lane(self.plan, Parameters(numbers, self.matrices), self.length, self.motions, t)
 
 
-def _scratch_of(plan: Plan, index: int) -> tuple[int, int]:
-    """Largest number of independents of a substructure kept in slots, and its slots: Z dense and a particular vector."""
+def _scratch_of(plan: Plan, index: int) -> int:
+    """Slots of one substructure: Z dense for any rank, a particular vector, two gaps."""
     n = len(plan.substructures[index].columns)
-    return n, n * n + n
+    return n * n + n + 2
 
 
 def build(setup: Setup, partition: Partition) -> LaneProgram:
@@ -165,7 +164,9 @@ class _Builder:
         observe: tuple[Piece, ...] = ()
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
-            observe = (self.piece("observe", self.observe, reads, self.slots("chan"), (self.setup.channels, self.partition)),)
+            watched = any(channel.kind == "substructure" for channel in self.setup.channels)
+            depends = (self.setup.channels, self.partition if watched else None)
+            observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends),)
         return LaneProgram(
             layout, METHODS[self.setup.method], drift, self.accelerate_pieces(), self.project_pieces(), observe, (accumulate,)
         )
@@ -252,13 +253,147 @@ class _Whole(_Builder):
 
 
 class _Blocks(_Builder):
-    """A piece a substructure and a common one a phase."""
+    """A piece a substructure and a common one a phase.
+
+    A substructure's piece depends on its own partition only, the common piece on the numbers of independents only.
+    """
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
-        raise NotImplementedError
+        def common(s: list[Scalar]) -> Vec:
+            q, v, lane = self.split(s[: len(self.state_slots)])
+            Z, particular = self._read(s[len(self.state_slots) :])
+            out = accelerate(lane, lane.motion(q, v), Z, particular, None)
+            return [*out.a, *[out.power] * self.setup.works, 0.0, out.worst_mass_pivot]
+
+        outputs = [*self.slots("dx"), *self.slots("mon")[-2:]]
+        last = self.piece("common", common, [*self.state_slots, *self._solution_slots()], outputs, self._freedoms())
+        return (*(self._block_piece(k, False) for k in range(self.setup.blocks)), last)
 
     def project_pieces(self) -> tuple[Piece, ...]:
-        raise NotImplementedError
+        blocks = range(self.setup.blocks)
+        return (
+            *(self._closing_piece(k) for k in blocks),
+            self._normalizing_piece(),
+            *(self._speed_piece(k) for k in blocks),
+            self._speeds_piece(),
+            *(self._block_piece(k, True) for k in blocks),
+            self._ending_piece(),
+        )
+
+    def _scratch(self, k: int) -> tuple[list[int], list[int], list[int]]:
+        """Slots of Z (column by column), of the particular solution, and of both gaps of substructure k."""
+        first = self.layout.slots("scratch").start + sum(_scratch_of(self.plan, i) for i in range(k))
+        n, f = len(self.plan.substructures[k].columns), len(self.partition.blocks[k].independent)
+        gap = first + n * n + n
+        return list(range(first, first + n * f)), list(range(first + n * n, gap)), [gap, gap + 1]
+
+    def _solution_slots(self) -> list[int]:
+        return [slot for k in range(self.setup.blocks) for part in self._scratch(k)[:2] for slot in part]
+
+    def _freedoms(self) -> tuple[int, ...]:
+        return tuple(len(block.independent) for block in self.partition.blocks)
+
+    def _read(self, values: Sequence[Scalar]) -> tuple[list[Column], Column]:
+        """Z of the whole mechanism, deepest motion first, and the particular solution, from the slots' values."""
+        columns: dict[int, Column] = {k: {k: 1.0} for k in free_speeds(self.plan)}
+        particular: Column = {}
+        at = 0
+        for block, freedom in zip(self.plan.substructures, self._freedoms(), strict=True):
+            n = len(block.columns)
+            for k in range(freedom):
+                columns[block.columns[k]] = dict(zip(block.columns, values[at : at + n], strict=True))
+                at += n
+            particular |= dict(zip(block.columns, values[at : at + n], strict=True))
+            at += n
+        return [columns[k] for k in sorted(columns, reverse=True)], particular
+
+    def _written(self, k: int, solution: BlockSolution) -> Vec:
+        columns = self.plan.substructures[k].columns
+        Z = [column.get(speed, 0.0) for column in solution.Z for speed in columns]
+        return [*Z, *(solution.particular.get(speed, 0.0) for speed in columns)]
+
+    def _block_piece(self, k: int, ending: bool) -> Piece:
+        """Z, the particular acceleration and the monitors of substructure k; at the end of a step its gaps too."""
+        block = self.partition.blocks[k]
+
+        def run(s: list[Scalar]) -> Vec:
+            q, v, lane = self.split(s)
+            rows = lane.rows(lane.motion(q, v), k)
+            solution = solve_block(lane, block, rows, rows.gamma)
+            found = [*self._written(k, solution), solution.b_norm, solution.spread, solution.spread]
+            return [*found, *gaps([rows], v)] if ending else found
+
+        Z, particular, gap = self._scratch(k)
+        monitors = self.slots("mon")[MONITORS_PER_BLOCK * k : MONITORS_PER_BLOCK * (k + 1)]
+        outputs = [*Z, *particular, *monitors, *(gap if ending else [])]
+        return self.piece(f"block {k} {ending}", run, self.state_slots, outputs, block)
+
+    def _closing_piece(self, k: int) -> Piece:
+        """The least change of substructure k's coordinates that closes it."""
+        joints = [self.plan.joints[j] for j in self.plan.substructures[k].joints]
+        own = [i for joint in joints for i in range(joint.q, joint.q + joint.nq)]
+
+        def run(s: list[Scalar]) -> Vec:
+            q, _, lane = self.split(s)
+            q = moved(self.plan, q, step_of_closure(lane, self.partition.blocks[k], q, k))
+            return [q[i] for i in own]
+
+        slots = self.slots("q")
+        return self.piece(f"close {k}", run, self.state_slots, [slots[i] for i in own], self.partition.blocks[k])
+
+    def _normalizing_piece(self) -> Piece:
+        """Quaternions of joints outside every substructure."""
+        tied = {j for block in self.plan.substructures for j in block.joints}
+        joints = [joint for j, joint in enumerate(self.plan.joints) if j not in tied and joint.nq != joint.nv]
+        own = [i for joint in joints for i in range(joint.q, joint.q + joint.nq)]
+        slots = self.slots("q")
+
+        def run(s: list[Scalar]) -> Vec:
+            q = moved(self.plan, list(s), {})
+            return [q[i] for i in own]
+
+        return self.piece("normalize", run, slots, [slots[i] for i in own])
+
+    def _speed_piece(self, k: int) -> Piece:
+        """Z at the new pose and the particular correction of the speeds."""
+        block = self.partition.blocks[k]
+
+        def run(s: list[Scalar]) -> Vec:
+            q, v, lane = self.split(s)
+            rows = lane.rows(lane.motion(q, None), k)
+            return self._written(k, solve_block(lane, block, rows, [sub(0.0, x) for x in velocity_residual(rows, v)]))
+
+        Z, particular, _ = self._scratch(k)
+        return self.piece(f"speed {k}", run, self.state_slots, [*Z, *particular], block)
+
+    def _speeds_piece(self) -> Piece:
+        """The projection of the speeds in the mass metric of the whole mechanism."""
+
+        def run(s: list[Scalar]) -> Vec:
+            q, v, lane = self.split(s[: len(self.state_slots)])
+            Z, correction = self._read(s[len(self.state_slots) :])
+            change = Reduced(composite_mass_matrix(lane.motion(q, None)), Z).nearest(correction)
+            return [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
+
+        inputs = [*self.state_slots, *self._solution_slots()]
+        return self.piece("speeds", run, inputs, self.slots("x", self.nv), self._freedoms())
+
+    def _ending_piece(self) -> Piece:
+        """Accelerations, energies and the largest gaps at the end of a step."""
+        count = len(self.state_slots)
+
+        def run(s: list[Scalar]) -> Vec:
+            q, v, lane = self.split(s[:count])
+            Z, particular = self._read(s[count : len(s) - 2 * self.setup.blocks])
+            out = accelerate(lane, lane.motion(q, v), Z, particular, None)
+            each = s[len(s) - 2 * self.setup.blocks :]
+            gap, residual = largest(each[::2]), largest(each[1::2])
+            dx = [*out.a, *[out.power] * self.setup.works]
+            return [*dx, gap, out.worst_mass_pivot, gap, residual, out.kinetic, out.potential]
+
+        both = [slot for k in range(self.setup.blocks) for slot in self._scratch(k)[2]]
+        outputs = [*self.slots("dx"), *self.slots("mon")[-2:], *self.slots("rep")]
+        return self.piece("ending", run, [*self.state_slots, *self._solution_slots(), *both], outputs, self._freedoms())
 
 
 def tracer(function: Callable[[list[Scalar]], Vec], count: int, dtype: str) -> Callable[[], Any]:
@@ -292,6 +427,3 @@ def source_hash() -> str:
         if not {"cli", "viewer", "ensembles", "models", "kernels"} & set(file.relative_to(Path(__file__).parent).parts):
             digest.update(file.read_bytes())
     return digest.hexdigest()
-
-
-__all__ = ["ACCUMULATORS", "REPORTS", "Block", "Setup", "build", "KINDS"]

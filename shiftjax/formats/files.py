@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import shiftjax.models as library
 from shiftjax.errors import ModelError, nearest
 from shiftjax.formats.json_text import dumps
 from shiftjax.formats.jsonc import MAX_BYTES, parse
@@ -64,11 +65,9 @@ def locate(source: str | os.PathLike[str]) -> Path:
         raise ModelError(text[:200], str(error)[:200], "a file that can be read", "Check the path.") from error
     if path.suffix or len(path.parts) != 1 or not isinstance(source, str):
         raise ModelError(text[:200], what, "an existing model file or a library name", _similar(path))
-    from shiftjax import models  # not at the top: the library is a folder of data above this floor
-
-    if text in models.names():
-        return Path(models.path(text)).resolve()
-    hint = nearest(text[:80], models.names()) or "`shiftjax models` lists the library."
+    if text in library.names():
+        return Path(library.path(text)).resolve()
+    hint = nearest(text[:80], library.names()) or "`shiftjax models` lists the library."
     raise ModelError(text[:200], f"{what} and no model of this name", "a library name or a path", hint)
 
 

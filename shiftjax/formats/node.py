@@ -37,6 +37,8 @@ class Node:
     __slots__ = ("value", "warnings", "where")
 
     def __init__(self, value: Any, where: str, warnings: list[str]) -> None:
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
         short = where if len(where) < 400 else f"{where[:120]} ... {where[-240:]}"
         self.value, self.where, self.warnings = value, short, warnings
 
@@ -98,7 +100,10 @@ class Node:
         if self.value is None and default is not _MISSING:
             return default
         if not isinstance(self.value, str) or self.value not in allowed:
-            hint = nearest(self.value[:60], allowed) if isinstance(self.value, str) else ""
+            hint = ""
+            if isinstance(self.value, str):
+                same = [word for word in allowed if word.lower() == self.value.lower()]
+                hint = f"Did you mean {same[0]!r}?" if same else nearest(self.value[:60], allowed)
             self.refuse("one of " + ", ".join(sorted(allowed)), hint or "Choose one of these.")
         return self.value
 
@@ -126,8 +131,6 @@ class Node:
 
     def vector(self, length: int | None = None, scale: float = 1.0) -> tuple[float, ...]:
         """A list of numbers, of a given length where one is given."""
-        if isinstance(self.value, np.ndarray):
-            return Node(self.value.tolist(), self.where, self.warnings).vector(length, scale)
         found = tuple(item.number(scale=scale) for item in self.items()) if self.value is not None else ()
         if self.value is None or (length is not None and len(found) != length):
             count = f"a list of {length} numbers" if length is not None else "a list of numbers"
@@ -144,8 +147,6 @@ class Node:
         """A rotation matrix by rows, made orthonormal unless it already is; null is the identity."""
         if self.value is None:
             return IDENTITY
-        if isinstance(self.value, np.ndarray):
-            return Node(self.value.tolist(), self.where, self.warnings).rotation()
         rows = [row.vector3() for row in self.items()]
         if len(rows) != 3:
             self.refuse("a 3x3 matrix as a list of 3 rows", "Write three rows of three numbers.")

@@ -1,0 +1,107 @@
+"""A mechanism of hinges as a tree with cut loops, in world axes at its start pose: what the rivals are built from.
+
+Plain NumPy, independent of the library's own topology and kinematics.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from shiftjax.model import Body, Frame, Model
+
+AXES = {"Rx": (1.0, 0.0, 0.0), "Ry": (0.0, 1.0, 0.0), "Rz": (0.0, 0.0, 1.0)}
+PARALLEL = 1e-12
+
+
+class Link(NamedTuple):
+    """A body of the tree and the hinge that carries it."""
+
+    path: str
+    body: Body
+    parent: int  # index of a link, -1 for ground
+    R_WB: np.ndarray  # (3, 3) at the start
+    p_WB: np.ndarray  # (3,) at the start [m]
+    joint: str
+    anchor_W: np.ndarray  # (3,) a point of the hinge at the start [m]
+    axis_W: np.ndarray  # (3,) in the sense in which the link turns against its parent
+    speed: float  # as the file says [rad/s]
+
+
+class Cut(NamedTuple):
+    """A hinge that closes a loop."""
+
+    joint: str
+    first: int  # index of a link, -1 for ground
+    second: int
+    anchor_W: np.ndarray
+    axis_W: np.ndarray
+
+
+class Tree(NamedTuple):
+    links: tuple[Link, ...]
+    cuts: tuple[Cut, ...]
+    gravity: np.ndarray  # (3,) acceleration [m/s^2]
+    planar: bool  # all hinges are parallel
+
+
+def _pose(frames: tuple[Frame, ...], name: str) -> tuple[np.ndarray, np.ndarray]:
+    if name == "origin":
+        return np.eye(3), np.zeros(3)
+    frame = next(f for f in frames if f.name == name)
+    return np.array(frame.R) @ Rotation.from_rotvec(frame.rotation).as_matrix(), np.array(frame.T)
+
+
+def tree_of(model: Model) -> Tree:
+    """Breadth first from ground; every joint must be a hinge with a start that closes the loops."""
+    bodies = dict(model.bodies())
+    frames = {"fixed": model.frames} | {path: body.frames for path, body in bodies.items()}
+    placed: dict[str, tuple[np.ndarray, np.ndarray]] = {"fixed": (np.eye(3), np.zeros(3))}
+    number = {"fixed": -1}
+    links: list[Link] = []
+    waiting = list(model.joints())
+    cuts: list[Cut] = []
+    while waiting:
+        path, joint = next(j for j in waiting if j[1].parent.body in placed or j[1].child.body in placed)
+        waiting.remove((path, joint))
+        axis = np.array(AXES[joint.type] if joint.type in AXES else joint.axis)
+        ends = [(ref.body, *_pose(frames[ref.body], ref.frame)) for ref in (joint.parent, joint.child)]
+        if not isinstance(joint.initial_displacement, float) or not isinstance(joint.initial_velocity, float):
+            raise ValueError(f"{path} is no hinge")
+        turn = Rotation.from_rotvec(axis * joint.initial_displacement / np.linalg.norm(axis)).as_matrix()
+        known = 0 if ends[0][0] in placed else 1
+        name, R_BF, p_BF = ends[known]
+        R_WB, p_WB = placed[name]
+        R_WF, anchor = R_WB @ R_BF, p_WB + R_WB @ p_BF
+        axis_W = R_WF @ axis / np.linalg.norm(axis)
+        other, R_CG, p_CG = ends[1 - known]
+        if other in placed:
+            cuts.append(Cut(path, number[name], number[other], anchor, axis_W))
+            continue
+        R_WC = R_WF @ (turn if known == 0 else turn.T) @ R_CG.T
+        placed[other] = (R_WC, anchor - R_WC @ p_CG)
+        sense = 1.0 if known == 0 else -1.0
+        number[other] = len(links)
+        speed = float(joint.initial_velocity)
+        links.append(Link(other, bodies[other], number[name], *placed[other], path, anchor, sense * axis_W, sense * speed))
+    axes = np.array([link.axis_W for link in links] + [cut.axis_W for cut in cuts])
+    planar = bool(np.all(np.linalg.norm(np.cross(axes, axes[0]), axis=1) < PARALLEL))
+    return Tree(tuple(links), tuple(cuts), np.array(model.gravity), planar)
+
+
+def closing_points(tree: Tree, cut: Cut) -> list[np.ndarray]:
+    """Points in the world that a cut hinge holds together: one in a plane, two along the axis in space."""
+    return [cut.anchor_W] if tree.planar else [cut.anchor_W, cut.anchor_W + cut.axis_W]
+
+
+def consistent_speeds(speeds: np.ndarray, J: np.ndarray) -> np.ndarray:
+    """Speeds with J v = 0: the given non-zero ones are held, the others are the smallest ones."""
+    held = speeds != 0.0
+    free = ~held
+    v = speeds.copy()
+    v[free] = np.linalg.lstsq(J[:, free], -J[:, held] @ speeds[held], rcond=1e-9)[0]
+    if np.max(np.abs(J @ v), initial=0.0) > 1e-9:
+        raise ValueError("the given speeds open the loops")
+    return v
