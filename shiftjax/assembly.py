@@ -26,6 +26,7 @@ from shiftjax.hosted import (
     start_speeds,
     true_gap,
 )
+from shiftjax.partition import complete_pivoting
 from shiftjax.plan import Plan
 
 STEP_ANGLE = np.deg2rad(10.0)
@@ -35,6 +36,7 @@ POLISHED = 1e-15  # below this nothing is gained
 ITERATIONS = 80
 DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient system into the one of least change
 RANK = 1e-8
+HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
 
 LaneOf = Callable[[np.ndarray, float], Lane]  # members (indices), fraction of the way from the file's numbers -> lane
 
@@ -88,22 +90,38 @@ def assemble(
 
 
 def _holdable(plan: Plan, lane: Lane, q: np.ndarray, index: int, order: Sequence[int]) -> list[int]:
-    """Local columns that can be held together: the rest still spans the rank of the whole."""
+    """Local columns that can be held together: their rows of the null space Z are independent."""
     _, J = closure(lane, q, index)
     columns = plan.substructures[index].columns
-    rank = _rank(J[0])
+    Z = null_space(J[0])
+    basis = np.zeros((0, Z.shape[1]))
     held: list[int] = []
     for k in order:
         joint = plan.joints[k]
         own = [columns.index(joint.v + i) for i in range(joint.nv) if joint.v + i in columns]
-        if own and _rank(np.delete(J[0], [*held, *own], axis=1)) == rank:
+        rows = Z[own]
+        for _ in range(2):  # twice is enough (Parlett, The Symmetric Eigenvalue Problem, section 6.9)
+            rows = rows - rows @ basis.T @ basis
+        _, size, directions = np.linalg.svd(rows, full_matrices=False)
+        if len(own) and len(size) == len(own) and size.min(initial=np.inf) > HOLDABLE:
             held += own
+            basis = np.concatenate([basis, directions])
+        if len(held) == Z.shape[1]:
+            break
     return held
 
 
-def _rank(J: np.ndarray) -> int:
-    values = np.linalg.svd(J, compute_uv=False) if J.size else np.zeros(0)
-    return int((values > RANK * max(values.max(initial=0.0), 1e-300)).sum())
+def null_space(J: np.ndarray) -> np.ndarray:
+    """(n, dof) orthonormal null space of one member's dimensionless Jacobian, through its partition."""
+    found = complete_pivoting(J[None], RANK)
+    rank = int(found.rank[0])
+    rows, dependent = found.rows[0, :rank], found.columns[0, :rank]
+    independent = np.setdiff1d(np.arange(J.shape[1]), dependent)
+    Z = np.zeros((J.shape[1], len(independent)))
+    Z[independent, np.arange(len(independent))] = 1.0
+    if rank:
+        Z[dependent] = -np.linalg.solve(J[np.ix_(rows, dependent)], J[np.ix_(rows, independent)])
+    return np.linalg.qr(Z)[0]
 
 
 def _closed_or_released(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
@@ -229,7 +247,7 @@ def _consistent_speeds(
         held = _holdable(plan, file_lane, q_file, s, order)
         rest = [k for k in range(len(columns)) if k not in held]
         given = (v[columns] / unit[:, None]).T
-        right = prescribed_speeds(lane, q, s) - (J[:, :, held] @ given[:, held, None])[:, :, 0]
+        right = (prescribed_speeds(lane, q, s) if block.drivers else 0.0) - (J[:, :, held] @ given[:, held, None])[:, :, 0]
         good = np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1)
         J, right = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], right, 0.0)
         given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from shiftjax.elements import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef
 from shiftjax.formats import load
 from shiftjax.model import Model
 
 Ref = str | tuple[str, str] | FrameRef  # a body (its origin), (body, frame), or a reference of another model
-Numbers = Sequence[float]
+Numbers = Sequence[float] | np.ndarray
 ENTRIES = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 
 

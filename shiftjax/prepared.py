@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -69,8 +70,12 @@ class Prepared:
         return self.values[rows]
 
     def start(self) -> Start:
+        """Assembled starts of all members."""
+        if not self.vary:
+            return self.file_start
         return assemble(self.plan, self.file_lane(), self.lane_of, self.members, self.named, self.named_speeds)
 
+    @cached_property
     def file_start(self) -> Start:
         """The file's own start, one member."""
         lane = self.file_lane()
@@ -181,7 +186,7 @@ def partitions(prepared: Prepared, start: Start, multiplier: float, independent:
         ModelError: a joint of `independent` that cannot be.
     """
     plan, setup = prepared.plan, prepared.setup
-    nominal_lane, nominal = prepared.file_lane(), prepared.file_start()
+    nominal_lane, nominal = prepared.file_lane(), prepared.file_start
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     tolerance = RANK_TOLERANCE[setup.precision]
     forced = _forced(plan, prepared.model, independent)

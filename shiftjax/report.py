@@ -33,8 +33,12 @@ def info(model: Model, cut: Sequence[str] = (), cluster: bool = True) -> dict[st
     Raises:
         ModelError: cutting joints that leave a body without a way to ground.
     """
-    prepared = prepare(model, {}, cut=cut, cluster=cluster, refuse=False)
-    plan, start = prepared.plan, prepared.file_start()
+    return report_of(prepare(model, {}, cut=cut, cluster=cluster, refuse=False))
+
+
+def report_of(prepared: Prepared) -> dict[str, Any]:
+    """The same of a model that is prepared already."""
+    model, plan, start = prepared.model, prepared.plan, prepared.file_start
     lane = prepared.file_lane()
     found = [_eliminated(lane, start.q, s) for s in range(len(plan.substructures))]
     blocks = [blocks_of(e, plan.substructures[s])[0] for s, (_, e) in enumerate(found)]
@@ -207,7 +211,7 @@ def dot(model: Model, whole: bool = False) -> str:
 def tables(model: Model) -> dict[str, Any]:
     """The permutation and scatter tables of the Plan and of the nominal partition, in ints."""
     prepared = prepare(model, {}, refuse=False)
-    plan, start, lane = prepared.plan, prepared.file_start(), prepared.file_lane()
+    plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
     out: list[Mapping[str, Any]] = []
     for s, block in enumerate(plan.substructures):
         _, found = _eliminated(lane, start.q, s)

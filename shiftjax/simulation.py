@@ -24,7 +24,7 @@ from shiftjax.kinematics import ground_point
 from shiftjax.assembly import Start
 from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_motion
 from shiftjax.program import ACCUMULATORS, count_pieces
-from shiftjax.report import info
+from shiftjax.report import report_of
 from shiftjax.result import CERTIFICATE, Result, members_to_keep
 
 DEFAULT_STEP = 1e-3  # s
@@ -94,7 +94,7 @@ def simulate(
         settings.t0 = float(start.time[-1])
     began = _start(prepared, start)
     if start is None:
-        refuse_massless_motion(prepared, prepared.file_start())
+        refuse_massless_motion(prepared, prepared.file_start)
     kept = members_to_keep(keep, prepared.members)
     lanes = _run(prepared, kernel, settings, began, independent, np.arange(prepared.members))
     poses = _poses(prepared, kernel, settings, began, independent, kept) if len(kept) else {}
@@ -210,7 +210,7 @@ def _result(
         kept=kept,
         design=dict(zip(prepared.vary, prepared.values, strict=True)),
         model=prepared.model,
-        report=info(prepared.model),
+        report=report_of(prepared),
         settings={
             "span": settings.h * settings.steps,
             "step": settings.h,

@@ -109,7 +109,7 @@ def test_a_spring_of_the_wrong_joint_kind_is_refused(type_: str) -> None:
         ('"open', "allowed: a value"),
         ("[" * 1_000_000, "brackets nested 4200 deep"),
         ('{"a":' * 1_000_000, "brackets nested 4200 deep"),
-        ("[" + "1," * 1_000_001, "more than 1000000 values"),
+        ("[" + "1," * 500_001, "more than 500000 values"),
         ("[" * 4000 + "]" * 4000, "found .*an object"),
         ("\x00" * 100, "found "),
     ],
@@ -122,7 +122,7 @@ def test_bad_text_gives_one_error_with_its_place(text: str, message: str, tmp_pa
 
 
 def test_numbers_read_back_exactly() -> None:
-    values = [0.1, -0.0, 1e-300, 5e-324, 1.7976931348623157e308, 123456789012345678901234567890, 3]
+    values = [0.1, -0.0, 1e-300, 5e-324, 1.7976931348623157e308, 12345678901234567, 3]
     assert parse(dumps(values), "x")[0] == values
 
 

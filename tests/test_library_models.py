@@ -77,8 +77,7 @@ def test_start_is_closed(name: str) -> None:
     assert oracle.gap(q) <= CLOSED
     held = tuple(j.name for j in oracle.joints if np.any(v[j.v]))
     speeds = oracle.consistent(q, v, held)
-    moving = speeds[v != 0]
-    assert np.array_equal(moving, v[v != 0])
+    assert np.array_equal(speeds[v != 0], v[v != 0])
     assert np.max(np.abs(oracle.motion(q, v).rows @ speeds), initial=0) <= 1e-11 * max(1.0, np.max(np.abs(v)))
 
 
@@ -126,8 +125,8 @@ def test_n_four_bar_files_come_from_the_builder(N: int) -> None:
 def test_n_four_bar_loses_rank_when_flat() -> None:
     """Flat, the rank drops by N and the freedoms become N + 1."""
     oracle = Oracle(n_four_bar(3))
-    flat = np.array([{"pivot": -1, "top_": 1, "pin_": -1}[j.name[:5] if j.name[1] == "i" and j.name[2] == "v" else j.name[:4]]
-                     for j in oracle.joints]) * (np.pi / 2)  # fmt: skip
+    turn = {"pivot": -np.pi / 2, "top": np.pi / 2, "pin": -np.pi / 2}
+    flat = np.array([turn[j.name.split("_")[0]] for j in oracle.joints])
     assert oracle.gap(flat) < 1e-15 and oracle.rank(oracle.scaled(oracle.motion(flat, 0 * flat).rows)) == 6
     with pytest.raises(ValueError, match="N >= 1"):
         n_four_bar(0)

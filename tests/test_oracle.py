@@ -31,7 +31,9 @@ def link(name: str, kind: str, parent: str, child: str, q: Any = 0, v: Any = 0) 
     return {"name": name, "type": kind, **ends, "initial_displacement": q, "initial_velocity": v}
 
 
-def chain(axes: str, coms: Any, offsets: Any, parents: Any = None, masses: Any = None, inertia: Any = (1, 1, 1)) -> dict:
+def chain(
+    axes: str, coms: Any, offsets: Any, parents: Any = None, masses: Any = None, inertia: Any = (1, 1, 1)
+) -> dict:
     """Revolute joints of RBDL's tests: joint i at `offsets[i]` of the body before it."""
     bodies, joints = [], []
     for i, axis in enumerate(axes):
@@ -45,14 +47,14 @@ def chain(axes: str, coms: Any, offsets: Any, parents: Any = None, masses: Any =
     return document(bodies, joints, [0, -9.81, 0])
 
 
-X, Y, Z, O = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)
+X, Y, Z, ORIGIN = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)
 CHAINS = {
-    "single": (chain("z", [(1.5, 1, 1)], [O], inertia=(1, 2, 3)), [-2.3544]),
-    "double_z": (chain("zz", [X, X], [O, X]), [-5.886, 3.924]),
-    "triple_z": (chain("zzz", [X] * 3, [O, X, X]), [-6.03692307692308, 3.77307692307692, 1.50923076923077]),
-    "double_3d": (chain("zy", [X, Y], [O, X]), [-3.924, 0]),
+    "single": (chain("z", [(1.5, 1, 1)], [ORIGIN], inertia=(1, 2, 3)), [-2.3544]),
+    "double_z": (chain("zz", [X, X], [ORIGIN, X]), [-5.886, 3.924]),
+    "triple_z": (chain("zzz", [X] * 3, [ORIGIN, X, X]), [-6.03692307692308, 3.77307692307692, 1.50923076923077]),
+    "double_3d": (chain("zy", [X, Y], [ORIGIN, X]), [-3.924, 0]),
     "tree_3d": (
-        chain("zyxyx", [X, Y, Z, Y, Z], [O, X, Y, (-0.5, 0, 0), (0, -0.5, 0)], [0, 1, 2, 1, 4]),
+        chain("zyxyx", [X, Y, Z, Y, Z], [ORIGIN, X, Y, (-0.5, 0, 0), (0, -0.5, 0)], [0, 1, 2, 1, 4]),
         [-1.6031906614786, -0.534396887159533, 4.1034046692607, 0.267198443579767, 5.30579766536965],
     ),
 }
@@ -68,7 +70,7 @@ def test_accelerations_of_spatial_chains(name: str) -> None:
 
 def test_massless_bodies_make_a_ball() -> None:
     """RBDL's z-y-x joint: two massless bodies before the one that moves mass."""
-    oracle = Oracle(chain("zyx", [O, O, (0, 0.5, 0)], [O, O, O], masses=[0, 0, 1]))
+    oracle = Oracle(chain("zyx", [ORIGIN, ORIGIN, (0, 0.5, 0)], [ORIGIN, ORIGIN, ORIGIN], masses=[0, 0, 1]))
     acceleration = oracle.acceleration(np.array([1.0, 0, 0]), np.zeros(3))
     assert np.allclose(acceleration, [3.301932144386186, 0, 0], rtol=0, atol=1e-12)
 
@@ -87,7 +89,9 @@ def test_pendulum_against_elliptic_functions() -> None:
     """Benchmark A01 after one second."""
     oracle = Oracle(path("pendulum"))
     q, v = oracle.trajectory(*oracle.start(), [0, 1])
-    assert np.allclose(oracle.point(q[-1], "link", "tip")[:2], [0.986291751131875319, -0.165010853125541169], atol=1e-10)
+    assert np.allclose(
+        oracle.point(q[-1], "link", "tip")[:2], [0.986291751131875319, -0.165010853125541169], atol=1e-10
+    )
     assert np.allclose(v[-1], 1.79930901690707862, atol=1e-10)
 
 
@@ -96,7 +100,9 @@ def test_four_bars_side_by_side() -> None:
     oracle = Oracle(path("n_four_bar_2"))
     q, v = oracle.start()
     q, v = oracle.trajectory(q, oracle.consistent(q, v, ("pivot_0",)), [0, 0.5])
-    assert np.allclose(oracle.point(q[-1], "crank_0", "tip")[:2], [0.695286633164400511, 0.718732563435741622], atol=1e-9)
+    assert np.allclose(
+        oracle.point(q[-1], "crank_0", "tip")[:2], [0.695286633164400511, 0.718732563435741622], atol=1e-9
+    )
     cranks = [j.q.start for j in oracle.joints if j.name.startswith("pivot")]
     assert np.ptp(q[-1][cranks]) < 1e-10 and v[-1][0] == pytest.approx(-2.72730849427707284, abs=1e-8)
 
@@ -152,7 +158,7 @@ def test_free_top(kind: str) -> None:
     """Euler's equations, Jacobi's solution: rates and quaternion after one second."""
     speeds = [0.1, 15, 0.1] if kind == "spherical" else [0, 0, 0, 0.1, 15, 0.1]
     free = link("free", kind, "fixed:origin", "top:origin", {}, speeds)
-    oracle = Oracle(document([solid("top", 1, O, (0.3, 0.35, 0.4))], [free], [0, 0, 0]))
+    oracle = Oracle(document([solid("top", 1, ORIGIN, (0.3, 0.35, 0.4))], [free], [0, 0, 0]))
     q, v = oracle.trajectory(*oracle.start(), [0, 0.5, 1])
     expected = [-0.055055413766058249356, 15.000398217652092802, 0.069089246187188257241]
     assert np.allclose(v[-1][-3:], expected, rtol=0, atol=1e-8)

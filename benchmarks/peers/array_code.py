@@ -1,8 +1,8 @@
-"""What one writes first: the same mechanism in jax.numpy arrays for one member, and jax.vmap around it.
+"""What one writes first: the same mechanism in jax.numpy arrays for one member, and jax.vmap around a step.
 
-Positions from joint angles, everything else by jax.jacfwd; accelerations from the mass matrix and the loops' Jacobian
-with a little damping of the redundant rows; RK4, and two Newton corrections of angles and speeds a step. Small dense
-solves are written out: batched LAPACK calls inside a loop were seen to hang on two cores (jax 0.10.2).
+Screws about the world's origin, angular part first; mass matrix and bias by einsum over bodies; accelerations from the
+mass matrix and the loops' Jacobian, with a little damping of its redundant rows; RK4, then one correction of angles and
+one of speeds. The step is called from Python: `jnp.linalg.solve` inside a compiled loop was seen to hang on two cores.
 """
 
 from __future__ import annotations
@@ -12,25 +12,26 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from peers.revolute_tree import Tree, closing_points, consistent_speeds
+from peers.revolute_tree import Link, Tree, closing_points, consistent_speeds
 
 REDUNDANT = 1e-10  # of the largest diagonal entry: rows that say nothing new get no force
+State = tuple[jax.Array, jax.Array]
 
 
-def cholesky_solve(A: jax.Array, b: jax.Array) -> jax.Array:
-    """x of A x = b, A positive definite (n, n), unrolled."""
-    n = A.shape[0]
-    L = jnp.zeros_like(A)
-    for j in range(n):
-        column = A[:, j] - L @ L[j]
-        L = L.at[j:, j].set(column[j:] / jnp.sqrt(column[j]))
-    y = jnp.zeros_like(b)
-    for i in range(n):
-        y = y.at[i].set((b[i] - L[i] @ y) / L[i, i])
-    x = jnp.zeros_like(b)
-    for i in reversed(range(n)):
-        x = x.at[i].set((y[i] - L[:, i] @ x) / L[i, i])
-    return x
+def _cross_rows(a: jax.Array, b: jax.Array) -> jax.Array:
+    return jnp.cross(*jnp.broadcast_arrays(a, b))
+
+
+def skew(x: jax.Array | np.ndarray) -> jax.Array:
+    """(3, 3) matrix of the cross product with x."""
+    return jnp.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
+def crossed(V: jax.Array, S: jax.Array) -> jax.Array:
+    """(..., 6) motion cross product of screws."""
+    angular = _cross_rows(V[..., :3], S[..., :3])
+    linear = _cross_rows(V[..., :3], S[..., 3:]) + _cross_rows(V[..., 3:], S[..., :3])
+    return jnp.concatenate([angular, linear], axis=-1)
 
 
 class Mechanism:
@@ -39,72 +40,96 @@ class Mechanism:
     def __init__(self, tree: Tree, varied: int) -> None:
         self.tree, self.varied = tree, varied
         self.n = len(tree.links)
-        self.start = np.array([link.speed for link in tree.links])
-        J = np.asarray(jax.jacfwd(self.gaps)(jnp.zeros(self.n)))
-        self.speeds = consistent_speeds(self.start, J)
+        self.carries = np.eye(self.n)  # [k, i]: hinge i carries link k
+        for k, link in enumerate(tree.links):
+            if link.parent >= 0:
+                self.carries[k] += self.carries[link.parent]
+        start = np.array([link.speed for link in tree.links])
+        placed, S = self.pose(jnp.zeros(self.n))
+        self.speeds = consistent_speeds(start, np.asarray(self.closure(placed, S, jnp.zeros(self.n))[1]))
 
-    def poses(self, q: jax.Array) -> list[tuple[jax.Array, jax.Array]]:
-        """Motion of every link since the start: rotation (3, 3) and shift (3,) in world axes."""
-        placed: list[tuple[jax.Array, jax.Array]] = []
+    def pose(self, q: jax.Array) -> tuple[list[State], jax.Array]:
+        """Motion of every link since the start, rotation (3, 3) and shift (3,), and the hinges' screws (n, 6)."""
+        placed: list[State] = []
+        screws = []
         for k, link in enumerate(self.tree.links):
-            x, y, z = link.axis_W
-            skew = jnp.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-            turn = jnp.eye(3) + jnp.sin(q[k]) * skew + (1.0 - jnp.cos(q[k])) * (skew @ skew)
-            shift = link.anchor_W - turn @ link.anchor_W
             R, p = placed[link.parent] if link.parent >= 0 else (jnp.eye(3), jnp.zeros(3))
-            placed.append((R @ turn, R @ shift + p))
-        return placed
+            K = skew(link.axis_W)
+            turn = jnp.eye(3) + jnp.sin(q[k]) * K + (1.0 - jnp.cos(q[k])) * (K @ K)
+            axis, anchor = R @ link.axis_W, R @ link.anchor_W + p
+            screws.append(jnp.concatenate([axis, jnp.cross(anchor, axis)]))
+            placed.append((R @ turn, R @ (link.anchor_W - turn @ link.anchor_W) + p))
+        return placed, jnp.stack(screws)
 
-    def gaps(self, q: jax.Array) -> jax.Array:
-        """(m,) what the loops are open by [m]."""
-        placed = [*self.poses(q), (jnp.eye(3), jnp.zeros(3))]  # ground has the number -1
-        rows = []
+    def inertia(self, link: Link, mass: jax.Array, placed: State) -> jax.Array:
+        """(6, 6) spatial inertia of a link about the world's origin."""
+        R, p = placed
+        centre = R @ (link.p_WB + link.R_WB @ np.array(link.body.center_of_mass)) + p
+        R_WB = R @ link.R_WB
+        c = skew(centre)
+        I_W = R_WB @ np.array(link.body.inertia.matrix) @ R_WB.T + mass * c @ c.T
+        return jnp.block([[I_W, mass * c], [mass * c.T, mass * jnp.eye(3)]])
+
+    def closure(self, placed: list[State], S: jax.Array, v: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """What the loops are open by (m,) [m], its Jacobian (m, n) and the acceleration without joint accelerations."""
+        V = self.carries @ (S * v[:, None])
+        A = self.carries @ (crossed(V, S) * v[:, None])
+        gaps, rows, biases = [], [], []
         for cut in self.tree.cuts:
-            (R1, p1), (R2, p2) = placed[cut.first], placed[cut.second]
-            rows += [R1 @ point + p1 - R2 @ point - p2 for point in closing_points(self.tree, cut)]
-        return jnp.concatenate(rows)
+            for point in closing_points(self.tree, cut):
+                ends = [self._point(placed, S, V, A, k, point) for k in (cut.first, cut.second)]
+                gap, row, bias = (a - b for a, b in zip(*ends, strict=True))
+                gaps.append(gap)
+                rows.append(row)
+                biases.append(bias)
+        return jnp.concatenate(gaps), jnp.concatenate(rows), jnp.concatenate(biases)
 
-    def energies(self, q: jax.Array, v: jax.Array, mass: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Kinetic and potential energy [J]."""
-        placed, rates = jax.jvp(self.poses, (q,), (v,))
-        kinetic, potential = jnp.zeros(()), jnp.zeros(())
-        for k, (link, (R, p), (R_rate, p_rate)) in enumerate(zip(self.tree.links, placed, rates, strict=True)):
-            m = mass if k == self.varied else jnp.asarray(link.body.mass)
-            centre = link.p_WB + link.R_WB @ np.array(link.body.center_of_mass)
-            speed = R_rate @ centre + p_rate
-            spin = R_rate @ R.T
-            omega = jnp.array([spin[2, 1], spin[0, 2], spin[1, 0]])
-            I_W = R @ (link.R_WB @ np.array(link.body.inertia.matrix) @ link.R_WB.T) @ R.T
-            kinetic += 0.5 * m * (speed @ speed) + 0.5 * omega @ I_W @ omega
-            potential -= m * (self.tree.gravity @ (R @ centre + p))
-        return kinetic, potential
+    def _point(self, placed: list[State], S: jax.Array, V: jax.Array, A: jax.Array, k: int, point: np.ndarray) -> tuple:
+        """A point of link k: its place (3,), Jacobian (3, n) and acceleration (3,) without joint accelerations."""
+        if k < 0:
+            return jnp.asarray(point), jnp.zeros((3, self.n)), jnp.zeros(3)
+        R, p = placed[k]
+        x = R @ point + p
+        J = (S[:, 3:] + _cross_rows(S[:, :3], x)) * self.carries[k][:, None]
+        velocity = V[k, 3:] + jnp.cross(V[k, :3], x)
+        return x, J.T, A[k, 3:] + jnp.cross(A[k, :3], x) + jnp.cross(V[k, :3], velocity)
+
+    def masses(self, placed: list[State], mass: jax.Array) -> jax.Array:
+        links = enumerate(self.tree.links)
+        return jnp.stack(
+            [
+                self.inertia(link, mass if k == self.varied else jnp.asarray(link.body.mass), placed[k])
+                for k, link in links
+            ]
+        )
+
+    def mass_matrix(self, inertias: jax.Array, S: jax.Array) -> jax.Array:
+        return jnp.einsum("ki,ia,kab,jb,kj->ij", self.carries, S, inertias, S, self.carries, optimize="optimal")
 
     def acceleration(self, q: jax.Array, v: jax.Array, mass: jax.Array) -> jax.Array:
-        """M a + J' lambda = d(T - V)/dq - M' v, J a = -J' v (Lagrange, index 1)."""
-
-        def momentum(q: jax.Array, v: jax.Array) -> jax.Array:
-            return jax.grad(lambda s: self.energies(q, s, mass)[0])(v)
-
-        M = jax.jacfwd(momentum, argnums=1)(q, v)
-        drift = jax.jvp(lambda x: momentum(x, v), (q,), (v,))[1]
-
-        def lagrangian(x: jax.Array) -> jax.Array:
-            kinetic, potential = self.energies(x, v, mass)
-            return kinetic - potential
-
-        J = jax.jacfwd(self.gaps)(q)
-        bias = jax.jvp(lambda x: jax.jvp(self.gaps, (x,), (v,))[1], (q,), (v,))[1]
-        free = cholesky_solve(M, jax.grad(lagrangian)(q) - drift)
-        return free - self.least(M, J, J @ free + bias)
+        """M a + h = J' lambda, J a = -J' v."""
+        placed, S = self.pose(q)
+        inertias = self.masses(placed, mass)
+        V = self.carries @ (S * v[:, None])
+        A = self.carries @ (crossed(V, S) * v[:, None]) - jnp.concatenate([jnp.zeros(3), self.tree.gravity])
+        momentum = jnp.einsum("kab,kb->ka", inertias, V)
+        torque = _cross_rows(V[:, :3], momentum[:, :3]) + _cross_rows(V[:, 3:], momentum[:, 3:])
+        wrench = jnp.concatenate([torque, _cross_rows(V[:, :3], momentum[:, 3:])], axis=1)
+        wrench += jnp.einsum("kab,kb->ka", inertias, A)
+        bias = jnp.sum((self.carries.T @ wrench) * S, axis=1)
+        _, J, rest = self.closure(placed, S, v)
+        M = self.mass_matrix(inertias, S)
+        free = -jnp.linalg.solve(M, bias)
+        return free - self.least(M, J, J @ free + rest)
 
     def least(self, M: jax.Array, J: jax.Array, rows: jax.Array) -> jax.Array:
         """The smallest x in the metric M with J x = rows."""
-        W = cholesky_solve(M, J.T)
+        W = jnp.linalg.solve(M, J.T)
         A = J @ W
         A = A + REDUNDANT * jnp.max(jnp.diag(A)) * jnp.eye(len(A))
-        return W @ cholesky_solve(A, rows)
+        return W @ jnp.linalg.solve(A, rows)
 
-    def step(self, q: jax.Array, v: jax.Array, mass: jax.Array, h: float) -> tuple[jax.Array, jax.Array]:
+    def step(self, q: jax.Array, v: jax.Array, mass: jax.Array, h: float) -> State:
         """One RK4 step, then the loops are closed again."""
         a1 = self.acceleration(q, v, mass)
         v2 = v + 0.5 * h * a1
@@ -115,17 +140,34 @@ class Mechanism:
         a4 = self.acceleration(q + h * v3, v4, mass)
         q = q + h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4)
         v = v + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
-        M = jax.jacfwd(lambda s: jax.grad(lambda u: self.energies(q, u, mass)[0])(s))(v)
-        J = jax.jacfwd(self.gaps)(q)
-        q = q - self.least(M, J, self.gaps(q))
-        J = jax.jacfwd(self.gaps)(q)
+        placed, S = self.pose(q)
+        M = self.mass_matrix(self.masses(placed, mass), S)
+        gap, J, _ = self.closure(placed, S, v)
+        q = q - self.least(M, J, gap)
+        J = self.closure(*self.pose(q), v)[1]
         return q, v - self.least(M, J, J @ v)
 
-    def ensemble(self, h: float, steps: int) -> Callable[[jax.Array], tuple[jax.Array, jax.Array]]:
-        """Compiled run of a whole ensemble: masses (B,) -> angles and speeds (B, n) at the end."""
+    def figures(self, state: State, mass: float) -> tuple[float, float, float]:
+        """Gap [m], kinetic and potential energy [J] of one member."""
+        q, v = state
+        placed, S = self.pose(q)
+        inertias = self.masses(placed, jnp.asarray(mass))
+        kinetic = 0.5 * v @ self.mass_matrix(inertias, S) @ v
+        potential = jnp.zeros(())
+        for I_W in inertias:
+            first_moment = jnp.array([I_W[2, 4], I_W[0, 5], I_W[1, 3]])  # mass times centre, from the coupling block
+            potential -= self.tree.gravity @ first_moment
+        return float(jnp.abs(self.closure(placed, S, v)[0]).max()), float(kinetic), float(potential)
 
-        def one(mass: jax.Array) -> tuple[jax.Array, jax.Array]:
-            state = (jnp.zeros(self.n), jnp.asarray(self.speeds))
-            return jax.lax.fori_loop(0, steps, lambda _, s: self.step(*s, mass, h), state)
+    def runner(self, h: float) -> Callable[[jax.Array, int], State]:
+        """A run of a whole ensemble: masses (B,), steps -> angles and speeds (B, n) at the end."""
+        step = jax.jit(jax.vmap(lambda q, v, mass: self.step(q, v, mass, h)))
 
-        return jax.jit(jax.vmap(one))
+        def run(masses: jax.Array, steps: int) -> State:
+            q = jnp.zeros((len(masses), self.n))
+            v = jnp.tile(jnp.asarray(self.speeds), (len(masses), 1))
+            for _ in range(steps):
+                q, v = step(q, v, masses)
+            return q, v
+
+        return run

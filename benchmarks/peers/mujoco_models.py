@@ -15,6 +15,8 @@ from scipy.spatial.transform import Rotation
 
 from shiftjax.model import Model
 
+THIN = 1e-9  # kg m^2, added to rods without inertia about their own axis, which MuJoCo refuses
+
 
 def _words(values: Sequence[float] | np.ndarray) -> str:
     return " ".join(repr(float(x)) for x in values)
@@ -27,7 +29,8 @@ def _body(tree: Tree, k: int) -> str:
     R_WP, p_WP = (parent.R_WB, parent.p_WB) if parent else (np.eye(3), np.zeros(3))
     quaternion = Rotation.from_matrix(R_WP.T @ link.R_WB).as_quat(scalar_first=True)
     i = link.body.inertia
-    inertia = _words((i.Ixx, i.Iyy, i.Izz, i.Ixy, i.Izx, i.Iyz))
+    thin = THIN if np.linalg.eigvalsh(np.array(i.matrix))[0] < THIN else 0.0
+    inertia = _words((i.Ixx + thin, i.Iyy + thin, i.Izz + thin, i.Ixy, i.Izx, i.Iyz))
     anchor, axis = link.R_WB.T @ (link.anchor_W - link.p_WB), link.R_WB.T @ link.axis_W
     inside = "".join(_body(tree, n) for n, other in enumerate(tree.links) if other.parent == k)
     return (

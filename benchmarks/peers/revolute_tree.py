@@ -85,7 +85,9 @@ def tree_of(model: Model) -> Tree:
         sense = 1.0 if known == 0 else -1.0
         number[other] = len(links)
         speed = float(joint.initial_velocity)
-        links.append(Link(other, bodies[other], number[name], *placed[other], path, anchor, sense * axis_W, sense * speed))
+        links.append(
+            Link(other, bodies[other], number[name], *placed[other], path, anchor, sense * axis_W, sense * speed)
+        )
     axes = np.array([link.axis_W for link in links] + [cut.axis_W for cut in cuts])
     planar = bool(np.all(np.linalg.norm(np.cross(axes, axes[0]), axis=1) < PARALLEL))
     return Tree(tuple(links), tuple(cuts), np.array(model.gravity), planar)

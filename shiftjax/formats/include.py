@@ -18,7 +18,7 @@ from shiftjax.model import Model, unused
 from shiftjax.numbers import rebuilt
 
 MAX_CHAIN = 40
-MAX_ELEMENTS = 200_000
+MAX_ELEMENTS = 100_000
 
 
 def find(node: Node, folder: Path, directories: Iterable[str]) -> Path:

@@ -15,7 +15,7 @@ from shiftjax.errors import ModelError
 
 MAX_DEPTH = 4_200  # brackets; two an assembly
 MAX_BYTES = 20_000_000
-MAX_VALUES = 1_000_000
+MAX_VALUES = 500_000
 
 TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]++)

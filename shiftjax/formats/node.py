@@ -182,6 +182,8 @@ def _check_kept(value: Any, node: Node) -> None:
             _check_kept(item, node)
     elif isinstance(value, float) and not math.isfinite(value):
         node.refuse("finite numbers", "Write a finite number.")
+    elif type(value) is int and abs(value) >= 10**17:
+        node.refuse("whole numbers of at most 17 digits", "Write it as 1.0e17 or so.")
     elif not (value is None or isinstance(value, (str, bool, int, float))):
         node.refuse("values that JSON knows", "Use numbers, strings, lists and dicts.")
 
