@@ -23,14 +23,14 @@ def declarations(target: Target) -> str:
     lines = [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare {v} @llvm.fabs.{s}({v})"]
     lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS - {"atan2", "pow"})]
     lines += [f"declare {v} @llvm.{name}.{s}({v}, {v})" for name in ("atan2", "pow")]
-    lines.append(f"declare void @{mathlib.reduce_name(target)}(ptr) cold")
+    lines.append(f"declare void @{mathlib.reduce_name(target)}(ptr nocapture) nounwind memory(argmem: readwrite) cold")
     lines.append(f"declare i1 @llvm.vector.reduce.and.v{target.width}i1(<{target.width} x i1>)")
     return "\n".join(lines)
 
 
-def emit(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], name: str, target: Target, linkage: str = "") -> str:
+def emit(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], name: str, target: Target, linkage: str = "", attributes: str = "") -> str:
     """The text of `void name(ptr %ws)` that reads slots `inputs` and writes slots `outputs`."""
-    return _Emitter(graph, inputs, outputs, target).function(name, linkage)
+    return _Emitter(graph, inputs, outputs, target).function(name, linkage, attributes)
 
 
 class _Emitter:
@@ -71,7 +71,8 @@ class _Emitter:
                         break
         return uses, fused
 
-    def function(self, name: str, linkage: str) -> str:
+    def function(self, name: str, linkage: str, attributes: str) -> str:
+        self.w.constants_name = f"@constants_{name}"
         absorbed = {self.graph.nodes[k][place] >> 1 for k, place in self.fused.items()}
         levels = self._levels()
         order: list[list[int]] = [[] for _ in range(max(levels, default=0) + 1)]
@@ -95,7 +96,10 @@ class _Emitter:
             size = f"[3 x {self.target.vector}]"
             alloca = f"  %io = alloca {size}, align 64\n"
         body = "\n".join(self.lines)
-        return f"define {linkage} void @{name}(ptr noalias nocapture %ws) nounwind {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
+        values = ", ".join(f"{self.target.scalar} {self.target.number(c)}" for c in self.w.constants for _ in range(self.target.width))
+        kind = f"[{len(self.w.constants) * self.target.width} x {self.target.scalar}]"
+        table = f"{self.w.constants_name} = internal global {kind} [{values}], align 64\n" if values else ""
+        return table + f"define {linkage} void @{name}(ptr noalias nocapture %ws) nounwind {attributes} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _levels(self) -> list[int]:
         """How many sines deep each operation is; all sines of one depth share one check of their arguments."""

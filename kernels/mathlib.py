@@ -57,6 +57,8 @@ class Writer:
 
     def __init__(self, target: Target, lines: list[str], prefix: str) -> None:
         self.target, self.lines, self.prefix, self.count = target, lines, prefix, 0
+        self.constants: list[float] = []
+        self.constants_name = "@constants"
 
     def line(self, text: str) -> str:
         """Appends `%new = text` and returns the new name."""
@@ -76,11 +78,24 @@ class Writer:
             return self.line(f"call {v} @llvm.fma.{self.target.suffix}({v} {a}, {v} {b}, {v} {c})")
         return self.op("fadd", self.op("fmul", a, b), c)
 
-    def polynomial(self, x: str, coefficients: tuple[float, ...]) -> str:
-        """Horner's rule, highest power first."""
-        value = self.target.splat(coefficients[0])
-        for c in coefficients[1:]:
-            value = self.fma(value, x, self.target.splat(c))
+    def constant(self, value: float) -> str:
+        """A vector constant as an operand in memory, which costs no instruction of its own."""
+        t = self.target
+        self.constants.append(value)
+        place = (len(self.constants) - 1) * t.width
+        pointer = self.line(f"getelementptr {t.scalar}, ptr {self.constants_name}, i64 {place}")
+        return self.line(f"load {t.vector}, ptr {pointer}, align {t.width * t.bytes}")
+
+    def polynomial(self, x: str, x2: str, coefficients: tuple[float, ...]) -> str:
+        """Horner's rule in x2 = x x on pairs, highest power first: half the depth of the plain rule at the same cost."""
+        low = list(reversed(coefficients))
+        pairs = [low[k : k + 2] for k in range(0, len(low), 2)]
+        value = ""
+        for pair in reversed(pairs):
+            term = self.constant(pair[0])
+            if len(pair) == 2:
+                term = self.fma(x, self.constant(pair[1]), term)
+            value = self.fma(value, x2, term) if value else term
         return value
 
 
@@ -93,7 +108,7 @@ def reduction(w: Writer, x: str) -> tuple[str, str]:
     shifted = w.fma(x, t.splat(TWO_OVER_PI), magic)
     k = w.op("fsub", shifted, magic)
     for part in PARTS[t.precision if t.fused else "unfused"]:
-        x = w.fma(k, t.splat(-part), x)
+        x = w.fma(k, w.constant(-part), x)
     return shifted, x
 
 
@@ -119,11 +134,10 @@ def sine_cosine(w: Writer, shifted: str, r: str, want_sin: bool, want_cos: bool)
     t = w.target
     top = 63 if t.precision == "f64" else 31
     square = w.op("fmul", r, r)
-    sin = w.fma(w.op("fmul", square, r), w.polynomial(square, SIN[t.precision]), r)
+    fourth = w.op("fmul", square, square)
+    sin = w.fma(w.op("fmul", square, r), w.polynomial(square, fourth, SIN[t.precision]), r)
     cos = w.fma(
-        w.op("fmul", square, square),
-        w.polynomial(square, COS[t.precision]),
-        w.fma(square, t.splat(-0.5), t.splat(1.0)),
+        fourth, w.polynomial(square, fourth, COS[t.precision]), w.fma(square, w.constant(-0.5), w.constant(1.0))
     )
     bits = w.line(f"bitcast {t.vector} {shifted} to {t.integers}")
     first = w.op("shl", bits, f"splat ({t.integer} {top})", t.integers)

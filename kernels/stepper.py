@@ -28,8 +28,9 @@ def stepper(layout: Layout, method: Method, timed: bool, name: str, target: Targ
 class Stepper(Words):
     """Writes the two functions and their cold helpers."""
 
-    def __init__(self, layout: Layout, method: Method, timed: bool, target: Target) -> None:
+    def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, inlined=None) -> None:
         super().__init__(layout, method, target.block())
+        self.inlined = inlined or {}
         self.pieces_target = target
         self.timed = timed
         self.steps: dict[float, str] = {}
@@ -85,6 +86,15 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.say("br label %tail\ntail:")
         self.say("%block.next = add i64 %block, 1\n  br label %head\nexit:\n  ret void")
 
+    def run_phase(self, name: str) -> None:
+        if name in self.inlined:
+            for symbol in self.inlined[name]:
+                for k in range(self.pieces_target.team):
+                    part = self.w.line(f"getelementptr inbounds {self.t.scalar}, ptr %ws, i64 {k * self.pieces_target.width}")
+                    self.say(f"call void @{symbol}(ptr {part})")
+        else:
+            self.call_list(name)
+
     def march(self) -> None:
         """Steps of one block until no lane runs."""
         self.say("call void @begin(ptr %job, ptr %ws, i64 %lane)")
@@ -107,14 +117,14 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
                 if self.timed:
                     self.set_time(m.c[stage])
             if any(row[stage] != 0.0 for row in m.A_hat[stage + 1 :]) or m.b_hat[stage] != 0.0:
-                self.call_list("drift")
+                self.run_phase("drift")
             if stage and m.needs[stage]:
-                self.call_list("accelerate")
+                self.run_phase("accelerate")
                 self.collect(seen)
                 seen = True
         self.combine(m.stages)
         self.set_time(1.0)
-        self.call_list("project")
+        self.run_phase("project")
         if seen:
             self.each(self.layout.nm, lambda k: self.store(self.larger(self.load("most", k), self.load("mon", k)), "mon", k))
 

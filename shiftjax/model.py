@@ -196,6 +196,7 @@ class Model:
             raise ModelError(
                 path, f"{len(found)} objects of this name", listed(sorted(found)), "Write the path in full."
             )
+        objects = objects[:2000]  # looking for likeness is slow
         short = [full.split(":", 1)[-1] for full, _ in objects if ":" in full and not full.startswith("fixed:")]
         hint = nearest(thing[:80], [full for full, _ in objects] + short)
         raise ModelError(

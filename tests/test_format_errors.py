@@ -152,3 +152,12 @@ def test_sources_that_cannot_be_read(tmp_path: Path) -> None:
     for text in ("", "a\0b", "x" * 10_000, "/nowhere/m.json"):
         with pytest.raises(ModelError):
             load(text)
+
+
+def test_polynomials_stay_small_and_finite() -> None:
+    with pytest.raises(ModelError, match="51 coefficients; allowed: at most 50"):
+        load(edited(f"{A}.joints.0.stiffness", [0] * 51))
+    document = edited(f"{A}.joints.0.stiffness", [0, 1e308])
+    document["model_parameters"]["units"]["angle"] = "degrees"
+    with pytest.raises(ModelError, match="numbers that are finite in SI units"):
+        load(document)

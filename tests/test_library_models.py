@@ -1,4 +1,4 @@
-"""The library of mechanisms through the eyes of the oracle: closed, of the documented topology, with physical masses."""
+"""The library of mechanisms as the oracle sees it: closed, of the documented topology, with physical masses."""
 
 from __future__ import annotations
 

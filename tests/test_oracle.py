@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from shiftjax.models import path
-from tests.reference.oracle import Oracle, piecewise, piecewise_integral, quaternion_of, rotation, rotation_vector
+from tests.reference.oracle import Oracle, piecewise, piecewise_integral
+from tests.reference.rotations import quaternion_of, rotation, rotation_vector
 
 ALGEBRA = 1e-12  # relative, double precision
 DIFFERENCE = 1e-6  # central differences with steps of 1e-5

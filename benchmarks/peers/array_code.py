@@ -2,7 +2,8 @@
 
 Screws about the world's origin, angular part first; mass matrix and bias by einsum over bodies; accelerations from the
 mass matrix and the loops' Jacobian, with a little damping of its redundant rows; RK4, then one correction of angles and
-one of speeds. The step is called from Python: `jnp.linalg.solve` inside a compiled loop was seen to hang on two cores.
+one of speeds. The small dense systems are eliminated in array operations: `jnp.linalg.solve` of a batch was seen to
+hang for good on two cores (jax 0.10.2, 1 024 members, Bricard).
 """
 
 from __future__ import annotations
@@ -32,6 +33,19 @@ def crossed(V: jax.Array, S: jax.Array) -> jax.Array:
     angular = _cross_rows(V[..., :3], S[..., :3])
     linear = _cross_rows(V[..., :3], S[..., 3:]) + _cross_rows(V[..., 3:], S[..., :3])
     return jnp.concatenate([angular, linear], axis=-1)
+
+
+def solve(A: jax.Array, b: jax.Array) -> jax.Array:
+    """x of A x = b, A positive definite (n, n), b (n,) or (n, m): Gauss and Jordan without pivoting."""
+    n = A.shape[0]
+    T = jnp.concatenate([A, b.reshape(n, -1)], axis=1)
+
+    def eliminate(k: jax.Array, T: jax.Array) -> jax.Array:
+        row = T[k] / T[k, k]
+        return (T - T[:, k][:, None] * row[None, :]).at[k].set(row)
+
+    T = jax.lax.fori_loop(0, n, eliminate, T)
+    return T[:, n:].reshape(b.shape)
 
 
 class Mechanism:
@@ -119,15 +133,15 @@ class Mechanism:
         bias = jnp.sum((self.carries.T @ wrench) * S, axis=1)
         _, J, rest = self.closure(placed, S, v)
         M = self.mass_matrix(inertias, S)
-        free = -jnp.linalg.solve(M, bias)
+        free = -solve(M, bias)
         return free - self.least(M, J, J @ free + rest)
 
     def least(self, M: jax.Array, J: jax.Array, rows: jax.Array) -> jax.Array:
         """The smallest x in the metric M with J x = rows."""
-        W = jnp.linalg.solve(M, J.T)
+        W = solve(M, J.T)
         A = J @ W
         A = A + REDUNDANT * jnp.max(jnp.diag(A)) * jnp.eye(len(A))
-        return W @ jnp.linalg.solve(A, rows)
+        return W @ solve(A, rows)
 
     def step(self, q: jax.Array, v: jax.Array, mass: jax.Array, h: float) -> State:
         """One RK4 step, then the loops are closed again."""

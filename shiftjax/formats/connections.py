@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 from shiftjax.elements import FIXED, IDENTITY, ZERO, FrameRef, Joint, Placement, Restraint, Vector
@@ -13,6 +15,7 @@ from shiftjax.joints import KINDS, JointKind
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 RESTRAINTS = {"spring", "damper", "friction"}
 ALONG = {"Tx", "Ty", "Tz"}
+MAX_COEFFICIENTS = 50
 
 
 def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Joint:
@@ -34,7 +37,7 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
         _polynomial(node["stiffness"], type_, kind, units, rate=False),
         _polynomial(node[damping], type_, kind, units, rate=True),
         node["active"].flag(True),
-        node["comment"].text(""),
+        node["comment"].comment(),
     )
 
 
@@ -102,8 +105,7 @@ def _velocity(node: Node, kind: JointKind, units: Units) -> float | tuple[float,
     if _nothing(node):
         return (0.0,) * kind.nv
     found = node.vector(kind.nv)
-    scales = [units.length * per_time] * (kind.nv - 3) + [units.angle * per_time] * 3
-    return tuple(x * s for x, s in zip(found, scales[: kind.nv], strict=True))
+    return _scaled(node, found, [units.length * per_time] * (kind.nv - 3) + [units.angle * per_time] * min(3, kind.nv))
 
 
 def _polynomial(node: Node, type_: str, kind: JointKind, units: Units, *, rate: bool) -> tuple[float, ...]:
@@ -115,7 +117,24 @@ def _polynomial(node: Node, type_: str, kind: JointKind, units: Units, *, rate: 
     found = node.vector()
     if found and kind.displacement != "scalar":
         node.refuse(f"none for {type_}: it has not one displacement", "Use a restraint between two frames.")
-    return tuple(c * units.coefficient(kind.unit, k, rate=rate) for k, c in enumerate(found))
+    return _scaled(node, found, _factors(node, len(found), kind.unit, units, rate=rate))
+
+
+def _factors(node: Node, count: int, unit: str, units: Units, *, rate: bool) -> list[float]:
+    """Factors to SI of ascending coefficients."""
+    if count > MAX_COEFFICIENTS:
+        node.refuse(
+            f"at most {MAX_COEFFICIENTS} coefficients", "Use pieces of a lower degree.", f"{count} coefficients"
+        )
+    return [units.coefficient(unit, k, rate=rate) for k in range(count)]
+
+
+def _scaled(node: Node, found: Sequence[float], factors: Sequence[float]) -> tuple[float, ...]:
+    """The numbers in SI units."""
+    out = tuple(x * factor for x, factor in zip(found, factors, strict=True))
+    if not all(map(math.isfinite, out)):
+        node.refuse("numbers that are finite in SI units", "Correct them.")
+    return out
 
 
 def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> Restraint:
@@ -155,7 +174,7 @@ def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> 
         knots,
         _pieces(node["coefficients"], len(knots), unit, units, rate=rate),
         node["active"].flag(True),
-        node["comment"].text(""),
+        node["comment"].comment(),
     )
 
 
@@ -173,6 +192,5 @@ def _pieces(node: Node, knots: int, unit: str, units: Units, *, rate: bool) -> t
         found = piece.vector()
         if not found:
             piece.refuse("at least one coefficient, highest power first", "Write [0].")
-        n = len(found)
-        out.append(tuple(c * units.coefficient(unit, n - 1 - i, rate=rate) for i, c in enumerate(found)))
+        out.append(_scaled(piece, found, _factors(piece, len(found), unit, units, rate=rate)[::-1]))
     return tuple(out)

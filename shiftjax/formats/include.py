@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -101,6 +102,8 @@ class Mount:
             taken.add(name)
             renamed[frame.name] = name
             added.append(_on(base, frame, name))
+            if not all(map(math.isfinite, added[-1].T)):
+                self.node.refuse("frames at finite places", "Correct their T.", f"the frame {name!r} beyond 1.8e308 m")
         if ref.body == FIXED:
             names.ground += added
         else:

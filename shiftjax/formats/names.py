@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import NoReturn
 
 from shiftjax.elements import FIXED, ORIGIN, Body, Frame, FrameRef, Joint
@@ -122,7 +123,8 @@ def _missing(node: Node, kind: str, local: str, same: list[str], known: Iterable
         hint = f"There is one elsewhere: give its full path, {listed(same)}."
     else:
         inside = [parts(path)[-1] for path in known if path.rpartition(":")[0] == local]
-        hint = nearest(":".join(names)[:100], inside if len(names) == 1 else known) or f"Add the {kind}, or rename."
+        some = islice(inside if len(names) == 1 else known, 2000)  # looking for likeness is slow
+        hint = nearest(":".join(names)[:100], some) or f"Add the {kind}, or rename."
     where = f"a {kind} of {local or 'the model'}" if len(names) == 1 else f"the full path of a {kind}"
     node.refuse(where, hint, f"no {kind} {':'.join(names)[:100]!r}")
 

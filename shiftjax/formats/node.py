@@ -96,6 +96,12 @@ class Node:
             self.refuse("a string", "Write it in double quotes.")
         return self.value
 
+    def comment(self) -> str:
+        """Free text; a list of texts is its lines."""
+        if isinstance(self.value, (list, tuple)):
+            return "\n".join(item.text() for item in self.items())
+        return self.text("")
+
     def choice(self, allowed: Mapping[str, Any] | set[str] | frozenset[str], default: Any = _MISSING) -> str:
         if self.value is None and default is not _MISSING:
             return default

@@ -42,7 +42,7 @@ def frames(node: Node, units: Units) -> tuple[Frame, ...]:
             item["T"].vector3((0.0, 0.0, 0.0), units.length),
             item["R"].rotation(),
             item["rotation"].vector3((0.0, 0.0, 0.0), units.angle),
-            item["comment"].text(""),
+            item["comment"].comment(),
         )
         for name, item in zip(unique_names(nodes, "a frame"), nodes, strict=True)
     )
@@ -63,7 +63,7 @@ def body(node: Node, name: str, units: Units) -> Body:
         _geometry(node),
         node["collision_geometry"].text() if node.has("collision_geometry") else None,
         node["active"].flag(True),
-        node["comment"].text(""),
+        node["comment"].comment(),
     )
 
 
@@ -111,7 +111,7 @@ def _geometry(node: Node) -> tuple[Geometry, ...]:
     out = []
     for item in nodes:
         block = item.object("a geometry")
-        options = Kept({"comment": block["comment"].text()}) if block.has("comment") else Kept()
+        options = Kept({"comment": block["comment"].comment()}) if block.has("comment") else Kept()
         out.append(Geometry(block["type"].text("mesh"), _filenames(block["filename"]), options))
     return tuple(out)
 

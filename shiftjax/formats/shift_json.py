@@ -74,7 +74,7 @@ class Document:
             Path(self.name).stem,
             self.version,
             warnings=tuple(dict.fromkeys(self.warnings)),
-            comment=self.root["comment"].text(""),
+            comment=self.root["comment"].comment(),
         )
 
     def _version(self) -> str:
@@ -122,7 +122,7 @@ class Document:
             draft = Draft(name, child(outer.path if outer else "", name))
             if len(draft.path) > MAX_PATH:
                 node.refuse(f"paths of at most {MAX_PATH} characters", "Shorten the names.", "a longer one")
-            draft.active, draft.comment = node["active"].flag(True), node["comment"].text("")
+            draft.active, draft.comment = node["active"].flag(True), node["comment"].comment()
             (outer.children if outer else roots).append(draft)
             if node.has("include"):
                 self._include(node, draft, outer)

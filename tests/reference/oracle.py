@@ -1,6 +1,6 @@
 """A slow, trusted multibody oracle in plain NumPy: shares no code with the library.
 
-Reads our own v2.0 files (flat assemblies, strict JSON) and keeps every joint's coordinates, so a mechanism is a spanning
+Reads our own v2.0 files (flat assemblies, strict JSON) and keeps every joint's coordinates: a mechanism is a spanning
 tree plus six closure rows for every further joint. Everything is written with dense body Jacobians in world axes:
 
     J a = gamma                     all rows, redundant ones too
@@ -13,88 +13,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from tests.reference.rotations import (
+    Pose,
+    cross,
+    motion,
+    quaternion_of,
+    quaternion_rate,
+    rotation,
+    rotation_of,
+    rotation_vector,
+)
+
 RANK = 1e-8  # of the largest singular value of the dimensionless Jacobian
 AXIS = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-
-
-def cross(w):
-    """(3, 3) matrix of w x."""
-    return np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]], float)
-
-
-def rotation(w):
-    """(3, 3) rotation by the vector w (Rodrigues)."""
-    angle = np.linalg.norm(w)
-    if angle == 0:
-        return np.eye(3)
-    K = cross(np.asarray(w) / angle)
-    return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
-
-
-def rotation_vector(R):
-    """(3,) logarithm of a rotation matrix, any angle."""
-    w, x, y, z = quaternion_of(R)
-    axis = np.array([x, y, z])
-    s = np.linalg.norm(axis)
-    return np.zeros(3) if s == 0 else axis / s * 2 * np.arctan2(s, w)
-
-
-def quaternion_of(R):
-    """Unit quaternion, w first and not negative, of a rotation matrix: the row of the largest square root."""
-    d = np.array([np.trace(R), R[0, 0], R[1, 1], R[2, 2]])
-    k = int(np.argmax(d))
-    if k == 0:
-        q = np.array([1 + d[0], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    else:
-        i = k - 1
-        j, m = (i + 1) % 3, (i + 2) % 3
-        q = np.zeros(4)
-        q[0] = R[m, j] - R[j, m]
-        q[1 + i] = 1 + R[i, i] - R[j, j] - R[m, m]
-        q[1 + j] = R[j, i] + R[i, j]
-        q[1 + m] = R[m, i] + R[i, m]
-    q = q / np.linalg.norm(q)
-    return -q if q[0] < 0 else q
-
-
-def rotation_of(q):
-    """Rotation matrix of a quaternion, w first, normalised here."""
-    w, x, y, z = np.asarray(q) / np.linalg.norm(q)
-    u = np.array([x, y, z])
-    return (w * w - u @ u) * np.eye(3) + 2 * np.outer(u, u) + 2 * w * cross(u)
-
-
-def quaternion_rate(q, w):
-    """dq/dt of a unit quaternion whose child turns by w in child axes."""
-    return 0.5 * np.array([-q[1:] @ w, *(q[0] * w + np.cross(q[1:], w))])
-
-
-def motion(V):
-    """(6, 6) matrix of V x on motion vectors: the rate of a screw carried by a frame of velocity V."""
-    out = np.zeros((6, 6))
-    out[:3, :3] = out[3:, 3:] = cross(V[:3])
-    out[3:, :3] = cross(V[3:])
-    return out
-
-
-@dataclass
-class Pose:
-    """Rotation and position of a frame."""
-
-    R: np.ndarray
-    p: np.ndarray
-
-    def __matmul__(self, other: Pose) -> Pose:
-        return Pose(self.R @ other.R, self.p + self.R @ other.p)
-
-    def inverse(self) -> Pose:
-        return Pose(self.R.T, -self.R.T @ self.p)
 
 
 def pose_of(entry: Any) -> Pose:
@@ -296,16 +234,29 @@ class Oracle:
     def rank(self, rows: np.ndarray) -> int:
         return int(np.linalg.matrix_rank(rows, tol=RANK * max(np.linalg.norm(rows, 2), 1e-300))) if rows.size else 0
 
-    def null(self, rows: np.ndarray) -> np.ndarray:
+    def null(self, rows: np.ndarray, rank: int | None = None) -> np.ndarray:
         """(nv, dof) basis of the motions the loops allow, orthonormal in dimensionless speeds."""
         if not rows.size:
             return np.eye(self.nv)
-        _, _, Vt = np.linalg.svd(self.scaled(rows))
-        N = Vt[self.rank(self.scaled(rows)) :].T
-        return N * np.where(self.sliding(), self.length, 1.0)[:, None]
+        scaled = self.scaled(rows)
+        return np.linalg.svd(scaled)[2][self.rank(scaled) if rank is None else rank :].T * self.units()[:, None]
+
+    def units(self) -> np.ndarray:
+        """(nv,) what one dimensionless speed is: the size for a linear one."""
+        return np.where(self.sliding(), self.length, 1.0)
+
+    def least(self, rows: np.ndarray, right: np.ndarray, rank: int | None = None) -> np.ndarray:
+        """(nv,) the smallest x, in dimensionless speeds, with rows @ x = right as nearly as the rank allows."""
+        if not rows.size:
+            return np.zeros(self.nv)
+        scaled = self.scaled(rows)
+        U, s, Vt = np.linalg.svd(scaled)
+        r = self.rank(scaled) if rank is None else rank
+        scale = np.tile(np.r_[np.ones(3), np.full(3, 1 / self.length)], len(self.chords))
+        return self.units() * (Vt[:r].T @ (U[:, :r].T @ (scale * right) / s[:r]))
 
     def substructures(self, q: np.ndarray) -> list[dict[str, Any]]:
-        """Loops that share a joint, merged: loops, rows, columns, rank and joints of each, in the order of the joints."""
+        """Loops that share a joint, merged: loops, rows, columns, rank, joints of each, in the order of the joints."""
         up = {(j.child if f else j.parent)[0]: (j, (j.parent if f else j.child)[0]) for j, f in self.tree}
         rows = self.scaled(self.motion(q, np.zeros(self.nv)).rows)
         groups: list[tuple[set[str], list[int]]] = []
@@ -348,12 +299,12 @@ class Oracle:
         for name in self.bodies:
             mass, centre, tensor = self.inertia(name)
             X, w = m.X[name], m.V[name][:3]
-            c, I = X.p + X.R @ centre, X.R @ tensor @ X.R.T
+            c, about_c = X.p + X.R @ centre, X.R @ tensor @ X.R.T
             Jw, Jc = m.J[name][:3], m.J[name][3:] - cross(c) @ m.J[name][:3]
             alpha = m.A[name][:3]
             a = m.A[name][3:] + np.cross(alpha, c) + np.cross(w, Jc @ v)
-            M += mass * Jc.T @ Jc + Jw.T @ I @ Jw
-            f += mass * Jc.T @ (self.gravity - a) - Jw.T @ (I @ alpha + np.cross(w, I @ w))
+            M += mass * Jc.T @ Jc + Jw.T @ about_c @ Jw
+            f += mass * Jc.T @ (self.gravity - a) - Jw.T @ (about_c @ alpha + np.cross(w, about_c @ w))
         return M, f
 
     def forces(self, m: Motion, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -384,12 +335,11 @@ class Oracle:
             return float(axis @ d), axis @ (Jg - Jf) + np.cross(axis, d) @ m.J[ends[0][0]][:3]
         return float(np.linalg.norm(d)), d / np.linalg.norm(d) @ (Jg - Jf)
 
-    def acceleration(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def acceleration(self, q: np.ndarray, v: np.ndarray, rank: int | None = None) -> np.ndarray:
         """(nv,) accelerations of all joints; the least solution where a motion moves no mass."""
         m = self.motion(q, v)
         M, f = self.dynamics(m, q, v)
-        N = self.null(m.rows)
-        c = np.linalg.lstsq(m.rows, m.gamma, rcond=RANK)[0] if m.rows.size else np.zeros(self.nv)
+        N, c = self.null(m.rows, rank), self.least(m.rows, m.gamma, rank)
         return c + N @ np.linalg.lstsq(N.T @ M @ N, N.T @ (f - M @ c), rcond=1e-14)[0]
 
     def kinetic(self, q: np.ndarray, v: np.ndarray) -> float:
@@ -439,7 +389,7 @@ class Oracle:
         free = np.ones(self.nv, bool)
         for j in (j for j in self.joints if j.name in hold):
             free[j.v] = False
-        unit = np.where(self.sliding(), self.length, 1.0)
+        unit = self.units()
         for _ in range(steps):
             m = self.motion(q, np.zeros(self.nv))
             if np.max(np.abs(m.gap), initial=0.0) < tol:
@@ -457,21 +407,26 @@ class Oracle:
             free[j.v] = False
         out = v.copy()
         if rows.size:
-            unit = np.where(self.sliding(), self.length, 1.0)
+            unit = self.units()
             scale = np.tile(np.r_[np.ones(3), np.full(3, 1 / self.length)], len(self.chords))
             out[free] -= (unit[free]) * np.linalg.lstsq(self.scaled(rows)[:, free], scale * (rows @ v), rcond=RANK)[0]
         return out
 
     def trajectory(self, q, v, times, rtol: float = 1e-11, atol: float = 1e-12):
-        """(T, nq) and (T, nv) by DOP853 on all coordinates, put back on the loops at every output time."""
-        split = self.nq
-        rhs = lambda t, y: np.r_[self.rate(y[:split], y[split:]), self.acceleration(y[:split], y[split:])]  # noqa: E731
-        qs, vs, before = [np.asarray(q, float)], [np.asarray(v, float)], times[0]
-        for t in times[1:]:
-            y = solve_ivp(rhs, (before, t), np.r_[qs[-1], vs[-1]], method="DOP853", rtol=rtol, atol=atol).y[:, -1]
-            qs.append(self.closed(self.moved(y[:split], np.zeros(self.nv))))
-            vs.append(self.consistent(qs[-1], y[split:]))
-            before = t
+        """(T, nq) and (T, nv) by DOP853 on all coordinates, put back on the loops at every output time.
+
+        The rank is that of the start: an overconstrained loop that has drifted open by rounding would gain a rank.
+        """
+        rank, n = self.rank(self.scaled(self.motion(np.asarray(q), np.asarray(v)).rows)), self.nq
+
+        def rate(t, y):
+            return np.r_[self.rate(y[:n], y[n:]), self.acceleration(y[:n], y[n:], rank)]
+
+        qs, vs = [np.asarray(q, float)], [np.asarray(v, float)]
+        for before, t in pairwise(times):
+            y = solve_ivp(rate, (before, t), np.r_[qs[-1], vs[-1]], method="DOP853", rtol=rtol, atol=atol).y[:, -1]
+            qs.append(self.closed(self.moved(y[:n], np.zeros(self.nv))))
+            vs.append(self.consistent(qs[-1], y[n:]))
         return np.array(qs), np.array(vs)
 
 
@@ -485,7 +440,7 @@ def piecewise_integral(r: dict, x: float) -> float:
     low, high = min(0.0, x), max(0.0, x)
     marks = [low, *(k for k in r.get("knot_points") or [] if low < k < high), high]
     total = 0.0
-    for a, b in zip(marks[:-1], marks[1:], strict=True):
+    for a, b in pairwise(marks):
         pieces = r["coefficients"][int(np.searchsorted(r.get("knot_points") or [], (a + b) / 2, side="right"))]
         whole = np.polyint(pieces)
         total += np.polyval(whole, b) - np.polyval(whole, a)
