@@ -15,7 +15,7 @@ import numpy as np
 from jax import lax
 from jax.extend.core import jaxpr_as_fun
 
-from shiftjax.kernels.program import DTYPES, PHASES, LaneProgram
+from shiftjax.kernels.program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
 
 Group = tuple[LaneProgram, np.ndarray, np.ndarray]
@@ -84,38 +84,70 @@ class _Lane:
         return {name: self.get(slots, name) for name in RESULTS[phase]}
 
     def attempt(self, p: Sequence[Any], state: State, h: Any, t0: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        """All stages, the end and its projection: the slots, and the largest monitors."""
-        method, layout = self.program.method, self.layout
+        """All stages, the end and its projection: the slots, and the largest monitors.
+
+        The stages are a `scan` whose body chooses stage or end: inlined one after the other, XLA's fusion recomputes
+        across phases without bound (a four-bar's step had not compiled after ten minutes; 5 s so).
+        """
+        method, stages = self.program.method, self.program.method.stages
         slots = self.slots(p, state)
         clock, fraction = state["clock"][0], state["fraction"][0]
         step = fraction * h
-        dxs, qdots, most = [state["dx"]], [], None
+        zeros = {name: tuple(self.number(0.0) * v for v in state[name]) for name in ("q", "x")}
+        self.phases["drift"](slots)
+        carry = (
+            tuple(slots),
+            (state["dx"], *[zeros["x"]] * (stages - 1)),
+            (self.get(slots, "qdot"), *[zeros["q"]] * (stages - 1)),
+            tuple(lax.neg(self.number(np.inf)) + self.number(0.0) * clock for _ in state["mon"]),
+        )
 
-        def blend(base: Sequence[Any], row: Sequence[float], rates: list[tuple[Any, ...]]) -> list[Any]:
-            used = [(self.number(a), rate) for a, rate in zip(row, rates, strict=False) if a != 0.0]
-            if not used:
-                return list(base)
-            return [b + step * sum((a * r[k] for a, r in used[1:]), used[0][0] * used[0][1][k]) for k, b in enumerate(base)]
+        def blend(base: Sequence[Any], row: Any, rates: Sequence[tuple[Any, ...]]) -> list[Any]:
+            return [b + step * sum((row[j] * r[k] for j, r in enumerate(rates)), self.number(0.0)) for k, b in enumerate(base)]
 
-        for s in range(method.stages):
-            if s:
-                self.put(slots, "x", blend(state["x"], method.A[s], dxs))
-                self.put(slots, "q", blend(state["q"], method.A_hat[s], qdots))
-            self.put(slots, "t", (t0 + (clock + self.number(method.c[s]) * fraction) * h,))
+        def place(slots: list[Any], table: dict[str, Any], dxs: Sequence[Any], qdots: Sequence[Any]) -> None:
+            self.put(slots, "x", blend(state["x"], table["x"], dxs))
+            self.put(slots, "q", blend(state["q"], table["q"], qdots))
+            self.put(slots, "t", (t0 + (clock + table["c"] * fraction) * h,))
+
+        def stage(carry: Any, table: dict[str, Any]) -> Any:
+            slots, dxs, qdots, most = list(carry[0]), list(carry[1]), list(carry[2]), carry[3]
+            place(slots, table, dxs, qdots)
             self.phases["drift"](slots)
-            qdots.append(self.get(slots, "qdot"))
-            if s:
-                if method.needs[s]:
-                    self.phases["accelerate"](slots)
-                    most = self.larger(most, self.get(slots, "mon"))
-                dxs.append(self.get(slots, "dx"))
-        self.put(slots, "x", blend(state["x"], method.b, dxs))
-        self.put(slots, "q", blend(state["q"], method.b_hat, qdots))
-        self.put(slots, "t", (t0 + (clock + fraction) * h,))
-        self.phases["project"](slots)
-        most = self.larger(most, self.get(slots, "mon"))
-        assert len(most) == layout.nm
-        return slots, most
+            self.phases["accelerate"](slots)
+            most = tuple(lax.select(table["needs"], m, old) for m, old in zip(self.larger(most, self.get(slots, "mon")), most))
+            for k in range(1, stages):
+                here = table["stage"] == k
+                for kept, name in ((dxs, "dx"), (qdots, "qdot")):
+                    kept[k] = tuple(lax.select(here, new, old) for new, old in zip(self.get(slots, name), kept[k], strict=True))
+            return tuple(slots), tuple(dxs), tuple(qdots), most
+
+        def end(carry: Any, table: dict[str, Any]) -> Any:
+            slots = list(carry[0])
+            place(slots, table, carry[1], carry[2])
+            self.phases["project"](slots)
+            return tuple(slots), carry[1], carry[2], self.larger(carry[3], self.get(slots, "mon"))
+
+        def turn(carry: Any, table: dict[str, Any]) -> Any:
+            return lax.cond(table["stage"] < stages, stage, end, carry, table), None
+
+        slots, _, _, most = lax.scan(turn, carry, self.tables(method))[0]
+        return list(slots), most
+
+    def tables(self, method: Method) -> dict[str, Any]:
+        """Coefficients of stages 1 ... and of the end, one row each, padded with zeros."""
+        stages = method.stages
+
+        def padded(rows: Sequence[Sequence[float]]) -> Any:
+            return np.array([[*row, *[0.0] * (stages - len(row))] for row in rows], self.dtype)
+
+        return {
+            "stage": np.arange(1, stages + 1, dtype=np.int32),
+            "x": padded([*method.A[1:], method.b]),
+            "q": padded([*method.A_hat[1:], method.b_hat]),
+            "c": np.array([*method.c[1:], 1.0], self.dtype),
+            "needs": np.array([*method.needs[1:], True]),
+        }
 
     def larger(self, most: tuple[Any, ...] | None, new: tuple[Any, ...]) -> tuple[Any, ...]:
         """Elementwise maximum that hands on NaN."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shiftjax.model import Model as Model
     from shiftjax.report import info as info
     from shiftjax.result import Result as Result
-    from shiftjax.simulation import compile as compile
+    from shiftjax.stepping import compile as compile
     from shiftjax.simulation import simulate as simulate
 
 _HOME = {
@@ -21,7 +21,7 @@ _HOME = {
     "ModelBuilder": "shiftjax.builder",
     "ModelError": "shiftjax.errors",
     "Result": "shiftjax.result",
-    "compile": "shiftjax.simulation",
+    "compile": "shiftjax.stepping",
     "info": "shiftjax.report",
     "load": "shiftjax.formats",
     "save": "shiftjax.formats",

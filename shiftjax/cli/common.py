@@ -73,19 +73,10 @@ def open_model(options: argparse.Namespace) -> Model:
 def arguments(options: argparse.Namespace) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
     given = {name: getattr(options, name) for name in ("span", "step", "method", "output_step", "backend", "precision")}
-    named = [joint for text in options.set if (joint := _start_of(parse_set(text)[0]))]
-    given["hold"] = [*dict.fromkeys([*named, *options.hold])] or None
+    given["named"] = [parse_set(text)[0] for text in options.set] or None
+    given["hold"] = options.hold or None
     given["channels"] = options.channel or None
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _start_of(path: str) -> str:
-    """The joint whose start a path of a number sets, else the empty string."""
-    for ending in (".initial_displacement", ".initial_velocity"):
-        joint, found, _ = path.rpartition(ending)
-        if found:
-            return joint
-    return ""
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]], show: Callable[[str], None] = print) -> None:
@@ -103,11 +94,13 @@ def say_outcomes(result: Result) -> None:
     for outcome, members in result.outcomes():
         if outcome == 0:
             continue
-        print(f"{outcome.name}: {remedy(outcome)}", file=sys.stderr)
+        todo = remedy(outcome)
+        print(f"{outcome.name}: {todo}", file=sys.stderr)
         for member in members[:LISTED]:
             message = result.messages[member] if len(result.messages) > member else ""
+            own = message.replace(todo, "").strip(" :")  # what is special about this member
             name = f"member {member}" if result.batched else "run"
-            print(f"  {name}: {message}" if message else f"  {name}", file=sys.stderr)
+            print(f"  {name}: {own}" if own else f"  {name}", file=sys.stderr)
         if len(members) > LISTED:
             print(f"  ... and {len(members) - LISTED} more", file=sys.stderr)
 

@@ -23,7 +23,6 @@ class Progress:
     ) -> None:
         self._bar.close()
 
-    def update(self, done: float, total: float) -> None:
-        """Args: done and total amount of work, in any unit."""
-        if total > 0.0:
-            self._bar.update(min(done / total, 1.0) - self._bar.n)
+    def update(self, done: float) -> None:
+        """Args: done: fraction of the run that is done, 0 to 1."""
+        self._bar.update(min(done, 1.0) - self._bar.n)
