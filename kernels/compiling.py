@@ -38,12 +38,24 @@ def timed(program: LaneProgram) -> bool:
 
 def stepper_identity(program: LaneProgram) -> str:
     """What decides the step loop."""
-    return f"{program.layout!r}|{program.method!r}|{timed(program)}"
+    return f"{program.layout!r}|{program.method!r}|{timed(program)}|{program.drift.identity()}"
 
 
 def stepper_text(program: LaneProgram, name: str, target: Target) -> str:
     """The module of the step loop."""
-    return stepper(program.layout, program.method, timed(program), name, target)
+    return stepper(program.layout, program.method, timed(program), copies(program, target), name, target)
+
+
+def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
+    """For each coordinate the speed that is its rate, None where the rate takes arithmetic."""
+    drift, layout = program.drift, program.layout
+    graph = simplify(drift.trace(), target.precision)
+    found: list[int | None] = [None] * layout.nq
+    for slot, ref in zip(drift.outputs, graph.outputs, strict=True):
+        node = graph.nodes[ref >> 1]
+        if not ref & 1 and node[0] == "in" and drift.inputs[node[1]] in layout.slots("x"):
+            found[slot - layout.slots("qdot").start] = drift.inputs[node[1]] - layout.slots("x").start
+    return tuple(found)
 
 
 def support_text(target: Target) -> str:

@@ -150,7 +150,7 @@ def fill(text: str, target: Target, **numbers: int) -> list[str]:
 
 
 def run_text(target: Target) -> str:
-    """`run(list, ws)`: every piece of a null-terminated list on every vector of the block, piece by piece."""
+    """`run(list, ws)`: every piece of a null-terminated list, never empty, on every vector of the block, piece by piece."""
     calls = []
     for k in range(target.team):
         calls.append(f"  %part{k} = getelementptr {target.scalar}, ptr %ws, i64 {k * target.width}")
@@ -160,14 +160,13 @@ define internal void @run(ptr %list, ptr %ws) nounwind alwaysinline {{
 entry:
   br label %loop
 loop:
-  %at = phi ptr [ %list, %entry ], [ %after, %call ]
+  %at = phi ptr [ %list, %entry ], [ %after, %loop ]
   %piece = load ptr, ptr %at
-  %none = icmp eq ptr %piece, null
-  br i1 %none, label %done, label %call
-call:
 {chr(10).join(calls)}
   %after = getelementptr ptr, ptr %at, i64 1
-  br label %loop
+  %next = load ptr, ptr %after
+  %more = icmp ne ptr %next, null
+  br i1 %more, label %loop, label %done
 done:
   ret void
 }}

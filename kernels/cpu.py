@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftjax.kernels import cache as disk
 from shiftjax.kernels import compiling
+from shiftjax.kernels.mathlib import NOTHING
 from shiftjax.kernels.program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.target import host
 from shiftjax.kernels.words import JOB, Space
@@ -111,7 +112,7 @@ class Kernel:
     def _place(self, program: LaneProgram, name: str) -> Ready:
         def addresses(phase: str) -> np.ndarray:
             found = [self._loader.address(compiling.piece_name(piece)) for piece in program.phase(phase)]
-            return np.array([*found, 0], np.uint64)
+            return np.array([*(found or [self._loader.address(NOTHING)]), 0], np.uint64)
 
         lists = {phase: addresses(phase) for phase in PHASES}
         advance = _CODE(self._loader.address(f"{name}_advance"))

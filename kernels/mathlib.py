@@ -44,6 +44,7 @@ COS = {
     ),
     "f32": (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2),
 }
+NOTHING = "shiftjax_nothing"
 PI_OVER_2_HIGH, PI_OVER_2_LOW = PARTS["f64"][:2]
 
 
@@ -86,16 +87,11 @@ class Writer:
         pointer = self.line(f"getelementptr {t.scalar}, ptr {self.constants_name}, i64 {place}")
         return self.line(f"load {t.vector}, ptr {pointer}, align {t.width * t.bytes}")
 
-    def polynomial(self, x: str, x2: str, coefficients: tuple[float, ...]) -> str:
-        """Horner's rule in x2 = x x on pairs, highest power first: half the depth of the plain rule at the same cost."""
-        low = list(reversed(coefficients))
-        pairs = [low[k : k + 2] for k in range(0, len(low), 2)]
-        value = ""
-        for pair in reversed(pairs):
-            term = self.constant(pair[0])
-            if len(pair) == 2:
-                term = self.fma(x, self.constant(pair[1]), term)
-            value = self.fma(value, x2, term) if value else term
+    def polynomial(self, x: str, coefficients: tuple[float, ...]) -> str:
+        """Horner's rule, highest power first; each coefficient is an operand in memory."""
+        value = self.constant(coefficients[0])
+        for c in coefficients[1:]:
+            value = self.fma(value, x, self.constant(c))
         return value
 
 
@@ -134,14 +130,12 @@ def sine_cosine(w: Writer, shifted: str, r: str, want_sin: bool, want_cos: bool)
     t = w.target
     top = 63 if t.precision == "f64" else 31
     square = w.op("fmul", r, r)
-    fourth = w.op("fmul", square, square)
-    sin = w.fma(w.op("fmul", square, r), w.polynomial(square, fourth, SIN[t.precision]), r)
-    cos = w.fma(
-        fourth, w.polynomial(square, fourth, COS[t.precision]), w.fma(square, w.constant(-0.5), w.constant(1.0))
-    )
+    sin = w.fma(w.op("fmul", square, r), w.polynomial(square, SIN[t.precision]), r)
+    cos = w.polynomial(square, (*COS[t.precision], -0.5, 1.0))
     bits = w.line(f"bitcast {t.vector} {shifted} to {t.integers}")
     first = w.op("shl", bits, f"splat ({t.integer} {top})", t.integers)
     second = w.op("shl", bits, f"splat ({t.integer} {top - 1})", t.integers)
+    second = w.op("and", second, f"splat ({t.integer} {-(1 << top)})", t.integers)
     odd = w.line(f"icmp slt {t.integers} {first}, zeroinitializer")
     out = ["", ""]
     for place, wanted in enumerate((want_sin, want_cos)):
@@ -149,8 +143,7 @@ def sine_cosine(w: Writer, shifted: str, r: str, want_sin: bool, want_cos: bool)
             continue
         even_value, odd_value = (cos, sin) if place else (sin, cos)
         value = w.line(f"select <{t.width} x i1> {odd}, {t.vector} {odd_value}, {t.vector} {even_value}")
-        flips = w.op("xor", first, second, t.integers) if place else second
-        sign = w.op("and", flips, f"splat ({t.integer} {-(1 << top)})", t.integers)
+        sign = w.op("xor", first, second, t.integers) if place else second
         raw = w.line(f"bitcast {t.vector} {value} to {t.integers}")
         out[place] = w.line(f"bitcast {t.integers} {w.op('xor', raw, sign, t.integers)} to {t.vector}")
     return out[0], out[1]
@@ -162,7 +155,9 @@ def reduce_name(target: Target) -> str:
 
 
 def support(target: Target) -> str:
-    """A module with `reduce`: void (ptr) on three vectors x, k + MAGIC, r; it rewrites the lanes with |x| >= LIMIT."""
+    """A module with what pieces and the step loop call: `nothing`, in place of the pieces of an empty phase, and
+
+    `reduce`: void (ptr) on three vectors x, k + MAGIC, r; it rewrites the lanes with |x| >= LIMIT."""
     t = target
     magic = t.number(MAGIC[t.precision])
     narrow = t.precision == "f32"
@@ -266,6 +261,10 @@ good:
   %ret0 = insertvalue {{ i64, double }} undef, i64 %k, 0
   %ret = insertvalue {{ i64, double }} %ret0, double %r, 1
   ret {{ i64, double }} %ret
+}}
+
+define void @{NOTHING}(ptr %ws) {{
+  ret void
 }}
 
 define void @{reduce_name(t)}(ptr %io) noinline {{

@@ -20,20 +20,29 @@ from shiftjax.kernels.words import JOB, Words
 HEAD = "(ptr noalias %job, ptr noalias %ws, i64 %first, i64 %last) nounwind"
 
 
-def stepper(layout: Layout, method: Method, timed: bool, name: str, target: Target) -> str:
-    """The module with `NAME_advance` and `NAME_evaluate`; `timed` says whether some piece of a stage reads t."""
-    return Stepper(layout, method, timed, target).module(name)
+Copies = tuple[int | None, ...]  # for each coordinate the speed that is its rate, None where it takes arithmetic
+
+
+def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: str, target: Target) -> str:
+    """The module with `NAME_advance` and `NAME_evaluate`.
+
+    Args:
+        timed: whether some piece of a stage reads t.
+        copies: which rates of coordinates are simply speeds. Their stages are then written with dx alone (Nystrom's form,
+            Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.14): a fifth fewer stores a step.
+    """
+    return Stepper(layout, method, timed, target, copies).module(name)
 
 
 class Stepper(Words):
     """Writes the two functions and their cold helpers."""
 
-    def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, inlined=None) -> None:
+    def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, copies: Copies) -> None:
         super().__init__(layout, method, target.block())
-        self.inlined = inlined or {}
+        self.copies = copies
         self.pieces_target = target
         self.timed = timed
-        self.steps: dict[float, str] = {}
+        self.steps: dict[tuple[int, float], str] = {}
 
     def module(self, name: str) -> str:
         """All functions of the module."""
@@ -86,15 +95,6 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.say("br label %tail\ntail:")
         self.say("%block.next = add i64 %block, 1\n  br label %head\nexit:\n  ret void")
 
-    def run_phase(self, name: str) -> None:
-        if name in self.inlined:
-            for symbol in self.inlined[name]:
-                for k in range(self.pieces_target.team):
-                    part = self.w.line(f"getelementptr inbounds {self.t.scalar}, ptr %ws, i64 {k * self.pieces_target.width}")
-                    self.say(f"call void @{symbol}(ptr {part})")
-        else:
-            self.call_list(name)
-
     def march(self) -> None:
         """Steps of one block until no lane runs."""
         self.say("call void @begin(ptr %job, ptr %ws, i64 %lane)")
@@ -116,15 +116,15 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
                 self.combine(stage)
                 if self.timed:
                     self.set_time(m.c[stage])
-            if any(row[stage] != 0.0 for row in m.A_hat[stage + 1 :]) or m.b_hat[stage] != 0.0:
-                self.run_phase("drift")
+            if None in self.copies and (any(row[stage] for row in m.A_hat[stage + 1 :]) or m.b_hat[stage]):
+                self.call_list("drift")
             if stage and m.needs[stage]:
-                self.run_phase("accelerate")
+                self.call_list("accelerate")
                 self.collect(seen)
                 seen = True
         self.combine(m.stages)
         self.set_time(1.0)
-        self.run_phase("project")
+        self.call_list("project")
         if seen:
             self.each(self.layout.nm, lambda k: self.store(self.larger(self.load("most", k), self.load("mon", k)), "mon", k))
 
@@ -152,78 +152,103 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         either = self.select(self.compare("ogt", a, b), a, b)
         return self.select(self.compare("uno", a, "zeroinitializer"), a, either)
 
-    def weighted(self, row: tuple[float, ...], values: list[str | None], base: str) -> str:
-        """base + h sum row[j] values[j]; a single term multiplies its weight with h first."""
-        terms = [(a, value) for a, value in zip(row, values, strict=True) if a != 0.0 and value is not None]
-        if not terms:
-            return base
-        if len(terms) == 1:
-            return self.w.fma(self.scaled_step(terms[0][0]), terms[0][1], base)
-        total = self.w.op("fmul", terms[0][1], self.t.splat(terms[0][0]))
-        for a, value in terms[1:]:
-            total = self.w.fma(value, self.t.splat(a), total)
-        return self.w.fma(self.scaled_step(1.0), total, base)
+    def weighted(self, start: str, terms: list[tuple[int, float, str]]) -> str:
+        """start + sum of h**n a value over the terms (n, a, value), a power of h at a time."""
+        for n in sorted({n for n, _, _ in terms}):
+            (a, value), *others = [(a, value) for m, a, value in terms if m == n]
+            if not others:
+                start = self.w.fma(self.scaled_step(n, a), value, start)
+                continue
+            total = self.w.op("fmul", value, self.t.splat(a))
+            for a, value in others:
+                total = self.w.fma(value, self.t.splat(a), total)
+            start = self.w.fma(self.scaled_step(n, 1.0), total, start)
+        return start
 
-    def scaled_step(self, a: float) -> str:
-        """a h fraction, computed once between two calls."""
-        if a not in self.steps:
-            hl = self.load("hl")
-            self.steps[a] = hl if a == 1.0 else self.w.op("fmul", hl, self.t.splat(a))
-        return self.steps[a]
+    def scaled_step(self, n: int, a: float) -> str:
+        """a (h fraction)**n, computed once between two calls."""
+        if (n, a) not in self.steps:
+            if a != 1.0:
+                value = self.w.op("fmul", self.scaled_step(n, 1.0), self.t.splat(a))
+            else:
+                value = self.load("hl")
+                value = self.w.op("fmul", value, value) if n == 2 else value
+            self.steps[n, a] = value
+        return self.steps[n, a]
 
     def combine(self, stage: int) -> None:
         """Puts the argument of `stage` (or the end, stage == stages) into q and x and keeps what later stages need."""
         m = self.method
         end = stage == m.stages
-        parts = (
-            ("x", "dx", m.A, m.b, self.layout.nx),
-            ("q", "qdot", m.A_hat, m.b_hat, self.layout.nq),
-        )
-        rows = [ends if end else table[stage] for _, _, table, ends, _ in parts]
+        row, row_hat = (m.b, m.b_hat) if end else (m.A[stage], m.A_hat[stage])
         self.steps = {}
-        for a in sorted({1.0, *(a for row in rows for a in row if a != 0.0 and sum(map(bool, row)) == 1)}):
-            self.scaled_step(a)  # before any loop, so that every block sees them
-        for row, (region, fresh, table, ends, count) in zip(rows, parts, strict=True):
-            self.each(count, self._combiner(stage, region, fresh, row, table, ends))
+        for n in (1, 2):
+            for a in (1.0, *row, *row_hat):
+                self.scaled_step(n, a)  # before any loop, so that every block sees them
+        copied = {k: source for k, source in enumerate(self.copies) if source is not None}
+        for k, source in copied.items():  # before x: the first of these still reads x itself
+            self.nystrom(stage, k, source, row_hat)
+        later = any(r[stage - 1] for r in m.A[stage + 1 :]) or (not end and m.b[stage - 1] != 0.0)
+        nystrom = copied and any(self.speed_weights(r)[stage - 1] for r in (*m.A_hat[stage + 1 :], m.b_hat))
+        keep = later or (not end and bool(nystrom)) or stage == 1  # the old dx is wanted when a step is thrown away
+        self.each(self.layout.nx, self.combiner(stage, "x", "dx", row, keep))
+        later = any(r[stage - 1] for r in m.A_hat[stage + 1 :]) or (not end and m.b_hat[stage - 1] != 0.0)
+        if not copied:
+            self.each(self.layout.nq, self.combiner(stage, "q", "qdot", row_hat, later))
+        else:
+            for k in range(self.layout.nq):
+                if k not in copied:
+                    self.combiner(stage, "q", "qdot", row_hat, later)(k)
 
-    def _combiner(
-        self,
-        stage: int,
-        region: str,
-        fresh: str,
-        row: tuple[float, ...],
-        table: tuple[tuple[float, ...], ...],
-        ends: tuple[float, ...],
+    def combiner(
+        self, stage: int, region: str, fresh: str, row: tuple[float, ...], keep: bool
     ) -> Callable[[int | str], None]:
-        newest = stage - 1  # its derivative still stands where the piece left it
-        later = any(r[newest] != 0.0 for r in table[stage + 1 :])
-        later = later or (stage < self.method.stages and ends[newest] != 0.0)
-        keep = later or (region == "x" and newest == 0)  # the old dx is wanted when a step is thrown away
+        """For one slot: base + h sum row[j] k_j; the newest k still stands where the piece left it."""
+        newest = stage - 1
 
         def body(k: int | str) -> None:
-            start = self.load(region if stage == 1 else f"{region}0", k)
-            if stage == 1:
-                self.store(start, f"{region}0", k)
-            values: list[str | None] = [None] * len(row)
-            for j in range(newest):
-                if row[j] != 0.0:
-                    values[j] = self.load(f"k{region}{j}", k)
+            start = self.base(stage, region, k)
+            values = {j: self.load(f"k{region}{j}", k) for j in range(newest) if row[j] != 0.0}
             if keep or row[newest] != 0.0:
-                value = values[newest] = self.load(fresh, k)
+                values[newest] = self.load(fresh, k)
                 if keep:
-                    self.store(value, f"k{region}{newest}", k)
-            self.store(self.weighted(row, values, start), region, k)
+                    self.store(values[newest], f"k{region}{newest}", k)
+            terms = [(1, row[j], value) for j, value in values.items() if row[j] != 0.0]
+            self.store(self.weighted(start, terms), region, k)
 
         return body
+
+    def base(self, stage: int, region: str, k: int | str) -> str:
+        """The value at the start of the step, which the first stage keeps."""
+        start = self.load(region if stage == 1 else f"{region}0", k)
+        if stage == 1:
+            self.store(start, f"{region}0", k)
+        return start
+
+    def speed_weights(self, row: tuple[float, ...]) -> list[float]:
+        """Weights of h**2 dx_l in sum_j row[j] x_j."""
+        return [sum(a * self.method.A[j][i] for j, a in enumerate(row) if i < j) for i in range(self.method.stages)]
+
+    def nystrom(self, stage: int, k: int, source: int, row: tuple[float, ...]) -> None:
+        """q + h x sum_j row[j] + h**2 sum_l (sum_j row[j] A[j][l]) dx_l for a coordinate whose rate is a speed."""
+        start = self.base(stage, "q", k)
+        terms = []
+        if sum(row) != 0.0:
+            terms.append((1, sum(row), self.load("x" if stage == 1 else "x0", source)))
+        for i, a in enumerate(self.speed_weights(row)):
+            if a != 0.0:
+                terms.append((2, a, self.load("dx" if i == stage - 1 else f"kx{i}", source)))
+        self.store(self.weighted(start, terms), "q", k)
 
     # -- accept or freeze --------------------------------------------------------------------------------------------
 
     def finite(self) -> str:
         """Lanes where 0 (sum of q, x, dx) is 0."""
         names = [(name, k) for name in ("q", "x", "dx") for k in range(len(self.layout.slots(name)))]
-        total = self.t.splat(0.0)
-        for name, k in names:
-            total = self.w.op("fadd", total, self.load(name, k))
+        parts = [self.t.splat(0.0)] * 3  # three chains of additions, since every step waits for the verdict
+        for number, (name, k) in enumerate(names):
+            parts[number % 3] = self.w.op("fadd", parts[number % 3], self.load(name, k))
+        total = self.w.op("fadd", self.w.op("fadd", parts[0], parts[1]), parts[2])
         return self.compare("oeq", self.w.op("fmul", total, self.t.splat(0.0)), "zeroinitializer")
 
     def within(self, k: int | str) -> str:

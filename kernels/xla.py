@@ -103,7 +103,10 @@ class _Lane:
         )
 
         def blend(base: Sequence[Any], row: Any, rates: Sequence[tuple[Any, ...]]) -> list[Any]:
-            return [b + step * sum((row[j] * r[k] for j, r in enumerate(rates)), self.number(0.0)) for k, b in enumerate(base)]
+            return [
+                b + step * sum((row[j] * r[k] for j, r in enumerate(rates)), self.number(0.0))
+                for k, b in enumerate(base)
+            ]
 
         def place(slots: list[Any], table: dict[str, Any], dxs: Sequence[Any], qdots: Sequence[Any]) -> None:
             self.put(slots, "x", blend(state["x"], table["x"], dxs))
@@ -115,11 +118,14 @@ class _Lane:
             place(slots, table, dxs, qdots)
             self.phases["drift"](slots)
             self.phases["accelerate"](slots)
-            most = tuple(lax.select(table["needs"], m, old) for m, old in zip(self.larger(most, self.get(slots, "mon")), most))
+            larger = self.larger(most, self.get(slots, "mon"))
+            most = tuple(lax.select(table["needs"], m, old) for m, old in zip(larger, most, strict=True))
             for k in range(1, stages):
                 here = table["stage"] == k
                 for kept, name in ((dxs, "dx"), (qdots, "qdot")):
-                    kept[k] = tuple(lax.select(here, new, old) for new, old in zip(self.get(slots, name), kept[k], strict=True))
+                    kept[k] = tuple(
+                        lax.select(here, new, old) for new, old in zip(self.get(slots, name), kept[k], strict=True)
+                    )
             return tuple(slots), tuple(dxs), tuple(qdots), most
 
         def end(carry: Any, table: dict[str, Any]) -> Any:
@@ -170,7 +176,10 @@ class _Lane:
         fresh["acc"] = self.get(slots, "acc")
         fresh["clock"] = (state["clock"][0] + state["fraction"][0],)
         fresh["armed"] = tuple(lax.select(w, one, a) for w, a in zip(within, state["armed"], strict=True))
-        new = {name: tuple(lax.select(good, a, b) for a, b in zip(v, state[name], strict=True)) for name, v in fresh.items()}
+        new = {
+            name: tuple(lax.select(good, a, b) for a, b in zip(v, state[name], strict=True))
+            for name, v in fresh.items()
+        }
         return {**state, **new, "mon": most, "trip": (trip,)}
 
 
@@ -178,7 +187,7 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
     """`step(p, state, h, t0) -> state` of one lane, plain JAX.
 
     `p` is a tuple of scalars; `state` maps q, x, dx, clock, fraction, limit, armed, acc, rep, mon, trip to tuples of
-    scalars, as the rows of the table. A lane that trips keeps its old values, with `trip` set and `mon` the attempted ones.
+    scalars, as the rows of the table. A lane that trips keeps its old values, with `trip` set and `mon` as attempted.
     """
     with jax.enable_x64(precision == "f64"):
         phases = _phases(program, precision)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from shiftjax.model import Model as Model
     from shiftjax.report import info as info
     from shiftjax.result import Result as Result
-    from shiftjax.stepping import compile as compile
     from shiftjax.simulation import simulate as simulate
+    from shiftjax.stepping import compile as compile
 
 _HOME = {
     "Model": "shiftjax.model",

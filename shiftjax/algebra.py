@@ -153,7 +153,7 @@ def select(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
 def _x64() -> bool:
     import jax
 
-    return bool(jax.config.jax_enable_x64)
+    return bool(jax.config.read("jax_enable_x64"))
 
 
 def total(values: Sequence[Scalar]) -> Scalar:
@@ -229,7 +229,7 @@ def unit(x: Sequence[Scalar]) -> Vec:
 
 
 def rotation_about(axis: Sequence[Scalar], angle: Scalar) -> Mat:
-    """Rotation by `angle` [rad] about the unit vector `axis` (Rodrigues); an axis along x, y or z folds to two entries."""
+    """Rotation by `angle` [rad] about the unit vector `axis` (Rodrigues); an axis along x, y or z folds."""
     if is_zero(angle):
         return identity()
     c, s = cos(angle), sin(angle)

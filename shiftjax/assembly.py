@@ -38,7 +38,8 @@ DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient syste
 RANK = 1e-8
 HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
 
-LaneOf = Callable[[np.ndarray, float], Lane]  # members (indices), fraction of the way from the file's numbers -> lane
+# members (indices), fraction of the way from the file's numbers -> lane
+LaneOf = Callable[[np.ndarray, float | np.ndarray], Lane]
 
 
 @dataclass
@@ -247,8 +248,10 @@ def _consistent_speeds(
         held = _holdable(plan, file_lane, q_file, s, order)
         rest = [k for k in range(len(columns)) if k not in held]
         given = (v[columns] / unit[:, None]).T
-        right = (prescribed_speeds(lane, q, s) if block.drivers else 0.0) - (J[:, :, held] @ given[:, held, None])[:, :, 0]
-        good = np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1)
+        right = (prescribed_speeds(lane, q, s) if block.drivers else 0.0) - (J[:, :, held] @ given[:, held, None])[
+            :, :, 0
+        ]
+        good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1))
         J, right = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], right, 0.0)
         given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]
         out[columns] = (given * unit).T

@@ -1,7 +1,7 @@
 """Runs the lanes of an ensemble: groups by program, freezes, repartitions, moves steps off singular poses.
 
-Host code above the kernels. Master state is one table (rows, B); a round gathers the running lanes by their combination
-of partitions, lets the kernel advance them, and looks at those that tripped. What happens to a lane follows from the lane
+Host code above the kernels. The state is one table (rows, B); a round gathers the running lanes by their combination of
+partitions, lets the kernel advance them, and looks at those that tripped. What happens to a lane follows from the lane
 alone, so results never depend on who else is in the batch.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shiftjax import hosted
+import shiftjax.hosted as hosted
 from shiftjax.equations import MONITORS_PER_BLOCK, Lane
 from shiftjax.moving import move_off
 from shiftjax.outcome import Outcome
@@ -148,7 +148,13 @@ class Ensemble:
 
 
 def begin(
-    setup: Setup, kernel: object, settings: Settings, q: np.ndarray, v: np.ndarray, p: np.ndarray, good: np.ndarray,
+    setup: Setup,
+    kernel: object,
+    settings: Settings,
+    q: np.ndarray,
+    v: np.ndarray,
+    p: np.ndarray,
+    good: np.ndarray,
     blocks: Sequence[Sequence[Block]],
 ) -> Ensemble:
     """An ensemble at its start: projected once, energies and certificate begun, first tick recorded.
@@ -173,7 +179,7 @@ def begin(
     if len(running) == 0:
         return lanes
     for s in range(setup.blocks):
-        lanes.take(s, running, [blocks[s][k] for k in running])
+        lanes.take(s, running, [blocks[s][int(k)] for k in running])
     lanes.evaluate("project", running)
     finite = np.isfinite(lanes.table[layout.rows("q").start : layout.rows("dx").stop]).all(0)
     lanes.status[good & ~finite] = int(Outcome.non_finite)
@@ -281,4 +287,3 @@ def _monitors(lane: Lane, q: np.ndarray, s: int, blocks: Sequence[Block]) -> tup
         b_all, ratio_all = hosted.block_monitors(lane.of(mine), q[:, mine], s, block)
         b[mine], ratio[mine] = b_all, ratio_all
     return b, ratio
-

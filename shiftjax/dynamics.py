@@ -235,5 +235,3 @@ class Reduced:
         for speed, value in self.along(x).items():
             out[speed] = sub(out.get(speed, 0.0), value)
         return out
-
-

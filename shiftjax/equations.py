@@ -141,7 +141,9 @@ class Acceleration:
     potential: Scalar
 
 
-def accelerate(lane: Lane, motion: Motion, Z: list[Column], particular: Column, reduced: Reduced | None) -> Acceleration:
+def accelerate(
+    lane: Lane, motion: Motion, Z: list[Column], particular: Column, reduced: Reduced | None
+) -> Acceleration:
     """Reduced equations of motion on the given null space; `reduced` where Z^T H Z of this pose is at hand."""
     tree = tree_terms(motion, lane.gravity())
     reduced = reduced or Reduced(composite_mass_matrix(motion), Z)
@@ -181,4 +183,3 @@ def gaps(all_rows: Sequence[Rows], v: Vec) -> tuple[Scalar, Scalar]:
     phi = [absolute(x) for rows in all_rows for x in rows.phi if not is_zero(x)]
     residual = [absolute(x) for rows in all_rows for x in velocity_residual(rows, v) if not is_zero(x)]
     return largest(phi), largest(residual)
-

@@ -57,7 +57,8 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
         for j, speed in enumerate(columns):
             if speed in entries:
                 J[:, i, j] = entries[speed] * (unit[speed] / rows.unit[i])
-    return phi.T, J
+    # C order whatever B: matrix products add up in an order that depends on strides.
+    return np.ascontiguousarray(phi.T), J
 
 
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:

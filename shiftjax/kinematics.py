@@ -1,9 +1,9 @@
 """Poses, screws, velocities and bias accelerations of one lane. Run-time code on lane scalars.
 
-A `Chain` follows the tree from one base node. Poses are relative to the base: axes of the base, positions from a point of
-the mechanism (ground: the first grounded joint's frame; a body: its origin), so that a mechanism far from the world's
-origin loses nothing. Velocities and accelerations are spatial, about that point (Featherstone, Rigid Body Dynamics
-Algorithms, chapter 2; angular part first).
+A `Chain` follows the tree from one base node. Poses are relative to the base: axes of the base, positions from a point
+of the mechanism (ground: the first grounded joint's frame; a body: its origin), so that a mechanism far from the
+world's origin loses nothing. Velocities and accelerations are spatial, about that point (Featherstone, Rigid Body
+Dynamics Algorithms, chapter 2; angular part first).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Channels: what can be recorded of a run, by path.
 
 `joint.q|v|a`, `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first),
-`energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. Building a channel raises on bad paths;
-observing is lane code.
+`energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. Building a channel raises on bad
+paths; observing is lane code.
 """
 
 from __future__ import annotations
@@ -153,7 +153,9 @@ def quaternion_of_rotation(R: Mat) -> Vec:
     return [mul(scale, x) for x in chosen]
 
 
-def channels(plan: Plan, paths: Sequence[str], frames: Sequence[str], resolve: Callable[[str], str]) -> tuple[Channel, ...]:
+def channels(
+    plan: Plan, paths: Sequence[str], frames: Sequence[str], resolve: Callable[[str], str]
+) -> tuple[Channel, ...]:
     """The channels of the given paths.
 
     Args:
@@ -178,14 +180,18 @@ def _channel(plan: Plan, path: str, frames: Sequence[str], resolve: Callable[[st
             return _joint_channel(plan, path, target, name)
         return _frame_channel(plan, path, target, name, frames)
     known = [*JOINT, *FRAME, *(f"energy.{k}" for k in ENERGY), *(f"substructure[k].{k}" for k in BLOCK)]
-    raise ModelError(f"channel {path}", repr(name), ", ".join(known), nearest(name, known) or "See the list of channels.")
+    raise ModelError(
+        f"channel {path}", repr(name), ", ".join(known), nearest(name, known) or "See the list of channels."
+    )
 
 
 def _joint_channel(plan: Plan, path: str, target: str, name: str) -> Channel:
     index = next((i for i, joint in enumerate(plan.joints) if joint.path == target), -1)
     if index < 0:
         known = [joint.path for joint in plan.joints]
-        raise ModelError(f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}.")
+        raise ModelError(
+            f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
+        )
     joint = plan.joints[index]
     size = joint.nq if name == "q" else joint.nv
     length = KINDS[joint.kind].unit if size == 1 else "mixed" if joint.nv == 6 else "1" if name == "q" else "rad"
@@ -203,5 +209,6 @@ def _frame_channel(plan: Plan, path: str, target: str, name: str, frames: Sequen
         return Channel(path, "frame", (nodes[body], 1, ""), name, size, False, FRAME[name])
     if body in nodes and target in frames:
         return Channel(path, "frame", (nodes[body], 1, target), name, size, False, FRAME[name])
-    raise ModelError(f"channel {path}", repr(target), "a frame of an active body", nearest(target, frames) or "Check the path.")
-
+    raise ModelError(
+        f"channel {path}", repr(target), "a frame of an active body", nearest(target, frames) or "Check the path."
+    )

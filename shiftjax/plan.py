@@ -1,8 +1,8 @@
 """The Plan: what topology analysis found, in ints and names only.
 
-Nodes are bodies: node 0 is ground, virtual bodies (the cut ends of chord joints) are nodes too. Joints run from the node
-nearer to ground (`near`) to the node they carry (`far`), whichever way the user wrote them (`reverse`). Equal models give
-equal plans; a plan is hashable and holds no number of the model.
+Nodes are bodies: node 0 is ground, virtual bodies (the cut ends of chord joints) are nodes too. Joints run from the
+node nearer to ground (`near`) to the node they carry (`far`), whichever way the user wrote them (`reverse`). Equal
+models give equal plans; a plan is hashable and holds no number of the model.
 """
 
 from __future__ import annotations

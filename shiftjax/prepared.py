@@ -1,4 +1,4 @@
-"""From a model and its varied numbers to assembled starts and partitions: what `simulate` and `compile` share. Host code."""
+"""From a model and its varied numbers to assembled starts and partitions, for `simulate` and `compile`. Host code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shiftjax import hosted
+import shiftjax.hosted as hosted
 from shiftjax.algebra import Scalar
 from shiftjax.assembly import Start, assemble
 from shiftjax.constraints import Harmonic
@@ -141,7 +141,7 @@ def prepare(
 def refuse_unsupported(model: Model) -> None:
     """Raises where something active cannot be simulated yet."""
     for path, what in model.unsupported():
-        raise ModelError(path, what, "what this version simulates", "Set \"active\": false on it, or remove it.")
+        raise ModelError(path, what, "what this version simulates", 'Set "active": false on it, or remove it.')
 
 
 def _varied(model: Model, vary: Mapping[str, object], numbers: Mapping[str, float]) -> dict[str, np.ndarray]:
@@ -179,7 +179,9 @@ def _joints_of(plan: Plan, paths: Sequence[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(index[head] for head in heads))
 
 
-def partitions(prepared: Prepared, start: Start, multiplier: float, independent: Sequence[str] = ()) -> list[list[Block]]:
+def partitions(
+    prepared: Prepared, start: Start, multiplier: float, independent: Sequence[str] = ()
+) -> list[list[Block]]:
     """For every substructure the partition of every member: the nominal one where it serves, else its own.
 
     Raises:
@@ -240,7 +242,11 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
         return
     x = vectors[:, 0] / np.where(size > 0, size, 1.0)
     travel = hosted.spread_over([reduced.along(list(x)).get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
-    carriers = [name for name, amount in zip(plan.speed_names(), np.abs(travel), strict=True) if amount > 1e-6 * np.abs(travel).max()]
+    carriers = [
+        name
+        for name, amount in zip(plan.speed_names(), np.abs(travel), strict=True)
+        if amount > 1e-6 * np.abs(travel).max()
+    ]
     bodies = [plan.nodes[j.far].path for j in plan.joints if any(abs(travel[j.v + k]) > 0 for k in range(j.nv))]
     raise ModelError(
         f"motion of {', '.join(carriers)}",
@@ -248,4 +254,3 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
         "mechanisms in which every motion moves mass",
         f"Give {', '.join(sorted(set(bodies))[:4])} an inertia about the axes that move, or make a joint rigid.",
     )
-

@@ -35,13 +35,22 @@ from shiftjax.equations import (
     velocity_residual,
 )
 from shiftjax.forces import dissipates
-from shiftjax.kinematics import Parameters, coordinate_rates
 from shiftjax.kernels.program import DTYPES, METHODS, LaneProgram, Layout, Piece
+from shiftjax.kinematics import Parameters, coordinate_rates
 from shiftjax.observe import Channel, ObservedState
 from shiftjax.partition import Partition, free_speeds
 from shiftjax.plan import Plan
 
-ACCUMULATORS = ("gap", "velocity_gap", "spread", "energy_error", "kinetic", "potential", "start_energy", "start_potential")
+ACCUMULATORS = (
+    "gap",
+    "velocity_gap",
+    "spread",
+    "energy_error",
+    "kinetic",
+    "potential",
+    "start_energy",
+    "start_potential",
+)
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
 
 
@@ -119,7 +128,7 @@ def build(setup: Setup, partition: Partition) -> LaneProgram:
 
 
 def count_pieces(setup: Setup) -> int:
-    """Number of distinct compiled pieces for accelerations: one a partition, or one a block's partition and a common one."""
+    """Distinct compiled pieces for accelerations: one a partition, or one a block's partition and a common one."""
     return len({piece.key for program in setup.programs.values() for piece in program.accelerate})
 
 
@@ -144,22 +153,33 @@ class _Builder:
         return list(q), list(v), self.setup.lane(p, t)
 
     def piece(
-        self, name: str, function: Callable[[list[Scalar]], Vec], inputs: Sequence[int], outputs: Sequence[int],
+        self,
+        name: str,
+        function: Callable[[list[Scalar]], Vec],
+        inputs: Sequence[int],
+        outputs: Sequence[int],
         depends: object = "",
     ) -> Piece:
         """A piece whose code follows from the setup, the name and `depends` alone."""
         dtype = DTYPES[self.setup.precision]
-        return Piece(name, _key(self.setup, name, depends), tracer(function, len(inputs), dtype), tuple(inputs), tuple(outputs))
+        return Piece(
+            name, _key(self.setup, name, depends), tracer(function, len(inputs), dtype), tuple(inputs), tuple(outputs)
+        )
 
     def program(self) -> LaneProgram:
         layout = self.layout
         drift = self.piece(
-            "drift", lambda s: coordinate_rates(self.plan, s[: self.plan.nq], s[self.plan.nq :]),
-            [*self.slots("q"), *self.slots("x", self.nv)], self.slots("qdot"),
+            "drift",
+            lambda s: coordinate_rates(self.plan, s[: self.plan.nq], s[self.plan.nq :]),
+            [*self.slots("q"), *self.slots("x", self.nv)],
+            self.slots("qdot"),
         )
         kept = ["q", "x", "dx", "rep", "mon", "acc"]
         accumulate = self.piece(
-            "accumulate", self.accumulate, [k for name in kept[1:] if name != "dx" for k in self.slots(name)], self.slots("acc")
+            "accumulate",
+            self.accumulate,
+            [k for name in kept[1:] if name != "dx" for k in self.slots(name)],
+            self.slots("acc"),
         )
         observe: tuple[Piece, ...] = ()
         if layout.nc:
@@ -168,7 +188,13 @@ class _Builder:
             depends = (self.setup.channels, self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends),)
         return LaneProgram(
-            layout, METHODS[self.setup.method], drift, self.accelerate_pieces(), self.project_pieces(), observe, (accumulate,)
+            layout,
+            METHODS[self.setup.method],
+            drift,
+            self.accelerate_pieces(),
+            self.project_pieces(),
+            observe,
+            (accumulate,),
         )
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
@@ -205,13 +231,19 @@ class _Whole(_Builder):
             solve_block(lane, block, r, r.gamma) for block, r in zip(self.partition.blocks, rows, strict=True)
         ]
 
-    def _derivatives(self, lane: Lane, motion: Any, solved: list[BlockSolution], reduced: Reduced | None) -> tuple[Vec, Vec, Vec]:
+    def _derivatives(
+        self, lane: Lane, motion: Any, solved: list[BlockSolution], reduced: Reduced | None
+    ) -> tuple[Vec, Vec, Vec]:
         """dx, energies, and all monitors but the gap."""
         Z = null_space(lane, solved, free_speeds(self.plan))
         particular = {k: value for solution in solved for k, value in solution.particular.items()}
         out = accelerate(lane, motion, Z, particular, reduced)
         monitors = [m for s in solved for m in (s.b_norm, s.spread, s.spread)]
-        return [*out.a, *[out.power] * self.setup.works], [out.kinetic, out.potential], [*monitors, out.worst_mass_pivot]
+        return (
+            [*out.a, *[out.power] * self.setup.works],
+            [out.kinetic, out.potential],
+            [*monitors, out.worst_mass_pivot],
+        )
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         def run(s: list[Scalar]) -> Vec:
@@ -247,7 +279,11 @@ class _Whole(_Builder):
             return [*q, *v, *dx, *monitors[:-1], gap, monitors[-1], gap, residual, *energies]
 
         outputs = [
-            *self.slots("q"), *self.slots("x", self.nv), *self.slots("dx"), *self.slots("mon"), *self.slots("rep"),
+            *self.slots("q"),
+            *self.slots("x", self.nv),
+            *self.slots("dx"),
+            *self.slots("mon"),
+            *self.slots("rep"),
         ]
         return (self.piece("project", run, self.state_slots, outputs, self.partition),)
 
@@ -402,9 +438,9 @@ def tracer(function: Callable[[list[Scalar]], Vec], count: int, dtype: str) -> C
     def trace() -> Any:
         with jax.enable_x64(dtype == "float64"):
             arguments = [jax.ShapeDtypeStruct((), np.dtype(dtype))] * count
-            return jax.make_jaxpr(lambda *s: [np.asarray(x, dtype) if type(x) is float else x for x in function(list(s))])(
-                *arguments
-            )
+            return jax.make_jaxpr(
+                lambda *s: [np.asarray(x, dtype) if type(x) is float else x for x in function(list(s))]
+            )(*arguments)
 
     return trace
 

@@ -1,4 +1,4 @@
-"""Solving with the primary block J_Pd of a substructure: block triangular form while building, QR of each block while running.
+"""Solving with the primary block J_Pd of a substructure: block triangular form, then QR of each block.
 
 Problem: X with J_Pd X = R for several right-hand sides. Elimination in a fixed order meets zero pivots at regular poses
 (a link parallel to an axis); QR has none, and the sets of a partition carry no order. The diagonal blocks of the block
@@ -14,7 +14,22 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from shiftjax.algebra import Mat, Scalar, Vec, absolute, div, dot, is_zero, largest, maximum, minus, mul, neg, scale, sub
+from shiftjax.algebra import (
+    Mat,
+    Scalar,
+    Vec,
+    absolute,
+    div,
+    dot,
+    is_zero,
+    largest,
+    maximum,
+    minus,
+    mul,
+    neg,
+    scale,
+    sub,
+)
 from shiftjax.constraints import Rows
 
 
@@ -35,7 +50,9 @@ def block_triangular(pattern: np.ndarray) -> list[tuple[list[int], list[int]]]:
         return [(list(range(r)), list(range(r)))]
     matched = pattern[:, match]
     count, label = connected_components(csr_matrix(matched), directed=True, connection="strong")
-    needs = [{int(label[k]) for i in np.flatnonzero(label == c) for k in np.flatnonzero(matched[i])} for c in range(count)]
+    needs = [
+        {int(label[k]) for i in np.flatnonzero(label == c) for k in np.flatnonzero(matched[i])} for c in range(count)
+    ]
     order: list[int] = []
     while len(order) < count:
         order.append(next(c for c in range(count) if c not in order and needs[c] <= {c, *order}))
@@ -182,5 +199,3 @@ def ldl_solve(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
                 x[i] = sub(x[i], mul(lower[k][i], x[k]))
         out.append(x)
     return out, worst
-
-

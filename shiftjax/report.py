@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax import hosted
+import shiftjax.hosted as hosted
 from shiftjax.equations import Lane
 from shiftjax.model import Model
 from shiftjax.partition import (
@@ -15,11 +15,11 @@ from shiftjax.partition import (
     RANK_TOLERANCE,
     Block,
     Elimination,
+    Partition,
     blocks_of,
     complete_pivoting,
     independent_speeds,
     secondary_combinations,
-    Partition,
 )
 from shiftjax.plan import Plan, row_names
 from shiftjax.prepared import Prepared, prepare
@@ -112,7 +112,7 @@ def _tree(plan: Plan) -> list[dict[str, Any]]:
 
 
 def idle_motions(prepared: Prepared, q: np.ndarray, blocks: Sequence[Block]) -> list[dict[str, Any]]:
-    """Motions of one body alone that leave every other body where it is, such as the spin of a rod between two balls."""
+    """Motions of one body that leave every other body where it is, such as a rod spinning between two balls."""
     plan, lane = prepared.plan, prepared.file_lane()
     columns = _null_space(plan, lane, q, blocks)
     if not columns.shape[1]:
@@ -146,7 +146,9 @@ def _null_space(plan: Plan, lane: Lane, q: np.ndarray, blocks: Sequence[Block]) 
         if d and i:
             Z[list(block.dependent)] = -np.linalg.lstsq(J[0][:, d], J[0][:, i], rcond=None)[0]
         out = np.concatenate([out, Z], axis=1)
-    free = [k for k in independent_speeds(plan, Partition(tuple(blocks))) if not any(k in b.independent for b in blocks)]
+    free = [
+        k for k in independent_speeds(plan, Partition(tuple(blocks))) if not any(k in b.independent for b in blocks)
+    ]
     return np.concatenate([out, np.eye(plan.nv)[:, free]], axis=1)
 
 
@@ -168,8 +170,9 @@ def text(model: Model) -> str:
     """The report as a person reads it."""
     found = info(model)
     lines = [
-        f"{model.name or 'model'}: {found['bodies']} bodies, {found['joints']} joints, {found['coordinates']} coordinates,"
-        f" {found['loops']} loops, rank {found['rank']}, {found['dof']} degrees of freedom",
+        f"{model.name or 'model'}: {found['bodies']} bodies, {found['joints']} joints,"
+        f" {found['coordinates']} coordinates, {found['loops']} loops, rank {found['rank']},"
+        f" {found['dof']} degrees of freedom",
     ]
     for k, s in enumerate(found["substructures"]):
         lines += [
@@ -198,13 +201,24 @@ def dot(model: Model, whole: bool = False) -> str:
     plan = prepare(model, {}, refuse=False).plan
     colours = ("crimson", "royalblue", "forestgreen", "darkorange", "purple", "teal")
     colour = {j: colours[s % len(colours)] for s, block in enumerate(plan.substructures) for j in block.joints}
-    ids = {k: (node.path if whole or not node.virtual else f"{node.path} (virtual {k})") for k, node in enumerate(plan.nodes)}
-    lines = ["graph mechanism {", "  node [shape=box, style=rounded];", '  "fixed" [style=filled, fillcolor=lightgray];']
+    ids = {
+        k: (node.path if whole or not node.virtual else f"{node.path} (virtual {k})")
+        for k, node in enumerate(plan.nodes)
+    }
+    lines = [
+        "graph mechanism {",
+        "  node [shape=box, style=rounded];",
+        '  "fixed" [style=filled, fillcolor=lightgray];',
+    ]
     lines += [f'  "{ids[k]}" [style=dashed];' for k, node in enumerate(plan.nodes) if node.virtual and not whole]
     for k, joint in enumerate(plan.joints):
-        lines.append(f'  "{ids[joint.near]}" -- "{ids[joint.far]}" [label="{joint.path}", color={colour.get(k, "black")}];')
+        lines.append(
+            f'  "{ids[joint.near]}" -- "{ids[joint.far]}" [label="{joint.path}", color={colour.get(k, "black")}];'
+        )
     if not whole:
-        lines += [f'  "{ids[loop.virtual]}" -- "{ids[loop.real]}" [style=dotted, label="chord"];' for loop in plan.loops]
+        lines += [
+            f'  "{ids[loop.virtual]}" -- "{ids[loop.real]}" [style=dotted, label="chord"];' for loop in plan.loops
+        ]
     return "\n".join([*lines, "}"])
 
 

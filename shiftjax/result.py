@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from shiftjax.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
-
-if TYPE_CHECKING:
-    from shiftjax.model import Model
 
 CERTIFICATE: dict[str, str] = {
     "gap": "m",

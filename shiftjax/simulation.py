@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax import driver, hosted
+import shiftjax.driver as driver
+import shiftjax.hosted as hosted
+from shiftjax.assembly import Start
 from shiftjax.constraints import Harmonic
 from shiftjax.driver import Ensemble
 from shiftjax.errors import ModelError, nearest
 from shiftjax.formats import load
 from shiftjax.kernels.choice import BACKENDS, make_kernel
 from shiftjax.kernels.program import DTYPES, METHODS
+from shiftjax.kinematics import ground_point
 from shiftjax.model import Model
 from shiftjax.observe import channels as recorded
 from shiftjax.observe import quaternion_of_rotation
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.kinematics import ground_point
-from shiftjax.assembly import Start
 from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_motion
 from shiftjax.program import ACCUMULATORS, count_pieces
 from shiftjax.report import report_of
@@ -98,7 +99,9 @@ def simulate(
     kept = members_to_keep(keep, prepared.members)
     lanes = _run(prepared, kernel, settings, began, independent, np.arange(prepared.members))
     poses = _poses(prepared, kernel, settings, began, independent, kept) if len(kept) else {}
-    return _result(prepared, lanes, began, kept, poses, kernel, clock.perf_counter() - begun, vary is not None, backend or "cpu")
+    return _result(
+        prepared, lanes, began, kept, poses, kernel, clock.perf_counter() - begun, vary is not None, backend or "cpu"
+    )
 
 
 def _one_of(where: str, word: str, known: Mapping[str, Any]) -> None:
@@ -115,18 +118,22 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
     for name, value in (("span", span), ("step", step), ("output_step", output)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ModelError(name, repr(value), "a positive number of seconds", "Give one.")
-    if step is None:
-        whole = output if output is not None and output <= span else span
-        step = whole / np.ceil(whole / DEFAULT_STEP - WHOLE)
+    whole = output if output is not None and output <= span else span
+    step = float(whole / np.ceil(whole / DEFAULT_STEP - WHOLE)) if step is None else step
     steps = span / step
     if abs(steps - round(steps)) > WHOLE * steps:
-        raise ModelError("span", f"{span:g} s with steps of {step:g} s", "a whole number of steps", "Change one of them.")
+        raise ModelError(
+            "span", f"{span:g} s with steps of {step:g} s", "a whole number of steps", "Change one of them."
+        )
     if output is None or output > span:
         return step, round(steps), round(steps)
     every = output / step
     if abs(every - round(every)) > WHOLE * every:
         raise ModelError(
-            "output_step", f"{output:g} s with steps of {step:g} s", "a whole multiple of the step", "Change one of them."
+            "output_step",
+            f"{output:g} s with steps of {step:g} s",
+            "a whole multiple of the step",
+            "Change one of them.",
         )
     return step, round(steps), round(every)
 
@@ -145,7 +152,12 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
 
 
 def _run(
-    prepared: Prepared, kernel: Any, settings: driver.Settings, began: Start, independent: Sequence[str], members: np.ndarray
+    prepared: Prepared,
+    kernel: Any,
+    settings: driver.Settings,
+    began: Start,
+    independent: Sequence[str],
+    members: np.ndarray,
 ) -> Ensemble:
     """Partitions and runs some members."""
     blocks = partitions(prepared, began, settings.multiplier, independent)
@@ -163,7 +175,12 @@ def _run(
 
 
 def _poses(
-    prepared: Prepared, kernel: Any, settings: driver.Settings, began: Start, independent: Sequence[str], kept: np.ndarray
+    prepared: Prepared,
+    kernel: Any,
+    settings: driver.Settings,
+    began: Start,
+    independent: Sequence[str],
+    kept: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Poses of all bodies of the kept members: they run once more, bit for bit the same, with coordinates recorded."""
     plan = prepared.plan
@@ -186,8 +203,15 @@ def _poses(
 
 
 def _result(
-    prepared: Prepared, lanes: Ensemble, began: Start, kept: np.ndarray, poses: dict[str, np.ndarray], kernel: Any,
-    wall: float, batched: bool, backend: str,
+    prepared: Prepared,
+    lanes: Ensemble,
+    began: Start,
+    kept: np.ndarray,
+    poses: dict[str, np.ndarray],
+    kernel: Any,
+    wall: float,
+    batched: bool,
+    backend: str,
 ) -> Result:
     settings, setup = lanes.settings, prepared.setup
     time = settings.t0 + settings.h * settings.every * np.arange(lanes.out.shape[1])

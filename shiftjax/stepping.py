@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax import driver
+import shiftjax.driver as driver
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.kernels.choice import make_kernel

@@ -1,7 +1,7 @@
 """Topology analysis: from a model to its Plan.
 
-Problem: bodies and joints in any order, senses and nesting; find a spanning tree, cut every loop, and collect loops that
-share a joint into substructures.
+Problem: bodies and joints in any order, senses and nesting; find a spanning tree, cut every loop, and collect loops
+that share a joint into substructures.
 The result must: keep every joint's own coordinate (cut-body method: the chord joint moves a massless virtual body, six
 rows say it coincides with the real one); make the Jacobian block diagonal, a block a substructure; not depend on the
 order of the file's lists (ties are broken by name).
@@ -27,7 +27,7 @@ GROUND = "fixed"
 
 
 def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:
-    """Sorts by the element's own name, digits by value, then by the whole path: independent of nesting and list order."""
+    """Sorts by the element's own name, digits by value, then by the whole path: nesting and list order have no say."""
     name = path.rsplit(":", 1)[-1]
     parts = re.split(r"(\d+)", name)
     return tuple(int(p) if p.isdigit() else p for p in parts), path

@@ -65,7 +65,7 @@ def test_info_json(shell) -> None:
     assert (block["loops"], block["rows"], block["columns"], block["rank"]) == (1, 6, 4, 3)
 
 
-@pytest.mark.parametrize(("option", "word"), [("--dot", "graph"), ("--tables", ""), (None, "dof")])
+@pytest.mark.parametrize(("option", "word"), [("--dot", "graph"), ("--tables", "independent"), (None, "rank 3")])
 def test_info_for_people(shell, option: str | None, word: str) -> None:
     code, out, _ = shell("info", "four_bar", *([option] if option else []))
     assert code == 0 and out.strip() and word in out
@@ -117,7 +117,7 @@ def test_run_out(shell, tmp_path: Path, suffix: str) -> None:
     if suffix != ".csv":
         tree = store.read(out)
         kept = tree["trajectories"].to_dataset()
-        assert kept["body"].values.tolist() == [path for path, _ in load("four_bar").bodies()]
+        assert sorted(kept["body"].values.tolist()) == sorted(path for path, _ in load("four_bar").bodies())
         assert np.isfinite(kept["pose"].values).all()
 
 
@@ -178,7 +178,7 @@ def test_some_members_failed(shell) -> None:
         (["run", "four_bar", "--channel", "nothing.q"], "nothing"),
         (["run", "four_bar", "--hold", "nothing"], "nothing"),
         (["run", "four_bar", "--method", "rk5"], "rk5"),
-        (["run", "four_bar", "--step", "3e-3", "--output-step", "0.01"], "output"),
+        (["run", "four_bar", "--step", "1e-3", "--output-step", "1.5e-3"], "output"),
         (["run", "four_bar", "--out", "x.h5"], ".zarr"),
         (["sweep", "four_bar"], "--vary"),
         (["sweep", "four_bar", "--vary", "model_parameters.gravity[0]=0:1"], "--samples"),

@@ -14,14 +14,13 @@ def define(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument("--dot", action="store_true", help="print the graph of bodies and joints for Graphviz")
-    form.add_argument("--tables", action="store_true", help="print the permutation and scatter tables of the plan")
+    form.add_argument("--tables", action="store_true", help="print the permutation and scatter tables as JSON")
 
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    if options.json:
-        print(json.dumps(info(model), ensure_ascii=False))
+    if options.json or options.tables:
+        print(json.dumps(info(model) if options.json else tables(model), ensure_ascii=False))
     else:
-        form = dot if options.dot else tables if options.tables else text
-        print(form(model))
+        print(dot(model) if options.dot else text(model))
     return 0

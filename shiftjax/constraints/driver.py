@@ -44,5 +44,3 @@ def driver_row(q: Scalar, speed: int, unit: float, function: Harmonic, t: Scalar
         gamma=[function.acceleration(t)],
         unit=[unit],
     )
-
-

@@ -52,5 +52,3 @@ def _bias(state: BodyState, c: Vec) -> Vec:
     The terms w x (u + w x c) of both bodies cancel where the loop is closed and its speeds agree.
     """
     return [*state.alpha, *plus(state.acc, cross(state.alpha, c))]
-
-

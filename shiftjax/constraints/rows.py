@@ -1,4 +1,7 @@
-"""What every constraint gives: rows of Phi(q, t) = 0, their Jacobian, nu = -Phi_t and gamma = -(J v)_q v - 2 Phi_qt v - Phi_tt."""
+"""What every constraint gives: rows of Phi(q, t) = 0 and what their time derivatives need.
+
+nu = -Phi_t with J v = nu, and gamma = -(J v)_q v - 2 Phi_qt v - Phi_tt with J a = gamma (design, section 2).
+"""
 
 from __future__ import annotations
 

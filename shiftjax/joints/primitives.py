@@ -66,7 +66,7 @@ class Translation:
 
 @record
 class Ball:
-    """Turning by a unit quaternion (w first, parent to child); speeds are the angular velocity in child axes [rad/s]."""
+    """Turning by a unit quaternion (w first, parent to child); speeds: angular velocity in child axes [rad/s]."""
 
     axis: str = ""
     nq: int = 4
@@ -87,4 +87,3 @@ class Ball:
 
 Primitive = Rotation | Translation | Ball
 AXES: dict[str, Vec] = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
-

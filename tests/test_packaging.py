@@ -1,0 +1,44 @@
+"""What pyproject.toml promises agrees with what is there."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import shiftjax
+
+ROOT = Path(__file__).resolve().parents[1]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LINKED = ("kernels", "ensembles", "viewer", "models")
+
+
+def test_one_version() -> None:
+    assert SETTINGS["tool"]["setuptools"]["dynamic"]["version"]["attr"] == "shiftjax.version.VERSION"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", shiftjax.__version__)
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_file_that_is_not_python_is_package_data() -> None:
+    patterns = SETTINGS["tool"]["setuptools"]["package-data"]["*"]
+    for folder in ("shiftjax", *LINKED):
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".py", ".pyc", ".md"):
+                assert any(path.match(pattern) for pattern in patterns), f"{path} would be missing in the wheel"
+
+
+def test_pyright_looks_into_every_link() -> None:
+    assert {f"shiftjax/{name}" for name in LINKED} <= set(SETTINGS["tool"]["pyright"]["include"])
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    """The line that .ci/run looks for stands in the README once, and sets itself up."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^python3 -m venv .*pytest.*$", readme, re.MULTILINE)
+    assert "pip install" in command
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_the_readmes_commands_are_single_lines_that_set_themselves_up() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^python3 -m venv .*$", readme, re.MULTILINE)
+    assert len(commands) == 2
+    assert "shiftjax sweep four_bar" in commands[0] and "--picture" in commands[0]
