@@ -44,10 +44,12 @@ def draw(result: Result, path: str | Path) -> None:
     from matplotlib.figure import Figure
 
     channels = list(result.channels.items())[:MOST_CHANNELS]
-    rows = (len(channels) + 3) // 2
-    figure = Figure(figsize=(11.0, 4.6 * rows), layout="constrained")
+    count = 2 + len(channels)
+    columns = 3 if count in (3, 5) else 2
+    rows = -(-count // columns)
+    figure = Figure(figsize=(5.5 * columns, 4.6 * rows), layout="constrained")
     FigureCanvasAgg(figure)
-    panels = list(np.ravel(figure.subplots(rows, 2)))
+    panels = list(np.ravel(figure.subplots(rows, columns)))
     colours = _colours(result)
     _draw_paths(panels.pop(0), result, colours)
     for name, values in channels:

@@ -150,19 +150,27 @@ def fill(text: str, target: Target, **numbers: int) -> list[str]:
 
 
 def run_text(target: Target) -> str:
-    """`run(list, ws)`: every piece of a null-terminated list, never empty, on every vector of the block, piece by piece."""
-    calls = []
+    """`run(list, ws, vectors)`: every piece of a null-terminated list, never empty, on the first vectors of the block.
+
+    Piece by piece, so that the instructions of one vector fill the waits of the other.
+    """
+    lines = []
     for k in range(target.team):
-        calls.append(f"  %part{k} = getelementptr {target.scalar}, ptr %ws, i64 {k * target.width}")
-        calls.append(f"  call void %piece(ptr %part{k}) nounwind")
+        if k:
+            lines.append(f"  %want{k} = icmp ugt i32 %vectors, {k}\n  br i1 %want{k}, label %vector{k}, label %ran")
+            lines.append(f"vector{k}:")
+        lines.append(f"  %part{k} = getelementptr {target.scalar}, ptr %ws, i64 {k * target.width}")
+        lines.append(f"  call void %piece(ptr %part{k}) nounwind")
     return f"""
-define internal void @run(ptr %list, ptr %ws) nounwind alwaysinline {{
+define internal void @run(ptr %list, ptr %ws, i32 %vectors) nounwind alwaysinline {{
 entry:
   br label %loop
 loop:
-  %at = phi ptr [ %list, %entry ], [ %after, %loop ]
+  %at = phi ptr [ %list, %entry ], [ %after, %ran ]
   %piece = load ptr, ptr %at
-{chr(10).join(calls)}
+{chr(10).join(lines)}
+  br label %ran
+ran:
   %after = getelementptr ptr, ptr %at, i64 1
   %next = load ptr, ptr %after
   %more = icmp ne ptr %next, null

@@ -317,12 +317,24 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.keep_mask(stays)
         self.set_flag(0, self.w.line(f"xor i1 {self.reduce('and', stays)}, true"))
         self.set_flag(2, self.reduce("or", stays))
+        self.set_vectors(self.bits(stays))
+
+    def bits(self, mask: str) -> str:
+        """Truths as the bits of an i64."""
+        return self.w.line(f"zext i{self.t.width} {self.w.line(f'bitcast {self.i1} {mask} to i{self.t.width}')} to i64")
+
+    def set_vectors(self, bits: str) -> None:
+        """How many vectors of the block have work: up to the last lane with a bit."""
+        width = self.pieces_target.width
+        count = "1"
+        for k in range(1, self.pieces_target.team):
+            more = self.w.line(f"icmp uge i64 {bits}, {1 << (k * width)}")
+            count = self.w.line(f"select i1 {more}, i32 {k + 1}, i32 {count}")
+        self.say(f"store i32 {count}, ptr {self.flag(3)}")
 
     def save(self, leaves: str) -> None:
         """Writes the rows of the lanes that stop."""
-        bits = self.w.line(f"bitcast {self.i1} {leaves} to i{self.t.width}")
-        wide = self.w.line(f"zext i{self.t.width} {bits} to i64")
-        self.say(f"call void @save(ptr %job, ptr %ws, i64 %lane, i64 {wide})")
+        self.say(f"call void @save(ptr %job, ptr %ws, i64 %lane, i64 {self.bits(leaves)})")
 
     def period(self) -> str:
         """Steps between two output ticks, infinity where none are wanted."""
@@ -429,6 +441,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """One phase of every block; `count` slots go to `targets`."""
 
         def body() -> None:
+            self.set_vectors(str((1 << self.t.width) - 1))
             self.set_time(0.0)
             self.call_list("phase")
             self.say("call void @give(ptr %job, ptr %ws, i64 %lane)")

@@ -142,10 +142,11 @@ class Words:
     def call_list(self, name: str) -> None:
         """Calls every function of a null-terminated list."""
         start = self.field(f"list_{name}")
-        self.say(f"call void @run(ptr {start}, ptr %ws)")
+        vectors = self.w.line(f"load i32, ptr {self.flag(3)}")
+        self.say(f"call void @run(ptr {start}, ptr %ws, i32 {vectors})")
 
     def flag(self, which: int) -> str:
-        """Pointer to one of the scalar flags: 0 some lane idle, 1 some monitor not armed, 2 lanes running."""
+        """Pointer to one of the scalar flags: 0 some lane idle, 1 some monitor not armed, 2 lanes running, 3 vectors in use."""
         return self.w.line(f"getelementptr i32, ptr {self.at('flags')}, i64 {which}")
 
     def set_flag(self, which: int, value: str) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
-from shiftjax.algebra import Scalar
+from shiftjax.algebra import Mat, Scalar, matmul, transpose
 from shiftjax.equations import Lane, moved, solve_block
 from shiftjax.joints import KINDS
 from shiftjax.observe import quaternion_of_rotation
@@ -48,8 +47,7 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     rows = lane.rows(lane.motion(list(q), None), index)
     phi = spread_over(rows.phi, members)
     for k, (virtual, real) in enumerate(rows.turns):
-        between = matrix_over(virtual, members) @ matrix_over(real, members).transpose(0, 2, 1)
-        phi[6 * k : 6 * k + 3] = Rotation.from_matrix(between).as_rotvec().T
+        phi[6 * k : 6 * k + 3] = rotation_vectors(matmul(virtual, transpose(real)), members)
     unit, columns = lane.units, lane.plan.substructures[index].columns
     phi /= np.asarray(rows.unit)[:, None]
     J = np.zeros((members, len(rows.J), len(columns)))
@@ -59,6 +57,15 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
                 J[:, i, j] = entries[speed] * (unit[speed] / rows.unit[i])
     # C order whatever B: matrix products add up in an order that depends on strides.
     return np.ascontiguousarray(phi.T), J
+
+
+def rotation_vectors(R: Mat, members: int) -> np.ndarray:
+    """(3, B) logarithms [rad] of rotations, good up to and at half a turn (through the quaternion with w >= 0)."""
+    w, *vector = spread_over(quaternion_of_rotation(R), members)
+    size = np.linalg.norm(vector, axis=0)
+    small = size < 1e-9  # the angle is 2 size there to all digits
+    with np.errstate(all="ignore"):
+        return np.where(small, 2.0, 2.0 * np.arctan2(size, w) / size) * vector
 
 
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:

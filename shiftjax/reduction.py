@@ -10,10 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
-
 from shiftjax.algebra import (
     Mat,
     Scalar,
@@ -31,33 +27,7 @@ from shiftjax.algebra import (
     sub,
 )
 from shiftjax.constraints import Rows
-
-
-def block_triangular(pattern: np.ndarray) -> list[tuple[list[int], list[int]]]:
-    """Rows and columns of the diagonal blocks, in the order in which they can be solved.
-
-    Args:
-        pattern: (r, r) bool, where J_Pd has entries. A pattern without a perfect matching (structurally singular) is
-            returned as one block.
-
-    Duff, Erisman, Reid, Direct Methods for Sparse Matrices, chapter 6: matching, then strong components.
-    """
-    r = len(pattern)
-    if r == 0:
-        return []
-    match = maximum_bipartite_matching(csr_matrix(pattern), perm_type="column")
-    if (match < 0).any():
-        return [(list(range(r)), list(range(r)))]
-    matched = pattern[:, match]
-    count, label = connected_components(csr_matrix(matched), directed=True, connection="strong")
-    needs = [
-        {int(label[k]) for i in np.flatnonzero(label == c) for k in np.flatnonzero(matched[i])} for c in range(count)
-    ]
-    order: list[int] = []
-    while len(order) < count:
-        order.append(next(c for c in range(count) if c not in order and needs[c] <= {c, *order}))
-    blocks = [np.flatnonzero(label == c) for c in order]
-    return [([int(i) for i in rows], sorted(int(match[i]) for i in rows)) for rows in blocks]
+from shiftjax.triangular import block_triangular
 
 
 def gram_schmidt(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
@@ -125,7 +95,7 @@ class Reduction:
         """
         A = [[self._entry(row, speed) for speed in self.dependent] for row in self.primary]
         scaled = [[mul(1.0 / self.rows.unit[row], b[k]) for k, row in enumerate(self.primary)] for b in sides]
-        pattern = np.array([[not is_zero(entry) for entry in row] for row in A])
+        pattern = [[not is_zero(entry) for entry in row] for row in A]
         X: list[Vec] = [[0.0] * len(self.dependent) for _ in sides]
         squares: Vec = []
         inverses: Vec = []

@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("topology", "plan"),
     ("kinematics",),
     ("forces", "constraints"),  # written on the kinematics of a lane
-    ("partition",),
+    ("partition", "triangular"),
     ("reduction",),
     ("dynamics",),
     ("equations",),

@@ -1,6 +1,8 @@
 """What pyproject.toml promises agrees with what is there."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -42,3 +44,11 @@ def test_the_readmes_commands_are_single_lines_that_set_themselves_up() -> None:
     commands = re.findall(r"^python3 -m venv .*$", readme, re.MULTILINE)
     assert len(commands) == 2
     assert "shiftjax sweep four_bar" in commands[0] and "--picture" in commands[0]
+
+
+def test_the_readmes_python_runs_with_the_settings_of_a_fresh_jax() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "members that failed: []" in done.stdout and "largest swing" in done.stdout

@@ -1,0 +1,84 @@
+"""Mechanisms and closed states that several test files share. Fixed seeds, no tolerances here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shiftjax import hosted
+from shiftjax.assembly import close, null_space
+from shiftjax.builder import ModelBuilder
+from shiftjax.equations import Lane
+from shiftjax.model import Model
+from shiftjax.plan import Plan
+from shiftjax.prepared import Prepared, prepare
+
+CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.5, 0.4, 0.5  # m, a Grashof crank-rocker
+
+
+def rod(length: float, mass: float = 1.0) -> dict[str, Any]:
+    """Keywords of a thin uniform rod along x from the body's origin to its frame `tip`."""
+    across = mass * length**2 / 12
+    return {
+        "mass": mass,
+        "center_of_mass": (length / 2, 0, 0),
+        "inertia": (0.01 * across, across, across),
+        "frames": {"tip": (length, 0, 0)},
+    }
+
+
+def four_bars(count: int = 1, crank: float = CRANK, speed: float = 1.0) -> Model:
+    """Independent planar four-bars a metre apart, in the assemblies bar0, bar1, ...: one substructure each."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    for i in range(count):
+        builder.frame(f"crank{i}", T=(0.0, float(i), 0.0)).frame(f"rocker{i}", T=(GROUND, float(i), 0.0))
+        bar = builder.assembly(f"bar{i}")
+        for name, length in (("crank", crank), ("coupler", COUPLER), ("rocker", ROCKER)):
+            bar.body(name, **rod(length))
+        bar.joint("pivot", "Ry", parent=("fixed", f"crank{i}"), child="crank", initial_displacement=-1.0)
+        bar.joint("pin", "Ry", parent=("crank", "tip"), child="coupler", initial_displacement=0.5)
+        bar.joint("hinge", "Ry", parent=("fixed", f"rocker{i}"), child="rocker", initial_displacement=-1.5)
+        bar.joint("joint", "Ry", parent=("coupler", "tip"), child=("rocker", "tip"), initial_displacement=-1.0)
+        bar.entry["joints"][0]["initial_velocity"] = speed
+    return builder.build()
+
+
+def pendulum(**joint: Any) -> Model:
+    """A rod of 1 m and 1 kg on one revolute joint about y, gravity along -z; hanging at an angle of +pi / 2."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    builder.assembly("a").body("rod", **rod(1.0)).joint("pivot", "Ry", child="rod", **joint)
+    return builder.build()
+
+
+def closed_states(model: Model, count: int, seed: int, steps: int = 6, reach: float = 0.15) -> tuple[Prepared, Any, Any]:
+    """Random states of a model with closed loops and consistent speeds.
+
+    Walks from the file's start along random motions of the mechanism, `steps` times by about `reach` rad (or parts of
+    the model's size), closing every time.
+
+    Returns:
+        the prepared model, q (nq, count) and v (nv, count).
+    """
+    prepared = prepare(model, {})
+    lane, plan = prepared.file_lane(), prepared.plan
+    rng = np.random.default_rng(seed)
+    q = np.repeat(prepared.file_start.q, count, axis=1)
+    for _ in range(steps):
+        q = hosted.advanced(plan, q, random_motion(plan, lane, q, rng) * reach)
+        for s in range(len(plan.substructures)):
+            q, _ = close(plan, lane, q, s, ())
+    return prepared, q, random_motion(plan, lane, q, rng)
+
+
+def random_motion(plan: Plan, lane: Lane, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """(nv, B) speeds that the loops allow, of about 1 rad/s or one size of the model a second."""
+    members, unit = q.shape[1], np.asarray(lane.units)
+    v = rng.standard_normal((plan.nv, members)) * unit[:, None]
+    for s, block in enumerate(plan.substructures):
+        _, J = hosted.closure(lane, q, s)
+        columns = list(block.columns)
+        for k in range(members):
+            Z = null_space(J[k])
+            v[columns, k] = unit[columns] * (Z @ rng.standard_normal(Z.shape[1]))
+    return v
