@@ -71,7 +71,7 @@ def assemble(
     q_file = start_coordinates(file_lane, 1)
     held = [_holdable(plan, file_lane, q_file, s, order) for s in range(len(plan.substructures))]
     for s, columns in enumerate(held):
-        q_file = _closed_or_released(plan, file_lane, q_file, s, columns)
+        q_file, _ = _closed_or_released(plan, file_lane, q_file, s, columns)
     full = lane_of(np.arange(members), 1.0)
     target = start_coordinates(full, members)
     q = np.repeat(q_file, members, axis=1)
@@ -125,18 +125,27 @@ def null_space(J: np.ndarray) -> np.ndarray:
     return np.linalg.qr(Z)[0]
 
 
-def _closed_or_released(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
-    """Closes with the held columns fixed; a member that does not close lets them go."""
+def _closed_or_released(
+    plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Closes with the held columns fixed; a member that does not close lets them go.
+
+    Returns:
+        coordinates (nq, B) and which members are closed (B,).
+    """
     fixed, size = close(plan, lane, q, index, held)
-    bad = ~(size <= CLOSED)
-    if held and bad.any():
-        free, better = close(plan, lane, np.where(np.isfinite(fixed), fixed, q), index, ())
-        fixed = np.where(bad & (better <= CLOSED), free, fixed)
-    return fixed
+    closed = size <= CLOSED
+    bad = np.flatnonzero(~closed)
+    if held and len(bad):
+        begin = np.where(np.isfinite(fixed[:, bad]), fixed[:, bad], q[:, bad])
+        free, size = close(plan, lane.of(bad), begin, index, ())
+        closed[bad] = size <= CLOSED
+        fixed[:, bad] = np.where(closed[bad], free, fixed[:, bad])
+    return fixed, closed
 
 
 def close(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Damped Gauss-Newton on all rows of one substructure.
+    """Damped Gauss-Newton on all rows of one substructure; only members on their way are computed.
 
     Returns:
         coordinates (nq, B) and the residual (B,), dimensionless.
@@ -145,22 +154,23 @@ def close(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]
     unit = np.asarray(lane.units)[columns]
     q = q.copy()
     size = np.full(q.shape[1], np.inf)
-    running = np.ones(q.shape[1], bool)
+    running = np.arange(q.shape[1])
     for _ in range(ITERATIONS):
-        phi, J = closure(lane, q, index)
+        phi, J = closure(lane, q[:, running], index)
         now = np.abs(phi).max(1)
         finite = np.isfinite(now)
         # A member stops where rounding is reached: no longer halved although nearly closed.
-        running &= finite & (now > POLISHED) & ~((now < 1e-11) & (now > 0.5 * size))
-        size = np.where(finite, now, np.inf)
-        if not running.any():
+        going = finite & (now > POLISHED) & ~((now < 1e-11) & (now > 0.5 * size[running]))
+        size[running] = np.where(finite, now, np.inf)
+        if not going.any():
             break
-        change = _least_change(phi, J, held)
+        running, lane = running[going], lane.of(going)
+        change = _least_change(phi[going], J[going], held)
         longest = np.maximum(np.abs(change) / np.where(unit == 1.0, STEP_ANGLE, STEP_LENGTH), 1.0).max(1)
         change /= longest[:, None]
-        step = np.zeros((plan.nv, q.shape[1]))
-        step[columns] = np.where(running, (change * unit).T, 0.0)
-        q = np.where(running, advanced(plan, q, step), q)
+        step = np.zeros((plan.nv, len(running)))
+        step[columns] = (change * unit).T
+        q[:, running] = advanced(plan, q[:, running], step)
     return q, size
 
 
@@ -202,25 +212,31 @@ def _walk(
             rows = [k for k, _ in held_q]
             far = np.abs(target[rows] - q_file[rows]) / reach[:, None]
             steps = np.maximum(steps, np.ceil(np.nan_to_num(far.max(0), posinf=1.0)).astype(int))
+    lost = np.zeros(members, bool)
     for k in range(1, int(steps.max(initial=1)) + 1):
-        active = np.flatnonzero(steps >= k)
+        active = np.flatnonzero((steps >= k) & ~lost)
         fraction = k / steps[active]
         lane = lane_of(active, fraction)
         part = q[:, active]
         for s, block in enumerate(plan.substructures):
             for row, _ in _plain_coordinates(plan, block.columns, held[s]):
                 part[row] = q_file[row] + fraction * (target[row, active] - q_file[row])
-            part = _closed_or_released(plan, lane, part, s, held[s])
+            part, closed = _closed_or_released(plan, lane, part, s, held[s])
+            lost[active] |= ~closed
         q[:, active] = part
+    # A member that cannot be walked all the way takes the rest in one stride, so that its gap is that of its own numbers.
+    for s in range(len(plan.substructures) if lost.any() else 0):
+        q[:, lost] = close(plan, full.of(lost), q[:, lost], s, ())[0]
     return q
 
 
 def _number_steps(full: Lane, origin: Lane, members: int) -> np.ndarray:
-    """Steps that keep every varied length within 5 % of the model's size a step."""
+    """Steps that keep every varied length within 5 % of the model's size, every varied direction within 10 degrees."""
     steps = np.ones(members)
     for path, value in full.params.numbers.items():
-        if isinstance(value, np.ndarray) and ".T[" in path:
-            far = np.abs(value - origin.params.numbers[path]) / (STEP_LENGTH * full.length)
+        reach = STEP_LENGTH * full.length if ".T[" in path else STEP_ANGLE
+        if isinstance(value, np.ndarray) and (".T[" in path or ".rotation[" in path or ".axis[" in path):
+            far = np.abs(value - origin.params.numbers[path]) / reach
             steps = np.maximum(steps, np.nan_to_num(far, posinf=1.0))
     return np.minimum(np.ceil(steps), 200).astype(int)
 
@@ -247,7 +263,7 @@ def _consistent_speeds(
         _, J = closure(lane, q, s)
         held = _holdable(plan, file_lane, q_file, s, order)
         rest = [k for k in range(len(columns)) if k not in held]
-        given = (v[columns] / unit[:, None]).T
+        given = np.ascontiguousarray((v[columns] / unit[:, None]).T)
         right = (prescribed_speeds(lane, q, s) if block.drivers else 0.0) - (J[:, :, held] @ given[:, held, None])[
             :, :, 0
         ]

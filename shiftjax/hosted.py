@@ -79,7 +79,7 @@ def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
 def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) right-hand sides nu of J v = nu, dimensionless."""
     rows = lane.rows(lane.motion(list(q), None), index)
-    return (spread_over(rows.nu, q.shape[1]) / np.asarray(rows.unit)[:, None]).T
+    return np.ascontiguousarray((spread_over(rows.nu, q.shape[1]) / np.asarray(rows.unit)[:, None]).T)
 
 
 def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:

@@ -20,7 +20,8 @@ State = tuple[jax.Array, jax.Array]
 
 
 def _cross_rows(a: jax.Array, b: jax.Array) -> jax.Array:
-    return jnp.cross(*jnp.broadcast_arrays(a, b))
+    a, b = jnp.broadcast_arrays(a, b)
+    return jnp.cross(a, b)
 
 
 def skew(x: jax.Array | np.ndarray) -> jax.Array:
@@ -54,10 +55,11 @@ class Mechanism:
     def __init__(self, tree: Tree, varied: int) -> None:
         self.tree, self.varied = tree, varied
         self.n = len(tree.links)
-        self.carries = np.eye(self.n)  # [k, i]: hinge i carries link k
+        carries = np.eye(self.n)  # [k, i]: hinge i carries link k
         for k, link in enumerate(tree.links):
             if link.parent >= 0:
-                self.carries[k] += self.carries[link.parent]
+                carries[k] += carries[link.parent]
+        self.carries = jnp.asarray(carries)
         start = np.array([link.speed for link in tree.links])
         placed, S = self.pose(jnp.zeros(self.n))
         self.speeds = consistent_speeds(start, np.asarray(self.closure(placed, S, jnp.zeros(self.n))[1]))

@@ -3,6 +3,9 @@
 MuJoCo's own settings are left as they are, but for the integrator, the step and contacts, of which there are none.
 """
 
+# mujoco is no dependency of the tests, and its stubs miss what its C module adds
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false, reportReturnType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
