@@ -1,7 +1,7 @@
 """Compiled objects on disk, shared by all processes of one user.
 
-A file is `sha256 of the rest` + object code, written under a temporary name and moved into place, so that a reader never
-sees half a file and a damaged one is known and written anew.
+A file is `sha256 of the rest` + object code, written under a temporary name and moved into place, so that a reader
+never sees half a file and a damaged one is known and written anew.
 """
 
 from __future__ import annotations

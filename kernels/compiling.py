@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import llvmlite.binding as llvm
 
 from shiftjax.kernels import emit, mathlib
@@ -12,10 +10,7 @@ from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.stepper import stepper
 from shiftjax.kernels.target import Target, machine
 
-LARGE = 6000  # lines of text above which the code generator works at its quicker level
 METADATA = '!0 = !{!"branch_weights", i32 1000000, i32 1}\n'
-
-_lock = threading.Lock()
 
 
 def piece_name(piece: Piece) -> str:
@@ -64,25 +59,27 @@ def support_text(target: Target) -> str:
 
 
 def compile_text(text: str, target: Target, optimize: bool) -> bytes:
-    """Object code. Pieces come simplified and skip LLVM's middle end; the step loop is optimised and its helpers inlined."""
-    with _lock:  # llvmlite's modules of the global context are not safe to build from two threads
-        context = llvm.create_context()
-        module = llvm.parse_assembly(text, context)
-        module.verify()
-        generator = machine(target, 1 if len(text) > LARGE * 60 else 2)
-        if optimize:
-            options = llvm.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = False
-            builder = llvm.create_pass_builder(generator, options)
-            builder.getModulePassManager().run(module, builder)
-        return generator.emit_object(module)
+    """Object code. Pieces come simplified and skip LLVM's middle end; the step loop goes through it.
+
+    Code generation takes 2.6 s for 20 000 operations at level 1, 2 or 3 alike and 0.6 s at level 0, whose code is 2.5
+    times slower.
+    """
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    generator = machine(target)
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = False
+        builder = llvm.create_pass_builder(generator, options)
+        builder.getModulePassManager().run(module, builder)
+    return generator.emit_object(module)
 
 
 class Loader:
     """Object code placed in this process, found by symbol."""
 
     def __init__(self, target: Target) -> None:
-        self._generator = machine(target, 1)
+        self._generator = machine(target)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._generator)
 
     def add(self, code: bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import os
 import time
 from collections import deque
@@ -71,7 +72,7 @@ class Kernel:
             return known[1]
         start = time.perf_counter()
         identity = compiling.stepper_identity(program)
-        name = "step_" + disk.hashlib.sha256(identity.encode()).hexdigest()[:32]
+        name = "step_" + hashlib.sha256(identity.encode()).hexdigest()[:32]
         target = self.target
         wanted: dict[str, tuple[str, Any, bool]] = {
             "support": ("support", lambda: compiling.support_text(target), False),
@@ -163,8 +164,8 @@ class Kernel:
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """Runs one phase on every lane at t0 + clock h, whatever its trip.
 
-        Results go to the rows of the table: accelerate dx, mon; project q, x, dx, mon, rep; accumulate acc. Returned are
-        the channels (nc, B) of observe and the rates (nq, B) of drift.
+        Results go to the rows of the table: accelerate dx, mon; project q, x, dx, mon, rep; accumulate acc. Returned
+        are the channels (nc, B) of observe and the rates (nq, B) of drift.
         """
         ready = self.prepare(program)
         self._check(program, table, None, None)

@@ -1,8 +1,8 @@
 """A simplified scalar graph becomes the LLVM text of one function on vectors of lanes.
 
-`void name(ptr workspace)`: one vector a slot. Fused multiply-adds are formed here by one rule (a product used exactly once,
-by a sum, fuses with it; the first operand where both could) and LLVM gets no licence to form or change any, so that a
-piece gives the same bits whatever is compiled next to it.
+`void name(ptr workspace)`: one vector a slot. Fused multiply-adds are formed here by one rule (a product used exactly
+once, by a sum, fuses with it; the first operand where both could) and LLVM gets no licence to form or change any, so
+that a piece gives the same bits whatever is compiled next to it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,17 @@ def declarations(target: Target) -> str:
     return "\n".join(lines)
 
 
-def emit(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], name: str, target: Target, linkage: str = "", attributes: str = "") -> str:
+def emit(
+    graph: Graph,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    name: str,
+    target: Target,
+    linkage: str = "",
+    attributes: str = "",
+) -> str:
     """The text of `void name(ptr %ws)` that reads slots `inputs` and writes slots `outputs`."""
-    return _Emitter(graph, inputs, outputs, target).function(name, linkage, attributes)
+    return _Emitter(graph, inputs, outputs, target).function(name)
 
 
 class _Emitter:
@@ -71,8 +79,7 @@ class _Emitter:
                         break
         return uses, fused
 
-    def function(self, name: str, linkage: str, attributes: str) -> str:
-        self.w.constants_name = f"@constants_{name}"
+    def function(self, name: str) -> str:
         absorbed = {self.graph.nodes[k][place] >> 1 for k, place in self.fused.items()}
         levels = self._levels()
         order: list[list[int]] = [[] for _ in range(max(levels, default=0) + 1)]
@@ -96,10 +103,17 @@ class _Emitter:
             size = f"[3 x {self.target.vector}]"
             alloca = f"  %io = alloca {size}, align 64\n"
         body = "\n".join(self.lines)
-        values = ", ".join(f"{self.target.scalar} {self.target.number(c)}" for c in self.w.constants for _ in range(self.target.width))
-        kind = f"[{len(self.w.constants) * self.target.width} x {self.target.scalar}]"
-        table = f"{self.w.constants_name} = internal global {kind} [{values}], align 64\n" if values else ""
-        return table + f"define {linkage} void @{name}(ptr noalias nocapture %ws) nounwind {attributes} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
+        head = f"define void @{name}(ptr noalias nocapture %ws) nounwind"
+        return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
+
+    def _constants(self) -> str:
+        """The table of vector constants; not constant for LLVM, which would load single numbers and spread them."""
+        t = self.target
+        if not self.w.constants:
+            return ""
+        values = ", ".join(f"{t.scalar} {t.number(c)}" for c in self.w.constants for _ in range(t.width))
+        kind = f"[{len(self.w.constants) * t.width} x {t.scalar}]"
+        return f"@constants = internal global {kind} [{values}], align 64\n"
 
     def _levels(self) -> list[int]:
         """How many sines deep each operation is; all sines of one depth share one check of their arguments."""
@@ -188,7 +202,9 @@ class _Emitter:
             return f"splat (i1 {op})"
         if op in COMPARISONS:
             if self._is_truth(node[1]):
-                return w.line(f"icmp {op if op in ('eq', 'ne') else 'u' + op} {truth} {self.ref(node[1])}, {self.ref(node[2])}")
+                return w.line(
+                    f"icmp {op if op in ('eq', 'ne') else 'u' + op} {truth} {self.ref(node[1])}, {self.ref(node[2])}"
+                )
             return w.line(f"fcmp {COMPARISONS[op]} {v} {self.ref(node[1])}, {self.ref(node[2])}")
         if op in ("and", "or"):
             return w.line(f"{op} {truth} {self.ref(node[1])}, {self.ref(node[2])}")

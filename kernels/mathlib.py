@@ -1,10 +1,11 @@
 """Sine and cosine as LLVM text, within 2 ulp: a shared range reduction and two polynomials on [-pi/4, pi/4].
 
-Cody and Waite, Software Manual for the Elementary Functions (1980), chapter 8: x = k pi/2 + r. With fused multiply-adds
-three parts of pi/2 of full length serve every |x| < LIMIT: x - k P1 is exact because both are multiples of ulp(P1) / 2 and
-the difference is below 1. Arguments beyond LIMIT go through `reduce`, one lane at a time: the product of the significand
-with a window of 192 bits of 2/pi in integers (Payne and Hanek, SIGNUM Newsletter 18, 1983). Lanes never influence each other: `reduce` leaves smaller
-arguments of the same vector alone. No libm, so that every machine with the same width of products gives the same bits.
+Cody and Waite, Software Manual for the Elementary Functions (1980), chapter 8: x = k pi/2 + r. With fused
+multiply-adds three parts of pi/2 of full length serve every |x| < LIMIT: x - k P1 is exact because both are multiples
+of ulp(P1) / 2 and the difference is below 1. Arguments beyond LIMIT go through `reduce`, one lane at a time: the product
+of the significand with a window of 192 bits of 2/pi in integers (Payne and Hanek, SIGNUM Newsletter 18, 1983). Lanes
+never influence each other: `reduce` leaves smaller arguments of the same vector alone. Nothing comes from libm, so that
+bits do not depend on the system. The sine of -0.0 is +0.0.
 """
 
 from __future__ import annotations
@@ -59,7 +60,6 @@ class Writer:
     def __init__(self, target: Target, lines: list[str], prefix: str) -> None:
         self.target, self.lines, self.prefix, self.count = target, lines, prefix, 0
         self.constants: list[float] = []
-        self.constants_name = "@constants"
 
     def line(self, text: str) -> str:
         """Appends `%new = text` and returns the new name."""
@@ -84,7 +84,7 @@ class Writer:
         t = self.target
         self.constants.append(value)
         place = (len(self.constants) - 1) * t.width
-        pointer = self.line(f"getelementptr {t.scalar}, ptr {self.constants_name}, i64 {place}")
+        pointer = self.line(f"getelementptr {t.scalar}, ptr @constants, i64 {place}")
         return self.line(f"load {t.vector}, ptr {pointer}, align {t.width * t.bytes}")
 
     def polynomial(self, x: str, coefficients: tuple[float, ...]) -> str:

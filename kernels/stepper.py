@@ -3,9 +3,9 @@
     advance(job, ws, first, last)    blocks first <= k < last of W lanes, each from its row values to `until`
     evaluate(job, ws, first, last)   one phase on the same blocks
 
-The usual case (every lane of the block runs and nothing trips) is straight code; lanes that trip, reach `until`, or record
-channels go through the three cold functions at the end. A lane's rows are written when it stops, so what its place in the
-vector computes afterwards reaches nobody; its q, x, dx are put back each step so that it stays harmless.
+The usual case (every lane of the block runs and nothing trips) is straight code; lanes that trip, reach `until`, or
+record channels go through cold functions. A lane's rows are written when it stops, so what its place in the vector
+computes afterwards reaches nobody; its q, x, dx are put back each step so that it stays harmless.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: s
 
     Args:
         timed: whether some piece of a stage reads t.
-        copies: which rates of coordinates are simply speeds. Their stages are then written with dx alone (Nystrom's form,
-            Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.14): a fifth fewer stores a step.
+        copies: which rates of coordinates are simply speeds. Their stages are then written with dx alone (Nystrom's
+            form, Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.14): a third fewer stores.
     """
     return Stepper(layout, method, timed, target, copies).module(name)
 
@@ -66,7 +66,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
                 declared,
                 run_text(self.pieces_target),
                 self.function("internal void @load(ptr %job, ptr %ws, i64 %lane) nounwind noinline", self.load_rows),
-                self.function("internal void @save(ptr %job, ptr %ws, i64 %lane, i64 %lanes) nounwind noinline", self.save_rows),
+                self.function(
+                    "internal void @save(ptr %job, ptr %ws, i64 %lane, i64 %lanes) nounwind noinline", self.save_rows
+                ),
                 self.function("internal void @restore(ptr %ws) nounwind noinline", self.restore),
                 self.function(f"internal void @begin{cold.replace(' cold', '')}", self.begin),
                 self.function(f"internal void @trip{cold}", self.trip),
@@ -126,7 +128,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.set_time(1.0)
         self.call_list("project")
         if seen:
-            self.each(self.layout.nm, lambda k: self.store(self.larger(self.load("most", k), self.load("mon", k)), "mon", k))
+            self.each(
+                self.layout.nm, lambda k: self.store(self.larger(self.load("most", k), self.load("mon", k)), "mon", k)
+            )
 
     def set_time(self, c: float) -> None:
         """t = t0 + (clock + c fraction) h; the parts of a moved run add up in the clock."""
@@ -285,7 +289,10 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         running = self.mask()
         for region, kept in (("q", "q0"), ("x", "x0"), ("dx", "kx0")):
             count = len(self.layout.slots(region))
-            self.each(count, lambda k, r=region, o=kept: self.store(self.select(running, self.load(r, k), self.load(o, k)), r, k))
+            self.each(
+                count,
+                lambda k, r=region, o=kept: self.store(self.select(running, self.load(r, k), self.load(o, k)), r, k),
+            )
         self.say("ret void")
 
     def trip(self) -> None:
@@ -402,7 +409,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         for i in range(t.width):
             skip = self.label("skip")
             yes, ok, go = (self.label(name) for name in ("yes", "ok", "go"))
-            self.say(f"br i1 {w.line(f'extractelement {self.i1} {tick}, i64 {i}')}, label %{yes}, label %{skip}\n{yes}:")
+            self.say(
+                f"br i1 {w.line(f'extractelement {self.i1} {tick}, i64 {i}')}, label %{yes}, label %{skip}\n{yes}:"
+            )
             place = w.line(f"add i64 %lane, {i}")
             row = w.line(f"load i64, ptr {w.line(f'getelementptr i64, ptr {member}, i64 {place}')}")
             known = w.line(f"icmp sge i64 {row}, 0")

@@ -8,9 +8,11 @@ from shiftjax.kernels.mathlib import Writer
 from shiftjax.kernels.program import Layout, Method
 from shiftjax.kernels.target import Target
 
-JOB = ("table", "lanes", "member", "out", "ticks", "every", "until", "h", "t0") + tuple(
-    f"list_{name}" for name in ("drift", "accelerate", "project", "observe", "accumulate", "phase")
-) + ("count", "slots", "targets")  # fields of 8 bytes: pointers, integers, doubles
+JOB = (  # fields of 8 bytes: pointers, integers, doubles
+    *("table", "lanes", "member", "out", "ticks", "every", "until", "h", "t0"),
+    *("list_drift", "list_accelerate", "list_project", "list_observe", "list_accumulate", "list_phase"),
+    *("count", "slots", "targets"),
+)
 UNROLL = 48  # loops over at most so many slots are written out
 
 
@@ -40,9 +42,7 @@ class Space:
         return self._pairs([(name, name) for name in same] + [("rep", "rep0")])
 
     def _pairs(self, names: list[tuple[str, str]]) -> list[tuple[int, int]]:
-        return [
-            (row, self.place[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))
-        ]
+        return [(row, self.place[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))]
 
 
 class Words:
@@ -99,7 +99,13 @@ class Words:
 
     def field(self, name: str) -> str:
         """A field of the job: a double, a pointer or an integer."""
-        kind = "double" if name in ("until", "h", "t0") else "i64" if name in ("lanes", "ticks", "every", "count") else "ptr"
+        kind = (
+            "double"
+            if name in ("until", "h", "t0")
+            else "i64"
+            if name in ("lanes", "ticks", "every", "count")
+            else "ptr"
+        )
         pointer = self.w.line(f"getelementptr i64, ptr %job, i64 {JOB.index(name)}")
         value = self.w.line(f"load {kind}, ptr {pointer}")
         if kind == "double" and self.t.precision == "f32":
@@ -146,7 +152,7 @@ class Words:
         self.say(f"call void @run(ptr {start}, ptr %ws, i32 {vectors})")
 
     def flag(self, which: int) -> str:
-        """Pointer to one of the scalar flags: 0 some lane idle, 1 some monitor not armed, 2 lanes running, 3 vectors in use."""
+        """Pointer to a scalar flag: 0 some lane idle, 1 some monitor not armed, 2 lanes running, 3 vectors in use."""
         return self.w.line(f"getelementptr i32, ptr {self.at('flags')}, i64 {which}")
 
     def set_flag(self, which: int, value: str) -> None:

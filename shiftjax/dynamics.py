@@ -7,7 +7,7 @@ tables 5.1 and 6.2; per-tree reference points as in `kinematics`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shiftjax.algebra import (
@@ -18,6 +18,7 @@ from shiftjax.algebra import (
     cross,
     dot,
     is_zero,
+    known,
     matvec,
     minus,
     mul,
@@ -69,19 +70,42 @@ def body_inertia(chain: Chain, node: int) -> Inertia | None:
     state = chain.node(node)
     c = plus(state.p, matvec(state.R, params.vector(f"{body.path}.center_of_mass")))
     moment = scale(mass, c)
-    local = [
-        [own["Ixx"], own["Ixy"], own["Izx"]],
-        [own["Ixy"], own["Iyy"], own["Iyz"]],
-        [own["Izx"], own["Iyz"], own["Izz"]],
-    ]
-    half = [matvec(transpose(local), row) for row in state.R]
+    about_centre = _turned(own, state.R)
     square = dot(moment, c)
     second = [[0.0] * 3 for _ in range(3)]
     for i in range(3):
         for j in range(i, 3):
             steiner = sub(square if i == j else 0.0, mul(moment[i], c[j]))
-            second[i][j] = second[j][i] = add(dot(half[i], state.R[j]), steiner)
+            second[i][j] = second[j][i] = add(about_centre[i][j], steiner)
     return Inertia(mass, moment, second)
+
+
+def _turned(own: Mapping[str, Scalar], R: Mat) -> Mat:
+    """R I R^T, upper triangle.
+
+    Without products of inertia it is I_0 1 + sum (I_k - I_0) r_k r_k^T over the other two axes: half the operations, and
+    for a body with an axis of symmetry a single term.
+    """
+    diagonal = [own["Ixx"], own["Iyy"], own["Izz"]]
+    products = [own["Ixy"], own["Iyz"], own["Izx"]]
+    if not all(is_zero(p) for p in products):
+        local = [
+            [diagonal[0], products[0], products[2]],
+            [products[0], diagonal[1], products[1]],
+            [products[2], products[1], diagonal[2]],
+        ]
+        half = [matvec(local, row) for row in R]
+        return [[dot(half[i], R[j]) for j in range(3)] for i in range(3)]
+    equal = [k for k in range(3) if sum(known(d) and known(diagonal[k]) and d == diagonal[k] for d in diagonal) > 1]
+    common = equal[0] if equal else 0
+    out = [[diagonal[common] if i == j else 0.0 for j in range(3)] for i in range(3)]
+    for k, axis in enumerate(transpose(R)):
+        excess = sub(diagonal[k], diagonal[common]) if k != common else 0.0
+        stretched = scale(excess, axis)
+        for i in range(3):
+            for j in range(i, 3):
+                out[i][j] = add(out[i][j], mul(stretched[i], axis[j]))
+    return out
 
 
 @dataclass

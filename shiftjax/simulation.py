@@ -92,12 +92,14 @@ def simulate(
         progress=progress,
     )  # fmt: skip
     if start is not None:
-        settings.t0 = float(start.time[-1])
+        settings.t0 = start.settings["t0"] + start.settings["span"]
     began = _start(prepared, start)
     if start is None:
         refuse_massless_motion(prepared, prepared.file_start)
     kept = members_to_keep(keep, prepared.members)
     lanes = _run(prepared, kernel, settings, began, independent, np.arange(prepared.members))
+    if start is not None:
+        lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     poses = _poses(prepared, kernel, settings, began, independent, kept) if len(kept) else {}
     return _result(
         prepared, lanes, began, kept, poses, kernel, clock.perf_counter() - begun, vary is not None, backend or "cpu"
@@ -144,8 +146,9 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
         return prepared.start()
     assert start.final is not None
     q, v = (np.atleast_2d(np.asarray(start.final[name])).T for name in ("q", "v"))
-    if q.shape != (prepared.plan.nq, prepared.members):
-        raise ModelError("start", f"{q.shape[1]} members", f"{prepared.members}", "Go on with the same model and vary.")
+    for what, found, allowed in zip(("coordinates", "members"), q.shape, (prepared.plan.nq, prepared.members), strict=True):
+        if found != allowed:
+            raise ModelError("start", f"{found} {what}", f"{allowed}", "Go on with the same model and vary.")
     good = np.atleast_1d(start.status) <= 0
     gap = np.zeros(prepared.members)
     return Start(q, v, good, gap, gap.astype(int), gap)
@@ -272,7 +275,7 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ..
     for k, status in enumerate(lanes.status):
         outcome = Outcome(int(status))
         text = REMEDY[outcome]
-        if outcome is Outcome.not_assembled and prepared.plan.loops:
+        if outcome is Outcome.not_assembled and began.gap[k] > 0:
             loop = prepared.plan.loops[int(began.worst[k])].name
             text = f"loop closed by {loop} stays open by {began.gap[k]:.3g} (m or rad): {text}"
         elif outcome > 0:
