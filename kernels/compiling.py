@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 
-from shiftjax.kernels import emit, mathlib
+from shiftjax.kernels import emit, large
 from shiftjax.kernels.program import LaneProgram, Piece
 from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.stepper import stepper
@@ -55,7 +55,7 @@ def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
 
 def support_text(target: Target) -> str:
     """The module of what pieces call."""
-    return mathlib.support(target)
+    return large.support(target)
 
 
 def compile_text(text: str, target: Target, optimize: bool) -> bytes:

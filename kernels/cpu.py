@@ -15,7 +15,7 @@ import numpy as np
 
 from shiftjax.kernels import cache as disk
 from shiftjax.kernels import compiling
-from shiftjax.kernels.mathlib import NOTHING
+from shiftjax.kernels.large import NOTHING
 from shiftjax.kernels.program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.target import host
 from shiftjax.kernels.words import JOB, Space

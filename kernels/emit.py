@@ -34,8 +34,6 @@ def emit(
     outputs: Sequence[int],
     name: str,
     target: Target,
-    linkage: str = "",
-    attributes: str = "",
 ) -> str:
     """The text of `void name(ptr %ws)` that reads slots `inputs` and writes slots `outputs`."""
     return _Emitter(graph, inputs, outputs, target).function(name)

@@ -117,8 +117,9 @@ class Method:
     """An explicit, possibly partitioned Runge-Kutta table.
 
     Hairer, Lubich, Wanner, Geometric Numerical Integration, II.2. Stage s: x_s = x + h sum_j A[s][j] dx_j,
-    q_s = q + h sum_j A_hat[s][j] qdot_j at t + c[s] h, qdot_s = drift(q_s, x_s), dx_s = accelerate(q_s, x_s) if needs[s]. End: x + h sum b[s] dx_s, q + h sum b_hat[s] qdot_s, then projected.
-    Stage 0 is the state itself with the dx that the last projection left.
+    q_s = q + h sum_j A_hat[s][j] qdot_j at t + c[s] h, qdot_s = drift(q_s, x_s), dx_s = accelerate(q_s, x_s)
+    if needs[s]. End: x + h sum b[s] dx_s, q + h sum b_hat[s] qdot_s, then projected. Stage 0 is the state itself with
+    the dx that the last projection left.
     """
 
     name: str

@@ -11,7 +11,6 @@ import llvmlite.binding as llvm
 
 from shiftjax.record import record
 
-
 TEAM = (
     2  # the instructions of one vector fill the waits of the other: 5 % on a four-bar, 3 % on a Bricard, none on N = 5
 )

@@ -34,6 +34,7 @@ STEP_LENGTH = 0.05  # of the model's size
 CLOSED = 1e-9  # residual of an assembled member, dimensionless
 POLISHED = 1e-15  # below this nothing is gained
 ITERATIONS = 80
+PATIENCE = 10  # iterations without a residual 1 % smaller than the best so far: it cannot be closed from here
 DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient system into the one of least change
 RANK = 1e-8
 HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
@@ -155,12 +156,17 @@ def close(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]
     q = q.copy()
     size = np.full(q.shape[1], np.inf)
     running = np.arange(q.shape[1])
+    best, since = size.copy(), np.zeros(q.shape[1], int)
     for _ in range(ITERATIONS):
         phi, J = closure(lane, q[:, running], index)
         now = np.abs(phi).max(1)
         finite = np.isfinite(now)
         # A member stops where rounding is reached: no longer halved although nearly closed.
         going = finite & (now > POLISHED) & ~((now < 1e-11) & (now > 0.5 * size[running]))
+        better = now < 0.99 * best[running]
+        since[running] = np.where(better, 0, since[running] + 1)
+        best[running] = np.where(better, now, best[running])
+        going &= since[running] < PATIENCE
         size[running] = np.where(finite, now, np.inf)
         if not going.any():
             break

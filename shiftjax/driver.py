@@ -22,7 +22,7 @@ from shiftjax.program import ACCUMULATORS, REPORTS, Setup, build
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 WINDOW = 1e-4  # the same, for moving steps
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
-GAP_LIMIT = 1e-6  # m or rad; a projection never leaves this much unless a needed row was dropped
+GAP_LIMIT = {"f64": 1e-6, "f32": 1e-3}  # m or rad; a projection leaves this much only if a needed row was dropped
 MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
 TRIES = 3  # trips in one step
 DTYPE = {"f64": np.float64, "f32": np.float32}
@@ -173,7 +173,7 @@ def begin(
     )  # fmt: skip
     lanes.rows("q")[:], lanes.rows("x")[: setup.plan.nv], lanes.rows("p")[:] = q, v, p
     lanes.row("fraction")[:] = 1.0
-    lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT], [MASS_LIMIT]])
+    lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT[setup.precision]], [MASS_LIMIT]])
     lanes.rows("armed")[:] = 1.0
     running = np.flatnonzero(good)
     if len(running) == 0:

@@ -275,7 +275,7 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ..
     for k, status in enumerate(lanes.status):
         outcome = Outcome(int(status))
         text = REMEDY[outcome]
-        if outcome is Outcome.not_assembled and began.gap[k] > 0:
+        if outcome is Outcome.not_assembled and prepared.plan.loops and began.gap[k] > 0:
             loop = prepared.plan.loops[int(began.worst[k])].name
             text = f"loop closed by {loop} stays open by {began.gap[k]:.3g} (m or rad): {text}"
         elif outcome > 0:
