@@ -80,7 +80,8 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: 
     first, last = float(found.pivots[0, 0]), float(found.pivots[0, rank - 1]) if rank else 0.0
     doubt = [p / first for p in (last, float(found.dropped[0])) if first > 0]
     return {
-        "loops": [plan.loops[k].name for k in structure.loops],
+        "loops": len(structure.loops),
+        "chords": [plan.loops[k].name for k in structure.loops],
         "rows": structure.rows,
         "columns": len(structure.columns),
         "rank": rank,
@@ -176,7 +177,7 @@ def text(model: Model) -> str:
     ]
     for k, s in enumerate(found["substructures"]):
         lines += [
-            f"substructure {k}: {len(s['loops'])} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
+            f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
             f", on {', '.join(s['base'])}",
             f"  dependent:   {', '.join(s['dependent'])}",
             f"  independent: {', '.join(s['independent']) or 'none'}",

@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("algebra",),
     ("joints",),
     ("paths", "kept", "elements", "numbers", "model", "formats", "builder"),
-    ("result",),
+    ("result", "poses"),
     ("topology", "plan"),
     ("kinematics",),
     ("forces", "constraints"),  # written on the kinematics of a lane
