@@ -1,7 +1,7 @@
 """Sines of large arguments: the range reduction of Payne and Hanek (SIGNUM Newsletter 18, 1983) as LLVM text.
 
-The significand of x times a window of 192 bits of 2/pi, in integers: two bits of the quadrant, then the fraction, of which
-at least 60 bits are left in the worst case. One lane at a time; only lanes with |x| >= LIMIT are touched.
+The significand of x times a window of 192 bits of 2/pi, in integers: two bits of the quadrant, then the fraction, of
+which at least 120 bits are left in the worst case. One lane at a time; only lanes with |x| >= LIMIT are touched.
 """
 
 from __future__ import annotations

@@ -56,17 +56,24 @@ class Start:
 
 
 def assemble(
-    plan: Plan, file_lane: Lane, lane_of: LaneOf, members: int, named: Sequence[int], named_speeds: Sequence[int]
+    plan: Plan,
+    file_lane: Lane,
+    lane_of: LaneOf,
+    members: int,
+    file_order: Sequence[int],
+    named: Sequence[int],
+    named_speeds: Sequence[int],
 ) -> Start:
     """Assembles all members.
 
     Args:
         file_lane: the lane of the file's own numbers.
         lane_of: lane of some members, their numbers a fraction of the way from the file's to their own.
+        file_order: all joints as the file lists them: which of two contradicting speeds stays.
         named: joints named by vary, set or hold, in that order; named_speeds: joints whose initial speed was named.
     """
     wanted = start_speeds(file_lane, 1)[:, 0]
-    moving = [k for k, joint in enumerate(plan.joints) if np.any(wanted[joint.v : joint.v + joint.nv])]
+    moving = [k for k in file_order if np.any(wanted[plan.joints[k].v : plan.joints[k].v + plan.joints[k].nv])]
     driven = [driver.joint for driver in plan.drivers]
     order = list(dict.fromkeys([*named, *driven, *moving]))
     q_file = start_coordinates(file_lane, 1)
@@ -129,19 +136,21 @@ def null_space(J: np.ndarray) -> np.ndarray:
 def _closed_or_released(
     plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Closes with the held columns fixed; a member that does not close lets them go.
+    """Closes with the held columns fixed; a member that does not close lets them go, the last named first.
 
     Returns:
         coordinates (nq, B) and which members are closed (B,).
     """
     fixed, size = close(plan, lane, q, index, held)
     closed = size <= CLOSED
-    bad = np.flatnonzero(~closed)
-    if held and len(bad):
+    for count in reversed(range(len(held))):
+        bad = np.flatnonzero(~closed)
+        if len(bad) == 0:
+            break
         begin = np.where(np.isfinite(fixed[:, bad]), fixed[:, bad], q[:, bad])
-        free, size = close(plan, lane.of(bad), begin, index, ())
+        free, size = close(plan, lane.of(bad), begin, index, held[:count])
         closed[bad] = size <= CLOSED
-        fixed[:, bad] = np.where(closed[bad], free, fixed[:, bad])
+        fixed[:, bad] = np.where(closed[bad] | (count == 0), free, fixed[:, bad])
     return fixed, closed
 
 

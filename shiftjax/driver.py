@@ -37,6 +37,7 @@ class Repartition:
     substructure: int
     old: Block
     new: Block
+    jacobian: np.ndarray | None = None  # dimensionless block (rows, columns), on request
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Settings:
     multiplier: float = 2.0
     repartition: bool = True
     move_steps: bool = True
+    log_jacobian: bool = False
     progress: Callable[[float], None] = lambda done: None
 
 
@@ -272,8 +274,9 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
     chosen = [block for block, u in zip(fresh, useless, strict=True) if not u]
     time = lanes.settings.t0 + lanes.row("clock")[changed] * lanes.settings.h
     before = [block for block, u in zip(old, useless, strict=True) if not u]
+    blocks = J[~useless] if lanes.settings.log_jacobian else [None] * len(changed)
     for k, member in enumerate(changed):
-        lanes.log.append(Repartition(float(time[k]), int(member), s, before[k], chosen[k]))
+        lanes.log.append(Repartition(float(time[k]), int(member), s, before[k], chosen[k], blocks[k]))
     lanes.take(s, changed, chosen)
     lanes.repartitions[changed] += 1
     lanes.evaluate("accelerate", changed)

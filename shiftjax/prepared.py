@@ -10,7 +10,7 @@ import numpy as np
 
 import shiftjax.hosted as hosted
 from shiftjax.algebra import Scalar
-from shiftjax.assembly import Start, assemble
+from shiftjax.assembly import LaneOf, Start, assemble
 from shiftjax.constraints import Harmonic
 from shiftjax.dynamics import Reduced, composite_mass_matrix
 from shiftjax.equations import Lane, null_space, solve_block
@@ -37,9 +37,11 @@ NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the fil
 class Prepared:
     """A model made ready to run for given members.
 
+    base: the model as the file has it; model: with the numbers that the user assigned.
     values: (count, B) all varied numbers in the order of `vary`; setup.varied is the part of them that programs read.
     """
 
+    base: Model
     model: Model
     plan: Plan
     setup: Setup
@@ -53,14 +55,15 @@ class Prepared:
         return self.values.shape[1]
 
     def file_lane(self) -> Lane:
-        numbers = self.model.numbers()
+        numbers = self.base.numbers()
         return Lane(self.plan, Parameters(numbers, self.setup.matrices), self.setup.length, self.setup.motions, 0.0)
 
     def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> Lane:
         """The lane of some members, their numbers a fraction of the way from the file's to their own."""
-        numbers: dict[str, Scalar] = dict(self.model.numbers())
-        for path, values in zip(self.vary, self.values, strict=True):
-            base, own = numbers[path], values[members]
+        numbers: dict[str, Scalar] = dict(self.base.numbers())
+        targets = {path: value for path, value in self.model.numbers().items() if value != numbers[path]}
+        for path, values in [*targets.items(), *zip(self.vary, self.values, strict=True)]:
+            base, own = numbers[path], np.broadcast_to(values, self.values.shape[1])[members]
             numbers[path] = np.where(np.equal(fraction, 1.0), own, base + fraction * (own - base))
         return Lane(self.plan, Parameters(numbers, self.setup.matrices), self.setup.length, self.setup.motions, 0.0)
 
@@ -71,15 +74,19 @@ class Prepared:
 
     def start(self) -> Start:
         """Assembled starts of all members."""
-        if not self.vary:
+        if not self.vary and self.model == self.base:
             return self.file_start
-        return assemble(self.plan, self.file_lane(), self.lane_of, self.members, self.named, self.named_speeds)
+        return self._assembled(self.file_lane(), self.lane_of, self.members)
 
     @cached_property
     def file_start(self) -> Start:
         """The file's own start, one member."""
         lane = self.file_lane()
-        return assemble(self.plan, lane, lambda members, fraction: lane, 1, self.named, self.named_speeds)
+        return self._assembled(lane, lambda members, fraction: lane, 1)
+
+    def _assembled(self, file_lane: Lane, lane_of: LaneOf, members: int) -> Start:
+        file_order = _joints_of(self.plan, [path for path, _ in self.model.joints()])
+        return assemble(self.plan, file_lane, lane_of, members, file_order, self.named, self.named_speeds)
 
 
 def prepare(
@@ -87,7 +94,7 @@ def prepare(
     vary: Mapping[str, object],
     *,
     hold: Sequence[str] = (),
-    named: Sequence[str] = (),
+    assign: Mapping[str, float] | None = None,
     channel_paths: Sequence[str] = (),
     method: str = "rk4",
     precision: str = "f64",
@@ -99,7 +106,7 @@ def prepare(
     """Analyses the model and sorts its numbers into constants, program inputs and start values.
 
     Args:
-        vary: number path -> (B,) values. named: paths set by the user before, held like varied ones.
+        vary: number path -> (B,) values. assign: number path -> value for all members.
         refuse: False analyses a model although parts of it cannot be simulated.
 
     Raises:
@@ -107,7 +114,8 @@ def prepare(
     """
     if refuse:
         refuse_unsupported(model)
-    drive = drive or {}
+    drive, base, model = drive or {}, model, model.replace(assign) if assign else model
+    named = [base.resolve(path) for path in assign or {}]
     plan = analyze(model, cut=cut, cluster=cluster, driven=tuple(drive))
     numbers, matrices = model.numbers(), model.matrices()
     known = _varied(model, vary, numbers)
@@ -124,10 +132,11 @@ def prepare(
         channels=channels(plan, channel_paths, [path.removesuffix(".R") for path in matrices], model.resolve),
     )
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
-    moved = [*(path for path in known if ".initial_displacement" in path), *map(model.resolve, named)]
-    thrown = [*(path for path in known if ".initial_velocity" in path), *map(model.resolve, named)]
+    moved = [*(path for path in known if ".initial_displacement" in path), *named]
+    thrown = [*(path for path in known if ".initial_velocity" in path), *named]
     held = [model.resolve(path) for path in hold]
     return Prepared(
+        base,
         model,
         plan,
         setup,
@@ -236,11 +245,12 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
     if not len(mass) or not np.isfinite(mass).all():
         return
     size = np.sqrt(np.maximum(np.diag(mass), 0.0))
-    scaled = mass / np.where(size > 0, size[:, None] * size[None, :], 1.0)
+    size = np.where(size > 0, size, 1.0)
+    scaled = mass / size[:, None] / size[None, :]
     values, vectors = np.linalg.eigh(scaled)
     if values[0] > 1e-13:
         return
-    x = vectors[:, 0] / np.where(size > 0, size, 1.0)
+    x = vectors[:, 0] / size
     travel = hosted.spread_over([reduced.along(list(x)).get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
     carriers = [
         name

@@ -49,9 +49,10 @@ def simulate(
     precision: str = "f64",
     *,
     drive: Mapping[str, Harmonic] | None = None,
-    named: Sequence[str] = (),
+    assign: Mapping[str, float] | None = None,
     keep: int | str = "none",
     threads: int | None = None,
+    log_jacobian: bool = False,
     progress: Callable[[float], None] = lambda done: None,
     cut: Sequence[str] = (),
     cluster: bool = True,
@@ -66,8 +67,8 @@ def simulate(
         hold: joints that keep their place while loops are closed. start: a Result to go on from.
         repartition: False switches the trigger off. move_steps: False lets steps land on singular poses.
         independent: joints forced into the first partition. drive: joint -> its prescribed motion.
-        named: paths set by the user before the call, held like varied ones. keep: "all", "none" or how many members
-            have the poses of all bodies recorded. threads: of the kernel. progress: called with the fraction done.
+        assign: number path -> value for all members, walked to from the file's start like varied ones. keep: "all", "none" or how many members
+            have the poses of all bodies recorded. threads: of the kernel. log_jacobian: the log holds the Jacobian block at every repartition. progress: called with the fraction done.
         cut: joints to cut; cluster: False puts all loops in one substructure (both for comparison).
 
     Returns:
@@ -83,13 +84,13 @@ def simulate(
     _one_of("backend", backend or "cpu", dict.fromkeys(BACKENDS))
     times = _clock(model, span, step, output_step)
     prepared = prepare(
-        model, vary or {}, hold=hold, named=named, channel_paths=channels, method=method, precision=precision,
+        model, vary or {}, hold=hold, assign=assign or {}, channel_paths=channels, method=method, precision=precision,
         drive=drive, cut=cut, cluster=cluster,
     )  # fmt: skip
     kernel = make_kernel(backend, precision, threads)
     settings = driver.Settings(
         *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
-        progress=progress,
+        log_jacobian=log_jacobian, progress=progress,
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
@@ -146,7 +147,9 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
         return prepared.start()
     assert start.final is not None
     q, v = (np.atleast_2d(np.asarray(start.final[name])).T for name in ("q", "v"))
-    for what, found, allowed in zip(("coordinates", "members"), q.shape, (prepared.plan.nq, prepared.members), strict=True):
+    for what, found, allowed in zip(
+        ("coordinates", "members"), q.shape, (prepared.plan.nq, prepared.members), strict=True
+    ):
         if found != allowed:
             raise ModelError("start", f"{found} {what}", f"{allowed}", "Go on with the same model and vary.")
     good = np.atleast_1d(start.status) <= 0
@@ -292,4 +295,5 @@ def _entry(prepared: Prepared, line: driver.Repartition) -> dict[str, Any]:
         "substructure": line.substructure,
         "old": [names[k] for k in line.old.independent],
         "new": [names[k] for k in line.new.independent],
+        **({} if line.jacobian is None else {"jacobian": line.jacobian.tolist()}),
     }

@@ -11,6 +11,7 @@ from typing import Any
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
+from shiftjax.kernels.program import METHODS
 from shiftjax.model import Model
 from shiftjax.result import Result, remedy
 
@@ -57,23 +58,31 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def open_model(options: argparse.Namespace) -> Model:
-    """The model of the command line, with `--set` applied; its warnings go to stderr."""
+    """The model of the command line; its warnings go to stderr."""
     model = load(options.model)
     for warning in model.warnings:
         print(f"warning: {warning}", file=sys.stderr)
+    wanted = model.settings.integration_type
+    if hasattr(options, "method") and wanted and wanted not in METHODS:
+        print(f"note: the file asks for {wanted}, which is run as {options.method or 'rk4'}", file=sys.stderr)
+    return model
+
+
+def assigned(options: argparse.Namespace) -> dict[str, float]:
+    """The numbers of `--set`."""
     changes: dict[str, float] = {}
-    for text in getattr(options, "set", []):
+    for text in options.set:
         path, value = parse_set(text)
         if path in changes:
             raise ModelError(f"--set {path}", "the path twice", "each path once", "Leave one of them out.")
         changes[path] = value
-    return model.replace(changes) if changes else model
+    return changes
 
 
 def arguments(options: argparse.Namespace) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
     given = {name: getattr(options, name) for name in ("span", "step", "method", "output_step", "backend", "precision")}
-    given["named"] = [parse_set(text)[0] for text in options.set] or None
+    given["assign"] = assigned(options) or None
     given["hold"] = options.hold or None
     given["channels"] = options.channel or None
     return {name: value for name, value in given.items() if value is not None}

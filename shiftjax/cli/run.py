@@ -19,6 +19,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     common.add_model(parser)
     common.add_run(parser)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
+    parser.add_argument("--log-jacobian", action="store_true", help="the same with the Jacobian block at that instant")
 
 
 def call(options: argparse.Namespace) -> int:
@@ -27,7 +28,9 @@ def call(options: argparse.Namespace) -> int:
         store.check_target(options.out, options.force, batched=False)
     with Progress(options.model) as progress:
         wanted = "all" if options.out else "none"
-        result = simulate(model, **common.arguments(options), keep=wanted, progress=progress.update)
+        result = simulate(
+            model, **common.arguments(options), keep=wanted, log_jacobian=options.log_jacobian, progress=progress.update
+        )
     if options.out:
         store.write(result, options.out, force=options.force)
     common.say_outcomes(result)
@@ -51,7 +54,7 @@ def show(result: Result, options: argparse.Namespace) -> None:
         print()
         rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
         common.table(("channel", "start", "end", "smallest", "largest", "unit"), rows)
-    if options.log:
+    if options.log or options.log_jacobian:
         print()
         for entry in result.log:
             print(json.dumps(dict(entry), default=str))

@@ -1,0 +1,128 @@
+"""Small lane programs written by hand, and tables of lanes for them."""
+
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from jax import lax
+
+from shiftjax.kernels.program import METHODS, LaneProgram, Layout, Piece
+
+DTYPE = {"f64": np.float64, "f32": np.float32}
+
+
+def piece(name: str, function: Callable, inputs: tuple[int, ...], outputs: tuple[int, ...], precision: str = "f64") -> Piece:
+    """A piece of a scalar function; its key is its name, so give different code different names."""
+
+    def trace():
+        with jax.enable_x64(True):
+            return jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), DTYPE[precision])] * len(inputs))
+
+    return Piece(name, f"{name}/{precision}", trace, inputs, outputs)
+
+
+def slots(layout: Layout, *names: str) -> tuple[int, ...]:
+    """The slots of several regions in a row."""
+    return tuple(k for name in names for k in layout.slots(name))
+
+
+def pendulum(method: str = "rk4", precision: str = "f64", observed: bool = True) -> LaneProgram:
+    """q'' = -g/l sin q; monitor |v|, residual energy, accumulator max v, channels sin q and v."""
+    n = Layout(nq=1, nx=1, np=2, nm=1, nr=1, na=1, nc=2 if observed else 0, ns=0)
+
+    def accelerate(q, v, g, length):
+        return -g / length * lax.sin(q), lax.abs(v)
+
+    def project(q, v, g, length):
+        return q, v, *accelerate(q, v, g, length), 0.5 * v * v - g / length * lax.cos(q)
+
+    def make(name, function, inputs, outputs):
+        return piece(f"pendulum {name}", function, slots(n, *inputs), slots(n, *outputs), precision)
+
+    observe = make("observe", lambda q, v: (lax.sin(q), v), ("q", "x"), ("chan",)) if observed else None
+    return LaneProgram(
+        n,
+        METHODS[method],
+        make("drift", lambda v: (v,), ("x",), ("qdot",)),
+        (make("accelerate", accelerate, ("q", "x", "p"), ("dx", "mon")),),
+        (make("project", project, ("q", "x", "p"), ("q", "x", "dx", "mon", "rep")),),
+        (observe,) if observe else (),
+        (make("accumulate", lambda a, v: (lax.max(a, v),), ("acc", "x"), ("acc",)),),
+    )
+
+
+def particle(method: str = "rk4") -> LaneProgram:
+    """m q'' = f cos(w t) - k q, and the work of f; two monitors |q|, |v|; pieces in two parts through scratch."""
+    n = Layout(nq=1, nx=2, np=4, nm=2, nr=0, na=0, nc=2, ns=1)
+
+    def force(f, w, t):
+        return (f * lax.cos(w * t),)
+
+    def accelerate(q, v, _work, m, k, force):
+        return (force - k * q) / m, force * v, lax.abs(q), lax.abs(v)
+
+    def project(q, v, work, m, k, force):
+        return q, v, work, *accelerate(q, v, work, m, k, force)
+
+    def make(name, function, inputs, outputs):
+        return piece(f"particle {name}", function, inputs, outputs)
+
+    p, t, scratch = n.slots("p"), n.slots("t")[0], n.slots("scratch")[0]
+    inputs = (*slots(n, "q", "x"), p[0], p[1], scratch)
+    pull = make("force", force, (p[2], p[3], t), (scratch,))
+    return LaneProgram(
+        n,
+        METHODS[method],
+        make("drift", lambda v, _work: (v,), slots(n, "x"), slots(n, "qdot")),
+        (pull, make("accelerate", accelerate, inputs, slots(n, "dx", "mon"))),
+        (pull, make("project", project, inputs, slots(n, "q", "x", "dx", "mon"))),
+        (make("observe", lambda q, t: (q, t), (0, t), slots(n, "chan")),),
+        (),
+    )
+
+
+def wheel(method: str = "rk4") -> LaneProgram:
+    """A direction (c, s) turned at speed w, which grows: the rates of the coordinates take arithmetic."""
+    n = Layout(nq=2, nx=1, np=1, nm=0, nr=1, na=0, nc=0, ns=0)
+
+    def project(c, s, w, torque):
+        norm = lax.sqrt(c * c + s * s)
+        return c / norm, s / norm, w, torque * c, norm - 1.0
+
+    def make(name, function, inputs, outputs):
+        return piece(f"wheel {name}", function, slots(n, *inputs), slots(n, *outputs))
+
+    return LaneProgram(
+        n,
+        METHODS[method],
+        make("drift", lambda c, s, w: (-s * w, c * w), ("q", "x"), ("qdot",)),
+        (make("accelerate", lambda c, _s, _w, torque: (torque * c,), ("q", "x", "p"), ("dx",)),),
+        (make("project", project, ("q", "x", "p"), ("q", "x", "dx", "rep")),),
+        (),
+        (),
+    )
+
+
+def table(program: LaneProgram, lanes: int, precision: str = "f64", **rows) -> np.ndarray:
+    """A table with the given rows (a number, (lanes,) or a list of these), every monitor armed and unlimited."""
+    layout = program.layout
+    result = np.zeros((layout.row_count, lanes), DTYPE[precision])
+    rows = {"fraction": 1.0, "armed": [1.0] * layout.nm, "limit": [np.inf] * layout.nm} | rows
+    for name, values in rows.items():
+        values = values if isinstance(values, list) else [values]
+        for row, value in zip(layout.rows(name), values, strict=True):
+            result[row] = value
+    return result
+
+
+def get(program: LaneProgram, lanes: np.ndarray, name: str, index: int = 0) -> np.ndarray:
+    """One row of a table."""
+    return lanes[program.layout.rows(name)[index]]
+
+
+def pendulums(program: LaneProgram, lanes: int, precision: str = "f64") -> np.ndarray:
+    """Pendulums of many lengths and starts."""
+    rng = np.random.default_rng(1)
+    return table(program, 1000, precision, q=rng.uniform(-2, 2, 1000), p=[9.81, rng.uniform(0.5, 2, 1000)])[
+        :, :lanes
+    ].copy()
