@@ -83,8 +83,8 @@ def body_inertia(chain: Chain, node: int) -> Inertia | None:
 def _turned(own: Mapping[str, Scalar], R: Mat) -> Mat:
     """R I R^T, upper triangle.
 
-    Without products of inertia it is I_0 1 + sum (I_k - I_0) r_k r_k^T over the other two axes: half the operations, and
-    for a body with an axis of symmetry a single term.
+    Without products of inertia it is I_0 1 + sum (I_k - I_0) r_k r_k^T over the other two axes: half the operations,
+    and for a body with an axis of symmetry a single term.
     """
     diagonal = [own["Ixx"], own["Iyy"], own["Izz"]]
     products = [own["Ixy"], own["Iyz"], own["Izx"]]

@@ -61,15 +61,27 @@ def simulate(
 
     Args:
         model: a Model, a library name or a path.
-        span: seconds to run; the file's where left out. step: seconds; 1 ms, or the next smaller whole fraction of
-            the output step, where left out. output_step: a whole multiple of the step.
-        channels: paths to record. vary: number path -> (B,) values, one a member.
-        hold: joints that keep their place while loops are closed. start: a Result to go on from.
-        repartition: False switches the trigger off. move_steps: False lets steps land on singular poses.
-        independent: joints forced into the first partition. drive: joint -> its prescribed motion.
-        assign: number path -> value for all members, walked to from the file's start like varied ones. keep: "all", "none" or how many members
-            have the poses of all bodies recorded. threads: of the kernel. log_jacobian: the log holds the Jacobian block at every repartition. progress: called with the fraction done.
-        cut: joints to cut; cluster: False puts all loops in one substructure (both for comparison).
+        span: seconds to run; the file's where left out.
+        step: seconds; 1 ms, or the next smaller whole fraction of the output step, where left out.
+        method: "rk4" or "euler" (semi-implicit).
+        output_step: seconds, a whole multiple of the step; where left out, the file's, else first and last instant.
+        channels: paths to record.
+        vary: number path -> (B,) values, one a member.
+        hold: joints that keep their place while loops are closed.
+        start: a Result to go on from.
+        repartition: False switches the trigger off.
+        move_steps: False lets steps land on singular poses.
+        independent: joints forced into the first partition.
+        backend: "cpu" or "xla"; the fastest there is where left out.
+        precision: "f64" or "f32".
+        drive: joint -> its prescribed motion.
+        assign: number path -> value for all members, walked to from the file's start like varied ones.
+        keep: "all", "none" or how many members have the poses of all bodies recorded.
+        threads: of the kernel; all cores where left out.
+        log_jacobian: the log holds the Jacobian block at every repartition.
+        progress: called with the fraction done.
+        cut: joints to cut (for comparison).
+        cluster: False puts all loops in one substructure (for comparison).
 
     Returns:
         a Result; without `vary` it has no member axis.
