@@ -218,15 +218,17 @@ class Kernel:
     def _run(self, work: deque[tuple[Any, np.ndarray, int, int]], slots: int) -> None:
         """Empties the list with all threads; ctypes gives the interpreter free while a chunk runs."""
         count = min(self.threads, len(work))
-        size = slots * self.target.lanes + 64
+        size = (slots + 1) * self.target.lanes
         while len(self._workspaces) < count:
             self._workspaces.append(np.zeros(0, self.dtype))
         for k in range(count):
             if self._workspaces[k].size < size:
                 self._workspaces[k] = np.zeros(size, self.dtype)
 
+        slot = self.target.lanes * self.target.bytes  # a power of two, to which LLVM takes slots to be aligned
+
         def worker(k: int) -> None:
-            workspace = (self._workspaces[k].ctypes.data + 63) // 64 * 64
+            workspace = -(-self._workspaces[k].ctypes.data // slot) * slot
             while True:
                 try:
                     code, job, first, last = work.popleft()

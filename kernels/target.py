@@ -26,7 +26,7 @@ class Target:
     features: str  # of the processor, in LLVM's spelling
     cpu: str
     triple: str
-    team: int = 1  # vectors a slot holds: so many independent streams of instructions hide each other's latency
+    team: int = 1  # vectors a slot holds, a power of two: independent streams of instructions hide each other's latency
 
     @property
     def scalar(self) -> str:

@@ -239,7 +239,8 @@ def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:
     stuck = lanes.tries[tripped] > TRIES * max(1, lanes.setup.blocks)
     lanes.status[tripped[stuck]] = int(Outcome.stuck)
     movable = lanes.settings.move_steps and lanes.setup.blocks > 0
-    lanes.status[tripped[lost & ~stuck]] = 0 if movable else int(Outcome.non_finite)
+    if not movable:
+        lanes.status[tripped[lost & ~stuck]] = int(Outcome.non_finite)
     lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK)]] = int(Outcome.loop_open)
     lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK + 1)]] = int(Outcome.no_mass)
     moving = ~stuck & ((lost & movable) | (~lost & (kind == 2)))

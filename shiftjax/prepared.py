@@ -240,7 +240,7 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
         _, J = hosted.closure(lane, start.q, s)
         rows = lane.rows(motion, s)
         solved.append(solve_block(lane, blocks_of(complete_pivoting(J, tolerance), block)[0], rows, rows.phi))
-    reduced = Reduced(composite_mass_matrix(motion), null_space(lane, solved, free_speeds(plan)))
+    reduced = Reduced(composite_mass_matrix(motion), null_space(solved, free_speeds(plan)))
     mass = hosted.matrix_over(reduced.mass, 1)[0]
     if not len(mass) or not np.isfinite(mass).all():
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,8 +20,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, largest, maximum, sub
-from shiftjax.constraints import Harmonic
+from shiftjax.algebra import Scalar, Vec, absolute, add, largest, maximum, negative, sub
+from shiftjax.constraints import Harmonic, Rows
 from shiftjax.dynamics import Column, Reduced, composite_mass_matrix
 from shiftjax.equations import (
     MONITORS_PER_BLOCK,
@@ -28,15 +29,15 @@ from shiftjax.equations import (
     Lane,
     accelerate,
     gaps,
+    least_change,
     moved,
     null_space,
     solve_block,
-    step_of_closure,
     velocity_residual,
 )
 from shiftjax.forces import dissipates
 from shiftjax.kernels.program import DTYPES, METHODS, LaneProgram, Layout, Piece
-from shiftjax.kinematics import Parameters, coordinate_rates
+from shiftjax.kinematics import Motion, Parameters, coordinate_rates
 from shiftjax.observe import Channel, ObservedState
 from shiftjax.partition import Partition, free_speeds
 from shiftjax.plan import Plan
@@ -51,6 +52,8 @@ ACCUMULATORS = (
     "start_energy",
     "start_potential",
 )
+_nameless: dict[int, tuple[object, str]] = {}  # id -> the object, kept alive so that the id stays its own
+
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
 
 
@@ -235,7 +238,7 @@ class _Whole(_Builder):
         self, lane: Lane, motion: Any, solved: list[BlockSolution], reduced: Reduced | None
     ) -> tuple[Vec, Vec, Vec]:
         """dx, energies, and all monitors but the gap."""
-        Z = null_space(lane, solved, free_speeds(self.plan))
+        Z = null_space(solved, free_speeds(self.plan))
         particular = {k: value for solution in solved for k, value in solution.particular.items()}
         out = accelerate(lane, motion, Z, particular, reduced)
         monitors = [m for s in solved for m in (s.b_norm, s.spread, s.spread)]
@@ -256,22 +259,22 @@ class _Whole(_Builder):
         return (self.piece("accelerate", run, self.state_slots, outputs, self.partition),)
 
     def project_pieces(self) -> tuple[Piece, ...]:
+        blocks, free = self.partition.blocks, free_speeds(self.plan)
+
+        def solutions(lane: Lane, motion: Motion, residual: Callable[[Rows], Vec]) -> list[BlockSolution]:
+            every = [lane.rows(motion, k) for k in range(self.setup.blocks)]
+            return [
+                solve_block(lane, block, rows, negative(residual(rows)))
+                for block, rows in zip(blocks, every, strict=True)
+            ]
+
         def run(s: list[Scalar]) -> Vec:
             q, v, lane = self.split(s)
-            change: Column = {}
-            for k, block in enumerate(self.partition.blocks):
-                change |= step_of_closure(lane, block, q, k)
+            before = lane.motion(q, None)
+            change, _ = least_change(before, solutions(lane, before, lambda rows: rows.phi), free)
             q = moved(self.plan, q, change)
             still = lane.motion(q, None)
-            rows = [lane.rows(still, k) for k in range(self.setup.blocks)]
-            solved = [
-                solve_block(lane, block, r, [sub(0.0, x) for x in velocity_residual(r, v)])
-                for block, r in zip(self.partition.blocks, rows, strict=True)
-            ]
-            Z = null_space(lane, solved, free_speeds(self.plan))
-            reduced = Reduced(composite_mass_matrix(still), Z)
-            correction = {k: x for solution in solved for k, x in solution.particular.items()}
-            change = reduced.nearest(correction)
+            change, reduced = least_change(still, solutions(lane, still, lambda rows: velocity_residual(rows, v)), free)
             v = [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
             motion, solved = self._solutions(lane, q, v)
             dx, energies, monitors = self._derivatives(lane, motion, solved, reduced)
@@ -308,10 +311,10 @@ class _Blocks(_Builder):
     def project_pieces(self) -> tuple[Piece, ...]:
         blocks = range(self.setup.blocks)
         return (
-            *(self._closing_piece(k) for k in blocks),
-            self._normalizing_piece(),
-            *(self._speed_piece(k) for k in blocks),
-            self._speeds_piece(),
+            *(self._correcting_piece(k, False) for k in blocks),
+            self._corrected_piece(False),
+            *(self._correcting_piece(k, True) for k in blocks),
+            self._corrected_piece(True),
             *(self._block_piece(k, True) for k in blocks),
             self._ending_piece(),
         )
@@ -364,55 +367,32 @@ class _Blocks(_Builder):
         outputs = [*Z, *particular, *monitors, *(gap if ending else [])]
         return self.piece(f"block {k} {ending}", run, self.state_slots, outputs, block)
 
-    def _closing_piece(self, k: int) -> Piece:
-        """The least change of substructure k's coordinates that closes it."""
-        joints = [self.plan.joints[j] for j in self.plan.substructures[k].joints]
-        own = [i for joint in joints for i in range(joint.q, joint.q + joint.nq)]
-
-        def run(s: list[Scalar]) -> Vec:
-            q, _, lane = self.split(s)
-            q = moved(self.plan, q, step_of_closure(lane, self.partition.blocks[k], q, k))
-            return [q[i] for i in own]
-
-        slots = self.slots("q")
-        return self.piece(f"close {k}", run, self.state_slots, [slots[i] for i in own], self.partition.blocks[k])
-
-    def _normalizing_piece(self) -> Piece:
-        """Quaternions of joints outside every substructure."""
-        tied = {j for block in self.plan.substructures for j in block.joints}
-        joints = [joint for j, joint in enumerate(self.plan.joints) if j not in tied and joint.nq != joint.nv]
-        own = [i for joint in joints for i in range(joint.q, joint.q + joint.nq)]
-        slots = self.slots("q")
-
-        def run(s: list[Scalar]) -> Vec:
-            q = moved(self.plan, list(s), {})
-            return [q[i] for i in own]
-
-        return self.piece("normalize", run, slots, [slots[i] for i in own])
-
-    def _speed_piece(self, k: int) -> Piece:
-        """Z at the new pose and the particular correction of the speeds."""
+    def _correcting_piece(self, k: int, of_speeds: bool) -> Piece:
+        """Z of substructure k, and what closes its coordinates, or its speeds, with the independents held."""
         block = self.partition.blocks[k]
 
         def run(s: list[Scalar]) -> Vec:
             q, v, lane = self.split(s)
             rows = lane.rows(lane.motion(q, None), k)
-            return self._written(k, solve_block(lane, block, rows, [sub(0.0, x) for x in velocity_residual(rows, v)]))
+            residual = velocity_residual(rows, v) if of_speeds else rows.phi
+            return self._written(k, solve_block(lane, block, rows, negative(residual)))
 
         Z, particular, _ = self._scratch(k)
-        return self.piece(f"speed {k}", run, self.state_slots, [*Z, *particular], block)
+        name = f"correct {'speeds' if of_speeds else 'coordinates'} {k}"
+        return self.piece(name, run, self.state_slots, [*Z, *particular], block)
 
-    def _speeds_piece(self) -> Piece:
-        """The projection of the speeds in the mass metric of the whole mechanism."""
+    def _corrected_piece(self, of_speeds: bool) -> Piece:
+        """The least change of coordinates or speeds in the mass metric of the whole mechanism."""
 
         def run(s: list[Scalar]) -> Vec:
             q, v, lane = self.split(s[: len(self.state_slots)])
             Z, correction = self._read(s[len(self.state_slots) :])
             change = Reduced(composite_mass_matrix(lane.motion(q, None)), Z).nearest(correction)
-            return [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
+            return [add(x, change.get(k, 0.0)) for k, x in enumerate(v)] if of_speeds else moved(self.plan, q, change)
 
         inputs = [*self.state_slots, *self._solution_slots()]
-        return self.piece("speeds", run, inputs, self.slots("x", self.nv), self._freedoms())
+        outputs = self.slots("x", self.nv) if of_speeds else self.slots("q")
+        return self.piece("speeds" if of_speeds else "coordinates", run, inputs, outputs, self._freedoms())
 
     def _ending_piece(self) -> Piece:
         """Accelerations, energies and the largest gaps at the end of a step."""
@@ -448,11 +428,21 @@ def tracer(function: Callable[[list[Scalar]], Vec], count: int, dtype: str) -> C
 def _key(setup: Setup, name: str, depends: object) -> str:
     """SHA-256 of a canonical text of all that decides the code of a piece (design section 4, LaneProgram)."""
     constants = sorted((path, float(value).hex()) for path, value in setup.numbers.items() if path not in setup.varied)
-    motions = [(repr(m), inspect.getsource(type(m))) for m in setup.motions]
+    motions = [_motion_text(motion) for motion in setup.motions]
     head = (name, setup.plan, setup.varied, float(setup.length).hex(), setup.precision, motions, setup.works)
     matrices = sorted((path, [[float(x).hex() for x in row] for row in R]) for path, R in setup.matrices.items())
     text = repr((head, constants, matrices, depends, source_hash()))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _motion_text(motion: object) -> tuple[str, str]:
+    """What tells a prescribed motion from others; one without a text of its own is new in every process."""
+    named = type(motion).__repr__ is not object.__repr__
+    _, token = _nameless.setdefault(id(motion), (motion, uuid.uuid4().hex))
+    try:
+        return repr(motion) if named else token, inspect.getsource(type(motion))
+    except (OSError, TypeError):  # typed at a prompt
+        return token, ""
 
 
 @cache

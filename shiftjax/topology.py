@@ -78,12 +78,17 @@ def analyze(model: Model, cut: Sequence[str] = (), cluster: bool = True, driven:
     joints = dict(sorted(model.joints(), key=lambda item: natural_key(item[0])))
     tree = _grow(model, joints, {model.resolve(path) for path in cut})
     loops = tuple(_loop(tree, virtual, tree.node_of[real]) for virtual, real in tree.chords)
-    drivers = tuple(
-        DriverRow(path, next(i for i, j in enumerate(tree.joints) if j.path == path), k)
-        for k, path in enumerate(model.resolve(path) for path in driven)
-    )
+    drivers = tuple(_driver(tree, model.resolve(path), k) for k, path in enumerate(driven))
     groups = _clusters(tree, loops, drivers, cluster)
     return _ordered(model, joints, tree, loops, drivers, groups)
+
+
+def _driver(tree: _Tree, path: str, function: int) -> DriverRow:
+    index = next((i for i, joint in enumerate(tree.joints) if joint.path == path and joint.nv == 1), -1)
+    if index < 0:
+        single = [joint.path for joint in tree.joints if joint.nv == 1]
+        raise ModelError(f"drive {path}", "no active joint of one coordinate", f"one of {single}", "Name such a joint.")
+    return DriverRow(path, index, function)
 
 
 def _grow(model: Model, joints: dict[str, Joint], cut: set[str]) -> _Tree:

@@ -51,7 +51,9 @@ def pendulum(**joint: Any) -> Model:
     return builder.build()
 
 
-def closed_states(model: Model, count: int, seed: int, steps: int = 6, reach: float = 0.15) -> tuple[Prepared, Any, Any]:
+def closed_states(
+    model: Model, count: int, seed: int, steps: int = 6, reach: float = 0.15
+) -> tuple[Prepared, np.ndarray, np.ndarray]:
     """Random states of a model with closed loops and consistent speeds.
 
     Walks from the file's start along random motions of the mechanism, `steps` times by about `reach` rad (or parts of

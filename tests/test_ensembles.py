@@ -68,7 +68,7 @@ def test_lanes_do_not_depend_on_their_batch(name: str) -> None:
     """S15, design rule 5: batches of 1, 7, 64 and 1000, threads 1 and 2, other channels: bit-identical lanes."""
     bounds, channels = BATCHES[name]
     vary = uniform(1, MANY, bounds)
-    clock = {"span": 1.0, "step": 1e-3, "output_step": 0.05}
+    clock: dict[str, Any] = {"span": 0.6, "step": 1e-3, "output_step": 0.05}
     whole = simulate(name, vary=vary, channels=channels, threads=1, **clock)
     assert (whole.status <= 0).all() and not np.isnan(whole.channels[channels[0]]).any()
     same_lanes(whole, simulate(name, vary=vary, channels=channels, threads=2, **clock), slice(None), slice(None))
@@ -77,7 +77,7 @@ def test_lanes_do_not_depend_on_their_batch(name: str) -> None:
         same_lanes(whole, simulate(name, vary=part(vary, mine), channels=channels, threads=threads, **clock), mine, ...)
     order = np.random.default_rng(2).permutation(MANY)
     same_lanes(whole, simulate(name, vary=part(vary, order), channels=channels[:1], **clock), order, ...)
-    same_lanes(whole, simulate(name, vary=vary, **{**clock, "output_step": 0.5}), ..., ...)
+    same_lanes(whole, simulate(name, vary=vary, **{**clock, "output_step": 0.3}), ..., ...)
 
 
 def test_a_thousand_bricards_repartition_at_their_own_times() -> None:
@@ -120,12 +120,13 @@ def three_bars(seed: int, members: int) -> tuple[Model, Vary]:
 def test_substructures_are_compiled_by_block() -> None:
     """Issue 3: three four-bars, 1000 random designs and starts: the number of programs is a sum, not a product."""
     model, vary = three_bars(5, MANY)
-    result = simulate(model, span=1.0, step=1e-3, vary=vary, channels=["bar1:pivot.q"], output_step=0.1)
+    settings: dict[str, Any] = {"span": 1.0, "step": 1e-3, "output_step": 0.1, "channels": ["bar1:pivot.q"]}
+    result = simulate(model, vary=vary, **settings)
     assert (result.status == 0).all()
     assert result.programs <= BLOCK_PROGRAMS
     assert result.certificate["repartitions"].max() >= 1
     assert len({line["substructure"] for line in result.log}) == 3
-    one = simulate(model, span=1.0, step=1e-3, vary=part(vary, slice(7, 8)), channels=["bar1:pivot.q"], output_step=0.1)
+    one = simulate(model, vary=part(vary, slice(7, 8)), **settings)
     same_lanes(result, one, slice(7, 8), ...)
 
 

@@ -11,7 +11,9 @@ from shiftjax.kernels.program import METHODS, LaneProgram, Layout, Piece
 DTYPE = {"f64": np.float64, "f32": np.float32}
 
 
-def piece(name: str, function: Callable, inputs: tuple[int, ...], outputs: tuple[int, ...], precision: str = "f64") -> Piece:
+def piece(
+    name: str, function: Callable, inputs: tuple[int, ...], outputs: tuple[int, ...], precision: str = "f64"
+) -> Piece:
     """A piece of a scalar function; its key is its name, so give different code different names."""
 
     def trace():

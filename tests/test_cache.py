@@ -1,0 +1,106 @@
+"""Compiled objects on disk."""
+
+import dataclasses
+import time
+
+import numpy as np
+import pytest
+
+from shiftjax.kernels import cache, cpu
+from shiftjax.kernels.program import LaneProgram
+from tests.toys import pendulum, pendulums, piece, slots
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A cache of its own for every test."""
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def untraceable(program: LaneProgram) -> LaneProgram:
+    """The same program whose pieces cannot be traced."""
+
+    def fail():
+        raise AssertionError("traced although compiled code was there")
+
+    def sealed(pieces):
+        return tuple(dataclasses.replace(p, trace=fail) for p in pieces)
+
+    phases = {name: sealed(getattr(program, name)) for name in ("accelerate", "project", "observe", "accumulate")}
+    return dataclasses.replace(program, drift=dataclasses.replace(program.drift, trace=fail), **phases)
+
+
+def result(kernel: cpu.Kernel, program: LaneProgram) -> bytes:
+    lanes = pendulums(program, 5)
+    kernel.evaluate(program, "project", lanes, 0.0, 1e-3)
+    kernel.advance([(program, lanes, np.arange(5))], 20, 1e-3)
+    return lanes.tobytes()
+
+
+def test_a_warm_load_compiles_and_traces_nothing():
+    cold = cpu.Kernel("f64", 1)
+    expected = result(cold, pendulum())
+    assert cold.compiled == 5
+    warm = cpu.Kernel("f64", 1)
+    start = time.perf_counter()
+    assert result(warm, untraceable(pendulum())) == expected
+    assert warm.compiled == 0
+    assert time.perf_counter() - start < 5.0, "a generous bound on a busy machine; about 10 ms"
+
+
+def test_damaged_files_are_compiled_anew(folder):
+    expected = result(cpu.Kernel("f64", 1), pendulum())
+    files = sorted(folder.rglob("*.o"))
+    assert len(files) == 7, "five pieces, the step loop, the support"
+    files[0].write_bytes(b"")
+    files[1].write_bytes(files[1].read_bytes()[:-7])
+    files[2].write_bytes(b"x" * 5000)
+    whole = files[3].read_bytes()
+    files[3].write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    assert result(cpu.Kernel("f64", 1), pendulum()) == expected
+    assert result(cpu.Kernel("f64", 1), untraceable(pendulum())) == expected, "and written again"
+    assert not list(folder.rglob(".new-*"))
+
+
+def test_what_changes_the_code_changes_the_key():
+    kernel = cpu.Kernel("f64", 1)
+    kernel.prepare(pendulum())
+    kernel.prepare(pendulum("euler"))
+    assert kernel.compiled == 5, "another method is another step loop, no other piece"
+    single = cpu.Kernel("f32", 1)
+    single.prepare(pendulum(precision="f32"))
+    assert single.compiled == 5
+    assert cache.key("a", "b") != cache.key("b", "a") != cache.key("ab")
+
+
+def test_equal_keys_at_other_slots_are_other_code():
+    program = pendulum()
+    layout = program.layout
+    moved = piece("pendulum accumulate", lambda a, v: (a + v,), slots(layout, "acc", "dx"), slots(layout, "acc"))
+    assert moved.key == program.accumulate[0].key
+    assert moved.identity() != program.accumulate[0].identity()
+
+
+def test_without_the_cache_nothing_is_written(folder):
+    kernel = cpu.Kernel("f64", 1, cache=False)
+    kernel.prepare(pendulum())
+    assert kernel.compiled == 5 and not folder.exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(blocked))
+    kernel = cpu.Kernel("f64", 1)
+    kernel.prepare(pendulum())
+    assert kernel.compiled == 5
+
+
+def test_where_the_cache_is(monkeypatch, tmp_path):
+    monkeypatch.delenv("SHIFTJAX_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / "shiftjax"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / ".cache" / "shiftjax"
