@@ -29,48 +29,58 @@ def block_triangular(entries: Sequence[Sequence[bool]]) -> list[tuple[list[int],
 
 
 def matching(columns_of: Sequence[Sequence[int]]) -> list[int]:
-    """Column matched to every row by augmenting paths, -1 where there is none."""
-    row_of: dict[int, int] = {}
-
-    def place(row: int, tried: set[int]) -> bool:
-        for column in columns_of[row]:
-            if column not in tried:
-                tried.add(column)
-                if column not in row_of or place(row_of[column], tried):
-                    row_of[column] = row
-                    return True
-        return False
-
-    for row in range(len(columns_of)):
-        place(row, set())
-    out = [-1] * len(columns_of)
-    for column, row in row_of.items():
-        out[row] = column
-    return out
+    """Column matched to every row by augmenting paths, -1 where there is none. Without recursion: paths may be long."""
+    column_of, row_of = [-1] * len(columns_of), dict[int, int]()
+    for start in range(len(columns_of)):
+        tried: set[int] = set()
+        path = [(start, iter(columns_of[start]))]
+        came_by: dict[int, int] = {}  # row -> the column it would give up
+        while path:
+            row, choices = path[-1]
+            column = next((c for c in choices if c not in tried), None)
+            if column is None:
+                path.pop()
+                continue
+            tried.add(column)
+            if column in row_of:
+                owner = row_of[column]
+                came_by[owner] = column
+                path.append((owner, iter(columns_of[owner])))
+                continue
+            for row, _ in reversed(path):
+                column_of[row], row_of[column] = column, row
+                column = came_by.get(row, -1)
+            break
+    return column_of
 
 
 def strong_components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Strong components of a directed graph, every component after those its edges lead to."""
-    number: dict[int, int] = {}
-    low: dict[int, int] = {}
+    """Strong components of a directed graph, every component after those its edges lead to. Without recursion."""
+    number, low, done = dict[int, int](), dict[int, int](), set[int]()
     stack: list[int] = []
     out: list[list[int]] = []
-
-    def visit(node: int) -> None:
-        number[node] = low[node] = len(number)
-        stack.append(node)
-        for other in edges[node]:
-            if other not in number:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
+    for start in range(len(edges)):
+        if start in number:
+            continue
+        number[start] = low[start] = len(number)
+        stack.append(start)
+        path = [(start, iter(edges[start]))]
+        while path:
+            node, rest = path[-1]
+            other = next(rest, None)
+            if other is None:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
+                if low[node] == number[node]:
+                    first = stack.index(node)
+                    out.append(stack[first:])
+                    done.update(stack[first:])
+                    del stack[first:]
+            elif other not in number:
+                number[other] = low[other] = len(number)
+                stack.append(other)
+                path.append((other, iter(edges[other])))
+            elif other not in done:
                 low[node] = min(low[node], number[other])
-        if low[node] == number[node]:
-            first = stack.index(node)
-            out.append(stack[first:])
-            del stack[first:]
-
-    for node in range(len(edges)):
-        if node not in number:
-            visit(node)
     return out
