@@ -112,8 +112,11 @@ class Chain:
         self.screws: dict[int, list[SpeedScrew]] = {}
 
     def node(self, k: int) -> BodyState:
-        if k not in self.nodes:
-            self._reach(k)
+        missing = [k]
+        while missing[-1] not in self.nodes:
+            missing.append(self.plan.joints[self.plan.nodes[missing[-1]].joint].near)
+        for node in reversed(missing[:-1]):
+            self._reach(node)
         return self.nodes[k]
 
     def screws_of(self, joint: int) -> list[SpeedScrew]:

@@ -222,7 +222,9 @@ def test_energy_of_a_damped_run_balances() -> None:
     assert result.channels["energy.total"][-1] < result.channels["energy.total"][0] - 4.0
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     a = builder.assembly("a").body("rod", **rod(1.0)).body("end", **rod(0.5))
-    a.joint("first", "Ry", child="rod", initial_displacement=0.2).joint("second", "Ry", parent=("rod", "tip"), child="end")
+    a.joint("first", "Ry", child="rod", initial_displacement=0.2).joint(
+        "second", "Ry", parent=("rod", "tip"), child="end"
+    )
     a.restraint("rub", "damper", joint="second", coefficients=((0.2, 0.0),))
     a.restraint("strut", "damper", frames=("fixed", ("end", "tip")), coefficients=((0.5, 0.0),))
     result = simulate(builder.build(), span=2.0, channels=["energy.total"])
@@ -310,7 +312,9 @@ def test_a_driver_that_leaves_freedom() -> None:
     a = builder.assembly("a").body("rod", **rod(1.0)).body("end", **rod(0.5))
     a.joint("first", "Ry", child="rod").joint("second", "Ry", parent=("rod", "tip"), child="end")
     motion = Harmonic(amplitude=0.4, frequency=6.0)
-    result = simulate(builder.build(), span=2.0, output_step=0.05, drive={"first": motion}, channels=["first.q", "second.q"])
+    result = simulate(
+        builder.build(), span=2.0, output_step=0.05, drive={"first": motion}, channels=["first.q", "second.q"]
+    )
     assert np.abs(result.channels["first.q"] - expected(motion, result.time)[0]).max() < EXACT
     assert np.ptp(result.channels["second.q"]) > 0.5
     assert result.certificate["energy_error"] < BALANCE
