@@ -239,7 +239,7 @@ def _walk(
             part, closed = _closed_or_released(plan, lane, part, s, held[s])
             lost[active] |= ~closed
         q[:, active] = part
-    # A member that cannot be walked all the way takes the rest in one stride, so that its gap is that of its own numbers.
+    # A member that cannot be walked all the way takes the rest in one stride: its gap is that of its own numbers.
     for s in range(len(plan.substructures) if lost.any() else 0):
         q[:, lost] = close(plan, full.of(lost), q[:, lost], s, ())[0]
     return q

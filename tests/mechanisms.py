@@ -13,8 +13,8 @@ from shiftjax.builder import ModelBuilder
 from shiftjax.equations import Acceleration, Lane, accelerate, solve_block
 from shiftjax.equations import null_space as columns_of_z
 from shiftjax.model import Model
-from shiftjax.plan import Plan
 from shiftjax.partition import Block, free_speeds
+from shiftjax.plan import Plan
 from shiftjax.prepared import Prepared, partitions, prepare
 
 CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.5, 0.4, 0.5  # m, a Grashof crank-rocker
@@ -92,13 +92,13 @@ def random_motion(plan: Plan, lane: Lane, q: np.ndarray, rng: np.random.Generato
 def host_acceleration(
     prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Sequence[Block], lane: Lane | None = None
 ) -> tuple[np.ndarray, Acceleration]:
-    """(nv, B) accelerations of states (nq, B), (nv, B) by the lane functions on NumPy arrays, and all that goes with them."""
+    """(nv, B) accelerations of states (nq, B), (nv, B) by the lane functions on NumPy arrays, and the rest."""
     lane, plan = lane or prepared.file_lane(), prepared.plan
     motion = lane.motion(list(q), list(v))
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
     solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     particular = {k: x for solution in solved for k, x in solution.particular.items()}
-    out = accelerate(lane, motion, columns_of_z(lane, solved, free_speeds(plan)), particular, None)
+    out = accelerate(lane, motion, columns_of_z(solved, free_speeds(plan)), particular, None)
     return hosted.spread_over(out.a, q.shape[1]), out
 
 

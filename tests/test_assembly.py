@@ -272,7 +272,7 @@ def test_an_idle_motion_without_mass_is_refused_by_name() -> None:
     for name in ("left", "right"):
         a.body(name, **rod(0.4))
     a.body("link", mass=1.0, center_of_mass=(0.5, 0, 0), inertia=(0.0, 0.08, 0.08), frames={"tip": (1.0, 0, 0)})
-    turn = {"initial_displacement": {"rotation": (0.0, 1.0, 0.0)}}
+    turn: Any = {"initial_displacement": {"rotation": (0.0, 1.0, 0.0)}}
     a.joint("first", "Ry", child="left", initial_displacement=-1.0)
     a.joint("second", "Ry", parent=("fixed", "other"), child="right", initial_displacement=-1.0)
     a.joint("ball", "spherical", parent=("left", "tip"), child="link", **turn)

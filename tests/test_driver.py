@@ -247,7 +247,7 @@ def expected(motion: Harmonic, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 
 
 def test_a_driven_crank_follows() -> None:
-    """Issue 3 item 6: position, speed and acceleration to rounding; no freedom left; the loop closed; power balanced."""
+    """Issue 3 item 6: position, speed, acceleration to rounding; no freedom left; loop closed; power balanced."""
     channels = [f"bar0:pivot.{word}" for word in "qva"]
     result = simulate(four_bars(), span=2.0, output_step=0.01, drive={"pivot": SWING}, channels=channels)
     assert result.status == 0 and result.report["dof"] == 0
@@ -299,7 +299,7 @@ class Ramp:
 
 @pytest.mark.parametrize("rate", [0.5, 2.0])
 def test_a_motion_of_the_users_own(rate: float) -> None:
-    """Rows take the general form: any object with position, velocity and acceleration; never another's compiled code."""
+    """Rows take the general form: any object with position, velocity, acceleration; never another's compiled code."""
     drive: Any = {"pivot": Ramp(rate)}
     result = simulate(pendulum(), span=1.0, output_step=0.1, drive=drive, channels=["pivot.q", "pivot.v"])
     assert np.abs(result.channels["pivot.q"] - 0.5 * rate * result.time**2).max() < EXACT
@@ -329,7 +329,7 @@ def test_going_on_with_a_driver_goes_on_in_time() -> None:
 
 
 def test_drives_are_refused_by_name() -> None:
-    with pytest.raises(ModelError, match="drive .*bar0:crank: found no active joint of one coordinate"):
+    with pytest.raises(ModelError, match=r"drive .*bar0:crank: found no active joint of one coordinate"):
         simulate(four_bars(), span=0.1, drive={"crank": SWING})
     with pytest.raises(ModelError, match="pivo"):
         simulate(four_bars(), span=0.1, drive={"pivo": SWING})

@@ -83,7 +83,7 @@ def test_joint_polynomials_ascend() -> None:
 def test_joint_restraints_descend(kind: str, x: float, joint: str) -> None:
     """S40, S41: Q = -f(x), f piecewise, highest power first; x a displacement for springs, else its rate."""
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
-    axis = {"axis": (1, 0, 0)} if joint in ("revolute", "prismatic") else {}
+    axis: Any = {"axis": (1, 0, 0)} if joint in ("revolute", "prismatic") else {}
     builder.assembly("a").body("b", mass=2.0, inertia=(2.0, 2.0, 2.0)).joint(
         "j", joint, child="b", initial_displacement=0.6, initial_velocity=-0.8, **axis
     ).restraint("r", kind, joint="j", knot_points=(-1.0, x), coefficients=((9.0,), (5.0, 1.0), (2.0, 0.5, 0.0)))
@@ -123,7 +123,8 @@ TYPES = [None, "Tx", "Ty", "Tz"]
 def tethered(kind: str, distance: str | None, ends: str) -> tuple[dict[str, Any], Prepared]:
     """A branched spatial tree with a floating body; one restraint between two of its frames."""
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
-    builder.frame("post", T=(0.3, -0.2, 0.9), R=reference.rotation((0.2, 0.5, -0.4)))
+    turn: Any = reference.rotation((0.2, 0.5, -0.4))
+    builder.frame("post", T=(0.3, -0.2, 0.9), R=turn)
     a = builder.assembly("a")
     turned = {"T": (0.4, 0.1, -0.2), "R": reference.rotation((0.5, -0.3, 0.8))}
     for name in ("one", "two", "three"):
@@ -144,10 +145,6 @@ def tethered(kind: str, distance: str | None, ends: str) -> tuple[dict[str, Any]
     return builder.document, prepare(builder.build(), {})
 
 
-def state_of(prepared: Prepared) -> tuple[np.ndarray, np.ndarray]:
-    return prepared.file_start.q[:, 0], prepared.file_start.v[:, 0]
-
-
 def plan_speeds(oracle: Oracle, prepared: Prepared, values: np.ndarray) -> np.ndarray:
     """Values by the oracle's speeds in the order of the plan."""
     out = np.zeros(prepared.plan.nv)
@@ -158,14 +155,16 @@ def plan_speeds(oracle: Oracle, prepared: Prepared, values: np.ndarray) -> np.nd
 
 
 def tree_of(prepared: Prepared, q: np.ndarray, v: np.ndarray) -> Any:
+    """Forces and energies of states (nq, B), (nv, B)."""
     lane = prepared.file_lane()
     return tree_terms(lane.motion(list(q), list(v)), lane.gravity())
 
 
-def generalized(prepared: Prepared, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """(nv,) forces of the restraint alone: without gravity, less the inertial part of the same state."""
-    free = prepare(_without_restraint(prepared), {})
-    return np.array(tree_of(prepared, q, v).force, float) - np.array(tree_of(free, q, v).force, float)
+def generalized(prepared: Prepared) -> np.ndarray:
+    """(nv,) forces of the restraint alone at the start: the tree's less those of the tree without it."""
+    start, free = prepared.file_start, prepare(_without_restraint(prepared), {})
+    both = [hosted.spread_over(tree_of(p, start.q, start.v).force, 1)[:, 0] for p in (prepared, free)]
+    return both[0] - both[1]
 
 
 def _without_restraint(prepared: Prepared) -> Model:
@@ -181,7 +180,7 @@ def test_forces_between_frames_are_those_of_the_oracle(kind: str, distance: str 
     document, prepared = tethered(kind, distance, ends)
     oracle = Oracle(document)
     q, v = oracle.start()
-    own = generalized(prepared, *state_of(prepared))
+    own = generalized(prepared)
     expected = plan_speeds(oracle, prepared, oracle.forces(oracle.motion(q, v), q, v))
     assert np.abs(own - expected).max() < ALGEBRA * max(1.0, np.abs(expected).max())
     assert np.abs(expected).max() > 1e-3
@@ -192,14 +191,12 @@ def test_forces_between_frames_are_those_of_the_oracle(kind: str, distance: str 
 def test_springs_are_the_slope_of_their_potential(distance: str | None, ends: str) -> None:
     """Virtual work by central differences: Q . dq = -dV along every speed."""
     _, prepared = tethered("spring", distance, ends)
-    q, v = state_of(prepared)
-    own, step = generalized(prepared, q, v), 1e-5
-    for k in range(prepared.plan.nv):
-        change = np.zeros((prepared.plan.nv, 1))
-        change[k] = step
-        sides = [hosted.advanced(prepared.plan, q[:, None], sign * change)[:, 0] for sign in (1, -1)]
-        high, low = (float(tree_of(prepared, side, v).potential) for side in sides)
-        assert own[k] == pytest.approx(-(high - low) / (2 * step), abs=DIFFERENCE)
+    plan, start, step = prepared.plan, prepared.file_start, 1e-5
+    changes = np.hstack([np.eye(plan.nv), -np.eye(plan.nv)]) * step
+    q = hosted.advanced(plan, np.repeat(start.q, 2 * plan.nv, axis=1), changes)
+    potential = tree_of(prepared, q, np.repeat(start.v, 2 * plan.nv, axis=1)).potential
+    slope = (potential[: plan.nv] - potential[plan.nv :]) / (2 * step)
+    assert np.abs(generalized(prepared) + slope).max() < DIFFERENCE
 
 
 @pytest.mark.parametrize("distance", TYPES)
@@ -208,8 +205,9 @@ def test_power_is_force_times_speed(kind: str, distance: str | None) -> None:
     """Design rule 4: what is integrated as work is Q . v."""
     for ends in ("bodies", "back"):
         _, prepared = tethered(kind, distance, ends)
-        q, v = state_of(prepared)
-        assert float(tree_of(prepared, q, v).power) == pytest.approx(generalized(prepared, q, v) @ v, rel=ALGEBRA)
+        start = prepared.file_start
+        (power,) = tree_of(prepared, start.q, start.v).power
+        assert power == pytest.approx(generalized(prepared) @ start.v[:, 0], rel=ALGEBRA)
 
 
 def test_a_tethered_tree_keeps_its_energy() -> None:
