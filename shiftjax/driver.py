@@ -14,7 +14,7 @@ import numpy as np
 
 import shiftjax.hosted as hosted
 from shiftjax.equations import MONITORS_PER_BLOCK, Lane
-from shiftjax.moving import move_off
+from shiftjax.moving import move_off, step_through
 from shiftjax.outcome import Outcome
 from shiftjax.partition import RANK_TOLERANCE, Block, Partition, blocks_of, complete_pivoting
 from shiftjax.program import ACCUMULATORS, REPORTS, Setup, build
@@ -245,39 +245,76 @@ def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:
         lanes.status[tripped[lost & ~stuck]] = int(Outcome.non_finite)
     lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK)]] = int(Outcome.loop_open)
     lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK + 1)]] = int(Outcome.no_mass)
-    moving = ~stuck & ((lost & movable) | (~lost & (kind == 2)))
     for s in range(lanes.setup.blocks):
-        mine = ~stuck & ~lost & (code // MONITORS_PER_BLOCK == s) & (kind < 2)
-        if mine.any():
-            repartition(lanes, s, tripped[mine], kind[mine] == 1)
-    if moving.any():
-        move_off(lanes, tripped[moving])
+        here = ~stuck & ~lost & (code // MONITORS_PER_BLOCK == s)
+        if (here & (kind < 2)).any():
+            repartition(lanes, s, tripped[here & (kind < 2)], kind[here & (kind < 2)] == 1)
+        if (here & (kind == 2)).any():
+            cross(lanes, s, tripped[here & (kind == 2)])
+    if movable and (lost & ~stuck).any():
+        move_off(lanes, tripped[lost & ~stuck])
+
+
+def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
+    """A step came too near a vanishing pivot of substructure s.
+
+    Where other coordinates have far better pivots the pose is no singular one: the lane repartitions, or with the
+    trigger switched off steps through as it is. Else the steps are moved off the pose.
+    """
+    found = _Fresh.of(lanes, s, members)
+    curable = ~found.same & (found.ratio >= BETTER * found.old_ratio)
+    if curable.any():
+        if lanes.settings.repartition:
+            repartition(lanes, s, members[curable], np.ones(int(curable.sum()), bool))
+        else:
+            step_through(lanes, members[curable])
+    if not curable.all():
+        move_off(lanes, members[~curable])
+
+
+@dataclass
+class _Fresh:
+    """What GCP gives some members now, beside what they have."""
+
+    jacobian: np.ndarray  # (B, m, n)
+    blocks: list[Block]
+    old: list[Block]
+    same: np.ndarray
+    b_norm: np.ndarray
+    ratio: np.ndarray
+    old_b_norm: np.ndarray
+    old_ratio: np.ndarray
+
+    @classmethod
+    def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> _Fresh:
+        lane, q = lanes.lane(members), lanes.rows("q")[:, members].astype(float)
+        _, J = hosted.closure(lane, q, s)
+        found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision])
+        blocks = blocks_of(found, lanes.setup.plan.substructures[s])
+        old = [lanes.known[s][c] for c in lanes.choice[s, members]]
+        same = np.array([a == b for a, b in zip(blocks, old, strict=True)])
+        return cls(J, blocks, old, same, *_monitors(lane, q, s, blocks), *_monitors(lane, q, s, old))
 
 
 def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarray) -> None:
     """Gives members a fresh partition of substructure s; one that brings nothing is not one."""
-    lane, q = lanes.lane(members), lanes.rows("q")[:, members].astype(float)
-    _, J = hosted.closure(lane, q, s)
-    found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision])
-    fresh = blocks_of(found, lanes.setup.plan.substructures[s])
-    old = [lanes.known[s][c] for c in lanes.choice[s, members]]
-    same = np.array([a == b for a, b in zip(fresh, old, strict=True)])
-    now_b, now = _monitors(lane, q, s, old)
-    new_b, new = _monitors(lane, q, s, fresh)
-    useless = same | (by_pivot & (new < BETTER * now)) | (~by_pivot & ~(new_b < now_b))
+    found = _Fresh.of(lanes, s, members)
+    poor = np.where(by_pivot, found.ratio < BETTER * found.old_ratio, ~(found.b_norm < found.old_b_norm))
+    useless = found.same | poor
     first = MONITORS_PER_BLOCK * s
     # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot
     # has recovered (the kernel arms it again), its B counted from where it is now.
     lanes.rows("armed")[first + 1, members[useless & by_pivot]] = 0.0
     raised = members[useless & ~by_pivot]
-    lanes.rows("limit")[first, raised] = lanes.settings.multiplier * np.maximum(now_b[useless & ~by_pivot], 1.0)
+    now_b = found.old_b_norm[useless & ~by_pivot]
+    lanes.rows("limit")[first, raised] = lanes.settings.multiplier * np.maximum(now_b, 1.0)
     changed = members[~useless]
     if len(changed) == 0:
         return
-    chosen = [block for block, u in zip(fresh, useless, strict=True) if not u]
+    chosen = [block for block, u in zip(found.blocks, useless, strict=True) if not u]
     time = lanes.settings.t0 + lanes.row("clock")[changed] * lanes.settings.h
-    before = [block for block, u in zip(old, useless, strict=True) if not u]
-    blocks = J[~useless] if lanes.settings.log_jacobian else [None] * len(changed)
+    before = [block for block, u in zip(found.old, useless, strict=True) if not u]
+    blocks = found.jacobian[~useless] if lanes.settings.log_jacobian else [None] * len(changed)
     for k, member in enumerate(changed):
         lanes.log.append(Repartition(float(time[k]), int(member), s, before[k], chosen[k], blocks[k]))
     lanes.take(s, changed, chosen)

@@ -31,6 +31,8 @@ PATTERNS: tuple[tuple[float, ...], ...] = (
     (0.27, 0.23, 0.23, 0.27),
 )  # parts of as many steps as there are parts
 LAST = (1.0,)  # the plain step, where the span ends before any pattern fits
+SHORTEST = 0.25  # steps; every part of a pattern is longer, so that a kernel asked to reach this makes one step
+assert all(len(parts) * part > SHORTEST for parts in PATTERNS for part in parts)
 
 
 def move_off(lanes: Ensemble, members: np.ndarray) -> None:
@@ -39,6 +41,11 @@ def move_off(lanes: Ensemble, members: np.ndarray) -> None:
     for count in np.unique(left):
         fitting = [parts for parts in PATTERNS if len(parts) <= count] or [LAST]
         _best_of(lanes, members[left == count], fitting)
+
+
+def step_through(lanes: Ensemble, members: np.ndarray) -> None:
+    """The plain step, whatever its pivots."""
+    _best_of(lanes, members, [LAST])
 
 
 def _best_of(lanes: Ensemble, members: np.ndarray, patterns: list[tuple[float, ...]]) -> None:
@@ -105,7 +112,7 @@ def _one_step(lanes: Ensemble, members: np.ndarray) -> None:
     for batch in [members] if not lanes.setup.plan.drivers else np.split(members, len(members)):
         now = float(clock[batch[0]])
         clock[batch] = 0.0
-        lanes.advance(batch, 0.25, shift=now, recorded=False)
+        lanes.advance(batch, SHORTEST, shift=now, recorded=False)
 
 
 def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.ndarray) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from shiftjax import hosted
 from shiftjax.assembly import close, null_space
 from shiftjax.builder import ModelBuilder
+from shiftjax.dynamics import Reduced, composite_mass_matrix, sparse_product, tree_terms
 from shiftjax.equations import Acceleration, Lane, accelerate, solve_block
 from shiftjax.equations import null_space as columns_of_z
 from shiftjax.model import Model
@@ -105,3 +106,19 @@ def host_acceleration(
 def nominal_blocks(prepared: Prepared) -> list[Block]:
     """The partition of the file's start."""
     return [block[0] for block in partitions(prepared, prepared.file_start, 2.0)]
+
+
+def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Sequence[Block]) -> np.ndarray:
+    """(B,) largest sum of absolute terms in a = Z M^-1 Z^T (force - H a0): what rounding of an acceleration counts by."""
+    lane, plan, members = prepared.file_lane(), prepared.plan, q.shape[1]
+    motion = lane.motion(list(q), list(v))
+    rows = [lane.rows(motion, s) for s in range(len(blocks))]
+    solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
+    reduced = Reduced(composite_mass_matrix(motion), columns_of_z(solved, free_speeds(plan)))
+    force = hosted.spread_over(tree_terms(motion, lane.gravity()).force, members)
+    drag = sparse_product(reduced.H, {k: x for one in solved for k, x in one.particular.items()})
+    force = np.abs(force) + np.abs(hosted.spread_over([drag.get(k, 0.0) for k in range(plan.nv)], members))
+    dense = [[column.get(k, 0.0) for column in reduced.Z] for k in range(plan.nv)]
+    Z = np.abs(hosted.matrix_over(dense, members))
+    inverse = np.abs(np.linalg.inv(hosted.matrix_over(reduced.mass, members)))
+    return (Z @ (inverse @ (Z.transpose(0, 2, 1) @ force.T[:, :, None])))[:, :, 0].max(1)

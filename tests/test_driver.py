@@ -104,13 +104,13 @@ def test_the_same_split_is_no_repartition() -> None:
 
 
 def test_limits_follow_the_partition() -> None:
-    """Design rule 3: multiplier times |B| (floored at 1), a hundredth and a ten-thousandth of the pivot ratio."""
+    """Design rule 3: multiplier times |B| (floored at 1), a hundredth of the pivot ratio, the window of moved steps."""
     lanes = lanes_of("four_bar", 2)
     limit, ratio = lanes.rows("limit"), lanes.ratio[0]
     monitors = lanes.rows("mon")
     assert np.allclose(limit[0], 2.0 * np.maximum(monitors[0], 1.0), rtol=1e-12)
-    assert np.allclose(limit[1], (0.01 * ratio) ** -2.0, rtol=1e-12)
-    assert np.allclose(limit[2], (1e-4 * ratio) ** -2.0, rtol=1e-12)
+    assert np.allclose(limit[1], (driver.PIVOT_TRIGGER * ratio) ** -2.0, rtol=1e-12)
+    assert np.allclose(limit[2], (driver.WINDOW * ratio) ** -2.0, rtol=1e-12)
     assert np.allclose(monitors[1], ratio**-2.0, rtol=1e-12)
 
 
@@ -144,15 +144,15 @@ def test_moved_steps_keep_the_output_ticks() -> None:
 
 def test_moving_steps_can_be_switched_off() -> None:
     """Issue 3: the N-four-bar passes its flat pose with moved steps and visibly fails without."""
-    vary = {"pivot_0.initial_velocity": np.random.default_rng(12).uniform(0.1, 6.0, 128)}
+    vary = {"pivot_0.initial_velocity": np.random.default_rng(1).uniform(0.1, 6.0, 128)}
     settings: dict[str, Any] = {"span": 10.0, "step": 1e-3, "vary": vary, "channels": ["pivot_0.q", "pivot_2.q"]}
     moved = simulate("n_four_bar_2", **settings)
     plain = simulate("n_four_bar_2", move_steps=False, **settings)
     assert (moved.status <= 0).all() and moved.certificate["energy_error"].max() < 1e-7
     assert np.abs(moved.channels["pivot_0.q"] - moved.channels["pivot_2.q"]).max() < 1e-9
-    # Measured: one member stuck, another 2.8e-5 rad off.
-    assert (plain.status > 0).any()
-    assert np.nanmax(np.abs(moved.channels["pivot_0.q"] - plain.channels["pivot_0.q"])) > 1e-6
+    # Measured: 0.65 rad, 1.3e-2 of the energy.
+    assert np.nanmax(np.abs(moved.channels["pivot_0.q"] - plain.channels["pivot_0.q"])) > 1e-5
+    assert plain.certificate["energy_error"].max() > 1e-5
 
 
 # -- outcomes ------------------------------------------------------------------------------------------------------
