@@ -109,7 +109,7 @@ def nominal_blocks(prepared: Prepared) -> list[Block]:
 
 
 def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Sequence[Block]) -> np.ndarray:
-    """(B,) largest sum of absolute terms in a = Z M^-1 Z^T (force - H a0): what rounding of an acceleration counts by."""
+    """(B,) largest sum of absolute terms in a = Z M^-1 Z^T (force - H a0), by which its rounding counts."""
     lane, plan, members = prepared.file_lane(), prepared.plan, q.shape[1]
     motion = lane.motion(list(q), list(v))
     rows = [lane.rows(motion, s) for s in range(len(blocks))]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from shiftjax import prepared
 from shiftjax.formats import load
 from shiftjax.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.result import Result
 from shiftjax.simulation import simulate
+from shiftjax.topology import analyze
 from tests.mechanisms import four_bars
 
 BRICARD_PROGRAMS = 12  # issue 3: few of the six coordinates of a Bricard serve as independent ones
@@ -166,3 +169,30 @@ def test_every_outcome_has_a_remedy() -> None:
     assert set(REMEDY) == set(Outcome)
     assert all(text for outcome, text in REMEDY.items() if outcome)
     assert Outcome(0) is Outcome.ok and Outcome(-1) is Outcome.near_singular
+
+
+def test_topology_is_analysed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S16, M24: one analysis for a whole sweep; toggling an assembly is another topology."""
+    calls: list[Model] = []
+    monkeypatch.setattr(prepared, "analyze", lambda model, **options: calls.append(model) or analyze(model, **options))
+    two = four_bars(2)
+    vary = uniform(2, 20, {"bar0:crank:tip.T[0]": (0.15, 0.22)})
+    whole = simulate(two, span=0.2, step=1e-3, vary=vary)
+    assert len(calls) == 1
+    off = replace(two, assemblies=(two.assemblies[0], replace(two.assemblies[1], active=False)))
+    half = simulate(off, span=0.2, step=1e-3, vary=vary)
+    assert len(calls) == 2
+    # S45: the rest moves as it did. Other programs, other roundings.
+    assert half.report["joints"] == 4 and whole.report["joints"] == 8
+    assert whole.final is not None and half.final is not None
+    assert np.abs(np.sort(whole.final["q"][:, :4]) - np.sort(half.final["q"])).max() < 1e-12
+
+
+def test_what_touches_a_switched_off_body_is_dropped_and_said() -> None:
+    """S45: dangling joints are reported by path."""
+    one = four_bars(1)
+    (bar,) = one.assemblies
+    bodies = tuple(replace(body, active=body.name != "coupler") for body in bar.bodies)
+    result = simulate(replace(one, assemblies=(replace(bar, bodies=bodies),)), span=0.1)
+    assert result.status == 0 and result.report["loops"] == 0 and result.report["dof"] == 2
+    assert set(result.report["dangling"]) == {"bar0:pin", "bar0:joint"}

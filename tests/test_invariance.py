@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shiftjax import hosted
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.models import names
@@ -126,11 +127,9 @@ def test_s10_accelerations_do_not_depend_on_the_partition(name: str) -> None:
 
 def _regular(prepared: Any, q: np.ndarray, blocks: Any) -> bool:
     """All ranks kept, all pivots above a hundredth of the largest."""
-    from shiftjax.hosted import block_monitors
-
     full = own_blocks(prepared, q)[0]
     return all(
-        len(block.primary) == len(best.primary) and block_monitors(prepared.file_lane(), q, s, block)[1][0] > 1e-2
+        len(block.primary) == len(best.primary) and hosted.block_monitors(prepared.file_lane(), q, s, block)[1][0] > 1e-2
         for s, (block, best) in enumerate(zip(blocks, full, strict=True))
     )
 
@@ -155,17 +154,22 @@ TEN = (
     "bricard",
     "klann",
     "two_slider_cranks",
+    "n_four_bar_1",
     "n_four_bar_2",
     "sarrus",
-    "double_wishbone",
 )  # every choice of the cut joint
+BALLS = {"double_wishbone": ("lower_right_ball", "tie_right_z")}  # joints cut where every choice would take half a minute
+STEP = 1e-3  # s
+# Stages lie off the loops by O(h^2), where another tree continues the equations differently: at 1 ms rk4's own error
+# shows (measured 7e-8 on slider_crank, 4e-8 klann, 2e-9 four_bar), a sixteenth of it at every halving.
+CUT_STEP = 2.5e-4
 UP_TO_TWELVE = tuple(name for name in ALL if COUNTS[name][1] <= 12)
 
 
-def run(document: Document, **settings: Any) -> dict[str, np.ndarray]:
-    """Coordinates of all joints every 50 ms of one second at 1 ms (Andrews: its 50 ms at 10 us)."""
+def run(document: Document, step: float = STEP, **settings: Any) -> dict[str, np.ndarray]:
+    """Coordinates of all joints every 50 ms of one second (Andrews: its 50 ms in steps of 10 us)."""
     model = load(document)
-    span, step = (0.05, 1e-5) if model.settings.span == 0.05 else (1.0, 1e-3)
+    span, step = (0.05, 1e-5) if model.settings.span == 0.05 else (1.0, step)
     paths = [path for path, joint in model.joints() if joint.type != "rigid"]
     wanted = [f"{path}.q" for path in paths]
     result = simulate(model, span, step, output_step=span / 20, channels=wanted, **settings)
@@ -174,19 +178,19 @@ def run(document: Document, **settings: Any) -> dict[str, np.ndarray]:
 
 
 @cache
-def trajectory(name: str) -> dict[str, np.ndarray]:
-    return run(library(name))
+def trajectory(name: str, step: float = STEP) -> dict[str, np.ndarray]:
+    return run(library(name), step)
 
 
 def apart(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> float:
     return max(float(np.abs(found[joint] - values).max()) for joint, values in expected.items())
 
 
-@pytest.mark.parametrize("name", TEN)
+@pytest.mark.parametrize("name", [*TEN, *BALLS])
 def test_f16_trajectories_do_not_depend_on_the_cut(name: str) -> None:
     """S4, F16: for ten mechanisms, every choice of the joint that is cut gives the same second."""
-    for joint in joints_in_loops(library(name)):
-        assert apart(run(library(name), cut=[joint]), trajectory(name)) < TRAJECTORY, joint
+    for joint in BALLS.get(name) or joints_in_loops(library(name)):
+        assert apart(run(library(name), CUT_STEP, cut=[joint]), trajectory(name, CUT_STEP)) < TRAJECTORY, joint
 
 
 @pytest.mark.parametrize("name", UP_TO_TWELVE)
@@ -213,15 +217,12 @@ def test_trajectories_do_not_depend_on_how_they_are_written(name: str) -> None:
 def test_trajectories_do_not_depend_on_the_partition(name: str) -> None:
     """S10, S12: started from another coordinate, repartitioned as need be, the second is the same."""
     (part, *_) = info(load(library(name)))["substructures"]
-    for joint in part["dependent"]:
-        path = joint.split("[")[0]
-        if path != joint:
-            continue
+    for joint in (j for j in part["dependent"] if "[" not in j):
         try:
-            found = run(library(name), independent=[path])
+            found = run(library(name), independent=[joint])
         except ModelError as error:  # the loops hold this joint
             assert "leave free" in str(error)
             continue
         assert apart(found, trajectory(name)) < TRAJECTORY
         return
-    assert name == "none"
+    pytest.fail("no other coordinate can be independent")

@@ -11,6 +11,7 @@ from shiftjax import hosted
 from shiftjax.algebra import matmul, rotation_of_vector
 from shiftjax.builder import ModelBuilder
 from shiftjax.errors import ModelError
+from shiftjax.formats import load
 from shiftjax.model import Model
 from shiftjax.observe import quaternion_of_rotation
 from shiftjax.prepared import prepare
@@ -39,8 +40,6 @@ def document() -> dict[str, Any]:
 
 
 def model() -> Model:
-    from shiftjax.formats import load
-
     return load(document())
 
 
@@ -89,6 +88,14 @@ def test_channels_are_those_of_the_oracle(recorded: Any, k: int) -> None:
     assert abs(recorded.channels["energy.potential"][k] - oracle.potential(q)) < ALGEBRA * 10
     total = recorded.channels["energy.kinetic"][k] + recorded.channels["energy.potential"][k]
     assert abs(recorded.channels["energy.total"][k] - total) < ALGEBRA
+
+
+def test_tree_joints_have_no_gap(recorded: Any) -> None:
+    """D25: a ball joint's two frames stay in one place, exactly but for rounding of two additions."""
+    plan_gap = simulate(model(), span=0.05, output_step=0.01, channels=["two:tip.position", "three.position"])
+    gap = plan_gap.channels["two:tip.position"] - plan_gap.channels["three.position"]
+    assert np.abs(gap).max() < 1e-15
+    assert recorded.certificate["gap"] == 0.0
 
 
 def test_speeds_are_the_slopes_of_places(recorded: Any) -> None:

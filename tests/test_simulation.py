@@ -115,7 +115,7 @@ def test_poses_of_kept_members() -> None:
 
 def test_going_on_from_a_result() -> None:
     """Contract: start=Result goes on from its end, time included; a member that ended early stays ended."""
-    vary = {"bar0:coupler:tip.T[0]": np.array([0.48, 0.02, 0.52])}  # the second cannot close
+    vary = {"bar0:coupler:tip.T[0]": np.array([0.48, 1.2, 0.52])}  # the second is too long
     settings: dict[str, Any] = {"vary": vary, "step": 1e-3, "channels": ["bar0:pivot.q"]}
     whole = simulate(four_bars(), span=1.0, output_step=0.25, **settings)
     first = simulate(four_bars(), span=0.6, output_step=0.25, **settings)  # the end is no output instant
