@@ -124,7 +124,7 @@ def idle_motions(prepared: Prepared, q: np.ndarray, blocks: Sequence[Block]) -> 
     real = [k for k, node in enumerate(plan.nodes) if k and not node.virtual]
     for body in real if len(real) > 1 else []:
         others = np.concatenate([twists[k] for k in real if k != body])
-        _, size, right = np.linalg.svd(others)
+        _, size, right = np.linalg.svd(others, full_matrices=len(others) < others.shape[1])
         size = np.concatenate([size, np.zeros(len(right) - len(size))])
         for x in right[size < 1e-9 * max(1.0, float(size.max()))]:
             travel = np.abs(columns @ x)

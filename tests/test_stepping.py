@@ -120,6 +120,8 @@ def test_x64_switched_off() -> None:
 
 # -- one evaluation of every function ------------------------------------------------------------------------------
 
+# Half a minute of compiling each: one of the two large functions for each of the two largest models, all for the others.
+SKIPPED = {"delta": ("project", "accumulate"), "stewart": ("accelerate", "observe")}
 RESULTS = {"accelerate": ("dx", "mon"), "project": ("q", "x", "dx", "mon", "rep"), "accumulate": ("acc",)}
 
 
@@ -139,6 +141,7 @@ class Case:
     """A program of the nominal partition of a library model, at random closed states."""
 
     def __init__(self, name: str, count: int) -> None:
+        self.skipped = SKIPPED.get(name, ())
         steps = 2 if name == "n_four_bar_40" else 6  # closing 40 windows in NumPy is slow
         self.prepared, self.q, self.v = closed_states(load(name), count, seed=3, steps=steps)
         self.blocks = nominal_blocks(self.prepared)
@@ -164,7 +167,10 @@ class Case:
             return tuple(replace(piece, trace=lambda piece=piece: self.trace(piece)) for piece in pieces)
 
         self.originals = {piece.identity(): piece for piece in program.pieces()}
-        phases = {name: wrap(program.phase(name)) for name in ("accelerate", "project", "observe", "accumulate")}
+        phases = {
+            name: wrap(program.phase(name)) if name not in self.skipped else ()
+            for name in ("accelerate", "project", "observe", "accumulate")
+        }
         return replace(program, drift=wrap((program.drift,))[0], **phases)
 
     def trace(self, piece: Piece) -> Any:
@@ -198,6 +204,8 @@ def test_functions_agree_with_scalar_evaluation(name: str) -> None:
     speed = np.maximum(np.abs(case.v).max(0), 1.0)
     worst: dict[str, float] = {}
     for phase, groups in RESULTS.items():
+        if phase in case.skipped:
+            continue
         kernel.evaluate(case.program, phase, case.table, 0.0, 1e-3)
         run_phase(case.program, phase, case.slots, case.trace)
         for group in groups:
@@ -209,7 +217,7 @@ def test_functions_agree_with_scalar_evaluation(name: str) -> None:
             if found.size:
                 least = floor if group == "dx" else speed if group == "x" else 1.0
                 worst[f"{phase} {group}"] = float(off(found, expected, least)[case.regular].max())
-    for phase in ("observe", "drift"):
+    for phase in ("observe", "drift") if "observe" not in case.skipped else ("drift",):
         for group in ("q", "x", "dx", "mon"):  # the same state for both, not each one's own
             case.region(group)[:] = case.rows(group)
         region = case.region("chan" if phase == "observe" else "qdot")
