@@ -53,7 +53,7 @@ def test_models_lists_the_library(shell) -> None:
     assert list(json.loads(shell("models", "--json")[1])) == list(names())
 
 
-def test_info_json(shell) -> None:
+def test_s31_info_json(shell) -> None:
     code, out, err = shell("info", "four_bar", "--json")
     report = json.loads(out)
     assert (code, err) == (0, "")

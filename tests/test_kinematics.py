@@ -59,3 +59,11 @@ def test_d16_child_frame_is_parent_frame_times_motion() -> None:
         expected = placed["parent"][1] * Rotation.from_rotvec(q[:, None] * axis)
         assert np.allclose(placed["parent"][0], placed["child"][0], atol=ROUNDING)
         assert np.allclose((expected.inv() * placed["child"][1]).magnitude(), 0, atol=ROUNDING)
+
+
+def test_d34_loops_with_axes_off_the_world_axes_stay_closed() -> None:
+    """Bennett's linkage, no axis along the world's: closed to rounding for ten seconds and eight changes of coordinates."""
+    result = simulate("bennett", span=10.0)
+    assert result.status == 0
+    assert result.certificate["gap"] < 1e-12  # rounding of metres over some ten joints
+    assert result.certificate["repartitions"] > 0

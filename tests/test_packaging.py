@@ -52,3 +52,14 @@ def test_the_readmes_python_runs_with_the_settings_of_a_fresh_jax() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
     assert "members that failed: []" in done.stdout and "largest swing" in done.stdout
+
+
+def test_the_feature_table_names_tests_that_name_the_feature() -> None:
+    """Every id of the README's feature table occurs in one of the test files of its row."""
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("## Features")[1]
+    rows = [line.split("|")[1:4] for line in table.splitlines() if line.startswith("| ") and ".py" in line]
+    assert len(rows) > 5
+    for ids, _, files in rows:
+        texts = " ".join((ROOT / "tests" / name.strip()).read_text(encoding="utf-8") for name in files.split(","))
+        for word in ids.split(","):
+            assert re.search(rf"(?i)\b(test_\w*_)?{word.strip()}(_|\b)|_{word.strip()}_", texts), f"{word} in {files}"

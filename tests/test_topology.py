@@ -306,7 +306,7 @@ def test_dangling_and_unsupported_parts_are_listed() -> None:
 
 
 @pytest.mark.parametrize("name", ["pendulum", "klann", "excavator", "delta"])
-def test_dot_parses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_s33_dot_parses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """`info --dot`: nodes are declared or bodies, every joint and every chord is one edge, braces match."""
     assert main(["info", name, "--dot"]) == 0
     graph = capsys.readouterr().out.strip()

@@ -13,7 +13,13 @@ def define(parser: argparse.ArgumentParser) -> None:
     common.add_model(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
-    form.add_argument("--dot", action="store_true", help="print the graph of bodies and joints for Graphviz")
+    form.add_argument(
+        "--dot",
+        nargs="?",
+        const="cut",
+        choices=["cut", "whole"],
+        help="print the graph of bodies and joints for Graphviz, loops cut (default) or whole",
+    )
     form.add_argument("--tables", action="store_true", help="print the permutation and scatter tables as JSON")
 
 
@@ -22,5 +28,5 @@ def call(options: argparse.Namespace) -> int:
     if options.json or options.tables:
         print(json.dumps(info(model) if options.json else tables(model), ensure_ascii=False))
     else:
-        print(dot(model) if options.dot else text(model))
+        print(dot(model, whole=options.dot == "whole") if options.dot else text(model))
     return 0
