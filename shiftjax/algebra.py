@@ -77,8 +77,6 @@ _add = _binary("add", lambda a, b: a + b)
 _sub = _binary("sub", lambda a, b: a - b)
 _mul = _binary("mul", lambda a, b: a * b)
 _div = _binary("div", lambda a, b: a / b)
-maximum = _binary("max", np.maximum)
-minimum = _binary("min", np.minimum)
 atan2 = _binary("atan2", np.arctan2)
 power = _binary("pow", lambda a, b: a**b)
 less = _binary("lt", lambda a, b: a < b)
@@ -160,9 +158,14 @@ def total(values: Sequence[Scalar]) -> Scalar:
     return reduce(add, values, 0.0)
 
 
+def larger(a: Scalar, b: Scalar) -> Scalar:
+    """The larger of two; one machine instruction, which may lose a NaN: a step's finiteness is its machine's affair."""
+    return max(a, b) if known(a) and known(b) else select(less(a, b), b, a)
+
+
 def largest(values: Sequence[Scalar]) -> Scalar:
-    """The largest of some values, 0 for none; NaN wins."""
-    return reduce(maximum, values) if values else 0.0
+    """The largest of some values, 0 for none."""
+    return reduce(larger, values) if values else 0.0
 
 
 def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:

@@ -20,7 +20,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, largest, maximum, negative, sub
+from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub
 from shiftjax.constraints import Harmonic, Rows
 from shiftjax.dynamics import Column, Reduced, composite_mass_matrix
 from shiftjax.equations import (
@@ -215,7 +215,7 @@ class _Builder:
         balance = absolute(sub(sub(add(rep[2], rep[3]), acc[6]), work))
         swing = absolute(sub(rep[3], acc[7]))
         fresh = [rep[0], rep[1], spread, balance, rep[2], swing]
-        return [maximum(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
+        return [larger(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
 
     def observe(self, s: list[Scalar]) -> Vec:
         nv = self.nv

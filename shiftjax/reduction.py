@@ -18,8 +18,8 @@ from shiftjax.algebra import (
     div,
     dot,
     is_zero,
+    larger,
     largest,
-    maximum,
     minus,
     mul,
     neg,
@@ -155,7 +155,7 @@ def ldl_solve(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
         pivots.append(sub(A[j][j], dot(lower[j][:j], weighted)))
         inverses.append(div(1.0, pivots[j]))
         if any(not is_zero(w) for w in weighted):
-            worst = maximum(worst, mul(A[j][j], inverses[j]))
+            worst = larger(worst, mul(A[j][j], inverses[j]))
         for i in range(j + 1, n):
             lower[i][j] = mul(sub(A[i][j], dot(lower[i][:j], weighted)), inverses[j])
     out: list[Vec] = []

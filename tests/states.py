@@ -23,7 +23,7 @@ WELL = 1e-2  # pivot ratio of a state that is compared
 
 
 def random_states(document: Document, count: int, seed: int, reach: float = 0.1, steps: int = 4) -> list[State]:
-    """Closed, moving states away from singular poses: walks of the oracle along random motions from the file's start."""
+    """Closed, moving states away from singular poses: random walks of the oracle from the file's start."""
     oracle, rng = Oracle(document), np.random.default_rng(seed)
     prepared = prepare(load(document), {})
     out: list[State] = []

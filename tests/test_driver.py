@@ -273,7 +273,7 @@ def test_power_of_a_driver_has_the_sign_of_its_multiplier() -> None:
     for rate in (1.0, -1.0):
         result = simulate(
             pendulum(damping=(0.0, 0.7)), span=1.0, output_step=0.5, channels=["energy.total"],
-            drive={"pivot": Harmonic(rate=rate)},
+            drive={"pivot": Harmonic(rate=rate, amplitude=0, offset=0)},
         )  # fmt: skip
         energy = result.channels["energy.total"]
         raised = -9.81 * 0.5 * np.sin(rate)  # turning about +y lowers the rod

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from shiftjax import hosted
-from shiftjax.constraints import Harmonic
 from shiftjax.dynamics import composite_mass_matrix, tree_terms
 from shiftjax.equations import solve_block, velocity_residual
 from shiftjax.formats import load
@@ -56,8 +55,20 @@ def random_document(seed: int) -> Document:
         joints.append(joint)
     bodies = [_body(f"b{k}", rng, frames[f"b{k}"], massless=k == 1) for k in range(count)]
     pair = [[["b2"], "f2"], [["b6"], "f6"]]
-    coil = {"name": "coil", "type": "spring", "body_frame_pair": pair, "knot_points": [], "coefficients": [[30.0, -5.0]]}
-    slide = {"name": "slide", "type": "damper", "body_frame_pair": pair, "distance_type": "Ty", "coefficients": [[2.0, 0.0]]}
+    coil = {
+        "name": "coil",
+        "type": "spring",
+        "body_frame_pair": pair,
+        "knot_points": [],
+        "coefficients": [[30.0, -5.0]],
+    }
+    slide = {
+        "name": "slide",
+        "type": "damper",
+        "body_frame_pair": pair,
+        "distance_type": "Ty",
+        "coefficients": [[2.0, 0.0]],
+    }
     assembly = {"name": "a", "bodies": bodies, "joints": joints, "restraints": [coil, slide]}
     gravity = {"version": "2.0", "gravity": (3.0 * rng.standard_normal(3)).tolist()}
     return {"model_parameters": gravity, "frames": frames["fixed"], "assemblies": [assembly]}
@@ -134,7 +145,9 @@ def test_jacobian_and_gamma_are_derivatives_of_the_closure(seed: int) -> None:
             _, tangent = jax.jvp(phi, point, [jnp.asarray(x, float) for x in slope])
             assert np.abs(np.array(tangent) - expected[:, k]).max() < 1e-8 * np.abs(anyhow).max()
         ends = [hosted.advanced(plan, q, sign * h * v) for sign in (1, -1)]
-        drift = [hosted.spread_over(velocity_residual(lane.rows(lane.motion(list(e), None), s), list(v)), 4) for e in ends]
+        drift = [
+            hosted.spread_over(velocity_residual(lane.rows(lane.motion(list(e), None), s), list(v)), 4) for e in ends
+        ]
         gamma = hosted.spread_over(rows.gamma, q.shape[1])
         assert np.abs((drift[0] - drift[1]) / (2 * h) + gamma).max() < DIFFERENCE * max(1.0, np.abs(gamma).max()) * 100
 
@@ -191,4 +204,3 @@ def test_random_mechanisms_have_loops_and_freedoms() -> None:
     assert {1, 2, 3} >= {len(plan.loops) for plan in plans} and sum(len(plan.loops) for plan in plans) > len(plans)
     assert {joint.kind for plan in plans for joint in plan.joints} >= set(KINDS)
     assert any(joint.reverse for plan in plans for joint in plan.joints)
-    assert Harmonic  # the general rows with nu are tested with drivers

@@ -120,7 +120,7 @@ def test_x64_switched_off() -> None:
 
 # -- one evaluation of every function ------------------------------------------------------------------------------
 
-# Half a minute of compiling each: one of the two large functions for each of the two largest models, all for the others.
+# Half a minute of compiling each: the two largest models have one of the two large functions each, the others all.
 SKIPPED = {"delta": ("project", "accumulate"), "stewart": ("accelerate", "observe")}
 RESULTS = {"accelerate": ("dx", "mon"), "project": ("q", "x", "dx", "mon", "rep"), "accumulate": ("acc",)}
 

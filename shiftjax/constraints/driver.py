@@ -20,6 +20,10 @@ class Harmonic:
     frequency: float = 0.0
     phase: float = 0.0
 
+    def __post_init__(self) -> None:
+        for name in ("offset", "rate", "amplitude", "frequency", "phase"):  # the algebra folds floats, not ints
+            object.__setattr__(self, name, float(getattr(self, name)))
+
     def _angle(self, t: Scalar) -> Scalar:
         return add(mul(self.frequency, t), self.phase)
 
