@@ -48,6 +48,7 @@ class Result:
         programs: compiled pieces of code.
         compile_s: seconds of compilation.
         wall_s: seconds of the whole call.
+        notes: what the user said of the start and the loops do not allow, one sentence each.
         final: name -> (B, ...) the state at the end, from which `start=` goes on.
     """
 
@@ -67,6 +68,7 @@ class Result:
     programs: int = 0
     compile_s: float = 0.0
     wall_s: float = 0.0
+    notes: tuple[str, ...] = ()
     final: Mapping[str, np.ndarray] | None = None
 
     @property

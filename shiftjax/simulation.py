@@ -29,6 +29,7 @@ from shiftjax.report import report_of
 from shiftjax.result import CERTIFICATE, Result, members_to_keep
 
 DEFAULT_STEP = 1e-3  # s
+TOLD = 1e-6  # a start that differs this much from what the user said is told [rad or m, per second]
 WHOLE = 1e-9  # a ratio of times this near a whole number is one
 
 
@@ -114,9 +115,10 @@ def simulate(
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     poses = _poses(prepared, kernel, settings, began, independent, kept) if len(kept) else {}
-    return _result(
+    result = _result(
         prepared, lanes, began, kept, poses, kernel, clock.perf_counter() - begun, vary is not None, backend or "cpu"
     )
+    return replace(result, notes=notes(prepared, began)) if start is None else result
 
 
 def _one_of(where: str, word: str, known: Mapping[str, Any]) -> None:
@@ -296,6 +298,24 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ..
         elif outcome > 0:
             text = f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
         out.append(text)
+    return tuple(out)
+
+
+def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
+    """What the user said of the start and did not get, because the loops do not allow it."""
+    out: list[str] = []
+    wanted = hosted.start_coordinates(prepared.lane_of(np.arange(prepared.members), 1.0), prepared.members)
+    for k in prepared.named:
+        joint = prepared.plan.joints[k]
+        if joint.nq == 1:
+            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > TOLD) & began.closed
+            if missed.any():
+                far = float(np.abs(began.q[joint.q] - wanted[joint.q])[missed].max())
+                out.append(f"{joint.path} could not be held in {missed.sum()} members: moved by up to {far:.3g}")
+    conflicts = (began.conflict > TOLD) & began.closed
+    if conflicts.any():
+        far = float(began.conflict[conflicts].max())
+        out.append(f"initial speeds contradict the loops in {conflicts.sum()} members: changed by up to {far:.3g}")
     return tuple(out)
 
 

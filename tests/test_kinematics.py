@@ -62,7 +62,7 @@ def test_d16_child_frame_is_parent_frame_times_motion() -> None:
 
 
 def test_d34_loops_with_axes_off_the_world_axes_stay_closed() -> None:
-    """Bennett's linkage, no axis along the world's: closed to rounding for ten seconds and eight changes of coordinates."""
+    """Bennett's linkage, no axis along the world's: closed to rounding through ten seconds."""
     result = simulate("bennett", span=10.0)
     assert result.status == 0
     assert result.certificate["gap"] < 1e-12  # rounding of metres over some ten joints

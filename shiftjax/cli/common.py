@@ -100,6 +100,8 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]], show: Callable[[st
 
 def say_outcomes(result: Result) -> None:
     """What did not end well, on stderr: which members, what happened, what to do."""
+    for note in result.notes:
+        print(f"note: {note}", file=sys.stderr)
     for outcome, members in result.outcomes():
         if outcome == 0:
             continue
