@@ -165,9 +165,9 @@ def test_null_space_and_accelerations_keep_all_rows(seed: int) -> None:
             for column in solve_block(lane, block, rows, rows.gamma).Z:
                 z = np.zeros(plan.nv)
                 z[list(column)] = [float(np.ravel(x)[0]) for x in column.values()]
-                assert np.abs(J @ z).max() < ALGEBRA * 10
+                assert np.abs(J @ z).max() < ALGEBRA * 10  # columns of Z up to ten
             gamma = hosted.spread_over(rows.gamma, 1)[:, 0]
-            assert np.abs(J @ a[:, k] - gamma).max() < ALGEBRA * 100 * max(1.0, np.abs(a[:, k]).max())
+            assert np.abs(J @ a[:, k] - gamma).max() < ALGEBRA * max(1.0, np.abs(a[:, k]).max())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
