@@ -7,19 +7,15 @@ back on the grid.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shiftjax.equations import MONITORS_PER_BLOCK
 from shiftjax.hosted import spread_over
 from shiftjax.joints import KINDS
 from shiftjax.kinematics import coordinate_rates
+from shiftjax.lanes import Ensemble
 from shiftjax.outcome import Outcome
 from shiftjax.plan import Plan
-
-if TYPE_CHECKING:
-    from shiftjax.driver import Ensemble
 
 PATTERNS: tuple[tuple[float, ...], ...] = (
     (0.37, 0.63),

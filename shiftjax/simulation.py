@@ -13,12 +13,12 @@ import shiftjax.driver as driver
 import shiftjax.hosted as hosted
 from shiftjax.assembly import Start
 from shiftjax.constraints import Harmonic
-from shiftjax.driver import Ensemble
 from shiftjax.errors import ModelError, nearest
 from shiftjax.formats import load
 from shiftjax.kernels.choice import BACKENDS, make_kernel
 from shiftjax.kernels.program import DTYPES, METHODS
 from shiftjax.kinematics import ground_point
+from shiftjax.lanes import Ensemble, Repartition, Settings, begin
 from shiftjax.model import Model
 from shiftjax.observe import channels as recorded
 from shiftjax.observe import quaternion_of_rotation
@@ -101,15 +101,13 @@ def simulate(
         drive=drive, cut=cut, cluster=cluster,
     )  # fmt: skip
     kernel = make_kernel(backend, precision, threads)
-    settings = driver.Settings(
+    settings = Settings(
         *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
         log_jacobian=log_jacobian, progress=progress,
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
     began = _start(prepared, start)
-    if start is None:
-        refuse_massless_motion(prepared, prepared.file_start)
     kept = members_to_keep(keep, prepared.members)
     lanes = _run(prepared, kernel, settings, began, independent, np.arange(prepared.members))
     if start is not None:
@@ -158,6 +156,7 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
 def _start(prepared: Prepared, start: Result | None) -> Start:
     """Assembled starts, or the end of an earlier result."""
     if start is None:
+        refuse_massless_motion(prepared, prepared.file_start)
         return prepared.start()
     assert start.final is not None
     q, v = (np.atleast_2d(np.asarray(start.final[name])).T for name in ("q", "v"))
@@ -174,7 +173,7 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
 def _run(
     prepared: Prepared,
     kernel: Any,
-    settings: driver.Settings,
+    settings: Settings,
     began: Start,
     independent: Sequence[str],
     members: np.ndarray,
@@ -186,7 +185,7 @@ def _run(
     mine = [[block[k] for k in members] for block in blocks]
     if p.shape[1] != prepared.members:
         p = np.zeros((0, prepared.members))
-    lanes = driver.begin(
+    lanes = begin(
         prepared.setup, kernel, settings, began.q[:, members], began.v[:, members], p[:, members], good[members], mine
     )
     lanes.status[~np.isfinite(prepared.values[:, members]).all(0)] = int(Outcome.non_finite)
@@ -197,7 +196,7 @@ def _run(
 def _poses(
     prepared: Prepared,
     kernel: Any,
-    settings: driver.Settings,
+    settings: Settings,
     began: Start,
     independent: Sequence[str],
     kept: np.ndarray,
@@ -319,7 +318,7 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _entry(prepared: Prepared, line: driver.Repartition) -> dict[str, Any]:
+def _entry(prepared: Prepared, line: Repartition) -> dict[str, Any]:
     names = prepared.plan.speed_names()
     return {
         "time": line.time,

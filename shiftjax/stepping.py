@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import shiftjax.driver as driver
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.kernels.choice import make_kernel
 from shiftjax.kernels.program import DTYPES
 from shiftjax.kernels.xla import step_function
+from shiftjax.lanes import Settings, begin
 from shiftjax.model import Model
 from shiftjax.partition import Partition
 from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_motion
@@ -61,10 +61,10 @@ class Simulator:
         again = prepare(self.prepared.model, vary, method=setup.method, precision=setup.precision)
         began = again.start()
         members = again.members
-        settings = driver.Settings(self.step_size, 1, 1, multiplier=self._multiplier)
+        settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
         blocks = [[block] * members for block in self.partition.blocks]
         p = again.parameters() if setup.varied else np.zeros((0, members))
-        lanes = driver.begin(
+        lanes = begin(
             setup, make_kernel(self.backend, self.precision), settings, began.q, began.v, p, began.closed, blocks
         )
         lanes.row("trip")[lanes.status != 0] = -lanes.status[lanes.status != 0]

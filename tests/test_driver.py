@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax import driver
+import shiftjax.driver as driver
 from shiftjax.algebra import Scalar, mul
 from shiftjax.builder import ModelBuilder
 from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.kernels.choice import make_kernel
+from shiftjax.lanes import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
 from shiftjax.partition import Block, Partition, independent_speeds
@@ -27,15 +28,15 @@ FINER_STEP = 1e-7  # rk4 at 1 ms against 0.25 ms through flat poses, crank angle
 BALANCE = 1e-9  # rk4 at 1 ms: energy against integrated work
 
 
-def lanes_of(name: str, members: int = 3) -> driver.Ensemble:
+def lanes_of(name: str, members: int = 3) -> Ensemble:
     """An ensemble at its start, not run."""
     prepared = prepare(load(name), {})
     began = prepared.file_start
     blocks = [[block[0]] * members for block in partitions(prepared, began, 2.0)]
     q, v = (np.repeat(x, members, axis=1) for x in (began.q, began.v))
-    settings = driver.Settings(1e-3, 100, 100)
+    settings = Settings(1e-3, 100, 100)
     good = np.ones(members, bool)
-    return driver.begin(prepared.setup, make_kernel(None, "f64"), settings, q, v, np.zeros((0, members)), good, blocks)
+    return begin(prepared.setup, make_kernel(None, "f64"), settings, q, v, np.zeros((0, members)), good, blocks)
 
 
 # -- repartition ---------------------------------------------------------------------------------------------------
@@ -109,8 +110,8 @@ def test_limits_follow_the_partition() -> None:
     limit, ratio = lanes.rows("limit"), lanes.ratio[0]
     monitors = lanes.rows("mon")
     assert np.allclose(limit[0], 2.0 * np.maximum(monitors[0], 1.0), rtol=1e-12)
-    assert np.allclose(limit[1], (driver.PIVOT_TRIGGER * ratio) ** -2.0, rtol=1e-12)
-    assert np.allclose(limit[2], (driver.WINDOW * ratio) ** -2.0, rtol=1e-12)
+    assert np.allclose(limit[1], (PIVOT_TRIGGER * ratio) ** -2.0, rtol=1e-12)
+    assert np.allclose(limit[2], (WINDOW * ratio) ** -2.0, rtol=1e-12)
     assert np.allclose(monitors[1], ratio**-2.0, rtol=1e-12)
 
 
