@@ -21,6 +21,13 @@ class ModelError(ValueError):
         super().__init__(f"{where}: found {found}; allowed: {allowed}. {todo}")
 
 
+def one_of(where: str, word: object, known: Iterable[str]) -> None:
+    """Refuses a word that is none of the known ones."""
+    names = list(known)
+    if word not in names:
+        raise ModelError(where, repr(word), ", ".join(names), nearest(str(word), names) or "Choose one of them.")
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A sentence naming the known word nearest to `word`, or the empty string."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ import shiftjax.hosted as hosted
 from shiftjax.algebra import Scalar
 from shiftjax.assembly import LaneOf, Start, assemble
 from shiftjax.constraints import Harmonic
+from shiftjax.constraints.loop_closure import loop_rows
 from shiftjax.dynamics import Reduced, composite_mass_matrix
 from shiftjax.equations import Lane, null_space, solve_block
 from shiftjax.errors import ModelError
@@ -30,6 +31,7 @@ from shiftjax.plan import Plan
 from shiftjax.program import Setup
 from shiftjax.topology import analyze
 
+WELDED = 1e-6  # m or rad by which a loop of welds may miss
 NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition
 
 
@@ -114,6 +116,8 @@ def prepare(
     """
     if refuse:
         refuse_unsupported(model)
+    for where, paths in (("hold", hold), ("channels", channel_paths), ("cut", cut)):
+        refuse_text(where, paths)
     drive, base, model = drive or {}, model, model.replace(assign) if assign else model
     named = [base.resolve(path) for path in assign or {}]
     plan = analyze(model, cut=cut, cluster=cluster, driven=tuple(drive))
@@ -147,6 +151,12 @@ def prepare(
     )
 
 
+def refuse_text(where: str, paths: Sequence[str]) -> None:
+    """Raises where one path stands for a list of paths: its letters would be read as paths."""
+    if isinstance(paths, str):
+        raise ModelError(where, repr(paths), "a list of paths", f"Write [{paths!r}].")
+
+
 def refuse_unsupported(model: Model) -> None:
     """Raises where something active cannot be simulated yet."""
     for path, what in model.unsupported():
@@ -159,7 +169,12 @@ def _varied(model: Model, vary: Mapping[str, object], numbers: Mapping[str, floa
         full = model.resolve(path)
         if full not in numbers:
             model.replace({path: 0.0})  # raises with the nearest known path
-        array = np.asarray(values, float)
+        if full in out:
+            raise ModelError(f"vary {path}", "the same number twice", "each number once", "Leave one of them out.")
+        try:
+            array = np.asarray(values, float)
+        except (TypeError, ValueError):
+            raise ModelError(f"vary {path}", repr(values)[:80], "numbers, one a member", "Give an array.") from None
         if array.ndim != 1:
             raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", "Flatten it.")
         out[full] = array
@@ -179,12 +194,12 @@ def _start_numbers(plan: Plan, numbers: Mapping[str, float]) -> set[str]:
     return {path for path in numbers if path.startswith(heads)} if heads else set()
 
 
-def _joints_of(plan: Plan, paths: Sequence[str]) -> tuple[int, ...]:
+def _joints_of(plan: Plan, paths: Sequence[str], where: str = "hold") -> tuple[int, ...]:
     index = {joint.path: k for k, joint in enumerate(plan.joints)}
     heads = [path.split(".initial_")[0] for path in paths]
     unknown = [head for head in heads if head not in index]
     if unknown:
-        raise ModelError(f"hold {unknown[0]}", "no active joint", "the path of a joint", f"One of {sorted(index)}.")
+        raise ModelError(f"{where} {unknown[0]}", "no active joint", "the path of a joint", f"One of {sorted(index)}.")
     return tuple(dict.fromkeys(index[head] for head in heads))
 
 
@@ -226,13 +241,41 @@ def partitions(
 
 
 def _forced(plan: Plan, model: Model, independent: Sequence[str]) -> set[int]:
-    joints = [plan.joints[k] for k in _joints_of(plan, [model.resolve(path) for path in independent])]
+    refuse_text("independent", independent)
+    joints = [plan.joints[k] for k in _joints_of(plan, [model.resolve(path) for path in independent], "independent")]
     return {joint.v + k for joint in joints for k in range(joint.nv)}
 
 
-def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
-    """Raises where some motion of the file's start moves no mass: Z^T H Z would be singular."""
+def _is_mass(path: str) -> bool:
+    return path.endswith(".mass") or ".inertia." in path or ".center_of_mass[" in path
+
+
+def refuse_open_welds(prepared: Prepared) -> None:
+    """Raises where a loop of rigid joints alone does not meet: nothing could move to close it."""
     plan, lane = prepared.plan, prepared.file_lane()
+    motion = lane.motion(list(hosted.start_coordinates(lane, 1)), None)
+    tied = {k for block in plan.substructures for k in block.loops}
+    for loop in (loop for k, loop in enumerate(plan.loops) if k not in tied):
+        gap = float(np.abs(hosted.spread_over(loop_rows(motion, loop, 1.0).phi, 1)).max())
+        if gap > WELDED:
+            raise ModelError(
+                loop.name,
+                f"welds that stay apart by {gap:.3g} (m or rad)",
+                "welds that meet",
+                "Correct a frame of theirs.",
+            )
+
+
+def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
+    """Raises where some motion of the file's start moves no mass: Z^T H Z would be singular.
+
+    Masses are those the user assigned; where members vary them it is left to the members' own outcome.
+    """
+    plan, lane = prepared.plan, prepared.file_lane()
+    if any(_is_mass(path) for path in prepared.vary):
+        return
+    masses = {path: value for path, value in prepared.model.numbers().items() if _is_mass(path)}
+    lane = replace(lane, params=Parameters({**lane.params.numbers, **masses}, lane.params.matrices))
     motion = lane.motion(list(start.q), None)
     tolerance = RANK_TOLERANCE["f64"]
     solved = []

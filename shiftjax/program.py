@@ -177,11 +177,10 @@ class _Builder:
             [*self.slots("q"), *self.slots("x", self.nv)],
             self.slots("qdot"),
         )
-        kept = ["q", "x", "dx", "rep", "mon", "acc"]
         accumulate = self.piece(
             "accumulate",
             self.accumulate,
-            [k for name in kept[1:] if name != "dx" for k in self.slots(name)],
+            [k for name in ("x", "rep", "mon", "acc") for k in self.slots(name)],
             self.slots("acc"),
         )
         observe: tuple[Piece, ...] = ()

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.errors import ModelError
 from shiftjax.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
@@ -126,5 +127,7 @@ def members_to_keep(keep: int | str, members: int) -> np.ndarray:
     """(K,) member numbers spread evenly over an ensemble; `keep` is "all", "none" or how many."""
     if keep == "all":
         return np.arange(members)
+    if keep != "none" and not (isinstance(keep, int) and keep >= 0):
+        raise ModelError("keep", repr(keep), '"all", "none" or a number of members', "Choose one of them.")
     count = 0 if keep == "none" else min(int(keep), members)
     return np.unique(np.linspace(0, members - 1, count).round().astype(np.int64))

@@ -13,7 +13,7 @@ import shiftjax.driver as driver
 import shiftjax.hosted as hosted
 from shiftjax.assembly import Start
 from shiftjax.constraints import Harmonic
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, one_of
 from shiftjax.formats import load
 from shiftjax.kernels.choice import BACKENDS, make_kernel
 from shiftjax.kernels.program import DTYPES, METHODS
@@ -23,7 +23,7 @@ from shiftjax.model import Model
 from shiftjax.observe import channels as recorded
 from shiftjax.observe import quaternion_of_rotation
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_motion
+from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_motion, refuse_open_welds
 from shiftjax.program import ACCUMULATORS, count_pieces
 from shiftjax.report import report_of
 from shiftjax.result import CERTIFICATE, Result, members_to_keep
@@ -92,9 +92,9 @@ def simulate(
     """
     begun = clock.perf_counter()
     model = model if isinstance(model, Model) else load(model)
-    _one_of("method", method, METHODS)
-    _one_of("precision", precision, DTYPES)
-    _one_of("backend", backend or "cpu", dict.fromkeys(BACKENDS))
+    one_of("method", method, METHODS)
+    one_of("precision", precision, DTYPES)
+    one_of("backend", backend or "cpu", BACKENDS)
     times = _clock(model, span, step, output_step)
     prepared = prepare(
         model, vary or {}, hold=hold, assign=assign or {}, channel_paths=channels, method=method, precision=precision,
@@ -119,11 +119,6 @@ def simulate(
     return replace(result, notes=notes(prepared, began)) if start is None else result
 
 
-def _one_of(where: str, word: str, known: Mapping[str, Any]) -> None:
-    if word not in known:
-        raise ModelError(where, repr(word), ", ".join(known), nearest(word, known) or "Choose one of them.")
-
-
 def _clock(model: Model, span: float | None, step: float | None, output_step: float | None) -> tuple[float, int, int]:
     """Step [s], number of steps, steps between outputs."""
     span = model.settings.span if span is None else span
@@ -131,21 +126,24 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
         raise ModelError("span", "nothing", "seconds to run", "Give span=, or an integrator block with time_span.")
     output = model.settings.output_step if output_step is None else output_step
     for name, value in (("span", span), ("step", step), ("output_step", output)):
-        if value is not None and not (np.isfinite(value) and value > 0):
+        if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
             raise ModelError(name, repr(value), "a positive number of seconds", "Give one.")
+    if output_step is not None and output_step > span:
+        raise ModelError("output_step", f"{output_step:g} s", f"at most the span, {span:g} s", "Change one of them.")
+    given = "" if step is not None else " (the step follows from span and output step)"
     whole = output if output is not None and output <= span else span
     step = float(whole / np.ceil(whole / DEFAULT_STEP - WHOLE)) if step is None else step
     steps = span / step
     if abs(steps - round(steps)) > WHOLE * steps:
         raise ModelError(
-            "span", f"{span:g} s with steps of {step:g} s", "a whole number of steps", "Change one of them."
+            "span", f"{span:g} s with steps of {step:g} s{given}", "a whole number of steps", "Change one of them."
         )
     if output is None or output > span:
         return step, round(steps), round(steps)
     every = output / step
     if abs(every - round(every)) > WHOLE * every:
         raise ModelError(
-            "output_step",
+            "output_step" if output_step is not None else "output_step of the file",
             f"{output:g} s with steps of {step:g} s",
             "a whole multiple of the step",
             "Change one of them.",
@@ -156,17 +154,25 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
 def _start(prepared: Prepared, start: Result | None) -> Start:
     """Assembled starts, or the end of an earlier result."""
     if start is None:
+        refuse_open_welds(prepared)
         refuse_massless_motion(prepared, prepared.file_start)
         return prepared.start()
-    assert start.final is not None
+    before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
+    if start.final is None or before != now:
+        raise ModelError(
+            "start", "a result of another mechanism", "one of the same joints", "Go on with its own model."
+        )
     q, v = (np.atleast_2d(np.asarray(start.final[name])).T for name in ("q", "v"))
-    for what, found, allowed in zip(
-        ("coordinates", "members"), q.shape, (prepared.plan.nq, prepared.members), strict=True
-    ):
-        if found != allowed:
-            raise ModelError("start", f"{found} {what}", f"{allowed}", "Go on with the same model and vary.")
-    good = np.atleast_1d(start.status) <= 0
-    gap = np.zeros(prepared.members)
+    if q.shape[1] != prepared.members:
+        raise ModelError("start", f"{q.shape[1]} members", f"{prepared.members}", "Go on with the same vary.")
+    good, gap = np.atleast_1d(start.status) <= 0, np.zeros(prepared.members)
+    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+    for s, block in enumerate(prepared.plan.substructures):
+        loops = hosted.true_gap(lane, q, s)[:, : 6 * len(block.loops)]
+        gap = np.maximum(gap, np.abs(loops).max(1, initial=0.0))
+    if (gap[good] > TOLD).any():
+        found = f"loops open by up to {gap[good].max():.3g} (m or rad)"
+        raise ModelError("start", found, "the end of a run with the same lengths", "Vary the same values as there.")
     return Start(q, v, good, gap, gap.astype(int), gap)
 
 
@@ -183,8 +189,6 @@ def _run(
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     p = prepared.parameters()
     mine = [[block[k] for k in members] for block in blocks]
-    if p.shape[1] != prepared.members:
-        p = np.zeros((0, prepared.members))
     lanes = begin(
         prepared.setup, kernel, settings, began.q[:, members], began.v[:, members], p[:, members], good[members], mine
     )
@@ -246,7 +250,7 @@ def _result(
         time=time,
         channels=channels,
         units=units,
-        certificate={name: pick(values) for name, values in certificate(lanes).items()},
+        certificate={name: pick(values) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
         messages=messages(prepared, lanes, began),
         poses={path: pick(values) for path, values in poses.items()},
@@ -273,15 +277,18 @@ def _result(
     )
 
 
-def certificate(lanes: Ensemble) -> dict[str, np.ndarray]:
-    """Accuracy figures of every member (design rule 4)."""
+def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
+    """Accuracy figures of every member (design rule 4); NaN, but for the gap, where a member never started."""
     acc = dict(zip(ACCUMULATORS, lanes.rows("acc").astype(float), strict=True))
     scale = np.maximum(acc["kinetic"], acc["potential"])
     with np.errstate(all="ignore"):
         energy = np.where(scale > 0, acc["energy_error"] / scale, 0.0)
         ratio = 1.0 / np.sqrt(np.maximum(acc["spread"], 1.0)) if lanes.setup.blocks else np.ones(len(scale))
     steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
-    figures = [acc["gap"], acc["velocity_gap"], energy, lanes.repartitions, ratio, steps, lanes.rejected]
+    never = ~began.closed
+    gap = np.where(never, began.gap, acc["gap"])
+    measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, ratio)]
+    figures = [gap, measured[0], measured[1], lanes.repartitions, measured[2], steps, lanes.rejected]
     return dict(zip(CERTIFICATE, figures, strict=True))
 
 

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, one_of
 from shiftjax.formats import load
 from shiftjax.kernels.choice import make_kernel
-from shiftjax.kernels.program import DTYPES
+from shiftjax.kernels.program import DTYPES, METHODS
 from shiftjax.kernels.xla import step_function
 from shiftjax.lanes import Settings, begin
 from shiftjax.model import Model
@@ -55,15 +55,17 @@ class Simulator:
             ModelError: paths other than those compiled for.
         """
         self._need_x64()
-        if {self.prepared.model.resolve(path) for path in vary} != set(self.prepared.vary):
+        given = {self.prepared.model.resolve(path): values for path, values in vary.items()}
+        if set(given) != set(self.prepared.vary):
             raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.prepared.vary)}", "Give values for these paths.")
         setup = self.prepared.setup
+        vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
         again = prepare(self.prepared.model, vary, method=setup.method, precision=setup.precision)
         began = again.start()
         members = again.members
         settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
         blocks = [[block] * members for block in self.partition.blocks]
-        p = again.parameters() if setup.varied else np.zeros((0, members))
+        p = again.parameters()
         lanes = begin(
             setup, make_kernel(self.backend, self.precision), settings, began.q, began.v, p, began.closed, blocks
         )
@@ -128,6 +130,10 @@ def compile(
     Raises:
         ModelError: anything the model or the arguments make impossible.
     """
+    one_of("method", method, METHODS)
+    one_of("precision", precision, DTYPES)
+    if not (isinstance(step, int | float) and 0 < step < np.inf):
+        raise ModelError("step", repr(step), "a positive number of seconds", "Give one.")
     model = model if isinstance(model, Model) else load(model)
     numbers = model.numbers()
     paths = [model.resolve(path) for path in vary]

@@ -248,7 +248,9 @@ def _substructures(
         own_loops = [k for k in group if k < len(loops)]
         own_drivers = [k - len(loops) for k in group if k >= len(loops)]
         touched = {j for k in own_loops for j in loops[k].joints} | {drivers[k].joint for k in own_drivers}
-        found.append((own_loops, own_drivers, sorted(j for j in touched if joints[j].nv)))
+        moving = sorted(j for j in touched if joints[j].nv)
+        if moving:  # a loop of welds alone has nothing to solve for
+            found.append((own_loops, own_drivers, moving))
     out: list[Substructure] = []
     row = 0
     for own_loops, own_drivers, touched in sorted(found, key=lambda item: item[2]):

@@ -11,7 +11,6 @@ from typing import Any
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.kernels.program import METHODS
 from shiftjax.model import Model
 from shiftjax.result import Result, remedy
 
@@ -49,7 +48,13 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
     add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
     add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number of the model")
-    add("--hold", action="append", default=[], metavar="JOINT", help="keep this joint as written when loops are closed")
+    add(
+        "--hold",
+        action="append",
+        default=[],
+        metavar="JOINT",
+        help="keep this joint as written when loops are closed, where varied and set ones leave it free",
+    )
     add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--out", metavar="FILE", help="write the result to FILE")
@@ -63,8 +68,8 @@ def open_model(options: argparse.Namespace) -> Model:
     for warning in model.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     wanted = model.settings.integration_type
-    if hasattr(options, "method") and wanted and wanted not in METHODS:
-        print(f"note: the file asks for {wanted}, which is run as {options.method or 'rk4'}", file=sys.stderr)
+    if hasattr(options, "method") and wanted and wanted != (options.method or "rk4"):
+        print(f"note: the file asks for {wanted}; this is run with {options.method or 'rk4'}", file=sys.stderr)
     return model
 
 

@@ -91,7 +91,15 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     rows = []
     for name, values in result.certificate.items():
         figure, member = worst(name, np.asarray(values, np.float64))
-        rows.append((name, f"{np.nanmedian(values):.3g}", f"{figure:.3g}", str(member), CERTIFICATE.get(name, "1")))
+        rows.append(
+            (
+                name,
+                f"{np.median(values[np.isfinite(values)]):.3g}" if np.isfinite(values).any() else "nan",
+                f"{figure:.3g}",
+                str(member),
+                CERTIFICATE.get(name, "1"),
+            )
+        )
     print()
     common.table(("certificate", "median", "worst", "member", "unit"), rows)
     rows = [row for path, values in result.channels.items() for row in final_rows(path, values, result)]

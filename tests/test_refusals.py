@@ -1,0 +1,114 @@
+"""What a user can get wrong in a call: one ModelError that says where, and nothing silently taken otherwise."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from shiftjax.builder import ModelBuilder
+from shiftjax.errors import ModelError
+from shiftjax.formats import load
+from shiftjax.outcome import Outcome
+from shiftjax.report import info
+from shiftjax.simulation import simulate
+from shiftjax.stepping import compile as compile_step
+
+SHORT: dict[str, Any] = {"span": 0.01, "step": 1e-3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"vary": {"crank.mass": ["a"]}}, "vary crank.mass"),
+        ({"vary": {"crank.mass": [1.0], "four_bar:crank.mass": [2.0]}}, "same number twice"),
+        ({"channels": "crank_pivot.q"}, "a list of paths"),
+        ({"hold": "crank_pivot"}, "a list of paths"),
+        ({"independent": "crank_pivot"}, "a list of paths"),
+        ({"independent": ["crank"]}, "independent"),
+        ({"keep": "some"}, "keep"),
+        ({"keep": -1}, "keep"),
+        ({"span": "1"}, "span"),
+        ({"output_step": 0.5}, "at most the span"),
+        ({"output_step": 0.0035}, "whole multiple"),
+        ({"method": "rk5"}, "method"),
+        ({"precision": "f16"}, "precision"),
+        ({"backend": "gpu"}, "backend"),
+    ],
+)
+def test_arguments_of_simulate(arguments: dict[str, Any], match: str) -> None:
+    with pytest.raises(ModelError, match=match):
+        simulate("four_bar", **{**SHORT, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"), [({"method": "x"}, "method"), ({"step": 0.0}, "step"), ({"precision": "f16"}, "precision")]
+)
+def test_arguments_of_compile(arguments: dict[str, Any], match: str) -> None:
+    with pytest.raises(ModelError, match=match):
+        compile_step("four_bar", **arguments)
+
+
+def test_step_parameters_do_not_depend_on_the_order_they_are_given_in() -> None:
+    """The same values under the same paths whatever the order of the dictionary (they were swapped once)."""
+    assert jax.config.read("jax_enable_x64")
+    paths = ["coupler:tip.T[0]", "rocker:tip.T[0]"]
+    sim = compile_step("four_bar", vary=paths)
+    values = {paths[0]: np.array([0.5, 0.52]), paths[1]: np.array([0.42, 0.41])}
+    forth, back = sim.start(values), sim.start({path: values[path] for path in reversed(paths)})
+    for path in paths:
+        assert np.array_equal(forth[0][f"four_bar:{path}"], values[path])
+        assert np.array_equal(back[0][f"four_bar:{path}"], values[path])
+    assert all(np.array_equal(forth[1][name], back[1][name]) for name in forth[1])
+
+
+def test_going_on_from_another_mechanism_or_other_lengths() -> None:
+    pendulum = simulate("pendulum", **SHORT)
+    with pytest.raises(ModelError, match="another mechanism"):
+        simulate("four_bar", start=pendulum, **SHORT)
+    path = "coupler:tip.T[0]"
+    first = simulate("four_bar", vary={path: [0.5, 0.52]}, **SHORT)
+    with pytest.raises(ModelError, match="loops open by"):
+        simulate("four_bar", vary={path: [0.55, 0.52]}, start=first, **SHORT)
+
+
+def test_masses_are_those_the_user_assigned() -> None:
+    """M27: a massless motion is refused whether the file or the call made it so, and cured by the call."""
+    nothing = {"link.mass": 0.0}
+    with pytest.raises(ModelError, match="moves no mass"):
+        simulate("pendulum", assign=nothing, **SHORT)
+    empty = load("pendulum").replace(nothing)
+    with pytest.raises(ModelError, match="moves no mass"):
+        simulate(empty, **SHORT)
+    assert simulate(empty, assign={"link.mass": 1.0}, **SHORT).status == 0
+    assert simulate(empty, vary={"link.mass": [1.0, 2.0]}, **SHORT).status.tolist() == [0, 0]
+
+
+def test_a_member_that_never_started_has_no_perfect_figures() -> None:
+    """Its gap is what stays open, the other figures are NaN."""
+    result = simulate("four_bar", vary={"coupler:tip.T[0]": [0.5, 5.0]}, **SHORT)
+    assert result.status.tolist() == [0, Outcome.not_assembled]
+    assert result.certificate["gap"][1] > 0.1
+    assert np.isnan(result.certificate["energy_error"][1]) and np.isnan(result.certificate["pivot_ratio"][1])
+
+
+def welded(shift: float) -> ModelBuilder:
+    """A body on a hinge with a second one welded to it twice."""
+    builder = ModelBuilder()
+    assembly = builder.assembly("w")
+    assembly.body("arm", mass=1.0)
+    assembly.body("tip", mass=1.0)
+    assembly.joint("hinge", "Rx", child="arm")
+    assembly.joint("weld1", "rigid", parent="arm", child="tip")
+    place = {"T": [shift, 0.0, 0.0]}
+    assembly.joint("weld2", "rigid", parent="arm", child="tip", initial_displacement=place)
+    return builder
+
+
+def test_loops_of_welds_alone() -> None:
+    """A body welded twice is a loop without coordinates: counted, closed or refused, never a crash."""
+    report = info(welded(0.0).build())
+    assert (report["loops"], report["rank"], report["dof"], report["substructures"]) == (1, 0, 1, [])
+    assert simulate(welded(0.0).build(), **SHORT).status == 0
+    with pytest.raises(ModelError, match="welds that stay apart"):
+        simulate(welded(0.1).build(), **SHORT)
