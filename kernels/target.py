@@ -105,8 +105,13 @@ def host(precision: str) -> Target:
 
 
 def machine(target: Target) -> llvm.TargetMachine:
-    """A code generator for `target`."""
+    """A code generator for `target`.
+
+    Large code model: the loader puts code, constants and other objects wherever the process has room, and a 32-bit
+    relative address that does not reach ends the whole process (seen after large arrays had been allocated). It costs
+    at most some percent of speed.
+    """
     _initialize()
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
+        cpu=target.cpu, features=target.features, opt=2, reloc="static", codemodel="large"
     )

@@ -1,13 +1,17 @@
 """Compiled objects on disk."""
 
 import dataclasses
+import platform
+import struct
 import time
 
 import numpy as np
 import pytest
 
 from shiftjax.kernels import cache, cpu
+from shiftjax.kernels.compiling import compile_text, piece_text, support_text
 from shiftjax.kernels.program import LaneProgram
+from shiftjax.kernels.target import host
 from tests.toys import pendulum, pendulums, piece, slots
 
 
@@ -104,3 +108,28 @@ def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache.folder() == tmp_path / ".cache" / "shiftjax"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 relocations")
+def test_objects_can_be_placed_anywhere() -> None:
+    """No 32-bit relative address in compiled pieces: the loader may put their parts more than 2 GiB apart."""
+    target = host("f64")
+    program = pendulum()
+    for own in program.pieces():
+        assert not relative_addresses(compile_text(piece_text(own, target), target, False)), own.name
+    assert not relative_addresses(compile_text(support_text(target), target, False))
+
+
+def relative_addresses(code: bytes) -> list[int]:
+    """Types of the 32-bit relative relocations (R_X86_64_PC32, PLT32, GOTPCREL ...) of an ELF64 object."""
+    start, size, count = *struct.unpack_from("<Q", code, 0x28), *struct.unpack_from("<HH", code, 0x3A)
+    found = []
+    for k in range(count):
+        kind, offset, length = (
+            struct.unpack_from("<I", code, start + k * size + 4)[0],
+            *struct.unpack_from("<QQ", code, start + k * size + 24),
+        )
+        if kind == 4:  # SHT_RELA: offset, info, addend
+            kinds = [struct.unpack_from("<I", code, offset + at + 8)[0] for at in range(0, length, 24)]
+            found += [kind for kind in kinds if kind in (2, 4, 9, 41, 42)]
+    return found
