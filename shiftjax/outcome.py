@@ -31,7 +31,7 @@ REMEDY: dict[Outcome, str] = {
         "a number became infinite or not a number: check this member's parameters for NaN and zero masses, "
         "or take a smaller step"
     ),
-    Outcome.stuck: "three trips in one step: the step is too large for this motion; take a smaller one",
+    Outcome.stuck: "a step tripped again and again: it is too large for this motion; take a smaller one",
     Outcome.loop_open: "a step left the loops open by more than the projection can close: take a smaller step",
     Outcome.no_mass: "a motion of this mechanism moves no mass: give the named body an inertia, or hold the joint",
 }
