@@ -15,7 +15,6 @@ from shiftjax.record import record
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
 
-RUNNING = 0.0  # value of the row `trip` of a lane that has not tripped
 PHASES = ("drift", "accelerate", "project", "observe", "accumulate")
 DTYPES = {"f64": "float64", "f32": "float32"}
 
