@@ -81,7 +81,7 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
     curable = ~found.same & (found.ratio >= BETTER * found.old_ratio)
     if curable.any():
         if lanes.settings.repartition:
-            repartition(lanes, s, members[curable], np.ones(int(curable.sum()), bool))
+            adopt(lanes, s, members, found, curable)
         else:
             step_through(lanes, members[curable])
     if not curable.all():
@@ -124,16 +124,18 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
     raised = members[useless & ~by_pivot]
     now_b = found.old_b_norm[useless & ~by_pivot]
     lanes.rows("limit")[first, raised] = lanes.settings.multiplier * np.maximum(now_b, 1.0)
-    changed = members[~useless]
-    if len(changed) == 0:
-        return
-    chosen = [block for block, u in zip(found.blocks, useless, strict=True) if not u]
+    if not useless.all():
+        adopt(lanes, s, members, found, ~useless)
+
+
+def adopt(lanes: Ensemble, s: int, members: np.ndarray, found: _Fresh, which: np.ndarray) -> None:
+    """Gives some of the members what GCP found for them, and logs it."""
+    changed = members[which]
     time = lanes.settings.t0 + lanes.row("clock")[changed] * lanes.settings.h
-    before = [block for block, u in zip(found.old, useless, strict=True) if not u]
-    blocks = found.jacobian[~useless] if lanes.settings.log_jacobian else [None] * len(changed)
-    for k, member in enumerate(changed):
-        lanes.log.append(Repartition(float(time[k]), int(member), s, before[k], chosen[k], blocks[k]))
-    lanes.take(s, changed, chosen)
+    for k, member, t in zip(np.flatnonzero(which), changed, time, strict=True):
+        jacobian = found.jacobian[k] if lanes.settings.log_jacobian else None
+        lanes.log.append(Repartition(float(t), int(member), s, found.old[k], found.blocks[k], jacobian))
+    lanes.take(s, changed, [found.blocks[k] for k in np.flatnonzero(which)])
     lanes.repartitions[changed] += 1
     lanes.evaluate("accelerate", changed)
 

@@ -146,14 +146,21 @@ def _interpolated(lanes: Ensemble, a: np.ndarray, b: np.ndarray, s: np.ndarray, 
     out[x] = c[0] * a[x] + c[1] * b[x] + span * (c[2] * a[dx] + c[3] * b[dx])
     bend = 6 * s * (s - 1) / span
     out[dx] = bend * (a[x] - b[x]) + (3 * s - 1) * (s - 1) * a[dx] + s * (3 * s - 2) * b[dx]
-    for joint in plan.joints:
-        first = joint.q
-        for primitive in KINDS[joint.kind].primitives:
-            if primitive.quaternion:
-                part = out[q][first : first + 4]
-                part /= np.linalg.norm(part, axis=0)
-            first += primitive.nq
+    for first in _quaternions(plan):
+        part = out[q][first : first + 4]
+        part /= np.linalg.norm(part, axis=0)
     return out
+
+
+def _quaternions(plan: Plan) -> list[int]:
+    """First coordinate of every quaternion."""
+    found: list[int] = []
+    for joint in plan.joints:
+        at = joint.q
+        for primitive in KINDS[joint.kind].primitives:
+            found += [at] if primitive.quaternion else []
+            at += primitive.nq
+    return found
 
 
 def _rates(plan: Plan, q: np.ndarray, x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -162,12 +169,8 @@ def _rates(plan: Plan, q: np.ndarray, x: np.ndarray, dx: np.ndarray) -> tuple[np
     first = spread_over(coordinate_rates(plan, list(q), list(x)), members)
     turning = spread_over(coordinate_rates(plan, list(first), list(x)), members)
     second = spread_over(coordinate_rates(plan, list(q), list(dx)), members)
-    for joint in plan.joints:
-        at = joint.q
-        for primitive in KINDS[joint.kind].primitives:
-            if primitive.quaternion:
-                second[at : at + 4] += turning[at : at + 4]
-            at += primitive.nq
+    for at in _quaternions(plan):
+        second[at : at + 4] += turning[at : at + 4]
     return first, second
 
 

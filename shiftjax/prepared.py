@@ -56,15 +56,25 @@ class Prepared:
     def members(self) -> int:
         return self.values.shape[1]
 
+    @cached_property
+    def file_numbers(self) -> dict[str, float]:
+        """The file's own numbers."""
+        return self.base.numbers()
+
+    @cached_property
+    def assigned(self) -> dict[str, float]:
+        """The numbers that the user assigned something else."""
+        return {path: value for path, value in self.model.numbers().items() if value != self.file_numbers[path]}
+
     def file_lane(self) -> Lane:
-        numbers = self.base.numbers()
-        return Lane(self.plan, Parameters(numbers, self.setup.matrices), self.setup.length, self.setup.motions, 0.0)
+        return Lane(
+            self.plan, Parameters(self.file_numbers, self.setup.matrices), self.setup.length, self.setup.motions, 0.0
+        )
 
     def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> Lane:
         """The lane of some members, their numbers a fraction of the way from the file's to their own."""
-        numbers: dict[str, Scalar] = dict(self.base.numbers())
-        targets = {path: value for path, value in self.model.numbers().items() if value != numbers[path]}
-        for path, values in [*targets.items(), *zip(self.vary, self.values, strict=True)]:
+        numbers: dict[str, Scalar] = dict(self.file_numbers)
+        for path, values in [*self.assigned.items(), *zip(self.vary, self.values, strict=True)]:
             base, own = numbers[path], np.broadcast_to(values, self.values.shape[1])[members]
             numbers[path] = np.where(np.equal(fraction, 1.0), own, base + fraction * (own - base))
         return Lane(self.plan, Parameters(numbers, self.setup.matrices), self.setup.length, self.setup.motions, 0.0)

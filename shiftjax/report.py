@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import shiftjax.hosted as hosted
+from shiftjax.assembly import null_space
 from shiftjax.equations import Lane
 from shiftjax.model import Model
 from shiftjax.partition import (
@@ -15,10 +16,9 @@ from shiftjax.partition import (
     RANK_TOLERANCE,
     Block,
     Elimination,
-    Partition,
     blocks_of,
     complete_pivoting,
-    independent_speeds,
+    free_speeds,
     secondary_combinations,
 )
 from shiftjax.plan import Plan, row_names
@@ -56,7 +56,7 @@ def report_of(prepared: Prepared) -> dict[str, Any]:
         "length": prepared.setup.length,
         "gap": float(start.gap[0]),
         "assembled": bool(start.closed[0]),
-        "idle": idle_motions(prepared, start.q, blocks),
+        "idle": idle_motions(prepared, start.q, [J for J, _ in found]),
         "dangling": list(model.dangling()),
         "not_simulated": [f"{path}: {what}" for path, what in model.unsupported()],
         "warnings": list(model.warnings),
@@ -112,10 +112,10 @@ def _tree(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def idle_motions(prepared: Prepared, q: np.ndarray, blocks: Sequence[Block]) -> list[dict[str, Any]]:
+def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarray]) -> list[dict[str, Any]]:
     """Motions of one body that leave every other body where it is, such as a rod spinning between two balls."""
     plan, lane = prepared.plan, prepared.file_lane()
-    columns = _null_space(plan, lane, q, blocks)
+    columns = _whole_null_space(plan, jacobians)
     if not columns.shape[1]:
         return []
     twists = _body_twists(plan, lane, q) @ columns  # (bodies, 6, dof)
@@ -135,22 +135,14 @@ def idle_motions(prepared: Prepared, q: np.ndarray, blocks: Sequence[Block]) -> 
     return out
 
 
-def _null_space(plan: Plan, lane: Lane, q: np.ndarray, blocks: Sequence[Block]) -> np.ndarray:
-    """(nv, dof) Z of the whole mechanism, dimensionless."""
-    out = np.zeros((plan.nv, 0))
-    for s, block in enumerate(blocks):
-        _, J = hosted.closure(lane, q, s)
-        columns = list(plan.substructures[s].columns)
-        d, i = ([columns.index(k) for k in part] for part in (block.dependent, block.independent))
-        Z = np.zeros((plan.nv, len(i)))
-        Z[list(block.independent), range(len(i))] = 1.0
-        if d and i:
-            Z[list(block.dependent)] = -np.linalg.lstsq(J[0][:, d], J[0][:, i], rcond=None)[0]
-        out = np.concatenate([out, Z], axis=1)
-    free = [
-        k for k in independent_speeds(plan, Partition(tuple(blocks))) if not any(k in b.independent for b in blocks)
-    ]
-    return np.concatenate([out, np.eye(plan.nv)[:, free]], axis=1)
+def _whole_null_space(plan: Plan, jacobians: Sequence[np.ndarray]) -> np.ndarray:
+    """(nv, dof) Z of the whole mechanism, dimensionless: a diagonal block a substructure, 1 for every free speed."""
+    columns = [np.eye(plan.nv)[:, list(free_speeds(plan))]]
+    for block, J in zip(plan.substructures, jacobians, strict=True):
+        own = null_space(J)
+        columns.append(np.zeros((plan.nv, own.shape[1])))
+        columns[-1][list(block.columns)] = own
+    return np.concatenate(columns, axis=1)
 
 
 def _body_twists(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:
