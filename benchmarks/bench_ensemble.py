@@ -1,7 +1,8 @@
 """An ensemble of one mechanism against MuJoCo and against plain array code under jax.vmap, on the same cores.
 
 For each mechanism one body's mass varies over the members; RK4 at 1 ms. The physics of every contender is checked
-before a number is printed. Rates are member-steps per cpu-second (`time.process_time`, all threads):
+before a number is printed. The contenders take turns, round after round; figures are medians over the rounds, ratios
+are taken within a round. Rates are member-steps per cpu-second (`time.process_time`, all threads):
     stepping   ours: cpu time of a long run less that of a short one, over the steps between
     simulate   ours: the whole of a warm `simulate()`, start and result included
     mujoco     its C library with its own rollout threads
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -27,7 +29,7 @@ import numpy as np
 from peers.array_code import Mechanism
 from peers.mujoco_models import Ensemble
 from peers.revolute_tree import tree_of
-from timer import emit, measure
+from timer import emit, side_by_side
 
 import shiftjax
 from shiftjax.model import Model
@@ -45,15 +47,7 @@ def main() -> None:
     options = arguments()
     jax.config.update("jax_enable_x64", True)
     for name in options.models:
-        body = VARIED[name]
-        model = shiftjax.load(name)
-        masses = np.linspace(0.8, 1.2, options.members) * dict(model.bodies())[body].mass
-        ours = time_ours(model, body, masses, options)
-        peers = {}
-        if not options.alone:
-            peers["mujoco"] = time_mujoco(model, body, masses, options)
-            peers["array"] = time_array_code(model, body, masses, options)
-        report(name, {**ours, **peers}, options)
+        report(name, contest(name, options), options)
     for name in COLD if options.cold else ():
         emit("start", {"model": name, **time_start(name)})
 
@@ -63,51 +57,82 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--models", nargs="+", choices=list(VARIED), default=list(VARIED))
     parser.add_argument("--members", type=int, default=4096)
     parser.add_argument("--span", type=float, default=4.0, help="seconds of motion")
-    parser.add_argument("--peer-members", type=int, default=32, help="members of MuJoCo's ensemble")
+    parser.add_argument("--peer-members", type=int, default=16, help="members of MuJoCo's ensemble")
     parser.add_argument("--array-steps", type=int, default=20, help="steps of the array code")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--alone", action="store_true", help="leave the others out")
     parser.add_argument("--cold", action="store_true", help="time cold and warm starts in fresh processes too")
     return parser.parse_args()
 
 
-def time_ours(model: Model, body: str, masses: np.ndarray, options: argparse.Namespace) -> dict[str, Any]:
-    """Both rates of this library, after its certificate has been looked at."""
-    vary = {f"{body}.mass": masses}
+def contest(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Every contender's rate, after its physics has been looked at."""
+    body = VARIED[name]
+    model = shiftjax.load(name)
+    masses = np.linspace(0.8, 1.2, options.members) * dict(model.bodies())[body].mass
+    short_span, steps = options.span / 40, round(options.span / STEP)
+    calls: dict[str, Callable[[], Any]] = {
+        "long": partial(ours, model, body, masses, options.span, options.threads),
+        "short": partial(ours, model, body, masses, short_span, options.threads),
+    }
+    entrants = {} if options.alone else {"mujoco": mujoco_entrant, "array": array_entrant}
+    counts, figures = {}, {}
+    for who, entrant in entrants.items():
+        calls[who], counts[who], figures[who] = entrant(model, body, masses, steps, options)
+    timings, results = side_by_side(calls, options.rounds)
+    worst = certified(results["long"])
+    between = [a - b for a, b in zip(timings["long"].cpus, timings["short"].cpus, strict=True)]
+    rates = {
+        "stepping": rates_of(between, (steps - round(short_span / STEP)) * len(masses)),
+        "simulate": rates_of(timings["long"].cpus, steps * len(masses)),
+        **{who: rates_of(timings[who].cpus, count) for who, count in counts.items()},
+    }
+    figures["simulate"] = {"wall_s": timings["long"].wall_s, "compile_s": results["long"].compile_s, **worst}
+    found = {}
+    for who, rate in rates.items():
+        found[who] = {"rate": float(np.median(rate)), "fastest": float(rate.max()), **figures.get(who, {})}
+        if "mujoco" in rates and who != "mujoco":
+            found[who]["times_mujoco"] = float(np.median(rate / rates["mujoco"]))
+    return found
 
-    def run(span: float) -> shiftjax.Result:
-        return shiftjax.simulate(model, span, STEP, output_step=span, vary=vary)
 
-    short_span = options.span / 40
-    short, _ = measure(partial(run, short_span), options.repeats)
-    long, result = measure(partial(run, options.span), options.repeats)
+def rates_of(cpus: list[float], member_steps: int) -> np.ndarray:
+    """Member-steps per cpu-second, round by round."""
+    return member_steps / np.array(cpus)
+
+
+def ours(model: Model, body: str, masses: np.ndarray, span: float, threads: int) -> shiftjax.Result:
+    """A whole call of this library."""
+    return shiftjax.simulate(
+        model, span, STEP, output_step=span, vary={f"{body}.mass": masses}, threads=threads
+    )  # fmt: skip
+
+
+def certified(result: shiftjax.Result) -> dict[str, float]:
+    """The worst of every figure of the certificate, when they pass."""
     worst = {name: float(np.max(values)) for name, values in result.certificate.items()}
     assert np.all(result.status <= 0), f"{len(result.failed)} members failed"
     assert worst["gap"] < GAP and worst["energy_error"] < ENERGY, worst
-    steps = round(options.span / STEP) * len(masses)
-    between = round((options.span - short_span) / STEP) * len(masses)
-    return {
-        "stepping": {"rate": between / (long.cpu_s - short.cpu_s), "spread": long.spread},
-        "simulate": {"rate": steps / long.cpu_s, "wall_s": long.wall_s, "compile_s": result.compile_s, **worst},
-    }
+    return worst
 
 
-def time_mujoco(model: Model, body: str, masses: np.ndarray, options: argparse.Namespace) -> dict[str, Any]:
-    """MuJoCo's rate; it must show the same motion as we do, as far as its soft loops let it."""
+Entrant = tuple[Callable[[], Any], int, dict[str, Any]]  # a call, its member-steps, what its physics showed
+
+
+def mujoco_entrant(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Entrant:
+    """MuJoCo; it must show the same motion as we do, as far as its soft loops let it."""
     chosen = masses[np.linspace(0, len(masses) - 1, options.peer_members).astype(int)]
     peers = Ensemble([model.replace({f"{body}.mass": float(m)}) for m in chosen], STEP, options.threads)
     check = peers.angles(peers.run(round(CHECK_SPAN / STEP)))
     difference = float(np.abs(check - our_angles(model, body, chosen, peers.joints)).max())
     assert difference < SOFT, f"MuJoCo moves otherwise, by {difference:.3g} rad"
-    steps = round(options.span / STEP)
-    timing, states = measure(lambda: peers.run(steps), options.repeats)
-    figures = peers.figures(states[:4], every=10)
-    return {"rate": steps * len(chosen) / timing.cpu_s, "spread": timing.spread, "difference": difference, **figures}
+    figures = peers.figures(peers.run(steps)[:4], every=10)
+    return partial(peers.run, steps), steps * len(chosen), {"difference": difference, **figures}
 
 
-def time_array_code(model: Model, body: str, masses: np.ndarray, options: argparse.Namespace) -> dict[str, Any]:
-    """The rate of plain array code; it must show the same motion as we do."""
+def array_entrant(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Entrant:
+    """Plain array code; it must show the same motion as we do."""
     tree = tree_of(model)
     mechanism = Mechanism(tree, [link.path for link in tree.links].index(body))
     run = mechanism.runner(STEP)
@@ -115,9 +140,8 @@ def time_array_code(model: Model, body: str, masses: np.ndarray, options: argpar
     q, _ = run(jnp.asarray(few), round(CHECK_SPAN / STEP))
     difference = float(np.abs(q - our_angles(model, body, few, [link.joint for link in tree.links])).max())
     assert difference < SAME, f"the array code moves otherwise, by {difference:.3g} rad"
-    timing, _ = measure(lambda: run(jnp.asarray(masses), options.array_steps), options.repeats)
-    rate = options.array_steps * len(masses) / timing.cpu_s
-    return {"rate": rate, "spread": timing.spread, "compile_s": timing.compile_s, "difference": difference}
+    count = min(steps, options.array_steps)
+    return partial(run, jnp.asarray(masses), count), count * len(masses), {"difference": difference}
 
 
 def our_angles(model: Model, body: str, masses: np.ndarray, joints: list[str]) -> np.ndarray:
@@ -152,12 +176,12 @@ def report(name: str, rates: dict[str, Any], options: argparse.Namespace) -> Non
     """A JSON line, and a table for people on stderr."""
     emit("ensemble", {"model": name, "members": options.members, "span_s": options.span, "step_s": STEP, **rates})
     print(f"\n{name}: {options.members} members, {options.span:g} s, RK4 at {STEP * 1e3:g} ms", file=sys.stderr)
-    base = rates.get("mujoco", {}).get("rate")
     for contender, figures in rates.items():
-        ratio = f"{figures['rate'] / base:9.1f} x MuJoCo" if base else ""
+        ratio = f"{figures['times_mujoco']:9.1f} x MuJoCo" if "times_mujoco" in figures else ""
         gap = f"  gap {figures['gap']:.2g} m, energy {figures['energy_error']:.2g}" if "gap" in figures else ""
-        print(f"  {contender:9} {figures['rate']:14,.0f} member-steps/cpu-s {ratio}{gap}", file=sys.stderr)
-    if base:
+        speed = f"{figures['rate']:14,.0f} member-steps/cpu-s (fastest {figures['fastest']:14,.0f})"
+        print(f"  {contender:9} {speed} {ratio}{gap}", file=sys.stderr)
+    if "mujoco" in rates:
         wanted = ", ".join(
             f"{what} {times} x" for what, times in zip(("stepping", "simulate"), WANTED[name], strict=True)
         )

@@ -1,4 +1,4 @@
-"""One way to time: compile apart from run, block on the result, repeat, report the median as one JSON line."""
+"""One way to time: compile apart from run, block on the result, repeat, report medians as one JSON line."""
 
 from __future__ import annotations
 
@@ -19,37 +19,48 @@ PACKAGES = ("jax", "llvmlite", "mujoco", "numpy")
 
 
 class Timing(NamedTuple):
-    """Seconds of one workload."""
+    """Seconds of one workload, a number a round."""
 
     first_s: float  # the first call: compilation and one run
-    wall_s: float  # median of the warm calls
-    cpu_s: float  # median of the warm calls, over all threads of this process
-    spread: float  # (largest - smallest) / median of the warm calls' cpu time
-    repeats: int
+    walls: list[float]  # of the warm calls
+    cpus: list[float]  # of the warm calls, over all threads of this process
+
+    @property
+    def wall_s(self) -> float:
+        return statistics.median(self.walls)
 
     @property
     def compile_s(self) -> float:
         return max(0.0, self.first_s - self.wall_s)
 
+    @property
+    def spread(self) -> float:
+        """(largest - smallest) / median of the warm calls' cpu time."""
+        return (max(self.cpus) - min(self.cpus)) / statistics.median(self.cpus)
 
-def measure(call: Callable[[], Any], repeats: int = 5) -> tuple[Timing, Any]:
-    """Times `call` and returns the timing with the last result, which has arrived when the clock is read.
+
+def side_by_side(calls: Mapping[str, Callable[[], Any]], rounds: int) -> tuple[dict[str, Timing], dict[str, Any]]:
+    """Times several workloads in turn, round after round, so that a noisy machine disturbs them alike.
 
     Args:
-        call: the workload; jax arrays in its result are waited for.
-        repeats: warm calls after the first one.
+        calls: the workloads; jax arrays in their results are waited for before the clock is read.
+        rounds: warm calls of each, after a first one that compiles.
+
+    Returns:
+        Timings and last results by name.
     """
-    start = time.perf_counter()
-    result = jax.block_until_ready(call())
-    first = time.perf_counter() - start
-    walls, cpus = [], []
-    for _ in range(repeats):
-        wall, cpu = time.perf_counter(), time.process_time()
-        result = jax.block_until_ready(call())
-        cpus.append(time.process_time() - cpu)
-        walls.append(time.perf_counter() - wall)
-    cpu = statistics.median(cpus)
-    return Timing(first, statistics.median(walls), cpu, (max(cpus) - min(cpus)) / cpu, repeats), result
+    timings, results = {}, {}
+    for name, call in calls.items():
+        start = time.perf_counter()
+        results[name] = jax.block_until_ready(call())
+        timings[name] = Timing(time.perf_counter() - start, [], [])
+    for _ in range(rounds):
+        for name, call in calls.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            results[name] = jax.block_until_ready(call())
+            timings[name].cpus.append(time.process_time() - cpu)
+            timings[name].walls.append(time.perf_counter() - wall)
+    return timings, results
 
 
 def machine() -> dict[str, Any]:

@@ -149,33 +149,19 @@ def fill(text: str, target: Target, **numbers: int) -> list[str]:
     return lines
 
 
-def run_text(target: Target) -> str:
-    """`run(list, ws, vectors)`: every piece of a null-terminated list, never empty, on the first vectors of the block.
-
-    Piece by piece, so that the instructions of one vector fill the waits of the other.
-    """
-    lines = []
-    for k in range(target.team):
-        if k:
-            lines.append(f"  %want{k} = icmp ugt i32 %vectors, {k}\n  br i1 %want{k}, label %vector{k}, label %ran")
-            lines.append(f"vector{k}:")
-        lines.append(f"  %part{k} = getelementptr {target.scalar}, ptr %ws, i64 {k * target.width}")
-        lines.append(f"  call void %piece(ptr %part{k}) nounwind")
-    return f"""
-define internal void @run(ptr %list, ptr %ws, i32 %vectors) nounwind alwaysinline {{
+RUN = """
+define internal void @run(ptr %list, ptr %ws, i32 %vectors) nounwind alwaysinline {
 entry:
   br label %loop
 loop:
-  %at = phi ptr [ %list, %entry ], [ %after, %ran ]
+  %at = phi ptr [ %list, %entry ], [ %after, %loop ]
   %piece = load ptr, ptr %at
-{chr(10).join(lines)}
-  br label %ran
-ran:
+  call void %piece(ptr %ws, i32 %vectors) nounwind
   %after = getelementptr ptr, ptr %at, i64 1
   %next = load ptr, ptr %after
   %more = icmp ne ptr %next, null
   br i1 %more, label %loop, label %done
 done:
   ret void
-}}
+}
 """

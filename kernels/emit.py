@@ -1,8 +1,9 @@
 """A simplified scalar graph becomes the LLVM text of one function on vectors of lanes.
 
-`void name(ptr workspace)`: one vector a slot. Fused multiply-adds are formed here by one rule (a product used exactly
-once, by a sum, fuses with it; the first operand where both could) and LLVM gets no licence to form or change any, so
-that a piece gives the same bits whatever is compiled next to it.
+`void name(ptr workspace, i32 vectors)`: the first so many vectors of the block, one number of each lane a slot. Fused
+multiply-adds are formed here by one rule (a product used exactly once, by a sum, fuses with it; the first operand where
+both could) and LLVM gets no licence to form or change any, so that a piece gives the same bits whatever is compiled
+next to it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiftjax.kernels import mathlib
-from shiftjax.kernels.simplify import BOOLEANS, Graph
+from shiftjax.kernels.parts import SIZE, Part, absorbed, levels, split
+from shiftjax.kernels.simplify import Graph
 from shiftjax.kernels.target import Target
 
 INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
+BASES = ("ws", "tmp")
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
@@ -34,14 +37,37 @@ def emit(
     outputs: Sequence[int],
     name: str,
     target: Target,
+    size: int = SIZE,
 ) -> str:
-    """The text of `void name(ptr %ws)` that reads slots `inputs` and writes slots `outputs`."""
-    return _Emitter(graph, inputs, outputs, target).function(name)
+    """The text of `void name(ptr %ws, i32 %vectors)` that reads slots `inputs` and writes slots `outputs`.
+
+    Args:
+        size: operations of a part, which all vectors run before the next part.
+    """
+    parts, temporaries = split(graph, inputs, outputs, size)
+    texts = [_Emitter(part, target).function(f"{name}_{k}") for k, part in enumerate(parts)]
+    lines = [f"  %tmp = alloca [{max(temporaries, 1)} x [{target.lanes} x {target.scalar}]], align 64"]
+    for k in range(target.team):
+        lines += [
+            f"  %{base}{k} = getelementptr {target.scalar}, ptr %{base}, i64 {k * target.width}" for base in BASES
+        ]
+    for p in range(len(parts)):
+        for k in range(target.team):
+            if k:
+                lines.append(f"  %more{p}.{k} = icmp ugt i32 %vectors, {k}")
+                lines.append(f"  br i1 %more{p}.{k}, label %vector{p}.{k}, label %ran{p}\nvector{p}.{k}:")
+            lines.append(f"  call void @{name}_{p}(ptr %ws{k}, ptr %tmp{k})")
+        lines.append(f"  br label %ran{p}\nran{p}:")
+    body = "\n".join(lines)
+    head = f"define void @{name}(ptr noalias %ws, i32 %vectors) nounwind"
+    return "\n".join((*texts, f"{head} {{\nentry:\n{body}\n  ret void\n}}\n"))
 
 
 class _Emitter:
-    def __init__(self, graph: Graph, inputs: Sequence[int], outputs: Sequence[int], target: Target) -> None:
-        self.graph, self.inputs, self.target = graph, inputs, target
+    """Writes one part: `void name(ptr %ws, ptr %tmp)` on one vector."""
+
+    def __init__(self, part: Part, target: Target) -> None:
+        self.graph, self.inputs, self.target = part.graph, part.inputs, target
         self.align = target.width * target.bytes
         self.lines: list[str] = []
         self.w = mathlib.Writer(target, self.lines, "t")
@@ -51,39 +77,21 @@ class _Emitter:
         self.results: dict[int, tuple[str, str]] = {}  # argument -> (sin, cos)
         self.blocks = 0
         self.stores: dict[int, list[tuple[int, int]]] = {}
-        written: dict[int, int] = {slot: ref for slot, ref in zip(outputs, graph.outputs, strict=True)}
+        written = dict(zip(part.outputs, part.graph.outputs, strict=True))
         for slot, ref in written.items():
             self.stores.setdefault(ref >> 1, []).append((slot, ref))
-        self.early = {k for k, node in enumerate(graph.nodes) if node[0] == "in" and inputs[node[1]] in written}
-        self.uses, self.fused = self._plan_fusion()
-
-    def _plan_fusion(self) -> tuple[list[int], dict[int, int]]:
-        """Number of uses of every node, and for a sum the operand place of the product it absorbs."""
-        nodes = self.graph.nodes
-        uses = [0] * len(nodes)
-        for node in nodes:
-            if node[0] != "in" and node[0] != "const":
-                for ref in node[1:]:
-                    uses[ref >> 1] += 1
-        for ref in self.graph.outputs:
-            uses[ref >> 1] += 1
-        fused: dict[int, int] = {}
-        for number, node in enumerate(nodes):
-            if node[0] == "add":
-                for place in (1, 2):
-                    product = node[place] >> 1
-                    if uses[product] == 1 and nodes[product][0] == "mul":
-                        fused[number] = place
-                        break
-        return uses, fused
+        nodes = part.graph.nodes
+        self.early = {k for k, node in enumerate(nodes) if node[0] == "in" and self.inputs[node[1]] in written}
+        self.fused = absorbed(part.graph)
 
     def function(self, name: str) -> str:
-        absorbed = {self.graph.nodes[k][place] >> 1 for k, place in self.fused.items()}
-        levels = self._levels()
-        order: list[list[int]] = [[] for _ in range(max(levels, default=0) + 1)]
+        self.w.table = f"@{name}_constants"
+        inside = {self.graph.nodes[k][place] >> 1 for k, place in self.fused.items()}
+        depths = levels(self.graph)
+        order: list[list[int]] = [[] for _ in range(max(depths, default=0) + 1)]
         for number, node in enumerate(self.graph.nodes):
-            if number not in absorbed and node[0] not in ("in", "const"):
-                order[levels[number]].append(number)
+            if number not in inside and node[0] not in ("in", "const"):
+                order[depths[number]].append(number)
         for number in sorted(self.early):
             self.name(number)
         for number, node in enumerate(self.graph.nodes):
@@ -101,7 +109,7 @@ class _Emitter:
             size = f"[3 x {self.target.vector}]"
             alloca = f"  %io = alloca {size}, align 64\n"
         body = "\n".join(self.lines)
-        head = f"define void @{name}(ptr noalias nocapture %ws) nounwind"
+        head = f"define internal void @{name}(ptr noalias nocapture %ws, ptr noalias nocapture %tmp) nounwind"
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _constants(self) -> str:
@@ -109,20 +117,9 @@ class _Emitter:
         t = self.target
         if not self.w.constants:
             return ""
-        values = ", ".join(f"{t.scalar} {t.number(c)}" for c in self.w.constants for _ in range(t.width))
+        values = ", ".join(f"{t.scalar} {number}" for number in self.w.constants for _ in range(t.width))
         kind = f"[{len(self.w.constants) * t.width} x {t.scalar}]"
-        return f"@constants = internal global {kind} [{values}], align 64\n"
-
-    def _levels(self) -> list[int]:
-        """How many sines deep each operation is; all sines of one depth share one check of their arguments."""
-        levels: list[int] = []
-        for node in self.graph.nodes:
-            if node[0] in ("in", "const"):
-                levels.append(0)
-            else:
-                depth = max((levels[ref >> 1] for ref in node[1:]), default=0)
-                levels.append(depth + (node[0] in ("sin", "cos")))
-        return levels
+        return f"{self.w.table} = internal global {kind} [{values}], align 64\n"
 
     def name(self, number: int) -> str:
         """The LLVM value of a node; inputs are loaded where they are first used."""
@@ -131,8 +128,8 @@ class _Emitter:
             return known
         node = self.graph.nodes[number]
         if node[0] == "const":
-            text = self.target.splat(node[1])
-        elif node[0] == "in":
+            return self._number(node[1])
+        if node[0] == "in":
             text = self.w.line(f"load {self.target.vector}, ptr {self._slot(self.inputs[node[1]])}, align {self.align}")
         else:
             raise AssertionError(f"{node} used before it is computed")
@@ -146,14 +143,19 @@ class _Emitter:
             return self.name(number)
         node = self.graph.nodes[number]
         if node[0] == "const":
-            return self.target.splat(-node[1])
+            return self._number(-node[1])
         known = self.negated.get(number)
         if known is None:
             known = self.negated[number] = self.w.line(f"fneg {self.target.vector} {self.name(number)}")
         return known
 
+    def _number(self, value: float) -> str:
+        """A constant, loaded where it is used; zero takes no load."""
+        return self.target.splat(value) if value == 0.0 else self.w.constant(value)
+
     def _slot(self, slot: int) -> str:
-        return self.w.line(f"getelementptr inbounds {self.target.scalar}, ptr %ws, i64 {slot * self.target.lanes}")
+        base, place = ("%ws", slot) if slot >= 0 else ("%tmp", -1 - slot)
+        return self.w.line(f"getelementptr inbounds {self.target.scalar}, ptr {base}, i64 {place * self.target.lanes}")
 
     def _store(self, number: int) -> None:
         for slot, ref in self.stores[number]:
@@ -199,7 +201,7 @@ class _Emitter:
         if op == "true" or op == "false":
             return f"splat (i1 {op})"
         if op in COMPARISONS:
-            if self._is_truth(node[1]):
+            if self.graph.is_truth(node[1]):
                 return w.line(
                     f"icmp {op if op in ('eq', 'ne') else 'u' + op} {truth} {self.ref(node[1])}, {self.ref(node[2])}"
                 )
@@ -209,7 +211,7 @@ class _Emitter:
         if op == "not":
             return w.line(f"xor {truth} {self.ref(node[1])}, splat (i1 true)")
         if op == "select":
-            kind = truth if self._is_truth(node[2]) else v
+            kind = truth if self.graph.is_truth(node[2]) else v
             values = f"{kind} {self.ref(node[2])}, {kind} {self.ref(node[3])}"
             return w.line(f"select {truth} {self.ref(node[1])}, {values}")
         if op in ("max", "min"):
@@ -224,10 +226,6 @@ class _Emitter:
             low = w.line(f"select {truth} {down}, {v} {self.target.splat(-1.0)}, {v} {x}")
             return w.line(f"select {truth} {up}, {v} {self.target.splat(1.0)}, {v} {low}")
         raise NotImplementedError(f"operation {op!r} has no LLVM spelling")
-
-    def _is_truth(self, ref: int) -> bool:
-        node = self.graph.nodes[ref >> 1]
-        return node[0] in BOOLEANS or node[0] in ("true", "false") or (node[0] == "select" and self._is_truth(node[2]))
 
     def _extreme(self, node: tuple) -> str:
         """max or min that hands on NaN from either side; one instruction against a constant."""

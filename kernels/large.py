@@ -105,7 +105,7 @@ good:
   ret { i64, double } %ret
 }
 
-define void @NOTHING(ptr %ws) {
+define void @NOTHING(ptr %ws, i32 %vectors) {
   ret void
 }
 

@@ -56,7 +56,8 @@ class Writer:
 
     def __init__(self, target: Target, lines: list[str], prefix: str) -> None:
         self.target, self.lines, self.prefix, self.count = target, lines, prefix, 0
-        self.constants: list[float] = []
+        self.constants: dict[str, int] = {}  # spelled number -> place in the table
+        self.table, self.base = "@constants", ""
 
     def line(self, text: str) -> str:
         """Appends `%new = text` and returns the new name."""
@@ -76,12 +77,21 @@ class Writer:
             return self.line(f"call {v} @llvm.fma.{self.target.suffix}({v} {a}, {v} {b}, {v} {c})")
         return self.op("fadd", self.op("fmul", a, b), c)
 
+    def rebase(self) -> None:
+        """From here on constants are loaded anew.
+
+        LLVM cannot see through the empty assembly: it neither spells the table's address again at each use (ten bytes
+        in the large code model, an eighth of all instructions) nor keeps constants in registers that it then spills.
+        """
+        self.base = self.line(f'call ptr asm "", "=r,0"(ptr {self.base or self.table})')
+
     def constant(self, value: float) -> str:
         """A vector constant as an operand in memory, which costs no instruction of its own."""
         t = self.target
-        self.constants.append(value)
-        place = (len(self.constants) - 1) * t.width
-        pointer = self.line(f"getelementptr {t.scalar}, ptr @constants, i64 {place}")
+        if not self.base:
+            self.rebase()
+        place = self.constants.setdefault(t.number(value), len(self.constants)) * t.width
+        pointer = self.line(f"getelementptr {t.scalar}, ptr {self.base}, i64 {place}")
         return self.line(f"load {t.vector}, ptr {pointer}, align {t.width * t.bytes}")
 
     def polynomial(self, x: str, coefficients: tuple[float, ...]) -> str:
@@ -95,10 +105,11 @@ class Writer:
 def reduction(w: Writer, x: str) -> tuple[str, str]:
     """(k + MAGIC, r) with x = k pi/2 + r for |x| < LIMIT."""
     t = w.target
-    magic = t.splat(MAGIC[t.precision])
     if t.precision == "f32" and not t.fused:
         return _reduction_in_double(w, x)
-    shifted = w.fma(x, t.splat(TWO_OVER_PI), magic)
+    w.rebase()
+    magic = w.constant(MAGIC[t.precision])
+    shifted = w.fma(x, w.constant(TWO_OVER_PI), magic)
     k = w.op("fsub", shifted, magic)
     for part in PARTS[t.precision if t.fused else "unfused"]:
         x = w.fma(k, w.constant(-part), x)
@@ -125,6 +136,7 @@ def _reduction_in_double(w: Writer, x: str) -> tuple[str, str]:
 def sine_cosine(w: Writer, shifted: str, r: str, want_sin: bool, want_cos: bool) -> tuple[str, str]:
     """sin and cos of k pi/2 + r, from the reduction; what is not wanted is the empty string."""
     t = w.target
+    w.rebase()
     top = 63 if t.precision == "f64" else 31
     square = w.op("fmul", r, r)
     sin = w.fma(w.op("fmul", square, r), w.polynomial(square, SIN[t.precision]), r)

@@ -57,6 +57,11 @@ class Graph:
             return None
         return -node[1] if ref & 1 else node[1]
 
+    def is_truth(self, ref: int) -> bool:
+        """Whether `ref` is a truth value and no number."""
+        node = self.nodes[ref >> 1]
+        return node[0] in TRUTHS or (node[0] == "select" and self.is_truth(node[2]))
+
     def add(self, a: int, b: int) -> int:
         """a + b; the first term is kept positive, its sign moves out."""
         if a > b:
@@ -142,7 +147,7 @@ def _table() -> dict[str, Callable[[Graph, list[int], dict[str, Any]], int]]:
 
 
 HANDLERS = _table()
-BOOLEANS = {"lt", "le", "eq", "ne", "and", "or", "not", "is_finite"}
+TRUTHS = {"lt", "le", "eq", "ne", "and", "or", "not", "is_finite", "true", "false"}
 
 
 def simplify(closed: ClosedJaxpr, precision: str) -> Graph:
@@ -157,7 +162,7 @@ def simplify(closed: ClosedJaxpr, precision: str) -> Graph:
     arguments = [graph.node("in", k) for k in range(len(closed.jaxpr.invars))]
     graph.outputs = _inline(graph, closed.jaxpr, closed.consts, arguments, precision)
     for ref in graph.outputs:
-        if graph.nodes[ref >> 1][0] in BOOLEANS:
+        if graph.is_truth(ref):
             raise TypeError("an output of a piece is a truth value: select numbers by it instead")
     return _alive(graph)
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shiftjax.kernels.copying import GIVE_SLOTS, LOAD_ROWS, SAVE_ROWS, fill, run_text
+from shiftjax.kernels.copying import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
 from shiftjax.kernels.program import Layout, Method
 from shiftjax.kernels.target import Target
-from shiftjax.kernels.words import JOB, Words
+from shiftjax.kernels.words import JOB, UNROLL, Words
 
 HEAD = "(ptr noalias %job, ptr noalias %ws, i64 %first, i64 %last) nounwind"
 
@@ -64,7 +64,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             (
                 tables,
                 declared,
-                run_text(self.pieces_target),
+                RUN,
                 self.function("internal void @load(ptr %job, ptr %ws, i64 %lane) nounwind noinline", self.load_rows),
                 self.function(
                     "internal void @save(ptr %job, ptr %ws, i64 %lane, i64 %lanes) nounwind noinline", self.save_rows
@@ -128,9 +128,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.set_time(1.0)
         self.call_list("project")
         if seen:
-            self.each(
-                self.layout.nm, lambda k: self.store(self.larger(self.load("most", k), self.load("mon", k)), "mon", k)
-            )
+            self.each(self.layout.nm, lambda k: self.store(self.largest(k), "mon", k))
 
     def set_time(self, c: float) -> None:
         """t = t0 + (clock + c fraction) h; the parts of a moved run add up in the clock."""
@@ -145,16 +143,16 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
     def collect(self, seen: bool) -> None:
         """most = max(most, mon) over the stages."""
 
-        def body(k: int | str) -> None:
-            value = self.load("mon", k)
-            self.store(self.larger(self.load("most", k), value) if seen else value, "most", k)
+        self.each(self.layout.nm, lambda k: self.store(self.largest(k) if seen else self.load("mon", k), "most", k))
 
-        self.each(self.layout.nm, body)
+    def largest(self, k: int | str) -> str:
+        """The larger of most and mon, NaN where one is or where most was infinite.
 
-    def larger(self, a: str, b: str) -> str:
-        """max that hands on NaN from either side."""
-        either = self.select(self.compare("ogt", a, b), a, b)
-        return self.select(self.compare("uno", a, "zeroinitializer"), a, either)
+        The loads are volatile lest LLVM makes masked stores of this, which are ten times slower.
+        """
+        most, mon = (self.w.line(f"load volatile {self.v}, ptr {self.at(name, k)}") for name in ("most", "mon"))
+        value = self.select(self.compare("ogt", most, mon), most, mon)  # one instruction; mon where either is NaN
+        return self.w.fma(most, self.t.splat(0.0), value)
 
     def weighted(self, start: str, terms: list[tuple[int, float, str]]) -> str:
         """start + sum of h**n a value over the terms (n, a, value), a power of h at a time."""
@@ -190,12 +188,20 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             for a in (1.0, *row, *row_hat):
                 self.scaled_step(n, a)  # before any loop, so that every block sees them
         copied = {k: source for k, source in enumerate(self.copies) if source is not None}
-        for k, source in copied.items():  # before x: the first of these still reads x itself
-            self.nystrom(stage, k, source, row_hat)
         later = any(r[stage - 1] for r in m.A[stage + 1 :]) or (not end and m.b[stage - 1] != 0.0)
         nystrom = copied and any(self.speed_weights(r)[stage - 1] for r in (*m.A_hat[stage + 1 :], m.b_hat))
         keep = later or (not end and bool(nystrom)) or stage == 1  # the old dx is wanted when a step is thrown away
-        self.each(self.layout.nx, self.combiner(stage, "x", "dx", row, keep))
+        speed = self.combiner(stage, "x", "dx", row, keep)
+        if self.layout.nx <= UNROLL:  # each speed with its coordinate, so that both are read once
+            for source in range(self.layout.nx):
+                for k in copied:
+                    if copied[k] == source:  # before x: the first stage still reads x itself
+                        self.nystrom(stage, k, source, row_hat)
+                speed(source)
+        else:
+            for k, source in copied.items():
+                self.nystrom(stage, k, source, row_hat)
+            self.each(self.layout.nx, speed)
         later = any(r[stage - 1] for r in m.A_hat[stage + 1 :]) or (not end and m.b_hat[stage - 1] != 0.0)
         if not copied:
             self.each(self.layout.nq, self.combiner(stage, "q", "qdot", row_hat, later))

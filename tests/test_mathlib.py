@@ -94,7 +94,9 @@ class Machine:
         for text in (compiling.support_text(target), compiling.piece_text(pair, target)):
             self.loader.add(compiling.compile_text(text, target, optimize=False))
         self.loader.finish()
-        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.loader.address(compiling.piece_name(pair)))
+        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(
+            self.loader.address(compiling.piece_name(pair))
+        )
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         width, lanes = self.target.width, self.target.lanes
@@ -105,7 +107,7 @@ class Machine:
         results = []
         for first in range(0, len(padded), width):
             slots[0] = padded[first : first + width]
-            self.call(slots.ctypes.data)
+            self.call(slots.ctypes.data, 1)
             results.append(slots[1:].copy())
         return np.hstack(results)[:, : len(x)]
 
