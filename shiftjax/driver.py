@@ -109,7 +109,13 @@ class _Fresh:
         blocks = blocks_of(found, lanes.setup.plan.substructures[s])
         old = [lanes.known[s][c] for c in lanes.choice[s, members]]
         same = np.array([a == b for a, b in zip(blocks, old, strict=True)])
-        return cls(J, blocks, old, same, *_monitors(lane, q, s, blocks), *_monitors(lane, q, s, old))
+        old_b_norm, old_ratio = _monitors(lane, q, s, old)
+        b_norm, ratio = old_b_norm.copy(), old_ratio.copy()
+        if not same.all():
+            others = np.flatnonzero(~same)
+            theirs = [blocks[k] for k in others]
+            b_norm[others], ratio[others] = _monitors(lane.of(others), q[:, others], s, theirs)
+        return cls(J, blocks, old, same, b_norm, ratio, old_b_norm, old_ratio)
 
 
 def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarray) -> None:
