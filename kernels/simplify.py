@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
 
 from shiftjax.kernels.program import DTYPES
+
+if TYPE_CHECKING:  # importing it takes a tenth of a warm start
+    from jax.extend.core import ClosedJaxpr
 
 Key = tuple[Any, ...]
 
@@ -205,7 +207,7 @@ def _inline(graph: Graph, jaxpr: Any, consts: Sequence[Any], arguments: list[int
     handlers = HANDLERS
 
     def read(atom: Any) -> int:
-        return _literal(graph, atom.val) if isinstance(atom, Literal) else env[atom]
+        return _literal(graph, atom.val) if hasattr(atom, "val") else env[atom]  # a Literal has a value, a Var a name
 
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name

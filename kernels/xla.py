@@ -12,8 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.extend.core import jaxpr_as_fun
+from jax import core, lax
 
 from shiftjax.kernels.program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
@@ -37,11 +36,10 @@ def _phases(program: LaneProgram, precision: str) -> dict[str, Callable[[list[An
         traced = [(piece, piece.trace()) for piece in program.phase(name)]
         for _, closed in traced:
             check_jaxpr(closed, precision)
-        functions = [(piece, jaxpr_as_fun(closed)) for piece, closed in traced]
 
         def run(slots: list[Any]) -> None:
-            for piece, function in functions:
-                values = function(*(slots[k] for k in piece.inputs))
+            for piece, closed in traced:
+                values = core.eval_jaxpr(closed.jaxpr, closed.consts, *(slots[k] for k in piece.inputs))
                 for slot, value in zip(piece.outputs, values, strict=True):
                     slots[slot] = value
 

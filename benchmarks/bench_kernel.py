@@ -1,0 +1,171 @@
+"""The step loop against the limit of one core: operations and instructions of a step, and its time in quiet moments.
+
+For each mechanism: scalar operations of one RK4 step after simplification, instructions of the compiled pieces, and
+nanoseconds of one step of one vector of lanes, as percentiles over many slices of a few milliseconds. Shared machines
+are noisy: the smallest is what the core can do alone, the median what its neighbours leave of it. The limit is that of
+the units which multiply: `products` over two a cycle, at the clock found from a chain of dependent additions.
+
+    PYTHONPATH=. python benchmarks/bench_kernel.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import llvmlite.binding as llvm
+import numpy as np
+from timer import emit
+
+import shiftjax
+from shiftjax.kernels import compiling, cpu
+from shiftjax.kernels.program import LaneProgram, Piece
+from shiftjax.kernels.simplify import simplify
+from shiftjax.kernels.target import Target, host, machine
+
+MODELS = {
+    "four_bar": "four_bar:coupler",
+    "n_four_bar_5": "n_four_bar:coupler_0",
+    "bricard": "bricard:rod1",
+}
+MEMBERS = 256
+STEPS = 64  # of a slice
+CHAIN, LATENCY = 5000, 3  # rounds of twenty dependent additions; cycles of one (AMD Zen 3; 4 on Intel before 2023)
+NOT_COUNTED = ("in", "const", "true", "false")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--seconds", type=float, default=10.0, help="of measuring a mechanism")
+    options = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
+    for name in options.models:
+        emit("kernel", {"model": name, **measured(name, options.seconds)})
+
+
+def measured(name: str, seconds: float) -> dict[str, Any]:
+    """All figures of one mechanism; its energy and loops are looked at first."""
+    target = host("f64")
+    kernel, program, table, worst = running(name)
+    assert worst["gap"] < 1e-9 and worst["energy_error"] < 1e-6, worst
+    operations, instructions = Counter(), Counter()
+    for times, piece in pieces_of_a_step(program):
+        for kind, count in counted(piece, target).items():
+            operations[kind] += times * count
+        for kind, count in instructions_of(piece, target).items():
+            instructions[kind] += times * count
+    clock = gigahertz(target)
+    products = sum(count for kind, count in instructions.items() if re.match(r"v?f?n?m(ul|add|sub)", kind[1:]))
+    quiet, tenth, median = times_of(kernel, program, table, target, seconds)
+    limit = products / 2 / clock
+    return {
+        "lanes_a_vector": target.width,
+        "operations": dict(operations),
+        "instructions": sum(instructions.values()),
+        "products": products,
+        "clock_ghz": clock,
+        "limit_ns": limit,
+        "quiet_ns": quiet,
+        "tenth_ns": tenth,
+        "median_ns": median,
+        "quiet_rate": target.width / quiet * 1e9,
+        "instructions_a_cycle": sum(instructions.values()) / (quiet * clock),
+    }
+
+
+def running(name: str) -> tuple[cpu.Kernel, LaneProgram, np.ndarray, dict[str, float]]:
+    """The kernel, program and table of a real ensemble, caught at its first advance."""
+    caught: list[tuple[cpu.Kernel, LaneProgram, np.ndarray]] = []
+    advance = cpu.Kernel.advance
+
+    def watched(self: cpu.Kernel, groups: Any, *rest: Any, **named: Any) -> None:
+        if not caught:
+            caught.append((self, groups[0][0], groups[0][1].copy()))
+        advance(self, groups, *rest, **named)
+
+    mass = shiftjax.load(name).numbers()[f"{MODELS[name]}.mass"]
+    cpu.Kernel.advance = watched
+    try:
+        result = shiftjax.simulate(
+            name, 0.2, 1e-3, vary={f"{MODELS[name]}.mass": mass * np.linspace(0.8, 1.2, MEMBERS)}, threads=1
+        )  # fmt: skip
+    finally:
+        cpu.Kernel.advance = advance
+    return *caught[0], {key: float(np.max(values)) for key, values in result.certificate.items()}
+
+
+def pieces_of_a_step(program: LaneProgram) -> Iterator[tuple[int, Piece]]:
+    """Every piece with how often an accepted step runs it."""
+    stages = sum(program.method.needs[1:])
+    yield from ((stages, piece) for piece in program.accelerate)
+    yield from ((1, piece) for piece in (*program.project, *program.accumulate))
+
+
+def counted(piece: Piece, target: Target) -> Counter[str]:
+    """Scalar operations by kind."""
+    graph = simplify(piece.trace(), target.precision)
+    return Counter(node[0] for node in graph.nodes if node[0] not in NOT_COUNTED)
+
+
+def instructions_of(piece: Piece, target: Target) -> Counter[str]:
+    """Instructions of the compiled code by name; the cold path of very large angles is not in it."""
+    module = llvm.parse_assembly(compiling.piece_text(piece, target), llvm.create_context())
+    text = machine(target).emit_assembly(module)
+    return Counter(m[1] for m in re.finditer(r"^\t([a-z]\w+)\s", text, re.MULTILINE))
+
+
+def gigahertz(target: Target) -> float:
+    """The clock, from a chain of dependent additions."""
+    adds = "\n".join(f"%a{k + 1} = fadd double %a{k}, 1.0" for k in range(20))
+    text = f"""
+define double @chain(i64 %count) {{
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [ 0, %entry ], [ %k1, %loop ]
+  %a0 = phi double [ 0.0, %entry ], [ %a20, %loop ]
+  {adds}
+  %k1 = add i64 %k, 1
+  %more = icmp slt i64 %k1, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret double %a20
+}}"""
+    loader = compiling.Loader(target)
+    loader.add(compiling.compile_text(text, target, optimize=False))
+    loader.finish()
+    chain = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)(loader.address("chain"))
+    best = min(_seconds(lambda: chain(CHAIN)) for _ in range(200))
+    return 20 * CHAIN * LATENCY / best / 1e9
+
+
+def _seconds(call: Any) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def times_of(
+    kernel: cpu.Kernel, program: LaneProgram, table: np.ndarray, target: Target, seconds: float
+) -> tuple[float, ...]:
+    """Smallest, tenth percentile and median nanoseconds of one step of one vector, over slices of STEPS steps."""
+    member = np.full(table.shape[1], -1, np.int64)
+    found = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        lanes = table.copy()
+        took = _seconds(lambda lanes=lanes: kernel.advance([(program, lanes, member)], float(STEPS), 1e-3))
+        assert (lanes[program.layout.rows("clock").start] == STEPS).all(), "a lane stopped on the way"
+        found.append(took / STEPS / (table.shape[1] / target.width) * 1e9)
+    return tuple(float(x) for x in np.percentile(found, [0, 10, 50]))
+
+
+if __name__ == "__main__":
+    main()

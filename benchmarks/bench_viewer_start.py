@@ -1,0 +1,147 @@
+"""How fast a store of a million members opens in the viewer, and with how little memory.
+
+A small real run is tiled to a million members, with figures of their own and a few failures, and the trajectories of 64
+are kept; it is written by the package itself. Then a fresh process opens it, ranks it and takes poses of the five worst
+members that were kept; what it finds is compared with NumPy. The files are in the page cache. Prints one JSON line:
+    import_s, open_s, choose_s, query_s, poses_s, total_s   in the order they happen
+    imported_mb, opened_mb, end_mb, peak_mb                 resident memory
+
+    PYTHONPATH=. python benchmarks/bench_viewer_start.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import shiftjax
+from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.result import members_to_keep
+
+RUN = 64  # members of the real run
+WORST = 5
+FAILED = 1e-3  # part of the members
+UNIT = 1e-12  # of a quaternion's length: rounding of a slerp
+PAGE = resource.getpagesize()
+
+
+def main() -> None:
+    options = arguments()
+    if options.measure:
+        print(json.dumps(measured(options.measure)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        store, begun = Path(folder) / "study.zarr", time.perf_counter()
+        expected = write(store, options)
+        written = {
+            "members": options.members,
+            "kept": options.keep,
+            "log_lines": options.log,
+            "write_s": time.perf_counter() - begun,
+            "store_mb": sum(file.stat().st_size for file in store.rglob("*") if file.is_file()) / 2**20,
+        }
+        command = [sys.executable, __file__, "--measure", str(store)]
+        rounds = [json.loads(subprocess.check_output(command)) for _ in range(options.rounds)]
+    for found in rounds:
+        if found.pop("jax") or found.pop("worst") != expected or found.pop("off_unit") > UNIT:
+            raise SystemExit(f"wrong: {found}")
+    from timer import emit  # it imports jax, which the measured process must do without
+
+    emit("viewer_start", written | {key: float(np.median([r[key] for r in rounds])) for key in rounds[0]})
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--members", type=int, default=1_000_000)
+    parser.add_argument("--keep", type=int, default=64)
+    parser.add_argument("--log", type=int, default=0, help="lines in the store's log of repartitions")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def write(path: Path, options: argparse.Namespace) -> list[int]:
+    """Writes the store; returns the kept members that are worst, ranked by NumPy alone."""
+    from shiftjax.ensembles import store
+
+    masses = np.linspace(0.8, 1.2, RUN)
+    plan: dict[str, Any] = {"span": 2.0, "step": 1e-2, "output_step": 2e-2, "keep": "all"}
+    run = shiftjax.simulate(shiftjax.load("four_bar"), vary={"four_bar:coupler.mass": masses}, **plan)
+    rng = np.random.default_rng(0)
+    count, kept = options.members, members_to_keep(options.keep, options.members)
+    status = np.where(rng.random(count) < FAILED, int(Outcome.stuck), int(Outcome.ok))
+    figures = {name: np.resize(values, count) for name, values in run.certificate.items()}
+    figures["energy_error"] = figures["energy_error"] * rng.lognormal(size=count)
+    line = {
+        "time": 0.5,
+        "member": 3,
+        "substructure": 0,
+        "old": ["four_bar:crank_pin.q"],
+        "new": ["four_bar:rocker_pin.q"],
+    }
+    big = dataclasses.replace(
+        run,
+        certificate=figures,
+        status=status,
+        messages=tuple(REMEDY[Outcome(s)] for s in status.tolist()),
+        design={path: rng.uniform(0.8, 1.2, count) for path in run.design},
+        poses={body: np.resize(pose, (len(kept), *pose.shape[1:])) for body, pose in run.poses.items()},
+        kept=kept,
+        log=(line,) * options.log,
+    )
+    store.write(big, path)
+    ranked = sorted(kept.tolist(), key=lambda k: (status[k] <= 0, -figures["energy_error"][k], k))
+    return ranked[:WORST]
+
+
+def measured(path: str) -> dict[str, Any]:
+    """What the fresh process sees."""
+    clock, marks = time.perf_counter, [time.perf_counter()]
+    from shiftjax.viewer.study import Study
+
+    marks.append(clock())
+    imported = resident()
+    study = Study.open(path)
+    marks.append(clock())
+    opened = resident()
+    study.choose(f"worst:{WORST}")
+    worst = study.choose(f"worst:{WORST} of kept")
+    marks.append(clock())
+    study.choose("energy_error < 1e-5 and four_bar:coupler.mass >= 1 and status == ok")
+    marks.append(clock())
+    poses = study.poses_of(worst, float(study.time[-1]) / 3)
+    marks.append(clock())
+    spent = dict(zip(("import_s", "open_s", "choose_s", "query_s", "poses_s"), np.diff(marks).tolist(), strict=True))
+    return {
+        **spent,
+        "total_s": marks[-1] - marks[0],
+        "imported_mb": imported,
+        "opened_mb": opened,
+        "end_mb": resident(),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (20 if sys.platform == "darwin" else 10),
+        "worst": worst.tolist(),
+        "off_unit": float(np.abs(np.linalg.norm(poses[..., 3:], axis=-1) - 1).max()),
+        "jax": "jax" in sys.modules,
+    }
+
+
+def resident() -> float:
+    """Memory of this process [MB]; the peak so far where the system has no /proc."""
+    table = Path("/proc/self/statm")
+    if table.exists():
+        return int(table.read_text().split()[1]) * PAGE / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (20 if sys.platform == "darwin" else 10)
+
+
+if __name__ == "__main__":
+    main()
