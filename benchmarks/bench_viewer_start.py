@@ -2,8 +2,10 @@
 
 A small real run is tiled to a million members, with figures of their own and a few failures, and the trajectories of 64
 are kept; it is written by the package itself. Then a fresh process opens it, ranks it and takes poses of the five worst
-members that were kept; what it finds is compared with NumPy. The files are in the page cache. Prints one JSON line:
+members that were kept; what it finds is compared with NumPy. The files are in the page cache. Linux only.
+Prints one JSON line:
     import_s, open_s, choose_s, query_s, poses_s, total_s   in the order they happen
+    cpu_s                                                   of the whole process, all threads
     imported_mb, opened_mb, end_mb, peak_mb                 resident memory
 
     PYTHONPATH=. python benchmarks/bench_viewer_start.py
@@ -14,7 +16,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -32,7 +33,6 @@ RUN = 64  # members of the real run
 WORST = 5
 FAILED = 1e-3  # part of the members
 UNIT = 1e-12  # of a quaternion's length: rounding of a slerp
-PAGE = resource.getpagesize()
 
 
 def main() -> None:
@@ -110,10 +110,10 @@ def measured(path: str) -> dict[str, Any]:
     from shiftjax.viewer.study import Study
 
     marks.append(clock())
-    imported = resident()
+    imported = memory()[0]
     study = Study.open(path)
     marks.append(clock())
-    opened = resident()
+    opened = memory()[0]
     study.choose(f"worst:{WORST}")
     worst = study.choose(f"worst:{WORST} of kept")
     marks.append(clock())
@@ -125,22 +125,22 @@ def measured(path: str) -> dict[str, Any]:
     return {
         **spent,
         "total_s": marks[-1] - marks[0],
+        "cpu_s": time.process_time(),
         "imported_mb": imported,
         "opened_mb": opened,
-        "end_mb": resident(),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (20 if sys.platform == "darwin" else 10),
+        "end_mb": memory()[0],
+        "peak_mb": memory()[1],
         "worst": worst.tolist(),
         "off_unit": float(np.abs(np.linalg.norm(poses[..., 3:], axis=-1) - 1).max()),
         "jax": "jax" in sys.modules,
     }
 
 
-def resident() -> float:
-    """Memory of this process [MB]; the peak so far where the system has no /proc."""
-    table = Path("/proc/self/statm")
-    if table.exists():
-        return int(table.read_text().split()[1]) * PAGE / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2 ** (20 if sys.platform == "darwin" else 10)
+def memory() -> tuple[float, float]:
+    """Memory of this process now and at its peak [MB], from /proc: `getrusage` counts the parent's before exec too."""
+    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    now, peak = (int(lines[key].split()[0]) / 1024 for key in ("VmRSS", "VmHWM"))
+    return now, peak
 
 
 if __name__ == "__main__":

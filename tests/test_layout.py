@@ -75,6 +75,14 @@ JAX_FREE = (
     "shiftjax.ensembles.store",
     "shiftjax.ensembles.sample",
     "shiftjax.viewer",
+    "shiftjax.viewer.assimp",
+    "shiftjax.viewer.building",
+    "shiftjax.viewer.export.gltf",
+    "shiftjax.viewer.export.html",
+    "shiftjax.viewer.film",
+    "shiftjax.viewer.gui.state",
+    "shiftjax.viewer.opening",
+    "shiftjax.viewer.study",
     "shiftjax.cli",
 )
 HARD_LIMIT = 500  # lines a file

@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
 
 from shiftjax.errors import ModelError
 from shiftjax.version import VERSION
@@ -20,8 +21,12 @@ COMMANDS = {
     "run": "simulate one model",
     "sweep": "simulate many variants of one model",
     "models": "list the models of the library",
+    "view": "look at a stored study, or at a model, in a window",
+    "render": "draw a picture or a movie of a study, with or without a display",
+    "export": "write a study as an animated glTF or as one page that plays in any browser",
 }
 BAD_INPUT, ANYTHING_ELSE = 2, 1
+DRAWING = ("view", "render", "export")  # commands that need the packages of the extra `viewer`
 
 __all__ = ["main"]
 
@@ -33,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parser(words).parse_args(words)
     except SystemExit as stop:  # argparse leaves this way for --help, --version and bad usage
         return int(stop.code or 0)
+    except ModelError as error:
+        return _fail(f"error: {error}", BAD_INPUT, "--traceback" in words)
     try:
         return options.call(options)
     except ModelError as error:
@@ -63,10 +70,23 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
             command.add_argument(
                 "--traceback", action="store_true", default=argparse.SUPPRESS, help="show where an error arose"
             )
-            module = import_module(f"shiftjax.cli.{name}")
+            module = _loaded(name)
             module.define(command)
             command.set_defaults(call=module.call)
     return top
+
+
+def _loaded(name: str) -> ModuleType:
+    """The file of a command; a missing package of the viewer is named with its cure."""
+    try:
+        return import_module(f"shiftjax.cli.{name}")
+    except ModuleNotFoundError as error:
+        if name not in DRAWING or (error.name or "").startswith("shiftjax"):
+            raise
+        todo = "Install them with pip install 'shiftjax[viewer]'."
+        raise ModelError(
+            f"shiftjax {name}", f"no Python package {error.name!r}", "the viewer's packages", todo
+        ) from None
 
 
 def _fail(message: str, code: int, with_traceback: bool) -> int:

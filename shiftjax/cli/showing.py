@@ -1,0 +1,89 @@
+"""What `view`, `render` and `export` share: which study, which members, how it looks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from shiftjax.cli import common
+from shiftjax.errors import ModelError
+from shiftjax.viewer.camera import VIEWS
+from shiftjax.viewer.scene import FAST, Look, Scene
+from shiftjax.viewer.study import Study
+
+
+def add_study(parser: argparse.ArgumentParser, needed: bool = True) -> None:
+    add = parser.add_argument
+    add(
+        "study",
+        metavar="STUDY",
+        nargs=None if needed else "?",
+        help="what `run --out` or `sweep --out` wrote (.zarr, .json), or a model, run first",
+    )
+    add("--span", type=common.positive, metavar="T", help="of a model: duration of its run [s]")
+    add(
+        "--member",
+        default=None,
+        metavar="K",
+        help="a number or a choice as below, of which the first; left out, the first kept",
+    )
+    add(
+        "--ghosts",
+        metavar="CHOICE",
+        help="further members, see-through: 3,7 or worst:5 of kept, kept, energy_error>1e-9",
+    )
+
+
+def add_look(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--size", type=size, default=(1280, 720), metavar="WxH", help="of the picture; default 1280x720")
+    add("--view", choices=list(VIEWS), default="iso", help="where the eye stands; default iso")
+    add("--no-shadows", action="store_true", help="draw without shadows")
+    add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
+
+
+def size(text: str) -> tuple[int, int]:
+    """WIDTHxHEIGHT."""
+    parts = text.lower().split("x")
+    if len(parts) == 2 and all(p.isascii() and p.isdigit() for p in parts):
+        width, height = int(parts[0]), int(parts[1])
+        if 16 <= width <= 8192 and 16 <= height <= 8192:
+            return width, height
+    raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT with both from 16 to 8192")
+
+
+def run_options(options: argparse.Namespace) -> list[str]:
+    """What goes to `shiftjax run` where the study is a model."""
+    return [] if options.span is None else ["--span", str(options.span)]
+
+
+def look_of(options: argparse.Namespace) -> Look:
+    return replace(FAST if options.fast else Look(), shadows=not options.no_shadows)
+
+
+def members_of(study: Study, options: argparse.Namespace) -> tuple[int, np.ndarray]:
+    """The member drawn and the ghosts beside it; a choice of which nothing was kept is refused."""
+    chosen = kept_of(study, options.member or "kept", "--member")
+    ghosts = kept_of(study, options.ghosts, "--ghosts") if options.ghosts else np.zeros(0, np.int64)
+    member = int(chosen[0])
+    return member, ghosts[ghosts != member]
+
+
+def kept_of(study: Study, text: str, option: str) -> np.ndarray:
+    """The members of a choice that can be drawn; a note tells why others cannot."""
+    found = study.drawable(study.choose(text))
+    if not len(found.ids):
+        kept = ", ".join(map(str, study.kept[:8])) + (" ..." if len(study.kept) > 8 else "")
+        todo = "Choose among them, as `worst:5 of kept`, or run again with a larger --keep."
+        raise ModelError(f"{option} {text}", found.reason or "no member", f"members {kept}", todo)
+    if len(found.missing):
+        print(f"note: {option} {text}: {found.reason}", file=sys.stderr)
+    return found.ids
+
+
+def say_warnings(scene: Scene) -> None:
+    for warning in scene.warnings:
+        print(f"warning: {warning}", file=sys.stderr)

@@ -1,0 +1,470 @@
+"""From models to scenes: automatic shapes of the whole library, geometry of files, lights, colours, sizes."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shiftjax.models as library
+from shiftjax.builder import ModelBuilder
+from shiftjax.elements import Geometry, Light
+from shiftjax.errors import ModelError
+from shiftjax.formats import load, to_dict
+from shiftjax.hosted import spread_over
+from shiftjax.kept import Kept
+from shiftjax.kinematics import ground_point
+from shiftjax.model import FrameRef, Model
+from shiftjax.numbers import rebuilt
+from shiftjax.observe import quaternion_of_rotation
+from shiftjax.prepared import prepare
+from shiftjax.viewer import shapes
+from shiftjax.viewer.automatic import solid
+from shiftjax.viewer.building import PALETTE, scene_of
+from shiftjax.viewer.contacts import Style, Survey, levels
+from shiftjax.viewer.fittings import PURPLE, RED, ULTRAMARINE
+from shiftjax.viewer.lamps import lamps_of
+from shiftjax.viewer.places import moved, of_pose, place
+from shiftjax.viewer.scene import Colour, Mesh, Part, Scene
+from tests.rays import DRAWN, corners, nearest
+
+ROUNDING = 1e-6  # m, of poses and places of models of about a metre
+SINGLE = 1e-5  # normals are stored in single precision
+# They lie in the solid of a heavier body at the same place (plate, platform, spokes); hiding that one shows them.
+INSIDE = {
+    "scissor_lift:head",
+    "vehicle_chassis:chassis_5",
+    "vehicle_chassis:upright_rear_left",
+    "vehicle_chassis:upright_rear_right",
+}
+LARGEST = 3.0  # no part is wider than so many radii of the scene
+STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+
+
+@cache
+def started(name: str) -> tuple[Model, dict[str, np.ndarray], frozenset[str]]:
+    """A library model, its bodies' poses at the start, and the joints that close its loops."""
+    model = load(name)
+    prepared = prepare(model, {})
+    lane, plan = prepared.file_lane(), prepared.plan
+    chain = lane.motion(list(prepared.file_start.q), None).chain()
+    point = ground_point(plan, lane.params)
+    poses = {}
+    for k, node in enumerate(plan.nodes):
+        if k and not node.virtual:
+            state = chain.node(k)
+            values = [*(p + o for p, o in zip(state.p, point, strict=True)), *quaternion_of_rotation(state.R)]
+            poses[node.path] = spread_over(values, 1)[:, 0]
+    return model, poses, frozenset(joint.path for joint in plan.joints if joint.chord)
+
+
+def built(name: str) -> tuple[Scene, np.ndarray]:
+    """The scene of a library model and its first poses (nodes, 7)."""
+    model, poses, cut = started(name)
+    scene = scene_of(model, poses, lambda path, companions: [Loaded(shapes.box())], cut)
+    return scene, np.stack([STILL, *(poses[path] for path in scene.nodes[1:])])
+
+
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """What a reader of mesh files gives."""
+
+    mesh: Mesh
+    colour: Colour = (0.1, 0.2, 0.3, 1.0)
+    place: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(4))
+    warnings: tuple[str, ...] = ()
+
+
+def drawn(scene: Scene, path: str, kind: str = "body") -> list[Part]:
+    return [part for part in scene.parts if part.path == path and part.kind == kind]
+
+
+def lone(geometry: tuple[Geometry, ...] = (), **body: Any) -> Model:
+    """A body on a hinge about y."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    builder.assembly("a").body("rod", **body).joint("pivot", "Ry", child="rod")
+    model = builder.build()
+    return dataclasses.replace(
+        model,
+        assemblies=rebuilt(
+            model.assemblies,
+            lambda item, _: dataclasses.replace(
+                item, bodies=tuple(dataclasses.replace(b, geometry=geometry) for b in item.bodies)
+            ),
+        ),
+    )
+
+
+def of_lone(model: Model, **options: Any) -> Scene:
+    return scene_of(model, {"a:rod": STILL}, **options)
+
+
+# -- the library ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_body_is_shown_in_finite_numbers_and_in_proportion(name: str) -> None:
+    scene, poses = built(name)
+    model = started(name)[0]
+    assert scene.nodes == ("fixed", *(path for path, _ in model.bodies())) and scene.warnings == ()
+    assert np.isfinite([scene.size, *scene.centre, *scene.up]).all() and scene.size > 0
+    for path in scene.nodes[1:]:
+        assert drawn(scene, path), f"{path} has no shape"
+    places = of_pose(poses)
+    for part in (part for part in scene.parts if part.kind in DRAWN):
+        points = moved(places[part.node] @ part.place, part.mesh.vertices)
+        assert np.isfinite(points).all()
+        assert np.ptp(points, axis=0).max() < LARGEST * scene.size, part.path
+        assert np.linalg.norm(points - scene.centre, axis=1).max() <= scene.size * (1 + SINGLE)
+        assert 0 <= part.node < len(scene.nodes) and all(0 <= c <= 1 for c in part.colour)
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_placed_normals_are_unit_and_outward(name: str) -> None:
+    """By the cofactors of the place, as a renderer turns them; a place that mirrors would show a shape's inside."""
+    scene, _ = built(name)
+    for part in {(part.mesh.key, part.kind): part for part in scene.parts}.values():
+        cofactors = np.linalg.inv(part.place[:3, :3])
+        assert np.linalg.det(part.place[:3, :3]) > 0
+        assert np.abs(np.linalg.norm(part.mesh.normals, axis=1) - 1).max() < SINGLE
+        a, b, c = (moved(part.place, part.mesh.vertices[part.mesh.indices[:, k]]) for k in range(3))
+        face = np.cross(b - a, c - a)
+        normals = (part.mesh.normals @ cofactors)[part.mesh.indices].sum(axis=1)
+        assert np.einsum("tk,tk->t", face, normals).min() > 0
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_every_body_can_be_hit_from_some_side(name: str) -> None:
+    """A ray at some triangle of each body, along its normal, meets that body: shapes are not inside others."""
+    if name == "n_four_bar_40":
+        pytest.skip("n_four_bar_5 has the same windows; a ray costs 0.2 s here")
+    scene, poses = built(name)
+    triangles, owner = corners(scene, poses)
+    hidden = []
+    for path in scene.nodes[1:]:
+        mine = [k for k, part in enumerate(scene.parts) if part.path == path and part.kind == "body"]
+        own = triangles[np.isin(owner, mine)]
+        for a, b, c in own[:: max(1, len(own) // 24)]:
+            outward = np.cross(b - a, c - a)
+            middle, outward = (a + b + c) / 3, outward / np.linalg.norm(outward)
+            hit = nearest(scene, poses, middle + 3 * scene.size * outward, -outward)
+            if hit is not None and hit[0] in mine:
+                break
+        else:
+            hidden.append(path)
+    assert set(hidden) <= INSIDE, "from every side tried"
+
+
+@pytest.mark.parametrize("name", ["four_bar", "excavator", "stewart"])
+def test_the_same_model_gives_the_same_scene(name: str) -> None:
+    (one, _), (two, _) = built(name), built(name)
+    assert [(p.mesh.key, p.node, p.colour, p.path, p.kind) for p in one.parts] == [
+        (p.mesh.key, p.node, p.colour, p.path, p.kind) for p in two.parts
+    ]
+    assert all(np.array_equal(p.place, q.place) for p, q in zip(one.parts, two.parts, strict=True))
+    meshes = {part.mesh.key: part.mesh for part in one.parts}
+    assert all(part.mesh is meshes[part.mesh.key] for part in (*one.parts, *two.parts)), "equal keys, equal arrays"
+
+
+def test_many_parts_share_few_meshes() -> None:
+    scene, _ = built("n_four_bar_40")
+    assert len(scene.parts) > 500 and len({part.mesh.key for part in scene.parts}) < 10
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_joints_are_drawn_where_they_are(name: str) -> None:
+    """A joint's fitting is centred on its frame, of the parent or of the child, along the joint's axis."""
+    model, poses, _ = started(name)
+    scene, _ = built(name)
+    survey = Survey.of(model, poses)
+    for path, joint in model.joints():
+        parts = drawn(scene, path, "joint")
+        assert bool(parts) == (joint.type != "float")
+        for part in parts:
+            contact = next(
+                c
+                for body in (joint.parent.body, joint.child.body)
+                for c in survey.contacts[body]
+                if c.joint == path and survey.nodes[body] == part.node
+            )
+            off = part.place[:3, 3] - contact.point
+            assert np.linalg.norm(np.cross(off, contact.axis)) < ROUNDING
+            if contact.drawing in ("hinge", "ball", "weld"):
+                assert np.linalg.norm(off) < ROUNDING
+
+
+def test_colours_tell_bodies_and_joints_apart() -> None:
+    """M60: tree joints ultramarine, closing ones purple, rigid ones red."""
+    model, _, cut = started("excavator")
+    scene, _ = built("excavator")
+    assert len(cut) == 5
+    for path, joint in model.joints():
+        expected = RED if joint.type == "rigid" else PURPLE if path in cut else ULTRAMARINE
+        assert {part.colour for part in drawn(scene, path, "joint")} == {expected}
+    firsts = [drawn(scene, path)[0].colour for path in scene.nodes[1 : len(PALETTE) + 1]]
+    assert firsts == list(PALETTE) and len(set(PALETTE)) == len(PALETTE)
+    for one, two in itertools.combinations([*PALETTE, ULTRAMARINE, PURPLE, RED], 2):
+        assert np.linalg.norm(np.subtract(one, two)) > 0.1, "colours that look alike"
+
+
+def test_no_faces_of_joined_bars_lie_in_one_plane() -> None:
+    model, poses, _ = started("andrews")
+    survey = Survey.of(model, poses)
+    level = levels(list(survey.bodies), survey.contacts)
+    for _, joint in model.joints():
+        if "fixed" not in (joint.parent.body, joint.child.body):
+            assert level[joint.parent.body] != level[joint.child.body]
+
+
+# -- automatic shapes -----------------------------------------------------------------------------------------------
+
+
+def test_a_pendulum_has_its_bob_at_the_centre_of_mass() -> None:
+    scene = of_lone(lone(mass=2.0, center_of_mass=(0, 0, -0.7), inertia=(0.004, 0.004, 0.004)))
+    bob, bar = drawn(scene, "a:rod")
+    assert bob.mesh is shapes.sphere() and bob.place[:3, 3] == pytest.approx([0, 0, -0.7])
+    assert bob.place[0, 0] == pytest.approx(np.sqrt(2.5 * 0.004 / 2.0)), "2/5 m r^2"
+    ends = moved(bar.place, bar.mesh.vertices)[:, 2]
+    assert ends.max() > 0.0 and ends.min() < -0.7
+
+
+@pytest.mark.parametrize(
+    ("inertia", "mesh", "half"),
+    [
+        # mass 3: a cylinder of radius 0.2 and length 1 along x; an ellipsoid 0.3, 0.2, 0.1; a plate as a cylinder on z
+        ((0.06, 0.28, 0.28), "cylinder", (0.5, 0.2, 0.2)),
+        ((0.03, 0.06, 0.078), "ellipsoid", (0.3, 0.2, 0.1)),
+        ((0.0305, 0.0305, 0.06), "cylinder", (0.2, 0.2, 0.0224)),
+    ],
+)
+def test_solids_of_equal_inertia(inertia: tuple[float, ...], mesh: str, half: tuple[float, ...]) -> None:
+    body = lone(mass=3.0, inertia=inertia).assemblies[0].bodies[0]
+    shape, where = solid(body, Style(0.02, 10.0), block=False)
+    assert shape is (shapes.cylinder() if mesh == "cylinder" else shapes.sphere())
+    # vertices of a circle of 32 miss its rim by half a percent at most; the moments above are round numbers
+    assert np.abs(moved(where, shape.vertices)).max(axis=0) == pytest.approx(half, rel=0.02)
+
+
+def test_a_slider_that_is_no_body_of_revolution_is_a_block() -> None:
+    body = lone(mass=12.0, inertia=(0.13, 0.10, 0.05)).assemblies[0].bodies[0]  # sides 0.1, 0.2, 0.3
+    shape, where = solid(body, Style(0.02, 10.0), block=True)
+    assert shape is shapes.box() and np.ptp(moved(where, shape.vertices), axis=0) == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_solids_stand_along_principal_axes() -> None:
+    turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
+    J = turn @ np.diag([0.06, 0.28, 0.28]) @ turn.T  # the cylinder along x, turned about z
+    body = lone(mass=3.0).assemblies[0].bodies[0]
+    inertia = dataclasses.replace(body.inertia, Ixx=J[0, 0], Iyy=J[1, 1], Izz=J[2, 2], Ixy=J[0, 1])
+    _, where = solid(dataclasses.replace(body, inertia=inertia), Style(0.02, 10.0), block=False)
+    assert abs(where[:3, 2] @ turn[:, 0]) == pytest.approx(1.0), "length 1 along the turned x"
+
+
+def test_a_ternary_link_is_one_plate_and_a_body_of_crossed_hinges_is_round() -> None:
+    scene, _ = built("jansen")
+    plates = [
+        p for p in scene.parts if p.kind == "body" and p.mesh.key.startswith("plate") and p.mesh.key.count("(") > 3
+    ]
+    assert plates, "Jansen's triangles"
+    scene, _ = built("bricard")
+    assert all(part.mesh.key.startswith("capsule") for part in scene.parts if part.kind == "body")
+
+
+def test_massless_bodies_are_small() -> None:
+    scene, _ = built("vehicle_chassis")
+    massless = [path for path, body in started("vehicle_chassis")[0].bodies() if body.mass == 0]
+    assert len(massless) == 25
+    for path in massless:
+        for part in drawn(scene, path):
+            assert np.ptp(moved(part.place, part.mesh.vertices), axis=0).max() < 0.1 * scene.size
+
+
+def test_up_is_against_gravity() -> None:
+    assert built("four_bar")[0].up == (0.0, 0.0, -1.0)
+    assert built("bricard")[0].up == (0.0, 1.0, 0.0)
+    assert built("andrews")[0].up == (0.0, 0.0, 1.0), "no gravity"
+
+
+def test_supports_stand_below_the_joints_of_ground() -> None:
+    scene, _ = built("four_bar")
+    cones = drawn(scene, "fixed:origin", "ground") + drawn(scene, "fixed:rocker_pivot", "ground")
+    for cone, foot in zip(cones, ([0, 0, 0], [0.5, 0, 0]), strict=True):
+        points = moved(cone.place, cone.mesh.vertices)
+        assert points[:, 2].max() > 0 > points[:, 2].min(), "z points down: the base is above zero"
+        assert points[:, 2].max() > -points[:, 2].min()
+        assert points[:, :2].mean(axis=0) == pytest.approx(foot[:2], abs=ROUNDING)
+
+
+def test_frames_and_centres_are_of_their_own_kind_and_throw_no_shadow() -> None:
+    scene, _ = built("double_pendulum")
+    frames = {part.path for part in scene.parts if part.kind == "frame"}
+    own = ["double_pendulum:link1:origin", "double_pendulum:link1:distal", "fixed:attachment", "fixed:origin"]
+    assert set(own) < frames and len([p for p in scene.parts if p.kind == "frame"]) == 3 * len(frames)
+    assert [p.path for p in scene.parts if p.kind == "centre"] == list(scene.nodes[1:])
+    assert not any(p.shadow for p in scene.parts if p.kind in ("frame", "centre"))
+    arrow = next(p for p in scene.parts if p.path == own[1] and p.kind == "frame")
+    assert arrow.place[:3, 3] == pytest.approx([0, 0, 0.8]), "the file's frame"
+
+
+def test_a_model_of_one_free_body_and_an_empty_one() -> None:
+    builder = ModelBuilder()
+    builder.assembly("a").body("rock", mass=1.0, inertia=(0.1, 0.2, 0.25))
+    pose = np.array([1e3, 0, 0, 1, 0, 0, 0])
+    scene = scene_of(load(to_dict(builder.build())), {"a:rock": pose})
+    assert scene.centre == pytest.approx((1e3, 0, 0)) and 0.1 < scene.size < 2.0, "ground is not near it"
+    empty = scene_of(ModelBuilder().build(), {})
+    assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lamps) == 1
+
+
+# -- geometry of the file -------------------------------------------------------------------------------------------
+
+
+def test_a_mesh_is_found_beside_the_file_with_its_companions() -> None:
+    asked: list[tuple[Path, tuple[Path, ...]]] = []
+
+    def read(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
+        asked.append((path, companions))
+        return [Loaded(shapes.box(), place=place([0, 0, 0.1])), Loaded(shapes.sphere(), warnings=("no texture",))]
+
+    model, poses, cut = started("meshed_pendulum")
+    scene = scene_of(model, poses, read, cut)
+    folder = library.FOLDER / "meshes"
+    assert asked == [(folder / "link.obj", (folder / "link.mtl",))]
+    box, sphere = drawn(scene, "meshed_pendulum:link")
+    assert box.mesh is shapes.box() and box.colour == (0.1, 0.2, 0.3, 1.0) and box.place[2, 3] == 0.1
+    assert sphere.mesh is shapes.sphere() and scene.warnings == ("meshed_pendulum:link: no texture",)
+
+
+def test_include_directories_and_another_folder_are_searched(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "x.stl").write_text("solid", encoding="ascii")
+    model = lone((Geometry("mesh", ("x.stl",)),), mass=1.0)
+    asked: list[Path] = []
+
+    def read(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
+        asked.append(path)
+        return [Loaded(shapes.box())]
+
+    assert "no such file" in of_lone(model, load_mesh=read, folder=tmp_path).warnings[0]
+    scene = of_lone(dataclasses.replace(model, include_directories=("far",)), load_mesh=read, folder=tmp_path)
+    assert asked == [tmp_path / "far" / "x.stl"] and scene.warnings == ()
+
+
+def test_a_file_that_cannot_be_read_becomes_a_warning_and_automatic_shapes() -> None:
+    def refuse(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
+        raise ModelError(path.name, "a broken file", "a mesh", "Export it again.")
+
+    model, poses, cut = started("meshed_pendulum")
+    scene = scene_of(model, poses, refuse, cut)
+    assert scene.warnings == ("link.obj: found a broken file; allowed: a mesh. Export it again.",)
+    assert drawn(scene, "meshed_pendulum:link")
+    assert "Install the viewer's packages." in scene_of(model, poses).warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("type", "options", "extent"),
+    [
+        ("box", {"size": [1, 2, 3]}, (1, 2, 3)),
+        ("ellipsoid", {"radii": [1, 2, 0.5]}, (2, 4, 1)),
+        ("sphere", {"radius": 0.5}, (1, 1, 1)),
+        ("cylinder", {"radius": 0.5, "length": 3}, (1, 1, 3)),
+        ("cone", {"radius": 0.5, "length": 3}, (1, 1, 3)),
+        ("capsule", {"radius": 0.5, "length": 3}, (1, 1, 4)),
+        ("plane", {"size": [3, 2]}, (3, 2, 0.006)),
+        ("line", {"points": [[0, 0, 0], [1, 0, 0], [1, 0, 2]]}, (1, 0, 2)),
+    ],
+)
+def test_primitives_of_the_file(type: str, options: dict[str, Any], extent: tuple[float, ...]) -> None:
+    """D13: each with its own offset and colour."""
+    moved_by = {"T": [0.1, 0.2, 0.3], "R": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "colour": [1, 0, 0]}
+    scene = of_lone(lone((Geometry(type, (), Kept({**options, **moved_by})),), mass=1.0))
+    (part,) = drawn(scene, "a:rod")
+    points = moved(part.place, part.mesh.vertices)
+    assert np.ptp(points, axis=0) == pytest.approx((extent[1], extent[0], extent[2]), rel=1e-5, abs=1e-7)
+    start = points[0] if type == "line" else 0.5 * (points.min(axis=0) + points.max(axis=0))
+    assert start == pytest.approx([0.1, 0.2, 0.3], abs=1e-6)
+    assert part.colour == (1, 0, 0, 1) and scene.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("type", "options", "message"),
+    [
+        ("boxx", {"size": [1, 2, 3]}, "Did you mean 'box'"),
+        ("box", {"size": [1, 2]}, "'size' of the geometry of a:rod"),
+        ("box", {}, "allowed: 3"),
+        ("sphere", {"radius": -1.0}, "lengths above 0"),
+        ("sphere", {"radius": "big"}, "one number"),
+        ("line", {"points": [[0, 0, 0]]}, "two points or more"),
+        ("box", {"size": [1, 2, 3], "colour": [2, 0, 0]}, "numbers from 0 to 1"),
+        ("box", {"size": [1, 2, 3], "T": [0, 0]}, "'T' of the geometry"),
+        ("mesh", {}, "a mesh file"),
+    ],
+)
+def test_geometry_that_cannot_be_used_is_named(type: str, options: dict[str, Any], message: str) -> None:
+    scene = of_lone(lone((Geometry(type, (), Kept(options)),), mass=1.0))
+    assert len(scene.warnings) == 1 and message in scene.warnings[0]
+    assert drawn(scene, "a:rod"), "automatic shapes in its place"
+
+
+# -- lights ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "down"), [("four_bar", (0, 0, 1)), ("bricard", (0, -1, 0)), ("andrews", (0, 0, -1))])
+def test_s26_without_lights_one_shines_along_gravity(name: str, down: tuple[float, ...]) -> None:
+    (lamp,) = built(name)[0].lamps
+    assert lamp.type == "directional" and lamp.direction == down and lamp.node == 0
+
+
+def lit(*lights: Light) -> Model:
+    builder = ModelBuilder().frame("high", T=(0, 0, -4), R=[[1, 0, 0], [0, 0, -1], [0, 1, 0]])
+    builder.assembly("a").body("rod", mass=1.0, frames={"nose": (1, 0, 0)}).joint("pivot", "Ry", child="rod")
+    return dataclasses.replace(builder.build(), lights=lights)
+
+
+def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
+    spot = Light("spot", "spot", FrameRef("a:rod", "nose"), Kd=(1.0, 0.9, 0.8), options=Kept({"cone": 0.3}))
+    sun = Light("sun", "directional", FrameRef("fixed", "high"), Ka=(0.0, 0.0, 0.0))
+    bulb = Light("bulb", "point", FrameRef("a:rod"), Ks=(1.0, 1.0, 1.0))
+    one, two, three = lamps_of(lit(spot, sun, bulb), {"fixed": 0, "a:rod": 1})
+    assert (one.path, one.type, one.node, one.position, one.direction) == (
+        "lights:spot",
+        "spot",
+        1,
+        (1, 0, 0),
+        (0, 0, 1),
+    )
+    assert one.cone == 0.3 and one.diffuse == (1.0, 0.9, 0.8)
+    assert (two.node, two.position, two.direction) == (0, (0, 0, -4), (0, -1, 0)), "along +z of its frame"
+    assert two.ambient == (0, 0, 0) and two.cone == 0.5
+    assert (three.type, three.node, three.position, three.specular) == ("point", 1, (0, 0, 0), (1, 1, 1))
+
+
+def test_lights_switched_off_leave_the_overhead_one() -> None:
+    off = Light("off", "point", FrameRef("fixed"), options=Kept({"active": False}))
+    gone = Light("gone", "point", FrameRef("a:nobody"))
+    assert [lamp.path for lamp in lamps_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead"]
+
+
+def test_a_frame_that_holds_a_light_is_no_limb() -> None:
+    lamp = Light("lamp", "point", FrameRef("a:rod", "nose"))
+    with_lamp, without = (scene_of(lit(*lights), {"a:rod": STILL}) for lights in ((lamp,), ()))
+    assert len(drawn(without, "a:rod")) > len(drawn(with_lamp, "a:rod"))
+
+
+def test_building_leaves_jax_out() -> None:
+    code = (
+        "import sys\nimport shiftjax.viewer.building\nfrom shiftjax.formats import load\n"
+        "model = load('four_bar')\nposes = {path: [0, 0, 0, 1, 0, 0, 0] for path, _ in model.bodies()}\n"
+        "shiftjax.viewer.building.scene_of(model, poses)\n"
+        "assert 'jax' not in sys.modules and 'OpenGL' not in sys.modules"
+    )
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,79 @@
+"""Movies and stills: what is written can be read back; bad places are refused before anything is drawn."""
+
+import subprocess
+
+import imageio_ffmpeg
+import numpy as np
+import pytest
+from PIL import Image
+
+from shiftjax.errors import ModelError
+from shiftjax.viewer import film
+
+COMPRESSED = 6.0  # of 255: mean error of H.264 at quality 20 on smooth pictures, measured 1 to 3
+
+
+def pictures(count: int, width: int = 64, height: int = 48) -> list[np.ndarray]:
+    """A bright square that wanders over a smooth ground."""
+    y, x = np.mgrid[:height, :width]
+    found = []
+    for k in range(count):
+        image = np.stack([x * 2, y * 3, np.full_like(x, 90)], axis=2).astype(np.uint8)
+        image[10:22, 4 + 3 * k : 16 + 3 * k] = (250, 240, 30)
+        found.append(image)
+    return found
+
+
+def decoded(path, width: int = 64, height: int = 48) -> np.ndarray:
+    """(n, height, width, 3) the pictures of a movie of that size."""
+    form = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+    words = [imageio_ffmpeg.get_ffmpeg_exe(), "-v", "error", "-i", str(path), *form]
+    done = subprocess.run(words, capture_output=True, check=True)
+    return np.frombuffer(done.stdout, np.uint8).reshape(-1, height, width, 3)
+
+
+def test_an_mp4_shows_every_picture(tmp_path):
+    images = pictures(12)
+    assert film.write_movie(tmp_path / "a.mp4", iter(images), 24.0) == 12
+    found = decoded(tmp_path / "a.mp4")
+    assert len(found) == 12
+    for image, frame in zip(images, found, strict=True):
+        assert np.abs(image.astype(int) - frame).mean() < COMPRESSED
+
+
+def test_odd_sizes_lose_their_edge_and_nothing_else(tmp_path):
+    film.write_movie(tmp_path / "a.mp4", iter(pictures(3, 65, 49)), 24.0)
+    found = decoded(tmp_path / "a.mp4")
+    assert len(found) == 3 and np.abs(found[0].astype(int) - pictures(1)[0]).mean() < COMPRESSED
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".webp"])
+def test_animated_pictures_show_every_picture(tmp_path, suffix):
+    assert film.write_movie(tmp_path / f"a{suffix}", iter(pictures(5)), 10.0) == 5
+    with Image.open(tmp_path / f"a{suffix}") as movie:
+        assert getattr(movie, "n_frames", 1) == 5
+        movie.seek(4)
+        assert np.asarray(movie.convert("RGB"))[15, 20].min() < 120, "the square has moved on"
+
+
+def test_a_still_is_exact(tmp_path):
+    image = pictures(1)[0]
+    film.write_still(tmp_path / "a.png", image)
+    with Image.open(tmp_path / "a.png") as found:
+        np.testing.assert_array_equal(np.asarray(found), image)
+
+
+def test_instants_of_a_movie():
+    """Ten pictures a second at half speed: every twentieth of a second of motion, ends included."""
+    np.testing.assert_allclose(film.instants(1.0, 2.0, 10.0, 0.5), 1.0 + np.arange(21) / 20, atol=1e-12)
+    assert len(film.instants(0.0, 0.0, 30.0, 1.0)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("a.avi", r"suffix '\.avi'"), ("none/a.png", "no such folder"), ("there.png", "of that name")]
+)
+def test_bad_places_are_refused(tmp_path, name, found):
+    (tmp_path / "there.png").write_bytes(b"")
+    with pytest.raises(ModelError, match=found):
+        film.check_target(tmp_path / name, force=False)
+    assert film.check_target(tmp_path / "there.png", force=True)

@@ -1,0 +1,416 @@
+"""The state of the window: time, members, picking, the camera, what is drawn over the scene. No window, no GL.
+
+M53 (navigation), M54 (modes) and M57 (pick and selection).
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from shiftjax.errors import ModelError
+from shiftjax.viewer import opening
+from shiftjax.viewer.gui import actions
+from shiftjax.viewer.gui.overlays import from_node
+from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
+from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
+from shiftjax.viewer.gui.under import under
+from shiftjax.viewer.scene import FAST, Scene
+from shiftjax.viewer.study import Study
+from tests.bars import COUPLER, CRANK, ROCKER, stored
+
+ROUNDING = 1e-12  # sums and products of a few doubles of order one
+CLOSED = 1e-9  # loops are closed to rounding; an angle of a long chain loses a few digits
+CTRL: Held = (True, False, False)
+SHIFT: Held = (False, False, True)
+ALT: Held = (False, True, False)
+NONE: Held = (False, False, False)
+SIZE = (400, 300)  # of the view in tests without a window
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return stored(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def scene(study: Study) -> Scene:
+    return opening.staged(study)
+
+
+@pytest.fixture
+def state(study: Study, scene: Scene) -> State:
+    return State(study, scene, look=FAST)
+
+
+@pytest.fixture
+def workbench(study: Study, scene: Scene) -> State:
+    return State(study, scene, look=FAST, map="workbench")
+
+
+def pointer_of(state: State) -> Pointer:
+    pointer = Pointer(state)
+    pointer.size = SIZE
+    return pointer
+
+
+def click(pointer: Pointer, x: float, y: float, button: str = "Left", held: Held = NONE, clock: float = 0.0) -> None:
+    pointer.press(button, x, y, held)
+    pointer.release(button, x, y, clock)
+
+
+def drag(pointer: Pointer, right: float, up: float, button: str = "Left", held: Held = NONE) -> None:
+    """From the middle of the view, by parts of its height."""
+    x, y = SIZE[0] / 2, SIZE[1] / 2
+    pointer.press(button, x, y, held)
+    pointer.move(x + right * SIZE[1], y - up * SIZE[1])
+    pointer.release(button, x + right * SIZE[1], y - up * SIZE[1], 0.0)
+
+
+def pixel_of(state: State, path: str) -> tuple[float, float]:
+    """Where a body is seen with nothing before it: somewhere between its origin and beyond its centre of mass."""
+    centre = np.array(dict(state.study.model.bodies())[path].center_of_mass)
+    for part in (1.0, 0.7, 1.3, 0.4, 1.6):
+        x, y = state.seen().pixel(from_node(state.body_poses()[path], part * centre), SIZE)
+        if [hit.path for hit in under(state, x, y, SIZE)][:1] == [path]:
+            return x, y
+    raise AssertionError(f"{path} is hidden")
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+def test_playing_goes_on_at_its_speed_and_begins_again(state: State) -> None:
+    state.advance(0.1)
+    assert state.time == 0.0, "time went on though it was paused"
+    actions.run(state, "play")
+    state.advance(0.1)
+    assert state.time == pytest.approx(0.1, abs=ROUNDING)
+    actions.run(state, "faster")
+    state.advance(0.1)
+    assert state.time == pytest.approx(0.3, abs=ROUNDING)
+    state.advance(1.15)  # 2.3 s on: four rounds of half a second and 0.6 s in
+    assert state.time == pytest.approx(0.1, abs=1e-9) and state.playing
+
+
+def test_a_movie_that_is_not_looped_stops_at_its_end(state: State) -> None:
+    actions.run(state, "loop")
+    actions.run(state, "play")
+    state.advance(7.0)
+    assert state.time == 0.5 and not state.playing
+    actions.run(state, "play")
+    assert state.time == 0.0 and state.playing, "it did not begin again"
+
+
+def test_speeds_go_by_two_between_their_bounds(state: State) -> None:
+    for name, bound in (("faster", FASTEST), ("slower", SLOWEST)):
+        for _ in range(12):
+            actions.run(state, name)
+        assert state.speed == bound
+    actions.run(state, "real_speed")
+    assert state.speed == 1.0
+
+
+def test_single_steps_stop_at_stored_instants(state: State) -> None:
+    state.playing, state.time = True, 0.05
+    actions.run(state, "step_forward")
+    assert state.time == pytest.approx(0.06) and not state.playing
+    actions.run(state, "step_forward")
+    assert state.time == pytest.approx(0.08)
+    state.time = 0.05
+    actions.run(state, "step_back")
+    assert state.time == pytest.approx(0.04)
+    for _ in range(5):
+        actions.run(state, "step_back")
+    assert state.time == 0.0
+    actions.run(state, "to_end")
+    actions.run(state, "step_forward")
+    assert state.time == 0.5
+    state.go_to(99.0)
+    assert state.time == 0.5
+
+
+# -- members -----------------------------------------------------------------------------------------------------------
+
+
+def test_members_are_chosen_by_text_and_stepped_through(state: State) -> None:
+    state.choose("2,0")
+    assert state.chosen.tolist() == [2, 0] and state.member == 2
+    for expected in (0, 2, 0):
+        actions.run(state, "next_member")
+        assert state.member == expected
+    actions.run(state, "previous_member")
+    assert state.member == 2
+
+
+def test_a_wrong_choice_is_told_and_changes_nothing(state: State) -> None:
+    state.choose("wrst:2")
+    assert "wrst" in state.messages[-1] and state.chosen.tolist() == [0, 1, 2] and state.member == 0
+
+
+def test_ghosts_are_the_other_chosen_members(state: State) -> None:
+    assert state.ghosts() is None
+    actions.run(state, "ghosts")
+    found = state.ghosts()
+    assert found is not None and found.poses.shape == (2, 4, 7)
+    assert np.array_equal(found.poses[0], state.study.poses(1, 0.0))
+    assert (found.colours[:, 3] == 0.3).all()  # 3 / 2 ghosts, at most 0.3
+    actions.run(state, "colour_by")
+    coloured = state.ghosts()
+    assert state.colour_by == next(iter(state.study.metrics)) and coloured is not None
+    assert not np.array_equal(coloured.colours[:, :3], found.colours[:, :3])
+
+
+# -- mode, picking, selecting ------------------------------------------------------------------------------------------
+
+
+def test_space_toggles_the_mode_and_escape_leaves(workbench: State) -> None:
+    assert workbench.mode == "navigate"
+    assert key(workbench, "Space", NONE) and workbench.mode == "manipulate"
+    assert "cannot be manipulated" in workbench.messages[-1]
+    key(workbench, "Space", NONE)
+    assert workbench.mode == "navigate"
+    key(workbench, "Space", NONE)
+    key(workbench, "Escape", NONE)
+    assert workbench.mode == "navigate" and not workbench.requests, "Escape asked to close the window"
+
+
+def test_a_click_picks_and_a_click_into_the_void_drops(workbench: State) -> None:
+    pointer = pointer_of(workbench)
+    click(pointer, *pixel_of(workbench, ROCKER))
+    assert workbench.pick == ROCKER
+    assert workbench.mode == "manipulate", "picking a body does not enter manipulation"
+    click(pointer, 3, 3)
+    assert workbench.pick is None and workbench.mode == "navigate"
+
+
+def test_escape_leaves_manipulation_first_then_drops_the_pick(workbench: State) -> None:
+    click(pointer_of(workbench), *pixel_of(workbench, ROCKER))
+    key(workbench, "Escape", NONE)
+    assert workbench.mode == "navigate" and workbench.pick == ROCKER
+    key(workbench, "Escape", NONE)
+    assert workbench.pick is None
+
+
+def test_selection_is_apart_from_the_pick(workbench: State) -> None:
+    pointer = pointer_of(workbench)
+    click(pointer, *pixel_of(workbench, ROCKER))
+    assert workbench.selected == []
+    key(workbench, "S", NONE)
+    click(pointer, *pixel_of(workbench, CRANK), held=CTRL, clock=1.0)
+    assert workbench.selected == [ROCKER, CRANK] and workbench.pick == ROCKER
+    key(workbench, "S", SHIFT)
+    assert workbench.selected == [CRANK]
+    click(pointer, *pixel_of(workbench, CRANK), held=CTRL, clock=2.0)
+    assert workbench.selected == []
+    workbench.select(CRANK, True)
+    key(workbench, "Escape", CTRL)
+    assert workbench.selected == [CRANK], "cleared while manipulating"
+    key(workbench, "Escape", NONE)
+    key(workbench, "Escape", CTRL)
+    assert workbench.selected == []
+
+
+def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades(workbench: State) -> None:
+    workbench.display.set("frame", draw="visible")
+    x, y = workbench.seen().pixel(workbench.body_poses()[CRANK][:3], SIZE)
+    behind = [hit.path for hit in under(workbench, x, y, SIZE)]
+    assert len(behind) >= 2 and len(behind) == len(set(behind))
+    pointer = pointer_of(workbench)
+    click(pointer, x, y)
+    assert workbench.pick == behind[0]
+    key(workbench, "PageUp", NONE)
+    assert workbench.pick == behind[1] and workbench.faded == {behind[0]}
+    assert workbench.moment().colours[str(behind[0])][3] < 0.5
+    key(workbench, "PageDown", NONE)
+    assert workbench.pick == behind[0] and not workbench.faded
+    click(pointer, x, y, "Right", clock=3.0)
+    assert workbench.pick == behind[1]
+
+
+def test_playback_picks_by_a_double_click_only(state: State) -> None:
+    pointer, (x, y) = pointer_of(state), pixel_of(state, ROCKER)
+    click(pointer, x, y, clock=0.0)
+    click(pointer, x, y, clock=1.0)  # too late to be the second one
+    assert state.pick is None
+    click(pointer, x, y, clock=1.2)
+    assert state.pick == ROCKER and state.mode == "navigate"
+
+
+def test_parents_of_what_is_picked(state: State) -> None:
+    state.pick_path(f"{COUPLER}:tip")
+    actions.run(state, "pick_parent")
+    assert state.pick == COUPLER
+    state.pick_path("four_bar:crank_pin")
+    actions.run(state, "pick_parent")
+    assert state.pick == CRANK
+
+
+def test_hiding_isolating_and_seeing_through(state: State) -> None:
+    state.pick_path(CRANK)
+    actions.run(state, "isolate")
+    assert {COUPLER, ROCKER} <= state.moment().hidden and CRANK not in state.moment().hidden
+    actions.run(state, "show_all")
+    actions.run(state, "hide")
+    assert CRANK in state.moment().hidden
+    actions.run(state, "show_all")
+    actions.run(state, "mask")
+    state.pick_path(None)
+    assert state.moment().colours[CRANK][3] < 0.5
+
+
+def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
+    display = state.display
+    display.set("entity", draw="masked")
+    assert display.drawn("closure joint") == "masked" and display.drawn("frame") == "hidden"
+    display.set("joint", draw="hidden")
+    hidden = state.moment().hidden
+    assert set(state.mechanism.joints) <= hidden and not display.pickable("tree joint")
+    display.set("closure joint", draw="visible")
+    assert state.mechanism.closures and not state.mechanism.closures & state.moment().hidden
+    display.inherit("closure joint")
+    assert display.drawn("closure joint") == "hidden"
+    assert "closure joint" in display.dump() and "(hidden)" in display.dump()
+    with pytest.raises(ModelError, match="class of things"):
+        display.set("wheel", draw="hidden")
+    with pytest.raises(ModelError, match="drawing of joint"):
+        display.set("joint", draw="green")
+
+
+def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
+    state.pick_path(CRANK)
+    assert state.moment().highlighted == {CRANK}
+    state.hue = 0.0
+    moment = state.moment()
+    assert not moment.highlighted and moment.colours[CRANK][0] > 0.9 > 0.3 > moment.colours[CRANK][1]
+
+
+# -- camera ------------------------------------------------------------------------------------------------------------
+
+
+def test_drags_turn_shift_and_zoom(state: State) -> None:
+    pointer, before = pointer_of(state), state.camera
+    drag(pointer, 0.25, 0.0)
+    assert state.camera.azimuth == pytest.approx(before.azimuth - math.pi / 4)
+    assert state.camera.target == before.target
+    state.camera = before
+    drag(pointer, 0.0, 0.2, "Right")
+    moved = np.array(state.camera.target) - before.target
+    assert moved @ before.axes()[1] < 0 and abs(moved @ before.axes()[0]) < ROUNDING, "the scene follows the hand"
+    state.camera = before
+    drag(pointer, 0.0, 0.2, "Middle")
+    assert state.camera.distance < before.distance
+    state.camera = before
+    pointer.wheel(-1.0, NONE)
+    assert state.camera.distance > before.distance
+
+
+def test_modifiers_stand_in_for_missing_buttons(workbench: State) -> None:
+    pointer, before = pointer_of(workbench), workbench.camera
+    drag(pointer, 0.1, 0.0, "Right")
+    shifted, workbench.camera = workbench.camera, before
+    drag(pointer, 0.1, 0.0, held=CTRL)
+    assert workbench.camera == shifted != before
+    workbench.camera = before
+    drag(pointer, 0.0, 0.1, "Middle")
+    nearer, workbench.camera = workbench.camera, before
+    drag(pointer, 0.0, 0.1, held=SHIFT)
+    assert workbench.camera == nearer != before
+
+
+def test_alt_turns_about_the_line_of_sight(workbench: State) -> None:
+    before = workbench.camera
+    drag(pointer_of(workbench), 0.3, 0.0, held=ALT)
+    after = workbench.camera
+    assert np.allclose(after.eye, before.eye, atol=1e-9) and after.target == before.target
+    assert math.acos(after.axes()[0] @ before.axes()[0]) == pytest.approx(0.3 * math.pi)
+    actions.run(workbench, "front")
+    assert workbench.camera.up == workbench.scene.up
+
+
+def test_arrow_keys_of_the_workbench(workbench: State) -> None:
+    before = workbench.camera
+    key(workbench, "Left", NONE)
+    assert workbench.camera.azimuth > before.azimuth
+    key(workbench, "Right", NONE)
+    assert workbench.camera.azimuth == pytest.approx(before.azimuth)
+    key(workbench, "Up", CTRL)
+    assert workbench.camera.target != before.target
+    key(workbench, "Up", SHIFT)
+    assert workbench.camera.distance < before.distance
+    key(workbench, "Left", ALT)
+    assert workbench.camera.up != before.up
+
+
+def test_following_a_body_keeps_it_in_its_place(state: State) -> None:
+    state.pick_path(COUPLER)
+    actions.run(state, "follow_pick")
+    where = state.seen().pixel(state.body_poses()[COUPLER][:3], SIZE)
+    still = state.seen()
+    state.go_to(0.3)
+    assert np.allclose(state.seen().pixel(state.body_poses()[COUPLER][:3], SIZE), where, atol=1e-6)
+    assert state.seen() != still
+    there = state.seen()
+    actions.run(state, "follow_pick")
+    assert state.follow is None and state.camera == there, "the camera jumped"
+
+
+def test_a_double_click_with_the_right_button_looks_at_the_point(state: State) -> None:
+    pointer, (x, y) = pointer_of(state), pixel_of(state, ROCKER)
+    for clock in (0.0, 0.1):
+        click(pointer, x, y, "Right", clock=clock)
+    assert np.linalg.norm(np.array(state.camera.target) - state.camera.eye) == pytest.approx(state.camera.distance)
+    assert state.camera.pixel(np.array(state.camera.target), SIZE) == pytest.approx((199.5, 149.5))
+    assert under(state, 199.5, 149.5, SIZE)[0].path == ROCKER
+
+
+def test_kept_cameras_and_cameras_as_code(state: State) -> None:
+    actions.run(state, "top")
+    actions.run(state, "keep_camera")
+    kept = state.camera
+    actions.run(state, "front")
+    actions.run(state, "kept_camera")
+    assert state.camera == kept
+    actions.run(state, "copy_camera")
+    assert state.requests[-1].startswith("copy:Camera(target=(")
+
+
+def test_keys_of_editing_say_that_a_study_is_fixed(workbench: State) -> None:
+    for name in ("G", "T", "Delete"):
+        assert key(workbench, name, NONE)
+        assert "cannot be edited" in workbench.messages[-1]
+    assert character(workbench, "<") and "parent" in workbench.messages[-1]
+    assert not character(workbench, "g"), "letters come as keys"
+
+
+# -- overlays and values -----------------------------------------------------------------------------------------------
+
+
+def test_the_trace_of_a_point_passes_through_it(state: State) -> None:
+    recorded = state.study.channel("four_bar:coupler:tip.position", 0)
+    state.trace = (state.node[COUPLER], np.array([0.45, 0.0, 0.0]))  # the tip of member 0
+    strokes = state.moment().strokes
+    assert strokes is not None
+    assert np.allclose(strokes.ends[:, 0], recorded[:-1], atol=CLOSED)
+    assert np.allclose(strokes.ends[:, 1], recorded[1:], atol=CLOSED)
+
+
+def test_arrows_of_joints_are_off_until_asked_for(workbench: State) -> None:
+    assert workbench.moment().strokes is None
+    key(workbench, "N", NONE)
+    strokes = workbench.moment().strokes
+    assert strokes is not None and len(strokes.ends) == 3 * 4  # a shaft and two barbs for each of four hinges
+
+
+def test_values_of_joints_are_those_that_were_recorded(state: State) -> None:
+    for path in ("four_bar:rocker_pivot", "four_bar:crank_pin"):
+        channel = "rocker_pivot.q" if path.endswith("rocker_pivot") else f"{path}.q"
+        for k, t in enumerate(state.study.time):
+            state.time = float(t)
+            off = state.value(path)[0] - state.study.channel(channel, 0)[k]
+            assert abs(math.remainder(off, 2 * math.pi)) < CLOSED
+
+
+def test_mobility_adds_up_to_the_degrees_of_freedom(state: State) -> None:
+    assert sum(state.mobility().values()) == pytest.approx(state.study.report["dof"])
+    assert min(state.mobility().values()) > 0

@@ -1,0 +1,118 @@
+"""`view`, `render` and `export` as a user calls them, on a stored sweep and on a model."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from shiftjax.cli import main
+
+SIZE = ("--size", "160x120", "--fast")
+NOTHING = 3.0  # of 255: two pictures that differ less on average show the same
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    """Six four-bars with couplers of different length, four of them kept."""
+    place = tmp_path_factory.mktemp("studies") / "sweep.zarr"
+    words = ["sweep", "four_bar", "--vary", "four_bar:coupler:tip.T[0]=0.45:0.6:6", "--span", "0.5"]
+    assert main([*words, "--output-step", "0.02", "--keep", "4", "--out", str(place)]) == 0
+    return place
+
+
+@pytest.fixture
+def shell(capsys):
+    def run(*words) -> tuple[int, str, str]:
+        code = main([str(word) for word in words])
+        caught = capsys.readouterr()
+        return code, caught.out, caught.err
+
+    return run
+
+
+def picture(path) -> np.ndarray:
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB")).astype(int)
+
+
+def test_a_still_shows_the_instant_asked_for(shell, sweep, tmp_path):
+    for name, time in (("start", 0.0), ("again", 0.0), ("later", 0.4)):
+        code, _, err = shell("render", sweep, "--time", time, "--out", tmp_path / f"{name}.png", *SIZE)
+        assert code == 0, err
+    start, again, later = (picture(tmp_path / f"{name}.png") for name in ("start", "again", "later"))
+    assert start.shape == (120, 160, 3)
+    np.testing.assert_array_equal(start, again)
+    assert np.abs(start - later).mean() > 0.5, "the mechanism has moved"
+    assert start.std() > 10, "something is to be seen"
+
+
+def test_members_and_ghosts_change_the_picture(shell, sweep, tmp_path):
+    shots = {"one": (), "worst": ("--member", "worst:1 of kept"), "ghosts": ("--ghosts", "kept")}
+    shots["bare"] = ("--no-shadows",)
+    for name, words in shots.items():
+        code, _, err = shell("render", sweep, "--time", 0.4, "--out", tmp_path / f"{name}.png", *SIZE, *words)
+        assert code == 0, err
+    one = picture(tmp_path / "one.png")
+    for name in ("ghosts", "bare"):
+        assert np.abs(picture(tmp_path / f"{name}.png") - one).max() > NOTHING
+
+
+def test_a_movie_of_a_sweep(shell, sweep, tmp_path):
+    code, _, err = shell("render", sweep, "--out", tmp_path / "a.gif", "--fps", 10, *SIZE)
+    assert code == 0, err
+    with Image.open(tmp_path / "a.gif") as movie:
+        assert getattr(movie, "n_frames", 1) == 6
+
+
+def test_an_export_of_both_kinds(shell, sweep, tmp_path):
+    targets = ("--glb", tmp_path / "a.glb", "--html", tmp_path / "a.html")
+    code, _, err = shell("export", sweep, *targets, "--ghosts", "kept")
+    assert code == 0, err
+    assert (tmp_path / "a.glb").read_bytes()[:4] == b"glTF"
+    assert "<html" in (tmp_path / "a.html").read_text(encoding="utf-8").lower()
+
+
+def test_a_model_is_run_first(shell, tmp_path):
+    code, _, err = shell("render", "pendulum", "--span", 0.2, "--out", tmp_path / "a.png", *SIZE)
+    assert code == 0, err
+    assert picture(tmp_path / "a.png").std() > 10
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("--out", "a.avi"), "suffix"),
+        (("--out", "a.png", "--time", "9"), "0 to 0.5"),
+        (("--out", "a.png", "--member", "5000"), "5000"),
+        (("--out", "a.png", "--member", "nonsense<"), "nonsense"),
+    ],
+)
+def test_bad_wishes_are_refused(shell, sweep, tmp_path, monkeypatch, words, found):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = shell("render", sweep, *words, *SIZE)
+    assert code == 2 and found in err and "Traceback" not in err, err
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_export_wants_a_target(shell, sweep):
+    code, _, err = shell("export", sweep)
+    assert code == 2 and "--glb" in err
+
+
+def test_f15_a_stored_study_is_drawn_without_jax(sweep, tmp_path):
+    """The simulator is not loaded to look at a study."""
+    code = (
+        "import sys, json; from shiftjax.cli import main; "
+        f"code = main(['render', {str(sweep)!r}, '--out', {str(tmp_path / 'a.png')!r}, '--size', '64x48', '--fast']); "
+        "print(json.dumps([code, sorted(set(sys.modules) & {'jax', 'jaxlib', 'glfw', 'imgui_bundle'})]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [0, []]
+
+
+def test_doctor_says_what_there_is(shell):
+    code, out, _ = shell("view", "--doctor")
+    assert code == 0 and "OpenGL" in out and len(out.splitlines()) > 3

@@ -1,0 +1,75 @@
+"""Meshes on disk: what a file was read into, as .npz, so that a large file is converted once.
+
+An entry is named after the content of the file and of its companions, and holds the digests of all files that the
+importer opened (materials, textures, buffers) or looked for in vain: it is used only while these are the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+from shiftjax.kernels.cache import folder
+from shiftjax.viewer.assimp.pieces import Piece, unpacked
+
+DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile)
+
+
+@functools.cache
+def sources() -> str:
+    """Hash of the files that decide what a mesh file is read into: our options are among them."""
+    digest = hashlib.sha256()
+    here = Path(__file__).resolve().parent
+    for path in sorted(here.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """Hash of a file's content, the empty string where there is no plain file."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def name_of(path: Path, companions: tuple[Path, ...]) -> str:
+    """The name of an entry. Raises OSError for a file that cannot be read."""
+    parts = [sources(), path.suffix.lower(), digest_of(path)]
+    for companion in companions:
+        parts += [os.path.relpath(companion, path.parent), digest_of(companion)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def read(name: str, beside: Path) -> tuple[Piece, ...] | None:
+    """The pieces kept as `name` for a file in the folder `beside`; None where they are missing, damaged or outdated."""
+    try:
+        pieces, files = unpacked(_place(name).read_bytes())
+        same = all(digest_of(beside / file) == digest for file, digest in files.items())
+    except DAMAGED:
+        return None
+    return pieces if same else None
+
+
+def write(name: str, data: bytes) -> None:
+    """Keeps an entry; a folder that cannot be written is no error, it only costs time later."""
+    place = _place(name)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".new-")
+    except OSError:
+        return
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, place)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _place(name: str) -> Path:
+    return folder() / "meshes" / name[:2] / f"{name}.npz"

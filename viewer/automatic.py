@@ -1,0 +1,194 @@
+"""Shapes of bodies that have no geometry of their own: bars between joints, plates, and solids of equal inertia."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.elements import Body
+from shiftjax.viewer import shapes
+from shiftjax.viewer.contacts import SAME, Contact, Style, distinct, joint_points
+from shiftjax.viewer.places import facing, moved, place
+from shiftjax.viewer.scene import Mesh
+
+Placed = tuple[Mesh, np.ndarray]  # a mesh and its place (4, 4) on a body
+
+PARALLEL = 1e-6  # sine of the angle between two axes that count as parallel
+FLAT = 1e-3  # of a body's extent: points this near to a plane lie in it
+BROAD = 0.2  # of a body's extent: points that spread less across than this lie along a line
+NEARLY_FLAT = 0.5  # height over breadth of points below which a plate is drawn, and studs to them
+THICKNESS, THINNER = 1.0, 0.15  # of a plate in half widths, and by how much of it each level is thinner
+ROD = 0.62  # radius of a round bar, in half widths
+SPIDERS = 8  # sizes of massless bodies at one point
+TYRE, SPOKE = 0.75, 0.16  # inner radius of a wheel, breadth of its spokes, in parts of its radius
+ALIKE = 0.05  # moments of inertia that differ by less are equal
+SMALLEST = 0.7  # half extent of a solid, in half widths
+LOPSIDED = 0.3  # of a body's extent: a centre of mass this far from the middle of its points is drawn by itself
+
+
+def body_shapes(
+    body: Body, contacts: Sequence[Contact], others: Sequence[np.ndarray], style: Style, level: int, order: int
+) -> list[Placed]:
+    """Shapes of a body that show how it is joined and where its mass is; at least one.
+
+    Args:
+        contacts: its joints; others: further points of it that are worth a bar [m].
+        level: number that sets the thickness of its bars; order: of the body in the model.
+    """
+    near = SAME * style.width
+    held = joint_points(contacts, near)
+    points = distinct([*held, *others], near)
+    axes = [c.axis for c in contacts if c.drawing == "hinge"]
+    out = bars(points, held if len(held) > 2 else points, axes, style, level)
+    if len(held) < 2 and _mass_stands_apart(body, points):
+        out += _bob(body, contacts, held, points, style, level)
+    return out or _spider(contacts, points[0], style, order)
+
+
+def _spider(contacts: Sequence[Contact], point: np.ndarray, style: Style, order: int) -> list[Placed]:
+    """What a massless body at one point is: stubs along its joints' axes, as the cross of a universal joint.
+
+    Such bodies often come in chains at one place, so each has its own length, the longer the thinner.
+    """
+    k = order % SPIDERS
+    half, radius = (1.8 + 0.2 * k) * style.width, (0.5 - 0.03 * k) * style.width
+    axes = distinct([_signed(c.axis) for c in contacts if c.drawing in ("hinge", "slider")], PARALLEL)
+    stubs = [shapes.rod(point - half * axis, point + half * axis, radius) for axis in axes]
+    return stubs or [(shapes.sphere(), place(point, scale=(1.1 + 0.1 * k) * style.width))]
+
+
+def bars(points: Sequence[np.ndarray], ruling: Sequence[np.ndarray], axes: Sequence[np.ndarray], style: Style,
+         level: int) -> list[Placed]:  # fmt: skip
+    """A bar between two points; a plate where hinges are parallel or the ruling points in a plane; else a star of bars.
+
+    Args:
+        points: all of them; ruling: those that decide what is flat; axes: of the hinges.
+    """
+    if len(points) < 2:
+        return []
+    normal = _common_normal(ruling, axes)
+    if normal is not None:
+        return _plate(np.array(points), normal, style, level)
+    radius = ROD * style.width
+    if len(points) == 2:
+        return [shapes.rod(points[0], points[1], radius)]
+    hub = np.mean(points, axis=0)
+    arms = [shapes.rod(hub, p, radius) for p in points if np.linalg.norm(p - hub) > 1e-9 * style.radius]
+    return [*arms, (shapes.sphere(), place(hub, scale=1.4 * radius))]
+
+
+def _common_normal(points: Sequence[np.ndarray], axes: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The direction that a flat shape of these points faces, or None where it should be round.
+
+    That of parallel hinges, unless the points lie along it; else that of a plane which three or more are near to.
+    """
+    spread = np.array(points) - np.mean(points, axis=0)
+    if axes and all(np.linalg.norm(np.cross(axes[0], axis)) <= PARALLEL for axis in axes):
+        across = spread - np.outer(spread @ axes[0], axes[0])
+        breadth, height = float(np.linalg.norm(across, axis=1).max()), float(np.abs(spread @ axes[0]).max())
+        # Two points off each other's plane make a slanting bar; more of them stand out of a plate on studs.
+        if height <= (FLAT if len(points) == 2 else NEARLY_FLAT) * breadth:
+            return axes[0]
+    if len(points) < 3:
+        return None
+    _, size, directions = np.linalg.svd(spread)
+    return _signed(directions[2]) if size[1] > BROAD * size[0] and size[2] <= NEARLY_FLAT * size[1] else None
+
+
+def _signed(direction: np.ndarray) -> np.ndarray:
+    """The direction or its opposite: largest component above zero, which no rounding of a decomposition flips."""
+    return direction * math.copysign(1.0, direction[np.abs(direction).argmax()])
+
+
+def _plate(points: np.ndarray, normal: np.ndarray, style: Style, level: int) -> list[Placed]:
+    """A plate across `normal` about the points at their middle height, and studs to those above and below it."""
+    width = style.width
+    thick = THICKNESS * (1.0 - THINNER * level) * width
+    turn = facing(normal)
+    local = points @ turn
+    height = float(np.median(local[:, 2]))
+    flat = np.column_stack([local[:, :2], np.full(len(local), height)])
+    studs = [
+        shapes.rod(turn @ foot, p, ROD * width)
+        for foot, p in zip(flat, points, strict=True)
+        if np.linalg.norm(turn @ foot - p) > thick
+    ]
+    corners = shapes.hull([(float(x), float(y)) for x, y in np.round(local[:, :2] / width, 6)])
+    if len(corners) == 2:
+        a, b = (turn @ np.array([x * width, y * width, height]) for x, y in corners)
+        return [*studs, shapes.link(a, b, width, thick, normal)]
+    mesh = shapes.plate(tuple(corners))
+    return [*studs, (mesh, place(turn @ [0.0, 0.0, height], turn, [width, width, thick]))]
+
+
+def _mass_stands_apart(body: Body, points: Sequence[np.ndarray]) -> bool:
+    """Whether bars between the points say too little about where the mass is."""
+    if len(points) < 2:
+        return body.mass > 0 or not points
+    middle = np.mean(points, axis=0)
+    extent = 2.0 * max(float(np.linalg.norm(p - middle)) for p in points)
+    return body.mass > 0 and float(np.linalg.norm(body.center_of_mass - middle)) > LOPSIDED * extent
+
+
+def _bob(body: Body, contacts: Sequence[Contact], held: Sequence[np.ndarray], points: Sequence[np.ndarray],
+         style: Style, level: int) -> list[Placed]:  # fmt: skip
+    """A solid of equal inertia at the centre of mass, and a bar to it from the joint where that lies outside."""
+    sliding = any(c.drawing == "slider" for c in contacts)
+    mesh, where = solid(body, style, sliding)
+    axles = [c.axis for c in contacts if c.drawing == "hinge"]
+    if mesh is shapes.cylinder() and any(np.linalg.norm(np.cross(axle, where[:3, 2])) <= PARALLEL for axle in axles):
+        return _wheel(where)
+    out = [(mesh, where)]
+    if held and not _inside(mesh, where, held[0]):
+        centre = np.array(body.center_of_mass, float)
+        if all(np.linalg.norm(p - centre) > SAME * style.width for p in points):
+            ends = [held[0], centre]
+            out += bars(ends, ends, axles, style, level)
+    return out
+
+
+def _wheel(where: np.ndarray) -> list[Placed]:
+    """A cylinder that turns about its own axis, as a tyre on spokes: its turning is seen, and what is in its hub."""
+    spokes = [place(scale=[2 * a, 2 * b, 0.3]) for a, b in ((TYRE, 0.5 * SPOKE), (0.5 * SPOKE, TYRE))]
+    return [(shapes.tube(1.0, TYRE), where), *((shapes.box(), where @ spoke) for spoke in spokes)]
+
+
+def _inside(mesh: Mesh, where: np.ndarray, point: np.ndarray) -> bool:
+    """Whether a point of the body is in the box about a placed mesh."""
+    local = moved(np.linalg.inv(where), point)
+    return bool((np.abs(local) <= np.abs(mesh.vertices).max(axis=0) * 1.001).all())
+
+
+def solid(body: Body, style: Style, block: bool) -> Placed:
+    """A homogeneous solid of the body's mass and inertia, at its centre of mass along its principal axes.
+
+    A sphere, or a cylinder where two moments are equal, else an ellipsoid, or a box if `block`. The mean squares of its
+    coordinates are s_i = (trace / 2 - I_i) / m; half axes are kept between a bar's width and the model's radius.
+    """
+    centre = body.center_of_mass
+    inertia = np.array(body.inertia.matrix)
+    moments, R = np.diag(inertia), np.eye(3)
+    if np.any(inertia - np.diag(moments)):
+        moments, R = np.linalg.eigh(inertia)
+        R = np.stack([_signed(column) for column in R.T], axis=1)
+        R[:, 2] = np.cross(R[:, 0], R[:, 1])
+    if body.mass <= 0 or not moments.max() > 0:
+        return shapes.sphere(), place(centre, scale=2.0 * style.width)
+    square = np.maximum((0.5 * moments.sum() - moments) / body.mass, 0.0)
+
+    def bounded(half: np.ndarray) -> np.ndarray:
+        return np.clip(half, SMALLEST * style.width, style.radius)
+
+    alike = [abs(moments[i] - moments[j]) <= ALIKE * moments.max() for i, j in ((1, 2), (2, 0), (0, 1))]
+    if all(alike):
+        return shapes.sphere(), place(centre, R, bounded(np.sqrt(5.0 * square)).mean())
+    if any(alike):
+        k = alike.index(True)
+        round_, half = bounded(2.0 * np.sqrt(square[k - 1])), bounded(np.sqrt(3.0 * square[k]))
+        turn = R @ np.roll(np.eye(3), 2 - k, axis=1)  # cyclic, so that its z is the axis of symmetry
+        return shapes.cylinder(), place(centre, turn, np.array([round_, round_, 2.0 * half]))
+    if block:
+        return shapes.box(), place(centre, R, 2.0 * bounded(np.sqrt(3.0 * square)))
+    return shapes.sphere(), place(centre, R, bounded(np.sqrt(5.0 * square)))

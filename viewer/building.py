@@ -1,0 +1,139 @@
+"""From a model to a scene: its own geometry where it has some, else shapes made from joints and masses.
+
+The scene must: show every active body; be the same every time; need nothing but names and numbers of the model and its
+first poses. Geometry that cannot be used becomes a warning, and its body gets automatic shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.elements import FIXED, ORIGIN, FrameRef
+from shiftjax.errors import ModelError
+from shiftjax.model import Model
+from shiftjax.viewer import shapes
+from shiftjax.viewer.automatic import body_shapes
+from shiftjax.viewer.contacts import FAR, SAME, Survey, ball, levels, other_points
+from shiftjax.viewer.fittings import joint_parts
+from shiftjax.viewer.geometry import Drawn, LoadMesh, finder, shape_of
+from shiftjax.viewer.lamps import lamps_of, up_of
+from shiftjax.viewer.places import facing, moved, of_frame, place
+from shiftjax.viewer.scene import GROUND, Colour, Part, Scene
+
+PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
+    (0.90, 0.52, 0.18, 1.0),
+    (0.22, 0.60, 0.58, 1.0),
+    (0.92, 0.76, 0.30, 1.0),
+    (0.47, 0.65, 0.84, 1.0),
+    (0.56, 0.69, 0.34, 1.0),
+    (0.78, 0.59, 0.45, 1.0),
+    (0.63, 0.67, 0.72, 1.0),
+    (0.93, 0.66, 0.55, 1.0),
+    (0.36, 0.52, 0.43, 1.0),
+    (0.72, 0.79, 0.54, 1.0),
+    (0.56, 0.48, 0.40, 1.0),
+    (0.43, 0.75, 0.78, 1.0),
+)
+GREY: Colour = (0.50, 0.51, 0.53, 1.0)
+AXIS_COLOURS: tuple[Colour, ...] = ((0.85, 0.20, 0.20, 1.0), (0.20, 0.65, 0.25, 1.0), (0.20, 0.35, 0.90, 1.0))
+CENTRE_COLOUR: Colour = (0.10, 0.10, 0.10, 1.0)
+
+# in half widths of a bar
+SUPPORT, SUPPORT_DEPTH, SUPPORT_TOP = 1.6, 2.8, 0.7
+TRIAD = 5.0
+CENTRE = 0.5
+
+
+def scene_of(
+    model: Model,
+    first_poses: Mapping[str, np.ndarray],
+    load_mesh: LoadMesh | None = None,
+    cut: frozenset[str] = frozenset(),
+    folder: Path | None = None,
+) -> Scene:
+    """A scene of the whole model.
+
+    Args:
+        first_poses: body path -> (7,) pose at the start; they set sizes only.
+        load_mesh: reads a mesh file and its companions; without it no mesh file is shown.
+        cut: paths of the joints that close loops.
+        folder: where the model's shape files are searched; that of `model.source` if left out.
+    """
+    survey = Survey.of(model, first_poses)
+    warnings: list[str] = []
+    find = finder(model, folder)
+    parts = [*_bodies(survey, find, load_mesh, warnings), *_supports(survey), *joint_parts(survey, cut)]
+    centre, size = _extent(parts, survey.poses)
+    lamps = lamps_of(model, survey.nodes)
+    every = (*parts, *_marks(survey))
+    return Scene(tuple(survey.nodes), every, lamps, up_of(model), size, centre, tuple(dict.fromkeys(warnings)))
+
+
+def _bodies(
+    survey: Survey, find: Callable[[str], Path], load_mesh: LoadMesh | None, warnings: list[str]
+) -> Iterator[Part]:
+    """The parts of every body, in its own colour."""
+    level = levels(list(survey.bodies), survey.contacts)
+    lit = {item.parent.path for item in (*survey.model.lights, *survey.model.terrain)}
+    far = FAR * survey.style.radius
+    for order, (path, body) in enumerate(survey.bodies.items()):
+        drawn: list[Drawn] = []
+        for geometry in body.geometry:
+            try:
+                drawn += shape_of(geometry, path, find, load_mesh, warnings)
+            except ModelError as error:
+                warnings.append(str(error))
+        if not drawn:
+            contacts = survey.contacts[path]
+            others = other_points(path, body, contacts, lit, far)
+            made = body_shapes(body, contacts, others, survey.style, level[path], order)
+            drawn = [(*placed, None) for placed in made]
+        colour = PALETTE[order % len(PALETTE)]
+        yield from (Part(mesh, survey.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
+
+
+def _supports(survey: Survey) -> Iterator[Part]:
+    """A cone below every place where a joint stands on ground, its tip above the joint's middle."""
+    up, width = np.array(up_of(survey.model)), survey.style.width
+    depth = (SUPPORT_DEPTH + SUPPORT_TOP) * width
+    seen: list[np.ndarray] = []
+    for contact in survey.contacts[FIXED]:
+        if contact.drawing == "free" or any(np.linalg.norm(contact.point - p) <= SAME * width for p in seen):
+            continue
+        seen.append(contact.point)
+        middle = contact.point + up * (SUPPORT_TOP * width - 0.5 * depth)
+        where = place(middle, facing(up), [SUPPORT * width, SUPPORT * width, depth])
+        yield Part(shapes.cone(), GROUND, where, GREY, FrameRef(FIXED, contact.frame).path, "ground")
+
+
+def _marks(survey: Survey) -> Iterator[Part]:
+    """Three arrows at every frame and a dot at every centre of mass; their kinds let a caller leave them out."""
+    arrows = [place(R=facing(axis), scale=TRIAD * survey.style.width) for axis in np.eye(3)]
+    for path, frames in survey.frames.items():
+        for name in (ORIGIN, *(frame.name for frame in frames)):
+            where = of_frame(frames, name)
+            for arrow, colour in zip(arrows, AXIS_COLOURS, strict=True):
+                own = FrameRef(path, name).path
+                yield Part(shapes.arrow(), survey.nodes[path], where @ arrow, colour, own, "frame", shadow=False)
+    for path, body in survey.bodies.items():
+        if body.mass > 0:
+            where = place(body.center_of_mass, scale=CENTRE * survey.style.width)
+            yield Part(shapes.sphere(), survey.nodes[path], where, CENTRE_COLOUR, path, "centre", shadow=False)
+
+
+def _extent(parts: list[Part], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
+    """Centre and radius [m] of a ball about all parts at the first poses; 1 m about the origin where there are none."""
+    corners = [moved(poses[part.node] @ part.place, _box_corners(part.mesh.vertices)) for part in parts]
+    if not corners:
+        return (0.0, 0.0, 0.0), 1.0
+    (x, y, z), size = ball(np.concatenate(corners))
+    return (float(x), float(y), float(z)), size or 1.0
+
+
+def _box_corners(points: np.ndarray) -> np.ndarray:
+    """(8, 3) corners of the box about points."""
+    ends = np.stack([points.min(axis=0), points.max(axis=0)]).astype(float)
+    return np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])

@@ -1,0 +1,140 @@
+"""A camera that orbits a point: matrices, navigation, standard views. NumPy only; nothing here knows of GL.
+
+Matrices follow OpenGL: column vectors, the eye looks along -z, clip space from -1 to 1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from shiftjax.errors import one_of
+from shiftjax.record import record
+
+VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of the world's upright frame
+    "front": (0.0, -1.0, 0.0),
+    "back": (0.0, 1.0, 0.0),
+    "left": (-1.0, 0.0, 0.0),
+    "right": (1.0, 0.0, 0.0),
+    "top": (0.0, -1e-4, 1.0),
+    "bottom": (0.0, -1e-4, -1.0),
+    "iso": (1.0, -1.4, 0.8),
+}
+VIEW_ANGLE = math.radians(40.0)
+FIT = 1.05  # of the distance at which the ball about a model touches the upper and lower edge
+STEEPEST = math.radians(89.9)  # of the line of sight: straight up or down has no upright picture
+
+
+def upright(up: np.ndarray | tuple[float, float, float]) -> np.ndarray:
+    """(3, 3) rows right, forward, up: world axes turned so that the third is `up`; the identity for +z."""
+    z = np.asarray(up, float) / np.linalg.norm(up)
+    helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
+    x = helper - z * (helper @ z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z])
+
+
+@record
+class Camera:
+    """Where the eye is and what it sees."""
+
+    target: tuple[float, float, float]  # [m]
+    distance: float  # of the eye from the target [m]
+    azimuth: float  # of the eye about up, from right towards forward [rad]
+    elevation: float  # of the eye above the target [rad]
+    up: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    view_angle: float = VIEW_ANGLE  # from the lower to the upper edge [rad]
+    orthographic: bool = False
+
+    @classmethod
+    def of(cls, centre: np.ndarray | tuple[float, float, float], size: float, up: tuple[float, float, float],
+           view: str = "iso") -> Camera:  # fmt: skip
+        """Sees a ball of radius `size` about `centre` from a standard view."""
+        distance = FIT * size / math.sin(VIEW_ANGLE / 2)
+        x, y, z = centre
+        return cls((float(x), float(y), float(z)), distance, 0.0, 0.0, up).seen_from(view)
+
+    def seen_from(self, view: str) -> Camera:
+        """The same target from a standard view."""
+        one_of("view", view, VIEWS)
+        right, forward, up = VIEWS[view]
+        elevation = math.atan2(up, math.hypot(right, forward))
+        return dataclasses.replace(self, azimuth=math.atan2(forward, right), elevation=_steep(elevation))
+
+    @property
+    def eye(self) -> np.ndarray:
+        """(3,) [m]"""
+        level = math.cos(self.elevation)
+        local = (level * math.cos(self.azimuth), level * math.sin(self.azimuth), math.sin(self.elevation))
+        return np.array(self.target) + self.distance * np.array(local) @ upright(self.up)
+
+    def axes(self) -> np.ndarray:
+        """(3, 3) rows right, up, back of the picture, in the world."""
+        back = (self.eye - np.array(self.target)) / self.distance
+        right = np.cross(self.up, back)
+        right /= np.linalg.norm(right)
+        return np.stack([right, np.cross(back, right), back])
+
+    def view(self) -> np.ndarray:
+        """(4, 4) world to eye."""
+        matrix = np.eye(4)
+        matrix[:3, :3] = self.axes()
+        matrix[:3, 3] = -matrix[:3, :3] @ self.eye
+        return matrix
+
+    def projection(self, aspect: float) -> np.ndarray:
+        """(4, 4) eye to clip space for a picture `aspect` times as wide as high."""
+        near, far = self.distance * 0.01, self.distance * 100.0
+        matrix = np.zeros((4, 4))
+        if self.orthographic:
+            half = self.distance * math.tan(self.view_angle / 2)
+            matrix[0, 0], matrix[1, 1], matrix[3, 3] = 1 / (half * aspect), 1 / half, 1.0
+            matrix[2, 2], matrix[2, 3] = -2 / (far - near), -(far + near) / (far - near)
+            return matrix
+        f = 1 / math.tan(self.view_angle / 2)
+        matrix[0, 0], matrix[1, 1], matrix[3, 2] = f / aspect, f, -1.0
+        matrix[2, 2], matrix[2, 3] = (far + near) / (near - far), 2 * far * near / (near - far)
+        return matrix
+
+    def ray(self, x: float, y: float, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        """Origin and unit direction, in the world, of what is seen at pixel (x, y), counted from the upper left."""
+        width, height = size
+        clip = np.array([2 * (x + 0.5) / width - 1, 1 - 2 * (y + 0.5) / height])
+        inverse = np.linalg.inv(self.projection(width / height) @ self.view())
+        ends = np.array([[*clip, -1.0, 1.0], [*clip, 1.0, 1.0]]) @ inverse.T
+        near, far = ends[:, :3] / ends[:, 3:]
+        return near, (far - near) / np.linalg.norm(far - near)
+
+    def pixel(self, point: np.ndarray, size: tuple[int, int]) -> tuple[float, float]:
+        """The pixel, from the upper left, at which a point of the world [m] is seen."""
+        width, height = size
+        x, y, _, w = self.projection(width / height) @ self.view() @ np.array([*point, 1.0])
+        return (x / w + 1) * width / 2 - 0.5, (1 - y / w) * height / 2 - 0.5
+
+    # -- navigation --------------------------------------------------------------------------------------------------
+
+    def orbit(self, right: float, up: float) -> Camera:
+        """Turned about the target by angles [rad]: the scene follows the hand."""
+        return dataclasses.replace(self, azimuth=self.azimuth - right, elevation=_steep(self.elevation - up))
+
+    def pan(self, right: float, up: float) -> Camera:
+        """Shifted in the plane of the picture, in parts of its height: the scene follows the hand."""
+        height = 2 * self.distance * math.tan(self.view_angle / 2)
+        axes = self.axes()
+        x, y, z = np.array(self.target) - height * (right * axes[0] + up * axes[1])
+        return dataclasses.replace(self, target=(float(x), float(y), float(z)))
+
+    def zoom(self, factor: float) -> Camera:
+        """Nearer by a factor above 1."""
+        return dataclasses.replace(self, distance=self.distance / factor)
+
+    def looking_at(self, point: np.ndarray) -> Camera:
+        """The same direction towards another target [m]."""
+        x, y, z = point
+        return dataclasses.replace(self, target=(float(x), float(y), float(z)))
+
+
+def _steep(elevation: float) -> float:
+    return max(-STEEPEST, min(STEEPEST, elevation))

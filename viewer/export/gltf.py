@@ -1,0 +1,280 @@
+"""Writes a scene in motion as binary glTF 2.0, which browsers, Blender and office programs open.
+
+One root node turns the scene's up into glTF's +Y. Under it stand ground and one group a member; in a group, one node a
+body, moved by one animation for all members, since programs play one animation at a time. Members after the first are
+see-through. Phong lights become lamps of KHR_lights_punctual with the same light at the scene's centre.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.version import VERSION
+from shiftjax.viewer.camera import upright
+from shiftjax.viewer.export.motion import Motion, motion_of
+from shiftjax.viewer.export.pack import (
+    Pack,
+    ghost_opacity,
+    linear,
+    png,
+    quaternion,
+    rotated,
+    unit_normals,
+    written_parts,
+)
+from shiftjax.viewer.scene import GROUND, Lamp, Mesh, Part, Scene
+
+MODES = {"points": 0, "lines": 1, "triangles": 4}
+FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types
+VERTEX_DATA, INDEX_DATA = 34962, 34963  # targets of buffer views
+LIGHTS, UNLIT = "KHR_lights_punctual", "KHR_materials_unlit"
+SKEW = 1e-6  # cosine between columns of a place from which it is no rotation with scales any more
+Item = dict[str, Any]
+
+
+def write_glb(
+    scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], path: str | Path, *, frames: int | None = None
+) -> tuple[str, ...]:
+    """Writes members of a study into one .glb file; returns remarks for the user.
+
+    Args:
+        scene: what is drawn; parts of kinds "frame" and "centre" are left out.
+        time: (n,) increasing [s]; the animation begins at zero, the first instant is in the root's extras.
+        tracks: member -> (n, nodes, 7) poses; the first member is solid, the others see-through.
+        path: of the file.
+        frames: the most instants to keep, see `motion_of`.
+
+    Raises:
+        ModelError: as `motion_of`.
+    """
+    motion = motion_of(scene, time, tracks, frames)
+    file = _File()
+    parts = written_parts(scene)
+    root = {"name": "shiftjax", "rotation": _xyzw(_y_up(scene)), "children": []}
+    root["extras"] = {"start": float(motion.time[0]), "remarks": list(motion.remarks)}
+    file.roots.append(file.add("nodes", root))
+    channels: list[tuple[int, np.ndarray]] = []
+    for k, (member, track) in enumerate(motion.poses.items()):
+        opacity = 1.0 if k == 0 else ghost_opacity(len(motion.poses) - 1)
+        bodies = []
+        for node, name in enumerate(scene.nodes):
+            if node == GROUND and k > 0:
+                continue  # drawn once: it is the same for all
+            children = [file.part(part, opacity) for part in parts if part.node == node]
+            if k == 0:
+                children += [_lamp(file, scene, lamp, track[0]) for lamp in scene.lamps if lamp.node == node]
+            if children:
+                p = track[0, node]
+                body = {"name": name, "translation": _floats(p[:3]), "rotation": _xyzw(p[3:]), "children": children}
+                (root["children"] if node == GROUND else bodies).append(file.add("nodes", body))
+                channels.append((len(file.lists["nodes"]) - 1, track[:, node]))
+        if bodies:
+            group = {"name": f"member {member}", "children": bodies, "extras": {"member": int(member)}}
+            root["children"].append(file.add("nodes", group))
+    if not root["children"]:
+        del root["children"]
+    _animate(file, motion, channels)
+    Path(path).write_bytes(file.bytes())
+    return motion.remarks
+
+
+class _File:
+    """A glTF document that grows: JSON lists, their entries told apart by content, and one binary buffer."""
+
+    def __init__(self) -> None:
+        self.lists: dict[str, list[Item]] = {}
+        self.lights: list[Item] = []
+        self.extensions: set[str] = set()
+        self.roots: list[int] = []
+        self._pack = Pack()
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._geometries: dict[str, Item] = {}
+
+    def add(self, name: str, item: Item) -> int:
+        """Appends an entry to a list of the document; returns its number."""
+        entries = self.lists.setdefault(name, [])
+        entries.append(item)
+        return len(entries) - 1
+
+    def view(self, data: bytes | np.ndarray, target: int | None = None) -> int:
+        offset, length = self._pack.add(data)
+        view = {"buffer": 0, "byteOffset": offset, "byteLength": length}
+        return self.add("bufferViews", view if target is None else {**view, "target": target})
+
+    def accessor(self, values: np.ndarray, target: int | None = None, *, bounds: bool = False) -> int:
+        """Of a (n,) or (n, width) array; with the least and largest of each column where glTF wants them."""
+        component = {"f": FLOAT, "u": SHORT if values.dtype.itemsize == 2 else LONG}[values.dtype.kind]
+        kind = "SCALAR" if values.ndim == 1 else f"VEC{values.shape[1]}"
+        item: Item = {"bufferView": self.view(values, target), "componentType": component}
+        item |= {"count": len(values), "type": kind}
+        if bounds:
+            item |= {"min": _floats(np.atleast_1d(values.min(0))), "max": _floats(np.atleast_1d(values.max(0)))}
+        return self.add("accessors", item)
+
+    def part(self, part: Part, opacity: float) -> int:
+        """The node of a part, below that of its body."""
+        placing = _placing(part.place)
+        mesh = part.mesh if placing is not None else _baked(part.mesh, part.place)
+        material = self._material(part, opacity)
+        key = ("mesh", mesh.key, material)
+        if key not in self._known:
+            primitive = {**self._geometry(mesh), "material": material, "mode": MODES[mesh.kind]}
+            self._known[key] = self.add("meshes", {"name": part.path, "primitives": [primitive]})
+        return self.add("nodes", {"name": part.path, "mesh": self._known[key], **(placing or {})})
+
+    def _geometry(self, mesh: Mesh) -> Item:
+        """Accessors of a mesh, shared by all its colours."""
+        if mesh.key not in self._geometries:
+            attributes = {"POSITION": self.accessor(mesh.vertices.astype(np.float32), VERTEX_DATA, bounds=True)}
+            if mesh.kind == "triangles":
+                attributes["NORMAL"] = self.accessor(unit_normals(mesh), VERTEX_DATA)
+            if mesh.uv is not None and mesh.texture is not None:
+                # glTF counts from the upper edge of the picture
+                uv = np.stack([mesh.uv[:, 0], 1.0 - mesh.uv[:, 1]], 1)
+                attributes["TEXCOORD_0"] = self.accessor(uv.astype(np.float32), VERTEX_DATA)
+            # the largest short is no index: it would restart the primitive
+            width = np.uint16 if len(mesh.vertices) <= 0xFFFF else np.uint32
+            indices = self.accessor(mesh.indices.reshape(-1).astype(width), INDEX_DATA)
+            self._geometries[mesh.key] = {"attributes": attributes, "indices": indices}
+        return self._geometries[mesh.key]
+
+    def _material(self, part: Part, opacity: float) -> int:
+        mesh, (red, green, blue, own) = part.mesh, part.colour
+        texture = mesh.texture if mesh.uv is not None else None
+        key = ("material", part.colour, opacity, mesh.kind == "triangles", mesh.key if texture else None)
+        if key in self._known:
+            return self._known[key]
+        surface: Item = {"baseColorFactor": linear((red, green, blue, own * opacity))}
+        surface |= {"metallicFactor": 0.0, "roughnessFactor": 0.5}
+        material: Item = {"pbrMetallicRoughness": surface}
+        clear = own * opacity < 1
+        if texture is not None:
+            surface["baseColorTexture"] = {"index": self._texture(mesh)}
+            clear = clear or bool((texture.pixels[..., 3] < 255).any())
+        if clear:
+            material["alphaMode"] = "BLEND"
+        if opacity == 1:  # a ghost shows its near side only, or it would look twice as solid
+            material["doubleSided"] = True
+        if mesh.kind != "triangles":  # nothing to light without normals
+            material["extensions"] = {UNLIT: {}}
+            self.extensions.add(UNLIT)
+        self._known[key] = self.add("materials", material)
+        return self._known[key]
+
+    def _texture(self, mesh: Mesh) -> int:
+        key = ("texture", mesh.key)
+        if key not in self._known and mesh.texture is not None:
+            self.lists.setdefault("samplers", [{"magFilter": 9729, "minFilter": 9987}])
+            image = self.add("images", {"bufferView": self.view(png(mesh.texture)), "mimeType": "image/png"})
+            self._known[key] = self.add("textures", {"sampler": 0, "source": image})
+        return self._known[key]
+
+    def bytes(self) -> bytes:
+        """The whole file: header, JSON chunk, binary chunk."""
+        document: Item = {"asset": {"version": "2.0", "generator": f"shiftjax {VERSION}"}}
+        document |= {"scene": 0, "scenes": [{"nodes": self.roots}]}
+        document |= self.lists
+        if self.lights:
+            document["extensions"] = {LIGHTS: {"lights": self.lights}}
+        if self.extensions:
+            document["extensionsUsed"] = sorted(self.extensions)
+        binary = self._pack.bytes()
+        if binary:
+            document["buffers"] = [{"byteLength": len(binary)}]
+        text = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
+        text += b" " * (-len(text) % 4)
+        chunks = struct.pack("<I4s", len(text), b"JSON") + text
+        if binary:
+            chunks += struct.pack("<I4s", len(binary), b"BIN\0") + binary
+        return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
+
+
+def _animate(file: _File, motion: Motion, channels: list[tuple[int, np.ndarray]]) -> None:
+    """One animation of all nodes that move; what stands still has its pose in the node."""
+    samplers: list[Item] = []
+    targets: list[Item] = []
+    times = None
+    for node, track in channels:
+        for name, values in (("translation", track[:, :3]), ("rotation", track[:, [4, 5, 6, 3]])):
+            values = values.astype(np.float32)
+            if (values == values[0]).all():
+                continue
+            if times is None:
+                times = file.accessor(motion.elapsed, bounds=True)
+            samplers.append({"input": times, "output": file.accessor(values), "interpolation": "LINEAR"})
+            targets.append({"sampler": len(samplers) - 1, "target": {"node": node, "path": name}})
+    if samplers:
+        file.add("animations", {"name": "motion", "samplers": samplers, "channels": targets})
+
+
+def _lamp(file: _File, scene: Scene, lamp: Lamp, poses: np.ndarray) -> int:
+    """The node of a lamp. A surface facing it at the scene's centre is as bright as under Phong's diffuse term."""
+    position, direction = np.array(lamp.position), np.array(lamp.direction)
+    strength = max(lamp.diffuse)
+    light: Item = {"name": lamp.path, "type": lamp.type}
+    light["color"] = [c / strength for c in lamp.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
+    light["intensity"] = math.pi * strength  # a diffuse surface sends back 1/pi of the light
+    if lamp.type != "directional":
+        place = poses[lamp.node, :3] + rotated(poses[lamp.node, 3:], position)
+        light["intensity"] *= max(float(((place - np.array(scene.centre)) ** 2).sum()), 1e-6)
+    if lamp.type == "spot":
+        outer = min(lamp.cone, math.pi / 2)
+        light["spot"] = {"innerConeAngle": 0.8 * outer, "outerConeAngle": outer}
+    file.lights.append(light)
+    file.extensions.add(LIGHTS)
+    # a glTF light shines along its node's -z
+    turn = quaternion(upright(-direction).T) if lamp.type != "point" else np.array([1.0, 0, 0, 0])
+    extension = {LIGHTS: {"light": len(file.lights) - 1}}
+    node = {"name": lamp.path, "translation": _floats(position), "rotation": _xyzw(turn), "extensions": extension}
+    return file.add("nodes", node)
+
+
+def _y_up(scene: Scene) -> np.ndarray:
+    """(4,) rotation that makes the scene's right, up and back glTF's x, y and z."""
+    right, forward, up = upright(scene.up)
+    return quaternion(np.stack([right, up, -forward]))
+
+
+def _placing(place: np.ndarray) -> Item | None:
+    """Translation, rotation and scale of a place; None where it shears or flattens, which a glTF node cannot."""
+    if (place == np.eye(4)).all():
+        return {}
+    columns = np.array(place[:3, :3], float)
+    scale = np.linalg.norm(columns, axis=0)
+    if not (scale > 0).all():
+        return None
+    axes = columns / scale
+    if np.abs(axes.T @ axes - np.eye(3)).max() > SKEW:
+        return None
+    if np.linalg.det(axes) < 0:
+        axes[:, 0], scale[0] = -axes[:, 0], -scale[0]
+    return {"translation": _floats(place[:3, 3]), "rotation": _xyzw(quaternion(axes)), "scale": _floats(scale)}
+
+
+def _baked(mesh: Mesh, place: np.ndarray) -> Mesh:
+    """The mesh in the coordinates of its node."""
+    a, b, c = np.array(place[:3, :3], float).T
+    mirrored = np.dot(a, np.cross(b, c)) < 0
+    cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1) * (-1 if mirrored else 1)
+    vertices = mesh.vertices @ place[:3, :3].T + place[:3, 3]
+    indices = mesh.indices[:, ::-1] if mirrored and mesh.kind == "triangles" else mesh.indices
+    key = f"{mesh.key} {np.asarray(place, float).tobytes().hex()}"
+    normals = (mesh.normals @ cofactors.T).astype(np.float32)
+    return Mesh(key, vertices.astype(np.float32), indices, normals, mesh.uv, mesh.texture)
+
+
+def _floats(values: np.ndarray) -> list[float]:
+    return [float(v) for v in values]
+
+
+def _xyzw(q: np.ndarray) -> list[float]:
+    """A quaternion, w first, in glTF's order."""
+    w, x, y, z = (float(v) for v in q / np.linalg.norm(q))
+    return [x, y, z, w]

@@ -1,0 +1,146 @@
+"""Writes a scene in motion as one web page that plays itself: data, player and controls in one file, no network."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.viewer.camera import VIEWS, Camera, upright
+from shiftjax.viewer.export.motion import Motion, motion_of
+from shiftjax.viewer.export.pack import Pack, ghost_opacity, linear, png, rotated, unit_normals, written_parts
+from shiftjax.viewer.scene import Lamp, Look, Mesh, Part, Scene
+
+LAMPS = 4  # the player's most
+FLOOR_INSTANTS = 200  # looked at for the height of the grid
+DIRECTIONS = 200  # in which the outermost vertices of a mesh are taken for its hull
+Item = dict[str, Any]
+
+
+def write_html(
+    scene: Scene,
+    time: np.ndarray,
+    tracks: Mapping[int, np.ndarray],
+    path: str | Path,
+    title: str = "shiftjax",
+    *,
+    frames: int | None = None,
+) -> tuple[str, ...]:
+    """Writes members of a study into one page; returns remarks for the user, which the page shows too.
+
+    The fragment `#t=0.5` of the page's address stops the motion at that time [s], `#view=front` sets the view.
+
+    Args:
+        scene: what is drawn; parts of kinds "frame" and "centre" are left out.
+        time: (n,) increasing [s].
+        tracks: member -> (n, nodes, 7) poses; the first member switched on is solid, the others see-through.
+        path: of the file.
+        title: shown above the picture.
+        frames: the most instants to keep, see `motion_of`.
+
+    Raises:
+        ModelError: as `motion_of`.
+    """
+    motion = motion_of(scene, time, tracks, frames)
+    pack = Pack()
+    data = _data(scene, motion, pack)
+    folder = files("shiftjax.viewer.export")
+    inserts = {
+        "title": html.escape(title),
+        # a `<` in JSON stands in strings only, where it may be written so that no tag begins
+        "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+        "binary": base64.b64encode(pack.bytes()).decode(),
+        "shaders": (folder / "shaders.js").read_text(encoding="utf-8"),
+        "player": (folder / "player.js").read_text(encoding="utf-8"),
+    }
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: inserts[found[1]], page)
+    Path(path).write_text(page, encoding="utf-8")
+    return tuple(data["remarks"])
+
+
+def _data(scene: Scene, motion: Motion, pack: Pack) -> Item:
+    """What the player reads; arrays stand in the pack, as offset and length in bytes."""
+    parts = written_parts(scene)
+    first = next(iter(motion.poses.values()))
+    remarks = list(motion.remarks)
+    if len(scene.lamps) > LAMPS:
+        remarks.append(f"{LAMPS} of {len(scene.lamps)} lights are shown")
+    camera = Camera.of(scene.centre, scene.size, scene.up)
+    meshes = {part.mesh.key: part.mesh for part in parts}
+    numbers = {key: k for k, key in enumerate(meshes)}
+    return {
+        "start": float(motion.time[0]),
+        "time": pack.add(motion.elapsed),
+        "members": [{"name": str(m), "poses": pack.add(p.astype("<f4"))} for m, p in motion.poses.items()],
+        "nodes": len(scene.nodes),
+        "axes": upright(scene.up).tolist(),
+        "centre": [float(x) for x in scene.centre],
+        "size": float(scene.size),
+        "floor": _floor(scene, parts, first),
+        "camera": {"distance": camera.distance, "angle": camera.view_angle},
+        "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
+        "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
+        "parts": [_part(part, numbers[part.mesh.key]) for part in parts],
+        "lamps": [_lamp(lamp) for lamp in scene.lamps[:LAMPS]],
+        "ghost": ghost_opacity(len(motion.poses) - 1),
+        "background": list(Look().background),
+        "shininess": Look().shininess,
+        "remarks": remarks,
+    }
+
+
+def _mesh(mesh: Mesh, pack: Pack) -> Item:
+    item: Item = {"kind": mesh.kind, "vertices": pack.add(mesh.vertices.astype("<f4"))}
+    item["indices"] = pack.add(mesh.indices.astype("<u4"))
+    if mesh.kind == "triangles":
+        item["normals"] = pack.add(unit_normals(mesh).astype("<f4"))
+    if mesh.uv is not None and mesh.texture is not None:
+        item["uv"] = pack.add(mesh.uv.astype("<f4"))
+        item["texture"] = "data:image/png;base64," + base64.b64encode(png(mesh.texture)).decode()
+    return item
+
+
+def _part(part: Part, mesh: int) -> Item:
+    reach = np.linalg.norm(part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3], axis=1).max()
+    return {
+        "mesh": mesh,
+        "node": part.node,
+        "path": part.path,
+        "place": [float(x) for x in part.place.T.reshape(-1)],  # columns, as WebGL reads a matrix
+        "colour": linear(part.colour),
+        "shadow": part.shadow,
+        "reach": float(reach),  # from the node's origin [m]
+    }
+
+
+def _lamp(lamp: Lamp) -> Item:
+    item: Item = {"type": lamp.type, "node": lamp.node, "cone": float(lamp.cone)}
+    for name in ("position", "direction", "ambient", "diffuse", "specular"):
+        item[name] = [float(x) for x in getattr(lamp, name)]
+    return item
+
+
+def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
+    """The least height along up [m] that the parts come down to, as outermost vertices and some instants tell."""
+    turn = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)  # a spiral of equal areas on the sphere
+    height = np.linspace(-1, 1, DIRECTIONS)
+    level = np.sqrt(1 - height**2)
+    directions = np.stack([level * np.cos(turn), level * np.sin(turn), height])
+    poses = poses[np.linspace(0, len(poses) - 1, min(len(poses), FLOOR_INSTANTS)).astype(int)]
+    lowest = []
+    for part in parts:
+        vertices = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+        vertices = vertices[np.unique(np.argmax(vertices @ directions, axis=0))]
+        pose = poses[:, part.node]
+        up = np.broadcast_to(np.array(scene.up, float), (len(pose), 3))
+        in_body = rotated(pose[:, 3:] * (1, -1, -1, -1), up)
+        lowest.append(((in_body @ vertices.T).min(1) + (pose[:, :3] * up).sum(1)).min())
+    return float(min(lowest, default=np.dot(scene.centre, scene.up) - scene.size))

@@ -1,0 +1,117 @@
+"""The instants and poses that a file keeps: checked, thinned, finite, with quaternions that never jump in sign."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.record import record
+from shiftjax.viewer.scene import Scene
+
+PER_SECOND = 60  # instants kept by default: what a screen shows
+FEWEST = 240  # instants that even a short motion may have: it is looked at in slow motion
+MOST = 5_000
+WIDE_TURN = math.radians(90.0)  # between two instants; beyond 180 degrees the shorter way round is the wrong one
+
+
+@record
+class Motion:
+    """Members at the same instants."""
+
+    time: np.ndarray  # (k,) [s], increasing, also once rounded to single precision after the first is taken off
+    poses: dict[int, np.ndarray]  # member -> (k, nodes, 7) [m], unit quaternions w first
+    remarks: tuple[str, ...]  # what was left out or made up, in words
+
+    @property
+    def elapsed(self) -> np.ndarray:
+        """(k,) float32, time since the first instant [s]"""
+        return (self.time - self.time[0]).astype(np.float32)
+
+
+def motion_of(scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], frames: int | None = None) -> Motion:
+    """What of a study goes into a file.
+
+    Args:
+        scene: whose nodes the poses are of.
+        time: (n,) increasing [s].
+        tracks: member -> (n, nodes, 7) poses. Where one is not finite, the last good one before it is held.
+        frames: the most instants to keep; by default 60 per second of motion (240 for a short one), at most 5 000.
+
+    Raises:
+        ModelError: for shapes that do not fit, times that do not increase, a member without any finite pose.
+    """
+    time = np.asarray(time, float)
+    _check_time(time)
+    if not tracks:
+        raise ModelError("tracks", "no member", "one or more", "Choose members to export.")
+    if frames is not None and frames < 1:
+        raise ModelError("frames", str(frames), "1 or more", "Leave it out for 60 a second.")
+    kept = _kept(time, frames)
+    poses, remarks = {}, []
+    if len(kept) < len(time):
+        remarks.append(f"{len(kept)} of {len(time)} stored instants are shown")
+    for member, track in tracks.items():
+        track = np.asarray(track, float)
+        if track.shape != (len(time), len(scene.nodes), 7):
+            raise ModelError(f"tracks[{member}]", f"shape {track.shape}", f"{(len(time), len(scene.nodes), 7)}",
+                             "Give one pose (position, quaternion) per instant and node of the scene.")  # fmt: skip
+        held, first_bad = _held(member, track, kept)
+        if first_bad is not None:
+            remarks.append(f"member {member} is held at its last finite pose from t = {time[first_bad]:.6g} s")
+        poses[member] = _continuous(held)
+    turn = max(_widest_turn(track) for track in poses.values())
+    if turn > WIDE_TURN:
+        remarks.append(f"a body turns by {math.degrees(turn):.0f} degrees from one instant to the next")
+    return Motion(time[kept], poses, tuple(remarks))
+
+
+def _check_time(time: np.ndarray) -> None:
+    if time.ndim != 1 or not len(time):
+        raise ModelError("time", f"shape {time.shape}", "(n,) with n of 1 or more", "Give the instants of the tracks.")
+    if not np.isfinite(time).all() or (np.diff(time) <= 0).any():
+        raise ModelError("time", "instants that do not increase", "finite, increasing", "Sort them, each once.")
+
+
+def _kept(time: np.ndarray, frames: int | None) -> np.ndarray:
+    """Numbers of the instants kept: those nearest to evenly spaced ones, first and last among them."""
+    span = time[-1] - time[0]
+    limit = min(MOST, max(FEWEST, math.floor(PER_SECOND * span) + 1)) if frames is None else frames
+    kept = np.arange(len(time))
+    if len(time) > limit:
+        wanted = np.linspace(time[0], time[-1], limit)
+        after = np.searchsorted(time, wanted).clip(1, len(time) - 1)
+        kept = np.unique(np.where(wanted - time[after - 1] <= time[after] - wanted, after - 1, after))
+    # files hold single precision, in which two instants very close to each other are one
+    _, different = np.unique((time[kept] - time[0]).astype(np.float32), return_index=True)
+    return kept[different]
+
+
+def _held(member: int, track: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, int | None]:
+    """Poses at the instants kept, from the last good instant before where one is not finite; the first bad instant."""
+    good = np.isfinite(track).all((1, 2)) & (np.abs(track[:, :, 3:]).max(2, initial=0.0) > 0).all(1)
+    if good.all():
+        return track[kept], None
+    if not good.any():
+        raise ModelError(f"tracks[{member}]", "no instant with finite poses", "one or more", "Leave this member out.")
+    last = np.maximum.accumulate(np.where(good, np.arange(len(good)), -1))
+    last[last < 0] = np.argmax(good)
+    return track[last[kept]], int(np.argmin(good))
+
+
+def _continuous(track: np.ndarray) -> np.ndarray:
+    """The same poses with unit quaternions, each on the side of the one before: q and -q are one rotation."""
+    track = track.copy()
+    q = track[:, :, 3:]
+    q /= np.linalg.norm(q, axis=2, keepdims=True)
+    flips = (q[1:] * q[:-1]).sum(2) < 0
+    q[1:] *= np.where(np.cumsum(flips, 0) % 2, -1.0, 1.0)[:, :, None]
+    return track
+
+
+def _widest_turn(track: np.ndarray) -> float:
+    """The largest angle [rad] by which a node turns between neighbouring instants."""
+    cosine = (track[1:, :, 3:] * track[:-1, :, 3:]).sum(2)
+    return float(2 * np.arccos(cosine.clip(-1, 1)).max(initial=0.0))

@@ -1,0 +1,48 @@
+"""Other members of a study, drawn see-through beside the one that is looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.viewer.scene import Ghosts
+from shiftjax.viewer.study import Study
+
+MOST = 64  # ghosts at once; more are a fog
+PALE, DARK = 0.02, 0.3  # opacities of many and of few
+RAMP = np.array(  # from low to high, near the colours of viridis (Smith, van der Walt 2015)
+    [[0.27, 0.00, 0.33], [0.23, 0.32, 0.55], [0.13, 0.57, 0.55], [0.37, 0.79, 0.38], [0.99, 0.91, 0.14]]
+)
+
+
+def opacity(count: int) -> float:
+    """Of each of `count` ghosts: together they stay readable."""
+    return float(np.clip(3.0 / max(count, 1), PALE, DARK))
+
+
+def ramp(values: np.ndarray) -> np.ndarray:
+    """(k, 3) colours of finite values from their smallest to their largest; grey for the others."""
+    values = np.asarray(values, float)
+    finite = np.isfinite(values)
+    low, high = (values[finite].min(), values[finite].max()) if finite.any() else (0.0, 0.0)
+    place = np.where(finite, (values - low) / (high - low) if high > low else 0.5, 0.5)
+    knots = np.linspace(0.0, 1.0, len(RAMP))
+    colours = np.stack([np.interp(place, knots, RAMP[:, c]) for c in range(3)], axis=1)
+    colours[~finite] = 0.5
+    return colours
+
+
+def ghosts_of(study: Study, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
+    """The members at time t [s]; beyond MOST an even choice of them.
+
+    Args:
+        members: (k,) ids, kept ones.
+        metric: (members of the study,) values that colour them; left out, all are steel blue.
+    """
+    if not len(members):
+        return None
+    if len(members) > MOST:
+        members = members[np.linspace(0, len(members) - 1, MOST).round().astype(int)]
+    shown = np.full((len(members), 4), [0.35, 0.45, 0.6, opacity(len(members))])
+    if metric is not None:
+        shown[:, :3] = ramp(metric[members])
+    return Ghosts(study.poses_of(members, t), shown)

@@ -1,0 +1,129 @@
+"""Vertices, textures and instance rows on the graphics card."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from OpenGL import GL
+
+from shiftjax.viewer.gl.crowd import INSTANCE
+from shiftjax.viewer.gl.program import ATTRIBUTES, TEXTURE_UNIT
+from shiftjax.viewer.scene import Mesh, Texture
+
+MODES = {"triangles": GL.GL_TRIANGLES, "lines": GL.GL_LINES, "points": GL.GL_POINTS}
+PLACE = {name: k for k, name in enumerate(ATTRIBUTES)}
+
+
+class Shape:
+    """A mesh: uploaded once."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        self.kind, self.count = mesh.kind, mesh.indices.size
+        table = np.zeros((len(mesh.vertices), 8), np.float32)
+        table[:, :3], table[:, 3:6] = mesh.vertices, mesh.normals
+        if mesh.uv is not None:
+            table[:, 6:] = mesh.uv
+        self.vertices, self.indices = (int(b) for b in GL.glGenBuffers(2))
+        _upload(GL.GL_ARRAY_BUFFER, self.vertices, table, GL.GL_STATIC_DRAW)
+        GL.glBindVertexArray(0)
+        indices = np.ascontiguousarray(mesh.indices, np.uint32)
+        _upload(GL.GL_ELEMENT_ARRAY_BUFFER, self.indices, indices, GL.GL_STATIC_DRAW)
+        textured = mesh.texture is not None and mesh.uv is not None
+        self.texture = _texture(mesh.texture) if textured and mesh.texture else 0
+
+    def release(self) -> None:
+        GL.glDeleteBuffers(2, [self.vertices, self.indices])
+        if self.texture:
+            GL.glDeleteTextures(1, [self.texture])
+
+
+class Batch:
+    """Many instances of one shape: one draw."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape, self.count = shape, 0
+        self._rows = int(GL.glGenBuffers(1))
+        self._array = int(GL.glGenVertexArrays(1))
+        GL.glBindVertexArray(self._array)
+        GL.glBindBuffer(GL.GL_ARRAY_BUFFER, shape.vertices)
+        for name, numbers, start in (("position", 3, 0), ("normal", 3, 12), ("uv", 2, 24)):
+            _attribute(name, numbers, 32, start, 0)
+        GL.glBindBuffer(GL.GL_ARRAY_BUFFER, self._rows)
+        for k in range(3):
+            _attribute(f"row{k}", 4, INSTANCE.itemsize, 16 * k, 1)
+        _attribute("colour", 4, INSTANCE.itemsize, 48, 1)
+        GL.glEnableVertexAttribArray(PLACE["id"])
+        GL.glVertexAttribIPointer(PLACE["id"], 1, GL.GL_UNSIGNED_INT, INSTANCE.itemsize, ctypes.c_void_p(64))
+        GL.glVertexAttribDivisor(PLACE["id"], 1)
+        GL.glBindBuffer(GL.GL_ELEMENT_ARRAY_BUFFER, shape.indices)
+        GL.glBindVertexArray(0)
+
+    def upload(self, rows: np.ndarray) -> None:
+        """rows: (n,) INSTANCE"""
+        self.count = len(rows)
+        if self.count:
+            _upload(GL.GL_ARRAY_BUFFER, self._rows, rows, GL.GL_STREAM_DRAW)
+
+    def draw(self, count: int | None = None) -> None:
+        """The first `count` instances, or all."""
+        if self.shape.texture:
+            GL.glActiveTexture(TEXTURE_UNIT)
+            GL.glBindTexture(GL.GL_TEXTURE_2D, self.shape.texture)
+        GL.glBindVertexArray(self._array)
+        number = self.count if count is None else count
+        GL.glDrawElementsInstanced(MODES[self.shape.kind], self.shape.count, GL.GL_UNSIGNED_INT, None, number)
+
+    def release(self) -> None:
+        GL.glDeleteVertexArrays(1, [self._array])
+        GL.glDeleteBuffers(1, [self._rows])
+
+
+class Ends:
+    """Loose vertices with a colour each: strokes, and the corners of the ground grid."""
+
+    def __init__(self) -> None:
+        self._vertices, self._array = int(GL.glGenBuffers(1)), int(GL.glGenVertexArrays(1))
+        GL.glBindVertexArray(self._array)
+        GL.glBindBuffer(GL.GL_ARRAY_BUFFER, self._vertices)
+        _attribute("position", 3, 28, 0, 0)
+        _attribute("colour", 4, 28, 12, 0)
+        GL.glBindVertexArray(0)
+
+    def draw(self, mode: int, points: np.ndarray, colours: np.ndarray) -> None:
+        """points: (n, 3) [m]; colours: (n, 4), linear."""
+        table = np.concatenate([points, colours], axis=1, dtype=np.float32)
+        _upload(GL.GL_ARRAY_BUFFER, self._vertices, table, GL.GL_STREAM_DRAW)
+        GL.glBindVertexArray(self._array)
+        GL.glDrawArrays(mode, 0, len(table))
+
+    def release(self) -> None:
+        GL.glDeleteVertexArrays(1, [self._array])
+        GL.glDeleteBuffers(1, [self._vertices])
+
+
+def _upload(target: int, buffer: int, table: np.ndarray, use: int) -> None:
+    GL.glBindBuffer(target, buffer)
+    GL.glBufferData(target, table.nbytes, np.ascontiguousarray(table).view(np.uint8), use)
+
+
+def _attribute(name: str, numbers: int, stride: int, start: int, divisor: int) -> None:
+    place = PLACE[name]
+    GL.glEnableVertexAttribArray(place)
+    GL.glVertexAttribPointer(place, numbers, GL.GL_FLOAT, False, stride, ctypes.c_void_p(start))
+    GL.glVertexAttribDivisor(place, divisor)
+
+
+def _texture(texture: Texture) -> int:
+    """Uploaded with its mipmaps; GL's first row is the lowest."""
+    height, width = texture.pixels.shape[:2]
+    handle = int(GL.glGenTextures(1))
+    GL.glActiveTexture(TEXTURE_UNIT)
+    GL.glBindTexture(GL.GL_TEXTURE_2D, handle)
+    pixels = np.ascontiguousarray(texture.pixels[::-1], np.uint8)
+    GL.glPixelStorei(GL.GL_UNPACK_ALIGNMENT, 1)
+    GL.glTexImage2D(GL.GL_TEXTURE_2D, 0, GL.GL_SRGB8_ALPHA8, width, height, 0, GL.GL_RGBA, GL.GL_UNSIGNED_BYTE, pixels)
+    GL.glTexParameteri(GL.GL_TEXTURE_2D, GL.GL_TEXTURE_MIN_FILTER, GL.GL_LINEAR_MIPMAP_LINEAR)
+    GL.glTexParameteri(GL.GL_TEXTURE_2D, GL.GL_TEXTURE_MAG_FILTER, GL.GL_LINEAR)
+    GL.glGenerateMipmap(GL.GL_TEXTURE_2D)
+    return handle

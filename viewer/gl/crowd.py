@@ -1,0 +1,135 @@
+"""The parts of a scene as arrays, and one row a part for the graphics card at one moment. NumPy only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.record import record
+from shiftjax.viewer.scene import GROUND, Ghosts, Mesh, Moment, Scene
+
+INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
+MARK = np.uint32(1 << 31)  # set in the id of what is highlighted
+OPAQUE = 0.999  # a colour's opacity below is see-through
+
+
+def affine(poses: np.ndarray) -> np.ndarray:
+    """(..., 7) poses -> (..., 3, 4) upper rows of the matrices from node to world coordinates."""
+    poses = np.asarray(poses, float)
+    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
+    rows = np.empty((*poses.shape[:-1], 3, 4))
+    rows[..., 0, 0], rows[..., 0, 1], rows[..., 0, 2] = (
+        1 - 2 * (y * y + z * z),
+        2 * (x * y - w * z),
+        2 * (x * z + w * y),
+    )
+    rows[..., 1, 0], rows[..., 1, 1], rows[..., 1, 2] = (
+        2 * (x * y + w * z),
+        1 - 2 * (x * x + z * z),
+        2 * (y * z - w * x),
+    )
+    rows[..., 2, 0], rows[..., 2, 1], rows[..., 2, 2] = (
+        2 * (x * z - w * y),
+        2 * (y * z + w * x),
+        1 - 2 * (x * x + y * y),
+    )
+    rows[..., 3] = poses[..., :3]
+    return rows
+
+
+def linear(colours: np.ndarray) -> np.ndarray:
+    """(..., 3 or 4) colours of a screen (sRGB) in linear light; opacity stays."""
+    colours = np.array(colours, float)
+    rgb = colours[..., :3]
+    colours[..., :3] = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return colours
+
+
+@record
+class Drawn:
+    """What one moment shows."""
+
+    rows: np.ndarray  # (parts,) INSTANCE
+    visible: np.ndarray  # (parts,) bool
+    glass: np.ndarray  # (parts,) bool: see-through
+
+
+class Crowd:
+    """All parts of a scene, grouped by mesh."""
+
+    def __init__(self, scene: Scene) -> None:
+        parts = scene.parts
+        self.meshes: list[Mesh] = list({part.mesh.key: part.mesh for part in parts}.values())
+        number = {mesh.key: k for k, mesh in enumerate(self.meshes)}
+        self.nodes = np.array([part.node for part in parts], int)
+        self.places = np.array([part.place for part in parts], float).reshape(-1, 4, 4)
+        self.mesh_of = np.array([number[part.mesh.key] for part in parts], int)
+        solid = np.array([part.mesh.kind == "triangles" for part in parts], bool)
+        self.casts = solid & np.array([part.shadow for part in parts], bool)
+        self.haunts = np.array([p.kind == "body" and p.node != GROUND for p in parts], bool) & solid
+        self._colours = linear(np.array([part.colour for part in parts], float).reshape(-1, 4))
+        self._of_path: dict[str, list[int]] = {}
+        for k, part in enumerate(parts):
+            for word in (part.path, f"kind:{part.kind}"):
+                self._of_path.setdefault(word, []).append(k)
+        balls = [_ball(mesh) for mesh in self.meshes]
+        self._centres = np.array([centre for centre, _ in balls]).reshape(-1, 3)[self.mesh_of]
+        self._radii = np.array([radius for _, radius in balls], float)[self.mesh_of]
+        # what throws a shadow first, so that the shadow pass draws the beginning of a group
+        order = np.argsort(~self.casts, kind="stable")
+        self.groups = [order[self.mesh_of[order] == k] for k in range(len(self.meshes))]
+
+    def at(self, moment: Moment) -> Drawn:
+        """The parts at a moment's poses, in its colours."""
+        rows = np.zeros(len(self.nodes), INSTANCE)
+        rows["rows"] = affine(moment.poses)[self.nodes] @ self.places
+        colours = self._colours
+        if moment.colours:
+            colours = colours.copy()
+            for path, colour in moment.colours.items():
+                colours[self._of_path.get(path, [])] = linear(np.array(colour))
+        rows["colour"] = colours
+        rows["id"] = np.arange(1, len(rows) + 1)
+        for path in moment.highlighted:
+            rows["id"][self._of_path.get(path, [])] |= MARK
+        visible = np.ones(len(rows), bool)
+        for word in moment.hidden:
+            visible[self._of_path.get(word, [])] = False
+        return Drawn(rows, visible, colours[:, 3] < OPAQUE)
+
+    def ghosts(self, ghosts: Ghosts, visible: np.ndarray) -> list[tuple[int, np.ndarray]]:
+        """(number of a mesh, its (members x parts,) INSTANCE), one for each mesh that other members show."""
+        frames = affine(ghosts.poses)
+        colours = linear(np.asarray(ghosts.colours, float).reshape(len(frames), 4))
+        found = []
+        for k, group in enumerate(self.groups):
+            shown = group[(self.haunts & visible)[group]]
+            if len(shown) and len(frames):
+                rows = np.zeros((len(frames), len(shown)), INSTANCE)
+                rows["rows"] = frames[:, self.nodes[shown]] @ self.places[shown]
+                rows["colour"] = colours[:, None]
+                found.append((k, rows.reshape(-1)))
+        return found
+
+    def ball(self, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
+        """Centre and radius [m] of a ball about the chosen parts; of nothing, a unit ball.
+
+        Args:
+            rows: (parts,) INSTANCE; chosen: (parts,) bool.
+        """
+        if not chosen.any():
+            return np.zeros(3), 1.0
+        places = rows["rows"][chosen].astype(float)
+        centres = np.einsum("kij,kj->ki", places[:, :, :3], self._centres[chosen]) + places[:, :, 3]
+        radii = self._radii[chosen] * np.linalg.norm(places[:, :, :3], axis=1).max(-1)
+        low, high = (centres - radii[:, None]).min(0), (centres + radii[:, None]).max(0)
+        middle = (low + high) / 2
+        return middle, max(float((np.linalg.norm(centres - middle, axis=1) + radii).max()), 1e-9)
+
+
+def _ball(mesh: Mesh) -> tuple[np.ndarray, float]:
+    """Centre and radius of a ball about a mesh, in its own coordinates."""
+    if not len(mesh.vertices):
+        return np.zeros(3), 0.0
+    vertices = np.asarray(mesh.vertices, float)
+    centre = (vertices.min(0) + vertices.max(0)) / 2
+    return centre, float(np.linalg.norm(vertices - centre, axis=1).max())

@@ -1,0 +1,21 @@
+// What every shader sees: one upload a frame. Only vec4 and mat4, so that std140 packs tightly.
+struct Lamp {
+    vec4 position;   // [m]; w: cosine of a spot's cone
+    vec4 direction;  // unit; w: cosine of the part of the cone in full light
+    vec4 ambient;    // w: size of a texel of the shadow map, in metres or in metres a metre of depth
+    vec4 diffuse;
+    vec4 specular;
+};
+
+layout(std140) uniform Frame {
+    mat4 clip;    // world to clip space
+    vec4 eye;     // w = 1: a place [m]; w = 0: the direction towards a far eye
+    vec4 choice;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
+    vec4 up;
+#if LAMPS > 0
+    Lamp lamps[LAMPS];
+#endif
+#if LAYERS > 0
+    mat4 layers[LAYERS];  // world to the clip space of a shadow map
+#endif
+};

@@ -1,0 +1,40 @@
+// Colours are linear and multiplied by their opacity.
+#if defined(DEPTH)
+void main() {}
+#elif defined(PICK)
+flat in uint number;
+out uint part;
+
+void main() {
+    part = number;
+}
+#else
+in vec4 tint;
+flat in float mark;
+#ifndef FLAT
+in vec3 world;
+in vec3 outward;
+flat in float handed;
+#endif
+#ifdef TEXTURED
+uniform sampler2D picture;
+in vec2 on_picture;
+#endif
+out vec4 pixel;
+
+const vec4 ORANGE = vec4(1.0, 0.26, 0.0, 0.6);  // linear; w: its share in what is highlighted
+
+void main() {
+    vec4 base = tint;
+#ifdef TEXTURED
+    base *= texture(picture, on_picture);
+#endif
+    base.rgb = mix(base.rgb, ORANGE.rgb, ORANGE.w * mark);
+#if !defined(FLAT) && !defined(GHOST)
+    // Surfaces that are open show their back too.
+    vec3 n = normalize(outward) * (gl_FrontFacing == (handed > 0.0) ? 1.0 : -1.0);
+    base.rgb = phong(base.rgb, world, n);
+#endif
+    pixel = vec4(base.rgb * base.a, base.a);
+}
+#endif

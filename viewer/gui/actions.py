@@ -1,0 +1,410 @@
+"""What every action does to the state. No GL, no GUI library.
+
+Four kinds, by what a gesture brings along: PLAIN (nothing), AT (what is under the cursor), BY (a movement in parts of
+the view's height, right and up) and the wheel, which is a movement up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from shiftjax.viewer.camera import VIEWS, Camera, upright
+from shiftjax.viewer.gui import keys, overlays
+from shiftjax.viewer.gui.state import Follow, Hit, State
+
+TURN = math.radians(180.0)  # of a drag over the whole height of the view
+ZOOM = 3.0  # a drag over the height brings the eye e^3 times nearer
+WHEEL = 0.05  # of the height, for a step of the wheel
+KEY_TURN, KEY_SHIFT, KEY_ZOOM = math.radians(15.0), 0.05, 1.2  # a press of a key
+CLOSE = 0.25  # of the model's size: radius of what is framed about a joint or frame
+
+
+def run(state: State, name: str) -> None:
+    """Does an action that needs no place; one that needs one says so."""
+    action = state.table.actions[name]
+    if action.call is not None:
+        state.user_call(action.name, action.call)
+    elif name in PLAIN:
+        PLAIN[name](state)
+    else:
+        bound = " or ".join(action.bindings(state.map))
+        state.say(f"{action.words}: with the mouse in the view, {bound}" if bound else f"{action.words}: not here")
+
+
+# -- time and members --------------------------------------------------------------------------------------------------
+
+
+def play(state: State) -> None:
+    """Plays or pauses; at the end of a movie that is not looped it begins again."""
+    state.playing = not state.playing
+    if state.playing and state.time >= state.span[1]:
+        state.time = state.span[0]
+
+
+def step(state: State, by: int) -> None:
+    """Pauses at the next stored instant, or the one before."""
+    state.playing = False
+    times = state.study.time
+    if by > 0:
+        k = int(np.searchsorted(times, state.time, side="right"))
+    else:
+        k = int(np.searchsorted(times, state.time, side="left")) - 1
+    state.go_to(float(times[min(max(k, 0), len(times) - 1)]))
+
+
+def next_member(state: State, by: int) -> None:
+    """The next of the chosen members, round and round."""
+    place = np.flatnonzero(state.chosen == state.member)
+    state.look_at(int(state.chosen[((int(place[0]) if len(place) else -1) + by) % len(state.chosen)]))
+
+
+def next_colour(state: State) -> None:
+    """Colours ghosts by the next metric; after the last by none."""
+    names = ["", *state.study.metrics]
+    state.colour_by = names[(names.index(state.colour_by) + 1) % len(names)]
+    state.say(f"ghosts coloured by {state.colour_by}" if state.colour_by else "ghosts in one colour")
+
+
+# -- camera ------------------------------------------------------------------------------------------------------------
+
+
+def orbit(state: State, right: float, up: float) -> None:
+    state.camera = state.camera.orbit(TURN * right, TURN * up)
+
+
+def pan(state: State, right: float, up: float) -> None:
+    state.camera = state.camera.pan(right, up)
+
+
+def pan_level(state: State, right: float, up: float) -> None:
+    """Shifts sideways, and along the level part of the line of sight."""
+    camera = state.camera.pan(right, 0.0)
+    vertical = np.array(camera.up)
+    ahead = np.cross(vertical, camera.axes()[0])
+    height = 2 * camera.distance * math.tan(camera.view_angle / 2)
+    state.camera = camera.looking_at(np.array(camera.target) - height * up * ahead)
+
+
+def zoom(state: State, right: float, up: float) -> None:
+    state.camera = state.camera.zoom(math.exp(ZOOM * up))
+
+
+def roll(state: State, right: float, up: float) -> None:
+    state.camera = rolled(state.camera, TURN * right)
+
+
+def rolled(camera: Camera, angle: float) -> Camera:
+    """The picture turned clockwise about the line of sight [rad]: the eye stays, what is up changes."""
+    right, above, back = camera.axes()
+    level = np.dot(camera.up, back)
+    new = level * back + math.sqrt(max(1.0 - level**2, 0.0)) * (math.cos(angle) * above - math.sin(angle) * right)
+    x, y, z = new / np.linalg.norm(new)
+    local = upright((x, y, z)) @ back
+    return dataclasses.replace(
+        camera,
+        up=(float(x), float(y), float(z)),
+        azimuth=math.atan2(local[1], local[0]),
+        elevation=math.asin(max(-1.0, min(1.0, local[2]))),
+    )
+
+
+def view(state: State, name: str) -> None:
+    """A standard view with the world upright, without following."""
+    unfollow(state)
+    state.view = name
+    state.camera = dataclasses.replace(state.camera, up=state.scene.up).seen_from(name)
+
+
+def next_view(state: State, by: int) -> None:
+    names = list(VIEWS)
+    view(state, names[(names.index(state.view) + by) % len(names)])
+
+
+def frame_all(state: State) -> None:
+    """Sees the whole model where it was built, from where the eye is."""
+    unfollow(state)
+    _frame(state, np.array(state.scene.centre), state.scene.size)
+
+
+def frame_pick(state: State) -> None:
+    """Sees the pick, or the whole model."""
+    node = state.node_of(state.pick) if state.pick else None
+    if node is None:
+        frame_all(state)
+        return
+    unfollow(state)
+    point, size = state.poses()[node, :3], CLOSE * state.scene.size
+    if state.pick_point is not None:
+        point = overlays.from_node(state.poses()[node], state.pick_point)
+    _frame(state, point, size)
+
+
+def _frame(state: State, point: np.ndarray, size: float) -> None:
+    like = Camera.of(point, size, state.camera.up)
+    state.camera = dataclasses.replace(state.camera, target=like.target, distance=like.distance)
+
+
+def orthographic(state: State) -> None:
+    state.camera = dataclasses.replace(state.camera, orthographic=not state.camera.orthographic)
+
+
+def follow(state: State, path: str | None) -> None:
+    """Goes along with the body that carries a thing; None stops."""
+    unfollow(state)
+    node = state.node_of(path) if path else None
+    if node:
+        state.follow = Follow(state.study.nodes[node], state.poses()[node, :3].copy())
+
+
+def unfollow(state: State) -> None:
+    """Keeps the camera where it is."""
+    state.camera = state.seen()
+    state.follow = None
+
+
+def follow_pick(state: State) -> None:
+    follow(state, None if state.follow is not None else state.pick)
+
+
+def keep_camera(state: State) -> None:
+    state.kept_camera = state.seen()
+    state.say("camera kept")
+
+
+def to_kept_camera(state: State) -> None:
+    unfollow(state)
+    state.camera = state.kept_camera
+
+
+def copy_camera(state: State) -> None:
+    """Asks for the camera as Python on the clipboard."""
+    state.requests.append(f"copy:{state.seen()!r}")
+    state.say("camera copied")
+
+
+# -- picking and selecting ---------------------------------------------------------------------------------------------
+
+
+def escape(state: State) -> None:
+    """Leaves the innermost thing: manipulation, the pick, following."""
+    if state.mode == "manipulate":
+        state.enter("navigate")
+    elif state.pick is not None:
+        state.pick_path(None)
+    else:
+        unfollow(state)
+
+
+def clear_selection(state: State) -> None:
+    """Empties the selection, except while manipulating."""
+    if state.mode == "navigate":
+        state.selected.clear()
+
+
+def select_pick(state: State, on: bool) -> None:
+    if state.pick is not None:
+        state.select(state.pick, on)
+
+
+def pick_parent(state: State) -> None:
+    """Picks the body of a frame, the parent body of a joint, the assembly of a body."""
+    if state.pick is None:
+        return
+    joint = state.mechanism.joints.get(state.pick)
+    parent = joint.parent.body if joint is not None else state.pick.rpartition(":")[0]
+    if parent:
+        state.pick_path(parent)
+
+
+def cycle(state: State, by: int) -> None:
+    """Picks the next thing under the last click, or the one before, and fades what is in front of it."""
+    if not state.stack:
+        return
+    paths = [hit.path for hit in state.stack]
+    at = paths.index(state.pick) if state.pick in paths else -1 if by > 0 else 0
+    k = (at + by) % len(paths)
+    state.pick_path(paths[k], state.stack[k].point)
+    state.faded = frozenset(path for path in paths[:k] if path is not None)
+
+
+def pick_at(state: State, hit: Hit) -> None:
+    state.pick_path(hit.path, hit.point)
+
+
+def toggle_at(state: State, hit: Hit) -> None:
+    if hit.path is not None:
+        state.select(hit.path, hit.path not in state.selected)
+
+
+def centre_at(state: State, hit: Hit) -> None:
+    if hit.point is not None:
+        unfollow(state)
+        state.camera = state.camera.looking_at(hit.point)
+
+
+def pick_behind(state: State, hit: Hit) -> None:
+    """The next thing under this click; on another place, the nearest one first."""
+    cycle(state, 1)
+
+
+# -- what is drawn -----------------------------------------------------------------------------------------------------
+
+
+def marked(state: State) -> list[str]:
+    """The pick and the selection."""
+    return list(dict.fromkeys(([state.pick] if state.pick else []) + state.selected))
+
+
+def hide(state: State) -> None:
+    state.hidden |= set(marked(state))
+
+
+def mask(state: State) -> None:
+    paths = set(marked(state))
+    state.masked = state.masked - paths if paths <= state.masked else state.masked | paths
+
+
+def isolate(state: State) -> None:
+    """Hides every body and joint but those marked; without any, nothing."""
+    keep = set(marked(state))
+    if keep:
+        state.hidden = {part.path for part in state.scene.parts if part.kind in ("body", "joint")} - keep
+
+
+def show_all(state: State) -> None:
+    state.hidden, state.masked, state.faded = set(), set(), frozenset()
+    for name in ("link", "joint", "tree joint", "closure joint", "ground"):
+        state.display.inherit(name)
+
+
+def toggle_class(state: State, name: str) -> None:
+    """Shows or hides a class of things."""
+    state.display.set(name, draw="visible" if state.display.drawn(name) == "hidden" else "hidden")
+
+
+def trace(state: State) -> None:
+    """Traces the picked point, or the origin of the picked body; without a pick, none."""
+    node = state.node_of(state.pick) if state.pick else None
+    point = np.zeros(3) if state.pick_point is None else state.pick_point
+    state.trace = (node, point) if node else None
+
+
+def shadows(state: State) -> None:
+    state.look = dataclasses.replace(state.look, shadows=not state.look.shadows)
+
+
+def swap_map(state: State) -> None:
+    state.map = keys.MAPS[1 - keys.MAPS.index(state.map)]
+    state.enter("navigate")
+    state.say(f"keys: {state.map}")
+
+
+def _toggle(name: str) -> Callable[[State], None]:
+    def toggle(state: State) -> None:
+        setattr(state, name, not getattr(state, name))
+
+    return toggle
+
+
+def _show(text: Callable[[State], str]) -> Callable[[State], None]:
+    """Shows a text to read and copy; again, shows it no more."""
+
+    def show(state: State) -> None:
+        state.text = "" if state.text == text(state) else text(state)
+
+    return show
+
+
+def _ask(word: str) -> Callable[[State], None]:
+    return lambda state: state.requests.append(word)
+
+
+def _edit(name: str) -> Callable[[State], None]:
+    words = {action.name: action.words for action in keys.ACTIONS}[name]
+    return lambda state: state.say(f"{words}: a stored study cannot be edited")
+
+
+EDITING = tuple(action.name for action in keys.ACTIONS if action.group == "Editing")
+PLAIN: dict[str, Callable[[State], None]] = {
+    "play": play,
+    "step_forward": lambda s: step(s, 1),
+    "step_back": lambda s: step(s, -1),
+    "faster": lambda s: s.set_speed(2 * s.speed),
+    "slower": lambda s: s.set_speed(s.speed / 2),
+    "real_speed": lambda s: s.set_speed(1.0),
+    "to_start": lambda s: s.go_to(s.span[0]),
+    "to_end": lambda s: s.go_to(s.span[1]),
+    "loop": _toggle("looped"),
+    "next_member": lambda s: next_member(s, 1),
+    "previous_member": lambda s: next_member(s, -1),
+    "ghosts": _toggle("ghosts_on"),
+    "colour_by": next_colour,
+    "turn_left": lambda s: orbit(s, -KEY_TURN / TURN, 0.0),
+    "turn_right": lambda s: orbit(s, KEY_TURN / TURN, 0.0),
+    "turn_up": lambda s: orbit(s, 0.0, KEY_TURN / TURN),
+    "turn_down": lambda s: orbit(s, 0.0, -KEY_TURN / TURN),
+    "shift_left": lambda s: pan(s, -KEY_SHIFT, 0.0),
+    "shift_right": lambda s: pan(s, KEY_SHIFT, 0.0),
+    "shift_up": lambda s: pan(s, 0.0, KEY_SHIFT),
+    "shift_down": lambda s: pan(s, 0.0, -KEY_SHIFT),
+    "zoom_in": lambda s: zoom(s, 0.0, math.log(KEY_ZOOM) / ZOOM),
+    "zoom_out": lambda s: zoom(s, 0.0, -math.log(KEY_ZOOM) / ZOOM),
+    "roll_left": lambda s: roll(s, -KEY_TURN / TURN, 0.0),
+    "roll_right": lambda s: roll(s, KEY_TURN / TURN, 0.0),
+    "frame_all": frame_all,
+    "frame_pick": frame_pick,
+    "next_view": lambda s: next_view(s, 1),
+    "previous_view": lambda s: next_view(s, -1),
+    **{name: (lambda s, name=name: view(s, name)) for name in VIEWS},
+    "orthographic": orthographic,
+    "follow_pick": follow_pick,
+    "keep_camera": keep_camera,
+    "kept_camera": to_kept_camera,
+    "copy_camera": copy_camera,
+    "escape": escape,
+    "select": lambda s: select_pick(s, True),
+    "deselect": lambda s: select_pick(s, False),
+    "clear_selection": clear_selection,
+    "pick_parent": pick_parent,
+    "cycle_up": lambda s: cycle(s, 1),
+    "cycle_down": lambda s: cycle(s, -1),
+    "mode": lambda s: s.enter("manipulate" if s.mode == "navigate" else "navigate"),
+    "hide": hide,
+    "mask": mask,
+    "isolate": isolate,
+    "show_all": show_all,
+    "frames": lambda s: toggle_class(s, "frame"),
+    "centres": lambda s: toggle_class(s, "centre"),
+    "joints": lambda s: toggle_class(s, "joint"),
+    "arrows": _toggle("arrows_on"),
+    "trace": trace,
+    "shadows": shadows,
+    "help": _toggle("help_on"),
+    "dump_keys": _show(lambda s: s.table.dump()),
+    "dump_display": _show(lambda s: s.display.dump()),
+    "info": _toggle("info_on"),
+    "swap_map": swap_map,
+    "fullscreen": _ask("fullscreen"),
+    "panes": _toggle("panes_on"),
+    "screenshot": _ask("screenshot"),
+    "quit": _ask("quit"),
+    **{name: _edit(name) for name in EDITING},
+}
+AT: dict[str, Callable[[State, Hit], None]] = {
+    "pick": pick_at,
+    "toggle_selected": toggle_at,
+    "centre": centre_at,
+    "follow": lambda s, hit: follow(s, hit.path),
+    "pick_behind": pick_behind,
+}
+BY: dict[str, Callable[[State, float, float], None]] = {
+    "orbit": orbit,
+    "pan": pan,
+    "pan_level": pan_level,
+    "zoom": zoom,
+    "roll": roll,
+}

@@ -1,0 +1,236 @@
+"""The window on a study: GLFW, its events, and the loop. Everything happens on the main thread."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from shiftjax.errors import ModelError
+from shiftjax.viewer.gui.bundle import glfw, imgui
+from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.screen import Screen
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.scene import Look, Scene, Strokes
+from shiftjax.viewer.study import Study
+
+SIZE = (1280, 800)
+LONGEST = 0.5  # s of a study's time that one slow frame may pass at most
+BUTTONS = {glfw.MOUSE_BUTTON_LEFT: "Left", glfw.MOUSE_BUTTON_RIGHT: "Right", glfw.MOUSE_BUTTON_MIDDLE: "Middle"}
+NAMED = {
+    glfw.KEY_SPACE: "Space", glfw.KEY_ESCAPE: "Escape", glfw.KEY_TAB: "Tab", glfw.KEY_ENTER: "Enter",
+    glfw.KEY_KP_ENTER: "Enter", glfw.KEY_BACKSPACE: "Backspace", glfw.KEY_DELETE: "Delete",
+    glfw.KEY_INSERT: "Insert", glfw.KEY_HOME: "Home", glfw.KEY_END: "End", glfw.KEY_PAGE_UP: "PageUp",
+    glfw.KEY_PAGE_DOWN: "PageDown", glfw.KEY_LEFT: "Left", glfw.KEY_RIGHT: "Right", glfw.KEY_UP: "Up",
+    glfw.KEY_DOWN: "Down", **{glfw.KEY_F1 + k: f"F{k + 1}" for k in range(12)},
+    **{glfw.KEY_0 + k: str(k) for k in range(10)}, **{glfw.KEY_A + k: chr(ord("A") + k) for k in range(26)},
+}  # fmt: skip
+
+
+def show(study: Study, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
+         look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE) -> None:  # fmt: skip
+    """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
+    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size) as window:
+        window.run()
+
+
+class Window:
+    """A window that is open. Add panels, keys and overlays before or while it runs; or draw single frames by hand."""
+
+    def __init__(self, study: Study, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE) -> None:  # fmt: skip
+        """Opens it.
+
+        Args:
+            member: whom to look at; the first that was kept where left out.
+            ghosts: members drawn see-through beside it.
+            keys: "playback" or "workbench".
+            size: of the window [points].
+
+        Raises:
+            ModelError: not on the main thread, no display, or no OpenGL 3.3.
+        """
+        _require_main_thread()
+        self.state = State(study, scene, member, ghosts, look, keys)
+        self._errors: list[str] = []
+        self._window: Any = self._open(size)
+        self._place = (0, 0, *size)  # where it was before it filled the screen
+        self._clock = self._drawn = time.perf_counter()
+        try:
+            self._listen()  # before any other library hooks in: a later call would replace this one silently
+            self.screen = Screen(self.state)
+            self._clipboard()
+        except BaseException:
+            glfw.destroy_window(self._window)
+            raise
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add_panel(self, name: str, draw: Callable[[State], None]) -> None:
+        """A panel of your own: `draw(state)` calls imgui, in every frame."""
+        self.state.add_panel(name, draw)
+
+    def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
+        """A key of your own, such as "Ctrl+Shift+J": `call(state)`; ModelError where it is taken."""
+        self.state.add_key(binding, words, call)
+
+    def add_overlay(self, call: Callable[[State], Strokes]) -> None:
+        """Lines of your own in the view: `call(state)` gives them, in every frame."""
+        self.state.add_overlay(call)
+
+    def run(self) -> None:
+        """Draws until the window is closed, as often as `state.rate` asks for and whenever something happens."""
+        while self.frame():
+            left = 1 / self.state.rate - (time.perf_counter() - self._drawn)
+            if left > 0:
+                glfw.wait_events_timeout(left)
+
+    def frame(self) -> bool:
+        """Takes what has happened, draws one frame; False once the window was asked to close."""
+        glfw.make_context_current(self._window)
+        glfw.poll_events()
+        now = time.perf_counter()
+        passed, self._clock = now - self._clock, now
+        self.state.advance(min(passed, LONGEST))
+        self._drawn = now
+        width, height = glfw.get_window_size(self._window)
+        pixels = glfw.get_framebuffer_size(self._window)
+        if width > 0 and height > 0 and min(pixels) > 0:  # a window that is iconified has no size
+            self.screen.draw(width, height, pixels[0] / width, 0, passed)
+            self._serve()
+            glfw.swap_buffers(self._window)
+        self.state.frame_seconds = 0.9 * self.state.frame_seconds + 0.1 * passed
+        return not glfw.window_should_close(self._window)
+
+    def close(self) -> None:
+        """Closes the window; a second call does nothing."""
+        if self._window is not None:
+            glfw.make_context_current(self._window)
+            self.screen.release()
+            glfw.destroy_window(self._window)
+            self._window = None
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _open(self, size: tuple[int, int]) -> Any:
+        glfw.set_error_callback(self._on_error)
+        if not glfw.init():
+            raise ModelError("window", self._why("GLFW did not start"), "a session with a display",
+                             "Without one use `shiftjax render`, or `xvfb-run shiftjax view`.")  # fmt: skip
+        glfw.default_window_hints()
+        for hint, value in ((glfw.CONTEXT_VERSION_MAJOR, 3), (glfw.CONTEXT_VERSION_MINOR, 3),
+                            (glfw.OPENGL_PROFILE, glfw.OPENGL_CORE_PROFILE), (glfw.OPENGL_FORWARD_COMPAT, True),
+                            (glfw.SCALE_TO_MONITOR, True)):  # fmt: skip
+            glfw.window_hint(hint, value)
+        if sys.platform.startswith("linux"):  # the platform PyOpenGL was bound to, see viewer/gl
+            glfw.window_hint(glfw.CONTEXT_CREATION_API, glfw.EGL_CONTEXT_API)
+        window = glfw.create_window(*size, f"{self.state.study.where} - shiftjax", None, None)
+        if not window:
+            raise ModelError("window", self._why("no window with OpenGL 3.3 core"), "a driver that has it",
+                             "`shiftjax view --doctor` tells what is missing.")  # fmt: skip
+        glfw.make_context_current(window)
+        glfw.swap_interval(1)
+        return window
+
+    def _on_error(self, code: int, text: Any) -> None:
+        """GLFW's own words, as bytes."""
+        self._errors.append(text.decode(errors="replace").strip())
+
+    def _why(self, otherwise: str) -> str:
+        return self._errors[-1] if self._errors else otherwise
+
+    def _listen(self) -> None:
+        window = self._window
+        glfw.set_cursor_pos_callback(window, lambda _, x, y: self.screen.mouse_move(x, y))
+        glfw.set_mouse_button_callback(window, self._on_button)
+        glfw.set_scroll_callback(window, self._on_wheel)
+        glfw.set_key_callback(window, self._on_key)
+        glfw.set_char_callback(window, lambda _, code: self.screen.character(chr(code)))
+
+    def _on_button(self, window: Any, button: int, action: int, mods: int) -> None:
+        if button in BUTTONS:
+            x, y = glfw.get_cursor_pos(window)
+            self.screen.mouse_button(BUTTONS[button], action == glfw.PRESS, x, y, _held(mods), time.perf_counter())
+
+    def _on_wheel(self, window: Any, _: float, steps: float) -> None:
+        pressed = [any(glfw.get_key(window, key) == glfw.PRESS for key in keys) for keys in
+                   ((glfw.KEY_LEFT_CONTROL, glfw.KEY_RIGHT_CONTROL), (glfw.KEY_LEFT_ALT, glfw.KEY_RIGHT_ALT),
+                    (glfw.KEY_LEFT_SHIFT, glfw.KEY_RIGHT_SHIFT))]  # fmt: skip
+        self.screen.mouse_wheel(steps, *glfw.get_cursor_pos(window), (pressed[0], pressed[1], pressed[2]))
+
+    def _on_key(self, window: Any, key: int, scancode: int, action: int, mods: int) -> None:
+        """A letter is what the keyboard's layout makes of the key, everything else is the key itself."""
+        name = NAMED.get(key)
+        if name is not None and len(name) == 1:
+            typed = (glfw.get_key_name(key, scancode) or name).upper()
+            name = typed if typed in NAMED.values() else name
+        if name is not None:
+            self.screen.key(name, action != glfw.RELEASE, _held(mods))
+
+    def _clipboard(self) -> None:
+        """The bundle's own getter fails on an empty clipboard."""
+
+        def read(_: Any) -> str:
+            found: Any = glfw.get_clipboard_string(self._window)
+            return (found or b"").decode(errors="replace")
+
+        io = imgui.get_platform_io()
+        io.platform_get_clipboard_text_fn = read
+        io.platform_set_clipboard_text_fn = lambda _, text: glfw.set_clipboard_string(self._window, text)
+
+    def _serve(self) -> None:
+        """Does what actions asked of the window."""
+        requests, self.state.requests = self.state.requests, []
+        for request in requests:
+            word, _, text = request.partition(":")
+            if word == "quit":
+                glfw.set_window_should_close(self._window, True)
+            elif word == "fullscreen":
+                self._fullscreen()
+            elif word == "screenshot":
+                self.state.say(f"written: {save_picture(self.screen.view_image(), Path.cwd())}")
+            elif word == "copy":
+                glfw.set_clipboard_string(self._window, text)
+
+    def _fullscreen(self) -> None:
+        if glfw.get_window_monitor(self._window):
+            nowhere: Any = None
+            glfw.set_window_monitor(self._window, nowhere, *self._place, glfw.DONT_CARE)
+            return
+        self._place = (*glfw.get_window_pos(self._window), *glfw.get_window_size(self._window))
+        monitor = glfw.get_primary_monitor()
+        mode = glfw.get_video_mode(monitor)
+        glfw.set_window_monitor(self._window, monitor, 0, 0, *mode.size, mode.refresh_rate)
+
+
+def save_picture(image: np.ndarray, folder: Path) -> Path:
+    """Writes (h, w, 3) uint8 as a PNG named by the time of day, and returns where; nothing is replaced."""
+    name = f"shiftjax-{datetime.datetime.now():%Y%m%d-%H%M%S}"
+    path, k = folder / f"{name}.png", 1
+    while path.exists():
+        path, k = folder / f"{name}-{k}.png", k + 1
+    Image.fromarray(image).save(path)
+    return path
+
+
+def _held(mods: int) -> Held:
+    """Ctrl (or Command), Alt, Shift."""
+    return bool(mods & (glfw.MOD_CONTROL | glfw.MOD_SUPER)), bool(mods & glfw.MOD_ALT), bool(mods & glfw.MOD_SHIFT)
+
+
+def _require_main_thread() -> None:
+    """Windows belong to the main thread; elsewhere they crash or stay dead without a word."""
+    if threading.current_thread() is not threading.main_thread():
+        raise ModelError("window", f"a call from the thread {threading.current_thread().name!r}", "the main thread",
+                         "Open the window there and run your own work in another thread.")  # fmt: skip

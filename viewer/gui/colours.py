@@ -1,0 +1,17 @@
+"""Colours of the window that are not the scene's own."""
+
+from __future__ import annotations
+
+import colorsys
+
+from shiftjax.viewer.scene import Colour
+
+FADED = 0.2  # opacity of what is masked or hides the pick
+TRACE: Colour = (0.85, 0.15, 0.45, 1.0)
+ARROW: Colour = (0.95, 0.55, 0.05, 1.0)
+
+
+def of_hue(hue: float) -> Colour:
+    """A strong colour of a hue in 0..1."""
+    red, green, blue = colorsys.hsv_to_rgb(hue % 1.0, 0.85, 1.0)
+    return red, green, blue, 1.0

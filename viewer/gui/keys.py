@@ -1,0 +1,262 @@
+"""The table of actions: what each does and how it is called in both maps of keys and mouse gestures. No GL, no GUI.
+
+A binding is written `Ctrl+Alt+Shift+Key` with modifiers in this order: a letter, a digit, a named key, or a mouse
+gesture (`Left drag`, `Ctrl+Left click`, `Wheel`). A punctuation mark stands alone: it is what is typed, wherever the
+keyboard has it. In a map no binding has two actions; this is checked when the table is made.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from shiftjax.errors import ModelError, one_of
+from shiftjax.record import record
+
+MAPS = ("playback", "workbench")
+MODIFIERS = ("Ctrl", "Alt", "Shift")
+NAMED = ("Space", "Escape", "Tab", "Enter", "Backspace", "Delete", "Insert", "Home", "End", "PageUp", "PageDown",
+         "Left", "Right", "Up", "Down")  # fmt: skip
+CHARACTERS = "+-=.,;:[]<>*/%?!"
+BUTTONS = ("Left", "Right", "Middle")
+GESTURES = (*(f"{button} {how}" for button in BUTTONS for how in ("click", "double-click", "drag")), "Wheel")
+KEYS = frozenset((*string.ascii_uppercase, *string.digits, *(f"F{k}" for k in range(1, 13)), *NAMED))
+USER = "Added by the user"
+
+
+@record
+class Action:
+    """A row of the table."""
+
+    name: str
+    words: str  # what it does
+    playback: tuple[str, ...]
+    workbench: tuple[str, ...]
+    group: str
+    only: str = ""  # the one map that has it
+    call: Callable[[Any], None] | None = None  # of an action added by the user; takes the state
+
+    def bindings(self, map: str) -> tuple[str, ...]:
+        return self.playback if map == "playback" else self.workbench
+
+
+def binding(key: str, *, ctrl: bool = False, alt: bool = False, shift: bool = False) -> str:
+    """The text of a key or gesture held with modifiers."""
+    held = [name for name, down in zip(MODIFIERS, (ctrl, alt, shift), strict=True) if down]
+    return "+".join([*held, key])
+
+
+def canonical(text: str) -> str:
+    """The binding as the table writes it (`shift+ctrl+n` -> `Ctrl+Shift+N`); ModelError where it is none."""
+    if len(text) == 1 and text in CHARACTERS:
+        return text
+    *held, key = (word.strip() for word in text.split("+"))
+    modifiers = {word.capitalize() for word in held}
+    names = {name.lower(): name for name in (*KEYS, *GESTURES)}
+    if key.lower() not in names or not modifiers <= set(MODIFIERS):
+        raise ModelError(
+            "key binding",
+            repr(text),
+            f"a letter, digit, F1 to F12, one of {', '.join(NAMED)}, a mouse gesture such as 'Left drag', after any of "
+            f"{', '.join(MODIFIERS)}; or one of {CHARACTERS} alone",
+            "Write it so, for example 'Ctrl+Shift+N'.",
+        )
+    return "+".join([*(name for name in MODIFIERS if name in modifiers), names[key.lower()]])
+
+
+class Table:
+    """Actions by name and by binding."""
+
+    def __init__(self, actions: Iterable[Action]) -> None:
+        self.actions: dict[str, Action] = {}
+        self._bound: dict[tuple[str, str], Action] = {}
+        for action in actions:
+            self._put(action)
+
+    def find(self, map: str, text: str) -> Action | None:
+        """The action of a binding in a map."""
+        return self._bound.get((map, text))
+
+    def add(self, text: str, words: str, call: Callable[[Any], None]) -> Action:
+        """Gives a binding that is free in both maps to a user's function of the state."""
+        found = canonical(text)
+        action = Action(f"user: {found}", words, (found,), (found,), USER, call=call)
+        self._put(action)
+        return action
+
+    def help(self, map: str) -> list[tuple[str, list[tuple[str, str]]]]:
+        """Groups of (bindings, what they do), in the table's order."""
+        one_of("map of keys", map, MAPS)
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for action in self.actions.values():
+            if action.bindings(map):
+                groups.setdefault(action.group, []).append((" or ".join(action.bindings(map)), action.words))
+        return list(groups.items())
+
+    def dump(self) -> str:
+        """Every action with its bindings in both maps, as text."""
+        rows = [("action", *MAPS, "what it does")]
+        rows += [(a.name, ", ".join(a.playback) or "-", ", ".join(a.workbench) or "-", a.words)
+                 for a in self.actions.values()]  # fmt: skip
+        wide = [max(len(row[k]) for row in rows) for k in range(3)]
+        return "\n".join("  ".join([*(row[k].ljust(wide[k]) for k in range(3)), row[3]]) for row in rows)
+
+    def _put(self, action: Action) -> None:
+        if action.name in self.actions:
+            raise ModelError(f"action {action.name}", "a second one", "one of each name", "Choose another binding.")
+        pairs = [(map, text) for map in MAPS for text in action.bindings(map)]
+        for map, text in pairs:
+            if canonical(text) != text:
+                raise ModelError(f"action {action.name}", repr(text), repr(canonical(text)), "Write it so.")
+            taken = self._bound.get((map, text))
+            if taken is not None or pairs.count((map, text)) > 1:
+                words = (taken or action).words
+                raise ModelError(f"key binding {text}", f"taken in the {map} map: {words}", "a free binding",
+                                 "Choose another; Ctrl+H lists them.")  # fmt: skip
+        self.actions[action.name] = action
+        self._bound.update({pair: action for pair in pairs})
+
+
+def _rows(group: str, *rows: tuple[str, str, str, str]) -> list[Action]:
+    """Rows of name, words and the bindings of both maps, parted by blanks around a bar; "" is none."""
+    parts = [(name, words, *(tuple(text.split(" | ")) if text else () for text in maps)) for name, words, *maps in rows]
+    return [
+        Action(name, words, playback, workbench, group, "" if playback and workbench else MAPS[not playback])
+        for name, words, playback, workbench in parts
+    ]
+
+
+ACTIONS = (
+    *_rows(
+        "Time",
+        ("play", "play or pause", "Space", "P"),
+        ("step_forward", "one stored instant on", "Right | .", "."),
+        ("step_back", "one stored instant back", "Left | ,", ","),
+        ("faster", "twice as fast", "+ | =", "+ | ="),
+        ("slower", "half as fast", "-", "-"),
+        ("real_speed", "speed of the real thing", "Backspace", "Backspace"),
+        ("to_start", "to the first instant", "Home", "Home"),
+        ("to_end", "to the last instant", "End", "End"),
+        ("loop", "begin again at the end, or stop there", "L", "Alt+L"),
+    ),
+    *_rows(
+        "Members",
+        ("next_member", "next of the chosen members", "N", "Alt+N"),
+        ("previous_member", "previous of the chosen members", "Shift+N", "Alt+Shift+N"),
+        ("ghosts", "the other chosen members as ghosts, on or off", "G", "Alt+G"),
+        ("colour_by", "colour ghosts by the next metric", "M", "Alt+C"),
+    ),
+    *_rows(
+        "Mouse in the view",
+        ("orbit", "turn the scene", "Left drag", "Left drag"),
+        ("pan", "shift the scene", "Right drag", "Right drag | Ctrl+Left drag"),
+        ("pan_level", "shift the scene sideways and in depth", "Shift+Right drag", "Shift+Right drag"),
+        ("zoom", "nearer or farther", "Wheel | Middle drag", "Wheel | Middle drag | Shift+Left drag"),
+        ("roll", "turn about the line of sight", "Alt+Left drag | Alt+Right drag | Alt+Middle drag",
+         "Alt+Left drag | Alt+Right drag | Alt+Middle drag"),
+        ("pick", "pick what is under the cursor; nothing there: drop the pick", "Left double-click", "Left click"),
+        ("toggle_selected", "select or deselect what is under the cursor", "Ctrl+Left click",
+         "Ctrl+Left click"),
+        ("centre", "look at the point under the cursor", "Right double-click", "Right double-click"),
+        ("follow", "follow the body under the cursor", "Ctrl+Right double-click", "Ctrl+Right double-click"),
+        ("pick_behind", "pick the next thing behind", "Middle click", "Right click | Middle click"),
+    ),
+    *_rows(
+        "Looking",
+        ("turn_left", "turn the scene to the left", "Shift+Left", "Left"),
+        ("turn_right", "turn the scene to the right", "Shift+Right", "Right"),
+        ("turn_up", "turn the scene up", "Shift+Up", "Up"),
+        ("turn_down", "turn the scene down", "Shift+Down", "Down"),
+        ("shift_left", "shift the scene to the left", "Ctrl+Left", "Ctrl+Left"),
+        ("shift_right", "shift the scene to the right", "Ctrl+Right", "Ctrl+Right"),
+        ("shift_up", "shift the scene up", "Ctrl+Up", "Ctrl+Up"),
+        ("shift_down", "shift the scene down", "Ctrl+Down", "Ctrl+Down"),
+        ("zoom_in", "nearer", "Up", "Shift+Up | Shift+Right"),
+        ("zoom_out", "farther", "Down", "Shift+Down | Shift+Left"),
+        ("roll_left", "turn left about the line of sight", "Alt+Left | Alt+Up", "Alt+Left | Alt+Up"),
+        ("roll_right", "turn right about the line of sight", "Alt+Right | Alt+Down", "Alt+Right | Alt+Down"),
+        ("frame_all", "the whole model", "A", "A"),
+        ("frame_pick", "what is picked", "F", "F"),
+        ("next_view", "next standard view", "]", "]"),
+        ("previous_view", "previous standard view", "[", "["),
+        ("front", "from the front", "1", "1"),
+        ("back", "from the back", "2", "2"),
+        ("left", "from the left", "3", "3"),
+        ("right", "from the right", "4", "4"),
+        ("top", "from above", "5", "5"),
+        ("bottom", "from below", "6", "6"),
+        ("iso", "from a corner", "7", "7"),
+        ("orthographic", "parallel or perspective", "O", "O"),
+        ("follow_pick", "follow the picked body, or stop following", "Ctrl+F", "Ctrl+F"),
+        ("keep_camera", "keep this camera", "Ctrl+K", "Ctrl+K"),
+        ("kept_camera", "back to the kept camera", "K", "K"),
+        ("copy_camera", "copy the camera as Python", "Ctrl+Alt+C", "Ctrl+Alt+C"),
+    ),
+    *_rows(
+        "Picking and selecting",
+        ("escape", "leave manipulation, else drop the pick, else stop following", "Escape", "Escape"),
+        ("select", "add the pick to the selection", "S", "S"),
+        ("deselect", "take the pick out of the selection", "Shift+S", "Shift+S"),
+        ("clear_selection", "empty the selection", "Ctrl+Escape", "Ctrl+Escape"),
+        ("pick_parent", "pick what holds the pick", "PageUp", "Alt+PageUp"),
+        ("cycle_up", "pick the next thing under the cursor, fade what hides it", "Ctrl+PageUp", "PageUp"),
+        ("cycle_down", "pick the previous thing under the cursor", "PageDown", "PageDown"),
+        ("mode", "navigate or manipulate", "Ctrl+Space", "Space"),
+    ),
+    *_rows(
+        "What is drawn",
+        ("hide", "hide the pick and the selection", "H", "V"),
+        ("mask", "see through the pick and the selection, or not", "Shift+M", "Shift+V"),
+        ("isolate", "hide everything else", "I", "I"),
+        ("show_all", "show everything", "Shift+H", "Alt+V"),
+        ("frames", "frames, on or off", "E", "Alt+E"),
+        ("centres", "centres of mass, on or off", "C", "Shift+C"),
+        ("joints", "joint axes, on or off", "J", "Alt+J"),
+        ("arrows", "directions of joints, on or off", "D", "N"),
+        ("trace", "trace the picked point, or none", "T", "Alt+T"),
+        ("shadows", "shadows, on or off", "Shift+L", "Ctrl+L"),
+    ),
+    *_rows(
+        "Window",
+        ("help", "this list", "F1", "F1 | H | ?"),
+        ("dump_keys", "every binding of both maps, to copy", "Ctrl+H", "Ctrl+H"),
+        ("info", "rates and sizes", "F2", "F2"),
+        ("swap_map", "the other map of keys", "F4", "F4"),
+        ("fullscreen", "fill the screen, or not", "F5", "F5"),
+        ("panes", "hide or show the panes", "Tab", "Tab"),
+        ("screenshot", "write a picture of the view", "F12", "F12"),
+        ("dump_display", "settings of the classes of things", "Ctrl+D", "Ctrl+D"),
+        ("quit", "close the window", "Ctrl+Q", "Ctrl+Q"),
+    ),
+    *_rows(
+        "Editing",
+        ("add_link", "add a body under the cursor", "", "Shift+L"),
+        ("add_joint", "add a joint under the cursor", "", "Shift+J"),
+        ("remove", "remove the pick", "", "Delete"),
+        ("set_parent", "make the selected body the picked joint's parent", "", "<"),
+        ("set_child", "make the selected body the picked joint's child", "", ">"),
+        ("make_tree", "make the picked joint a tree joint", "", "T"),
+        ("make_closure", "make the picked joint close a loop", "", "C"),
+        ("make_root", "hold the picked body from ground", "", "R"),
+        ("make_ground", "make the picked body the ground", "", "G"),
+        ("split", "split the picked body", "", "*"),
+        ("merge", "merge the picked joint's bodies", "", "/"),
+        ("invert", "turn the picked joint's sense round", "", "%"),
+        ("lock", "lock or unlock the picked joint", "", "L"),
+        ("drive", "drive the picked joint", "", "M"),
+        ("drive_target", "set a target of the picked joint", "", "Alt+M"),
+        ("drive_posture", "set a posture of the picked joint", "", "Shift+M"),
+        ("move_axis", "move the picked joint's axis", "", "Ctrl+M"),
+        ("add_shape", "add a shape to the pick", "", "Shift+W"),
+        ("pick_shapes", "pick single shapes, or whole bodies", "", "Alt+W"),
+    ),
+)  # fmt: skip
+
+
+def table() -> Table:
+    """A fresh table, to which a window's user may add keys."""
+    return Table(ACTIONS)
+
+
+table()

@@ -1,0 +1,49 @@
+"""Where the panes stand in the window. Plain numbers."""
+
+from __future__ import annotations
+
+from shiftjax.record import record
+
+LEFT, RIGHT = 330.0, 320.0  # widest the side panes get [points]
+SHARE = 0.27  # of the window's width, in a narrow one
+TIMELINE, STATUS = 66.0, 28.0
+SMALLEST = 16.0  # side of the view that is always left
+
+
+@record
+class Box:
+    """A rectangle, in points from the window's upper left."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def holds(self, x: float, y: float) -> bool:
+        return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+
+
+@record
+class Layout:
+    """Every pane's rectangle."""
+
+    tree: Box
+    properties: Box
+    timeline: Box
+    status: Box
+    view: Box
+
+
+def layout(width: float, height: float, menu: float, panes: bool) -> Layout:
+    """The panes of a window of that size below a menu bar; without panes the view takes their place."""
+    side = (min(LEFT, SHARE * width), min(RIGHT, SHARE * width)) if panes else (0.0, 0.0)
+    below = TIMELINE if panes else 0.0
+    top, high = menu, max(height - menu - STATUS - below, SMALLEST)
+    middle = max(width - sum(side), SMALLEST)
+    return Layout(
+        tree=Box(0.0, top, side[0], high),
+        properties=Box(side[0] + middle, top, side[1], high),
+        timeline=Box(0.0, top + high, width, below),
+        status=Box(0.0, top + high + below, width, STATUS),
+        view=Box(side[0], top, middle, high),
+    )

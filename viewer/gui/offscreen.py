@@ -1,0 +1,127 @@
+"""The whole window without a window: panes and view drawn into memory, clicked and typed into by calls.
+
+Tests and scripts use it where there is no display. A press and its release come in frames of their own, since the GUI
+library looks at its input once a frame.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from OpenGL import GL
+
+from shiftjax.errors import ModelError, nearest
+from shiftjax.viewer.gl import context
+from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.screen import Screen
+from shiftjax.viewer.gui.state import State
+
+NONE: Held = (False, False, False)
+FRAME = 1 / 15  # s that a frame takes in its own time
+Place = str | tuple[float, float]  # a name of `ui.marks`, or a point from the upper left
+
+
+class Offscreen:
+    """A screen in a context of its own. As a context manager it is released at the end."""
+
+    def __init__(self, state: State, size: tuple[int, int] = (900, 600)) -> None:
+        self.state, self.size, self.clock = state, size, 0.0
+        self._context = context.headless()
+        self._framebuffer, self._buffer = int(GL.glGenFramebuffers(1)), int(GL.glGenRenderbuffers(1))
+        self.resize(size)
+        self.screen = Screen(state)
+        self.frames(2)  # the first one only measures
+
+    def __enter__(self) -> Offscreen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def resize(self, size: tuple[int, int]) -> None:
+        """Later frames have this size."""
+        self._context.make_current()
+        self.size = size
+        GL.glBindRenderbuffer(GL.GL_RENDERBUFFER, self._buffer)
+        GL.glRenderbufferStorage(GL.GL_RENDERBUFFER, GL.GL_RGBA8, *size)
+        GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._framebuffer)
+        GL.glFramebufferRenderbuffer(GL.GL_FRAMEBUFFER, GL.GL_COLOR_ATTACHMENT0, GL.GL_RENDERBUFFER, self._buffer)
+
+    def frames(self, count: int = 1) -> None:
+        """Draws frames; time goes on as in a window."""
+        self._context.make_current()
+        for _ in range(count):
+            self.clock += FRAME
+            self.state.advance(FRAME)
+            self.screen.draw(*self.size, 1.0, self._framebuffer, FRAME)
+
+    def image(self) -> np.ndarray:
+        """(h, w, 3) uint8 of the last frame, first row on top."""
+        self._context.make_current()
+        width, height = self.size
+        pixels = np.empty((height, width, 3), np.uint8)
+        GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, self._framebuffer)
+        GL.glPixelStorei(GL.GL_PACK_ALIGNMENT, 1)
+        GL.glReadPixels(0, 0, width, height, GL.GL_RGB, GL.GL_UNSIGNED_BYTE, pixels)
+        return np.ascontiguousarray(pixels[::-1])
+
+    def place(self, where: Place) -> tuple[float, float]:
+        """The middle of what was drawn under a name, in the latest frame; ModelError where nothing was."""
+        if not isinstance(where, str):
+            return where
+        if where not in ui.marks:
+            todo = nearest(where, ui.marks) or "Open what holds it first."
+            raise ModelError(f"place {where}", "nothing drawn there", "a name of what is drawn", todo)
+        box = ui.marks[where]
+        return box.x + box.width / 2, box.y + box.height / 2
+
+    def move(self, where: Place) -> None:
+        self.screen.mouse_move(*self.place(where))
+        self.frames()
+
+    def click(self, where: Place, button: str = "Left", held: Held = NONE, times: int = 1) -> None:
+        """Clicks in the middle of a named item, or at a point."""
+        x, y = self.place(where)
+        self.move((x, y))
+        for _ in range(times):
+            for down in (True, False):
+                self.screen.mouse_button(button, down, x, y, held, self.clock)
+                self.frames()
+        self.frames()
+
+    def drag(self, start: Place, end: tuple[float, float], button: str = "Left", held: Held = NONE) -> None:
+        """Drags in a straight line, by way of its middle."""
+        (x, y), (to_x, to_y) = self.place(start), end
+        self.move((x, y))
+        self.screen.mouse_button(button, True, x, y, held, self.clock)
+        self.frames()
+        for part in (0.5, 1.0):
+            self.move((x + part * (to_x - x), y + part * (to_y - y)))
+        self.screen.mouse_button(button, False, to_x, to_y, held, self.clock)
+        self.frames()
+
+    def wheel(self, steps: float, where: Place, held: Held = NONE) -> None:
+        self.move(where)
+        self.screen.mouse_wheel(steps, *self.place(where), held)
+        self.frames()
+
+    def key(self, name: str, held: Held = NONE) -> None:
+        """Presses and releases a key of `keys.KEYS`."""
+        self.screen.key(name, True, held)
+        self.frames()
+        self.screen.key(name, False, NONE)
+        self.frames()
+
+    def type(self, text: str) -> None:
+        """Types characters, as into a box that was clicked."""
+        for character in text:
+            self.screen.character(character)
+            self.frames()
+
+    def release(self) -> None:
+        """Frees everything."""
+        self._context.make_current()
+        self.screen.release()
+        GL.glDeleteFramebuffers(1, [self._framebuffer])
+        GL.glDeleteRenderbuffers(1, [self._buffer])
+        self._context.release()

@@ -1,0 +1,83 @@
+"""Lines drawn over the scene: the trace of a point, directions of joints, and what a user adds. NumPy only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftjax.viewer.gui.colours import ARROW, TRACE
+from shiftjax.viewer.gui.values import placed, screws
+from shiftjax.viewer.places import moved, of_pose
+from shiftjax.viewer.scene import Colour, Strokes
+
+if TYPE_CHECKING:
+    from shiftjax.viewer.gui.state import State
+
+TRACE_POINTS = 400  # a stored run may have far more instants
+ARROW_LENGTH, HEAD = 0.18, 0.25  # of an arrow in model sizes, of its head in lengths
+
+
+def to_node(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """(3,) a point of the world in the coordinates of a node at a pose (7,)."""
+    return moved(np.linalg.inv(of_pose(pose)), point)
+
+
+def from_node(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """(3,) a point of a node at a pose (7,) in the world."""
+    return moved(of_pose(pose), point)
+
+
+def line(points: np.ndarray, colour: Colour) -> Strokes:
+    """A line through points (n, 3)."""
+    ends = np.stack([points[:-1], points[1:]], axis=1)
+    return Strokes(ends, np.tile(np.array(colour, float), (len(ends), 1)))
+
+
+def joined(several: list[Strokes]) -> Strokes | None:
+    """All strokes as one; None where there are none."""
+    several = [strokes for strokes in several if len(strokes.ends)]
+    if not several:
+        return None
+    return Strokes(np.concatenate([s.ends for s in several]), np.concatenate([s.colours for s in several]))
+
+
+def trace(state: State) -> Strokes | None:
+    """The way of the traced point of the member looked at, over the whole run."""
+    if state.trace is None:
+        return None
+    node, point = state.trace
+    first, last = state.span
+    times = np.linspace(first, last, max(2, min(TRACE_POINTS, len(state.study.time))))
+    poses = state.study.poses(state.member, times)[:, node]
+    return line(of_pose(poses)[:, :3, :3] @ point + poses[:, :3], TRACE)
+
+
+def arrows(state: State) -> Strokes:
+    """An arrow along the axis of every joint of one coordinate, in its file sense."""
+    poses, length = state.body_poses(), ARROW_LENGTH * state.scene.size
+    ends = []
+    for path, joint in state.mechanism.joints.items():
+        motions = screws(state.mechanism, path, poses)
+        if len(motions) != 1:
+            continue
+        way = motions[0, :3] if motions[0, :3].any() else motions[0, 3:]
+        start = placed(state.mechanism, joint.parent, poses)[:3, 3]
+        tip = start + length * way
+        across = np.cross(way, (0.0, 0.0, 1.0) if abs(way[2]) < 0.9 else (1.0, 0.0, 0.0))
+        barb = HEAD * length * across / np.linalg.norm(across)
+        back = start + (1 - HEAD) * length * way
+        ends += [(start, tip), (tip, back + barb), (tip, back - barb)]
+    return Strokes(np.array(ends).reshape(-1, 2, 3), np.tile(np.array(ARROW), (len(ends), 1)))
+
+
+def strokes(state: State) -> Strokes | None:
+    """Everything drawn as lines now; an overlay of a user that fails is told and taken away."""
+    found = [s for s in (trace(state), arrows(state) if state.arrows_on else None) if s is not None]
+    for overlay in list(state.overlays):
+        well, added = state.user_call("overlay", overlay)
+        if well:
+            found.append(added)
+        else:
+            state.overlays.remove(overlay)
+    return joined(found)

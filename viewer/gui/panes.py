@@ -1,0 +1,166 @@
+"""The panes of the window, drawn from the state; what is clicked there changes the state through actions."""
+
+from __future__ import annotations
+
+from shiftjax.viewer.camera import VIEWS
+from shiftjax.viewer.gui import keys, side, treepane, ui, windows
+from shiftjax.viewer.gui.bundle import imgui
+from shiftjax.viewer.gui.layout import Box, Layout, layout
+from shiftjax.viewer.gui.state import RATES, State
+
+EDIT = ("select", "deselect", "clear_selection", "", "hide", "mask", "isolate", "show_all")
+LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
+MEMBERS = ("next_member", "previous_member", "colour_by")
+BOX_WIDTH = 210.0  # of the box of members [points]
+
+
+def draw(state: State, width: float, height: float) -> Layout:
+    """Draws everything around the view and returns where it all stands. Called once a frame, after new_frame."""
+    ui.marks.clear()
+    menu = _menus(state)
+    found = layout(width, height, menu, state.panes_on)
+    if state.panes_on:
+        treepane.draw(state, found.tree)
+        side.draw(state, found.properties)
+        _timeline(state, found.timeline)
+    _status(state, found.status)
+    windows.draw(state, found.view)
+    return found
+
+
+def _menus(state: State) -> float:
+    """The menu bar; returns its height."""
+    if not imgui.begin_main_menu_bar():
+        return 0.0
+    height = imgui.get_window_height()
+    for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), ("Members", _members), ("Help", _help)):
+        is_open = imgui.begin_menu(title)
+        ui.mark(f"menu:{title}")
+        if is_open:
+            lines(state)
+            imgui.end_menu()
+    imgui.end_main_menu_bar()
+    return height
+
+
+def _lines(state: State, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name:
+            ui.line(state, name)
+        else:
+            imgui.separator()
+
+
+def _file(state: State) -> None:
+    imgui.text_disabled(state.study.where)
+    _lines(state, ("screenshot", "", "quit"))
+
+
+def _edit(state: State) -> None:
+    _lines(state, EDIT)
+
+
+def _view(state: State) -> None:
+    if imgui.begin_menu("Standard views"):
+        _lines(state, tuple(VIEWS))
+        imgui.end_menu()
+    _lines(state, LOOK)
+    imgui.separator()
+    ui.line(state, "orthographic", state.camera.orthographic)
+    for name, kind in (("frames", "frame"), ("centres", "centre"), ("joints", "joint")):
+        ui.line(state, name, state.display.drawn(kind) != "hidden")
+    ui.line(state, "arrows", state.arrows_on)
+    ui.line(state, "shadows", state.look.shadows)
+    ui.line(state, "trace", state.trace is not None)
+    imgui.separator()
+    ui.line(state, "panes", state.panes_on)
+    ui.line(state, "info", state.info_on)
+    ui.line(state, "fullscreen")
+    ui.line(state, "dump_display")
+    imgui.set_next_item_width(140)
+    changed, rate = imgui.slider_float("frames a second, at least", state.rate, *RATES, "%.0f")
+    if changed:
+        state.set_rate(rate)
+    own, hue = imgui.slider_float("hue of the highlight", -0.01 if state.hue is None else state.hue, -0.01, 1.0, "%.2f")
+    if own:
+        state.hue = None if hue < 0 else hue
+
+
+def _members(state: State) -> None:
+    _lines(state, MEMBERS)
+    ui.line(state, "ghosts", state.ghosts_on)
+
+
+def _help(state: State) -> None:
+    ui.line(state, "help", state.help_on)
+    ui.line(state, "dump_keys")
+    for name in keys.MAPS:
+        if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):
+            state.map = name
+        ui.mark(f"map:{name}")
+
+
+def _timeline(state: State, box: Box) -> None:
+    with ui.pane("Timeline", box, ui.BARE):
+        first, last = state.span
+        for label, name in (("|<", "to_start"), ("<", "step_back"), ("Pause" if state.playing else "Play", "play"),
+                            (">", "step_forward"), (">|", "to_end")):  # fmt: skip
+            ui.button(state, label, name)
+            imgui.same_line()
+        imgui.set_next_item_width(-1)
+        moved, time = imgui.slider_float("##time", state.time, first, max(last, first + 1e-12), "%.4f s")
+        ui.mark("time")
+        if moved:
+            state.go_to(time)
+        ui.button(state, "-", "slower")
+        imgui.same_line()
+        imgui.text(f"x{state.speed:g}")
+        imgui.same_line()
+        ui.button(state, "+", "faster")
+        imgui.same_line()
+        _, state.looped = imgui.checkbox("loop", state.looped)
+        ui.mark("looped")
+        imgui.same_line(0, 24)
+        _chooser(state)
+
+
+def _chooser(state: State) -> None:
+    """Which members are looked at."""
+    ui.button(state, "<", "previous_member")
+    imgui.same_line()
+    imgui.text(f"member {state.member} of {state.study.members}")
+    imgui.same_line()
+    ui.button(state, ">", "next_member")
+    imgui.same_line(0, 24)
+    imgui.set_next_item_width(BOX_WIDTH)
+    flags = int(imgui.InputTextFlags_.enter_returns_true)
+    done, state.written = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.written, flags)
+    ui.mark("members")
+    if done:
+        state.choose(state.written)
+    imgui.same_line()
+    _, state.ghosts_on = imgui.checkbox(f"{len(state.chosen)} chosen as ghosts", state.ghosts_on)
+    ui.mark("ghosts")
+    imgui.same_line()
+    imgui.set_next_item_width(140)
+    names = ["one colour", *state.study.metrics]
+    at = names.index(state.colour_by) if state.colour_by else 0
+    _, at = imgui.combo("##colour", at, names)
+    ui.mark("colour_by")
+    state.colour_by = names[at] if at else ""
+
+
+def _status(state: State, box: Box) -> None:
+    with ui.pane("Status", box, ui.BARE | int(imgui.WindowFlags_.no_scrollbar)):
+        if state.cursor is not None:
+            imgui.text("x {:.4f}  y {:.4f}  z {:.4f} m".format(*state.cursor))
+        else:
+            imgui.text_disabled("x -  y -  z -")
+        imgui.same_line(260)
+        selected = f", {len(state.selected)} selected" if state.selected else ""
+        imgui.text(f"{state.mode}, {state.map} keys (F1){selected}")
+        if state.messages:
+            imgui.same_line(0, 24)
+            imgui.text_unformatted(state.messages[-1].replace("\n", " "))
+            ui.mark("message")
+            imgui.set_item_tooltip("\n".join(state.messages[-8:]))

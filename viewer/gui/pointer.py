@@ -1,0 +1,121 @@
+"""Mouse and keys in the view, turned into actions by the chosen map. No GL, no GUI library.
+
+Positions are pixels of the view from its upper left. Clicks are told from drags by how far the mouse went, double
+clicks by how soon they come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from shiftjax.viewer.gui import actions, keys
+from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.gui.under import under
+
+STILL = 4.0  # pixels a click may move
+SOON = 0.4  # s between the two clicks of a double click
+Held = tuple[bool, bool, bool]  # Ctrl, Alt, Shift
+
+
+class Pointer:
+    """What the mouse is about to do in the view."""
+
+    def __init__(self, state: State, hit: Callable[[float, float], Hit] | None = None) -> None:
+        """`hit` says what is drawn at a pixel; without it rays against triangles do."""
+        self.state, self.size = state, (1, 1)
+        self._hit = hit or self._nearest
+        self._button, self._at, self._origin, self._dragging = "", (0.0, 0.0), (0.0, 0.0), False
+        self._held: Held = (False, False, False)
+        self._last: tuple[str, float, float, float] = ("", 0.0, 0.0, -math.inf)  # button, x, y, time of the last click
+
+    @property
+    def busy(self) -> bool:
+        """Whether a button is down that was pressed in the view."""
+        return self._button != ""
+
+    def press(self, button: str, x: float, y: float, held: Held) -> None:
+        if not self.busy:
+            self._button, self._held, self._dragging = button, held, False
+            self._at = self._origin = (x, y)
+
+    def move(self, x: float, y: float) -> None:
+        """Drags, once the mouse has left the neighbourhood of the press."""
+        if not self.busy:
+            return
+        self._dragging |= math.dist((x, y), self._origin) > STILL
+        if self._dragging:
+            right, up = (x - self._at[0]) / self.size[1], (self._at[1] - y) / self.size[1]
+            self._by(self._text(f"{self._button} drag"), right, up)
+            self._at = (x, y)
+
+    def release(self, button: str, x: float, y: float, clock: float) -> None:
+        """Ends a drag or makes a click; `clock` in s."""
+        if button != self._button:
+            return
+        self._button = ""
+        if self._dragging:
+            return
+        last, px, py, when = self._last
+        again = last == button and math.dist((x, y), (px, py)) <= STILL and clock - when <= SOON
+        self._last = ("", x, y, -math.inf) if again else (button, x, y, clock)
+        double = self._text(f"{button} double-click")
+        if again and self.state.table.find(self.state.map, double) is not None:
+            self._click(double, x, y)
+        else:
+            self._click(self._text(f"{button} click"), x, y)
+
+    def wheel(self, steps: float, held: Held) -> None:
+        self._held = held
+        self._by(self._text("Wheel"), 0.0, actions.WHEEL * steps)
+
+    def hover(self, x: float, y: float) -> None:
+        """Keeps the point under the cursor for the status bar."""
+        self.state.cursor = self._hit(x, y).point
+
+    def _text(self, gesture: str) -> str:
+        ctrl, alt, shift = self._held
+        return keys.binding(gesture, ctrl=ctrl, alt=alt, shift=shift)
+
+    def _by(self, text: str, right: float, up: float) -> None:
+        action = self.state.table.find(self.state.map, text)
+        if action is None:
+            return
+        if action.name in actions.BY:
+            actions.BY[action.name](self.state, right, up)
+        elif action.call is not None:
+            actions.run(self.state, action.name)
+
+    def _click(self, text: str, x: float, y: float) -> None:
+        action = self.state.table.find(self.state.map, text)
+        if action is None:
+            return
+        if action.name not in actions.AT:
+            actions.run(self.state, action.name)
+            return
+        behind = under(self.state, x, y, self.size)
+        if [h.path for h in behind] != [h.path for h in self.state.stack]:
+            self.state.stack = behind
+        actions.AT[action.name](self.state, self._hit(x, y))
+
+    def _nearest(self, x: float, y: float) -> Hit:
+        found = under(self.state, x, y, self.size)
+        return found[0] if found else Hit()
+
+
+def key(state: State, name: str, held: Held) -> bool:
+    """Does what a key is bound to; False where it is bound to nothing. Names are those of `keys.KEYS`."""
+    ctrl, alt, shift = held
+    return _do(state, keys.binding(name, ctrl=ctrl, alt=alt, shift=shift))
+
+
+def character(state: State, typed: str) -> bool:
+    """Does what a punctuation mark is bound to; letters and digits come as keys."""
+    return typed in keys.CHARACTERS and _do(state, typed)
+
+
+def _do(state: State, text: str) -> bool:
+    action = state.table.find(state.map, text)
+    if action is not None:
+        actions.run(state, action.name)
+    return action is not None

@@ -1,0 +1,201 @@
+"""One frame of the window: the scene in its place, the panes around it; and the input that goes to either.
+
+It works in any current GL context, a window's or one without a display; positions are in points from the upper left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from imgui_bundle.python_backends.opengl_backend_programmable import ProgrammablePipelineRenderer
+from OpenGL import GL
+
+from shiftjax.viewer.gl.renderer import Renderer
+from shiftjax.viewer.gui import panes, pointer
+from shiftjax.viewer.gui.bundle import imgui, implot
+from shiftjax.viewer.gui.layout import Layout, layout
+from shiftjax.viewer.gui.pointer import Held, Pointer
+from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.gui.under import pickable
+
+BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
+MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)
+KEYS: dict[str, Any] = {
+    **{letter: getattr(imgui.Key, letter.lower()) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"},
+    **{digit: getattr(imgui.Key, f"_{digit}") for digit in "0123456789"},
+    **{f"F{k}": getattr(imgui.Key, f"f{k}") for k in range(1, 13)},
+    **{name: getattr(imgui.Key, name.lower()) for name in
+       ("Space", "Escape", "Tab", "Enter", "Backspace", "Delete", "Insert", "Home", "End")},
+    "PageUp": imgui.Key.page_up, "PageDown": imgui.Key.page_down, "Left": imgui.Key.left_arrow,
+    "Right": imgui.Key.right_arrow, "Up": imgui.Key.up_arrow, "Down": imgui.Key.down_arrow,
+}  # fmt: skip
+
+
+class Screen:
+    """Draws a state and feeds it with input. Every call needs the context current that was so at the start."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.pointer = state, Pointer(state, self._hit)
+        self._scale = 1.0
+        self._mouse: tuple[float, float] | None = None  # in the view, where it moved to since the last frame
+        self.layout: Layout = layout(1280, 720, 20, True)
+        self._context = imgui.create_context()
+        self._plots = implot.create_context()
+        imgui.get_io().set_ini_filename("")  # otherwise it writes into the working directory
+        imgui.style_colors_dark()
+        self._panes = ProgrammablePipelineRenderer()
+        self._look, self._renderer = state.look, Renderer(state.scene, state.look, (64, 64))
+        self._copy = _Copy()
+
+    def draw(self, width: float, height: float, scale: float = 1.0, framebuffer: int = 0, dt: float = 1 / 60) -> None:
+        """Draws a frame.
+
+        Args:
+            width, height: of the window [points].
+            scale: pixels a point.
+            framebuffer: where to.
+            dt: seconds since the last frame, for what is animated in the panes.
+        """
+        self._enter()
+        self._scale = scale
+        io = imgui.get_io()
+        io.display_size = imgui.ImVec2(width, height)
+        io.display_framebuffer_scale = imgui.ImVec2(scale, scale)
+        io.delta_time = max(dt, 1e-4)
+        imgui.new_frame()
+        try:
+            self.layout = panes.draw(self.state, width, height)
+        finally:
+            imgui.render()
+        GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
+        GL.glViewport(0, 0, round(width * scale), round(height * scale))
+        GL.glDisable(GL.GL_SCISSOR_TEST)
+        GL.glClearColor(0.1, 0.1, 0.12, 1.0)
+        GL.glClear(GL.GL_COLOR_BUFFER_BIT)
+        self._view(height, framebuffer)
+        GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
+        self._panes.render(imgui.get_draw_data())
+
+    def view_image(self) -> np.ndarray:
+        """(h, w, 3) uint8 of the view alone, as it was drawn last."""
+        return self._renderer.image()
+
+    def release(self) -> None:
+        """Frees what is on the graphics card."""
+        self._enter()
+        self._copy.release()
+        self._renderer.release()
+        self._panes.shutdown()
+        implot.destroy_context(self._plots)
+        imgui.destroy_context(self._context)
+
+    # -- input -------------------------------------------------------------------------------------------------------
+
+    def mouse_move(self, x: float, y: float) -> None:
+        self._enter()
+        imgui.get_io().add_mouse_pos_event(x, y)
+        at = self._in_view(x, y)
+        self._mouse = at if self._free(x, y) else None
+        self.pointer.move(*at)
+
+    def mouse_button(self, button: str, down: bool, x: float, y: float, held: Held, clock: float) -> None:
+        """A button ("Left", "Right", "Middle") at a place and time [s]."""
+        self._enter()
+        self.mouse_move(x, y)
+        self._modifiers(held)
+        imgui.get_io().add_mouse_button_event(BUTTONS[button], down)
+        if not down:
+            self.pointer.release(button, *self._in_view(x, y), clock)
+        elif self._free(x, y):
+            imgui.set_window_focus(None)  # a box that was being typed in lets the keys go
+            self.pointer.press(button, *self._in_view(x, y), held)
+
+    def mouse_wheel(self, steps: float, x: float, y: float, held: Held) -> None:
+        self._enter()
+        imgui.get_io().add_mouse_wheel_event(0.0, steps)
+        if self._free(x, y):
+            self.pointer.wheel(steps, held)
+
+    def key(self, name: str, down: bool, held: Held) -> None:
+        """A key by its name in `keys.KEYS`; one pressed while nothing is typed into does its action."""
+        self._enter()
+        self._modifiers(held)
+        imgui.get_io().add_key_event(KEYS[name], down)
+        if down and not imgui.get_io().want_text_input:
+            pointer.key(self.state, name, held)
+
+    def character(self, typed: str) -> None:
+        """A character as the keyboard's layout makes it."""
+        self._enter()
+        imgui.get_io().add_input_character(ord(typed))
+        if not imgui.get_io().want_text_input:
+            pointer.character(self.state, typed)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _enter(self) -> None:
+        """Several screens may live in one process."""
+        imgui.set_current_context(self._context)
+        implot.set_current_context(self._plots)
+
+    def _modifiers(self, held: Held) -> None:
+        for key, down in zip(MODIFIERS, held, strict=True):
+            imgui.get_io().add_key_event(key, down)
+
+    def _free(self, x: float, y: float) -> bool:
+        """Whether the mouse is over the view and not over something that lies on it."""
+        return self.layout.view.holds(x, y) and not imgui.get_io().want_capture_mouse
+
+    def _in_view(self, x: float, y: float) -> tuple[float, float]:
+        return x - self.layout.view.x, y - self.layout.view.y
+
+    def _view(self, height: float, framebuffer: int) -> None:
+        """The scene into its place."""
+        if self.state.look is not self._look:
+            self._renderer.release()
+            self._look = self.state.look
+            self._renderer = Renderer(self.state.scene, self._look, (64, 64))
+        box = self.layout.view
+        size = (max(round(box.width * self._scale), 1), max(round(box.height * self._scale), 1))
+        self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
+        self._renderer.resize(*size)
+        self._renderer.draw(self.state.moment(), self.state.seen())
+        below = round((height - box.y - box.height) * self._scale)
+        self._copy.to(self._renderer, framebuffer, round(box.x * self._scale), below)
+        if self._mouse is not None and not self.pointer.busy:
+            self.pointer.hover(*self._mouse)
+
+    def _hit(self, x: float, y: float) -> Hit:
+        """What the last picture shows at a place of the view."""
+        found = self._renderer.pick(x * self._scale, y * self._scale)
+        if found.part is not None and not pickable(self.state, found.part):
+            return Hit()
+        return Hit(found.part.path if found.part else None, found.point)
+
+
+class _Copy:
+    """A framebuffer of a picture's size: the renderer fills one from corner to corner, the view stands elsewhere."""
+
+    def __init__(self) -> None:
+        self._framebuffer, self._buffer = int(GL.glGenFramebuffers(1)), int(GL.glGenRenderbuffers(1))
+        self._size = (0, 0)
+
+    def to(self, renderer: Renderer, framebuffer: int, left: int, below: int) -> None:
+        """Copies the last picture to a framebuffer, its lower left corner at a pixel."""
+        width, height = renderer.size
+        if self._size != renderer.size:
+            self._size = renderer.size
+            GL.glBindRenderbuffer(GL.GL_RENDERBUFFER, self._buffer)
+            GL.glRenderbufferStorage(GL.GL_RENDERBUFFER, GL.GL_RGBA8, width, height)
+            GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._framebuffer)
+            GL.glFramebufferRenderbuffer(GL.GL_FRAMEBUFFER, GL.GL_COLOR_ATTACHMENT0, GL.GL_RENDERBUFFER, self._buffer)
+        renderer.show(self._framebuffer)
+        GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, self._framebuffer)
+        GL.glBindFramebuffer(GL.GL_DRAW_FRAMEBUFFER, framebuffer)
+        place = (left, below, left + width, below + height)
+        GL.glBlitFramebuffer(0, 0, width, height, *place, GL.GL_COLOR_BUFFER_BIT, GL.GL_NEAREST)
+
+    def release(self) -> None:
+        GL.glDeleteFramebuffers(1, [self._framebuffer])
+        GL.glDeleteRenderbuffers(1, [self._buffer])

@@ -1,0 +1,127 @@
+"""The pane on the right: what is picked, in numbers, and the curves that belong to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.viewer.gui import overlays, plots, ui, values
+from shiftjax.viewer.gui.bundle import imgui, implot
+from shiftjax.viewer.gui.display import DRAWN, PARENT
+from shiftjax.viewer.gui.layout import Box
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.tree import number
+
+PLOT_HEIGHT = 150.0
+CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
+PLOT = int(implot.Flags_.no_mouse_text)
+AXIS = int(implot.AxisFlags_.auto_fit)
+
+
+def draw(state: State, box: Box) -> None:
+    with ui.pane("Properties", box):
+        imgui.text_unformatted(state.pick or "nothing is picked")
+        ui.mark("picked")
+        ui.facts(properties(state))
+        if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):
+            _plots(state)
+        if imgui.collapsing_header("Classes of things"):
+            _classes(state)
+
+
+def properties(state: State) -> list[tuple[str, str]]:
+    """Names and texts of what is picked, as they are now."""
+    path = state.pick
+    if path is None:
+        camera = state.seen()
+        return [("looking at", triple(np.array(camera.target))), ("from", triple(camera.eye))]
+    if path in state.node:
+        return _body(state, path)
+    if path in state.mechanism.joints:
+        return _joint(state, path)
+    return _frame(state, path)
+
+
+def _body(state: State, path: str) -> list[tuple[str, str]]:
+    pose = state.body_poses()[path]
+    rows = [("position [m]", triple(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
+    body = dict(state.study.model.bodies()).get(path)
+    if body is not None:
+        inertia = body.inertia.matrix
+        rows += [
+            ("mass", number(body.mass, "kg")),
+            ("centre of mass [m]", triple(np.array(body.center_of_mass))),
+            ("Ixx Iyy Izz [kg m^2]", " ".join(f"{inertia[k][k]:.4g}" for k in range(3))),
+            ("Ixy Iyz Izx [kg m^2]", " ".join(f"{v:.4g}" for v in (inertia[0][1], inertia[1][2], inertia[2][0]))),
+        ]
+        rows += [("note", body.comment)] if body.comment else []
+    return rows
+
+
+def _joint(state: State, path: str) -> list[tuple[str, str]]:
+    joint = state.mechanism.joints[path]
+    unit = values.KINDS[joint.type].unit if values.KINDS[joint.type].nq == 1 else ""
+    rows = [
+        ("type", joint.type + (", closes a loop" if path in state.mechanism.closures else "")),
+        ("parent", joint.parent.path),
+        ("child", joint.child.path),
+        ("value", " ".join([*(f"{q:.5f}" for q in state.value(path)), unit])),
+        ("mobility", f"{state.mobility()[path]:.5f}"),
+    ]
+    rows += [("stiffness", " ".join(f"{c:g}" for c in joint.stiffness))] if joint.stiffness else []
+    rows += [("damping", " ".join(f"{c:g}" for c in joint.damping))] if joint.damping else []
+    return rows
+
+
+def _frame(state: State, path: str) -> list[tuple[str, str]]:
+    node = state.node_of(path)
+    if node is None or path not in state.mechanism.frames:
+        return []
+    inside = state.mechanism.frames[path][:3, 3]
+    place = overlays.from_node(state.poses()[node], inside)
+    return [("position [m]", triple(place)), ("in its body [m]", triple(inside))]
+
+
+def triple(vector: np.ndarray) -> str:
+    return " ".join(f"{v:.4f}" for v in vector)
+
+
+def _plots(state: State) -> None:
+    """Curves over the whole run with a line at the time cursor, which can be dragged."""
+    channels = plots.channels_of(state.study, state.pick)
+    if not channels:
+        imgui.text_disabled("no channel of this was recorded")
+    for k, channel in enumerate(channels):
+        try:
+            found = plots.curves(state.study, channel, state.member)
+        except ModelError as error:
+            imgui.text_wrapped(str(error))
+            continue
+        imgui.text_unformatted(f"{channel} [{found.unit}]")
+        if not implot.begin_plot(f"##{channel}", imgui.ImVec2(-1, PLOT_HEIGHT), PLOT):
+            continue
+        implot.setup_axes("t [s]", "", 0, AXIS)
+        implot.setup_axis_limits(implot.ImAxis_.x1, *state.span, int(imgui.Cond_.once))
+        for label, curve in zip(found.labels, found.values, strict=True):
+            implot.plot_line(label, np.ascontiguousarray(state.study.time), curve)
+        moved, time, *_ = implot.drag_line_x(k, state.time, CURSOR, 1.5)
+        if moved:
+            state.go_to(time)
+        corner, size = implot.get_plot_pos(), implot.get_plot_size()
+        ui.marks[f"plot:{channel}"] = Box(corner.x, corner.y, size.x, size.y)
+        implot.end_plot()
+
+
+def _classes(state: State) -> None:
+    """How every class of things is drawn."""
+    for name in PARENT:
+        imgui.set_next_item_width(110)
+        options: list[str] = [*(["inherited"] if PARENT[name] else []), *DRAWN]
+        own = state.display.own(name)
+        at = options.index(own) if own else 0
+        changed, at = imgui.combo(name, at, options)
+        ui.mark(f"class:{name}")
+        if changed and options[at] == "inherited":
+            state.display.inherit(name)
+        elif changed:
+            state.display.set(name, draw=options[at])

@@ -1,0 +1,301 @@
+"""The one state of the window: what is looked at, when, from where, and what is picked. No GL, no GUI library.
+
+Everything the window shows follows from it, so a test sets it and reads it without a window.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from shiftjax.elements import FIXED
+from shiftjax.errors import ModelError, one_of
+from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.ghosts import ghosts_of
+from shiftjax.viewer.gui import keys, overlays, tree, values
+from shiftjax.viewer.gui.colours import FADED, of_hue
+from shiftjax.viewer.gui.display import Display
+from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
+from shiftjax.viewer.study import Study
+
+SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
+RATES = (1.0, 240.0)  # frames a second that can be asked for
+DEFAULT_RATE = 15.0  # at least so many frames a second
+MESSAGES = 50  # the latest are kept
+MODES = ("navigate", "manipulate")
+
+
+@dataclasses.dataclass
+class Hit:
+    """What is under the cursor."""
+
+    path: str | None = None
+    point: np.ndarray | None = None  # (3,) on its surface, in the world [m]
+
+
+@dataclasses.dataclass
+class Follow:
+    """A body the camera goes along with."""
+
+    path: str
+    start: np.ndarray  # (3,) where it was when following began [m]
+
+
+class State:
+    """What a window on a study shows.
+
+    Attributes:
+        member, time: what is looked at; `time` in s, within the study's.
+        playing, speed, looped: how time goes on.
+        chosen: (k,) members that were chosen and can be drawn; ghosts are those of them that are not `member`.
+        camera: without following; `seen` is what is drawn from.
+        pick: path of at most one thing; selected: any number, in the order of selecting.
+        hidden, masked: paths that are not drawn, or see-through.
+        stack: things under the last click, nearest first; faded: those before the pick.
+        requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
+    """
+
+    def __init__(self, study: Study, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: Look | None = None, map: str = "playback") -> None:  # fmt: skip
+        one_of("map of keys", map, keys.MAPS)
+        self.study, self.scene, self.look = study, scene, look or Look()
+        self.map, self.table = map, keys.table()
+        if not len(study.kept):
+            raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
+        self.member = int(study.kept[0]) if member is None else int(member)
+        study.poses(self.member, float(study.time[0]))  # refuses a member that cannot be drawn
+        others = [int(k) for k in ghosts]
+        self.chosen = np.array(list(dict.fromkeys([self.member, *others])) if others else study.kept, np.int64)
+        self.choice, self.ghosts_on, self.colour_by = "", bool(others), ""
+        self.time, self.playing, self.speed, self.looped = float(study.time[0]), False, 1.0, True
+        self.camera = self.kept_camera = Camera.of(scene.centre, scene.size, scene.up)
+        self.view = "iso"
+        self.follow: Follow | None = None
+        self.pick: str | None = None
+        self.pick_point: np.ndarray | None = None  # (3,) in the coordinates of the picked node [m]
+        self.selected: list[str] = []
+        self.hidden: set[str] = set()
+        self.masked: set[str] = set()
+        self.stack: list[Hit] = []
+        self.faded: frozenset[str] = frozenset()
+        self.hue: float | None = None  # of the highlight; None for the renderer's own
+        self.display = Display()
+        self.arrows_on = False
+        self.trace: tuple[int, np.ndarray] | None = None  # node, point of it (3,) [m]
+        self.mode = "navigate"
+        self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
+        self.messages: list[str] = []
+        self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""  # text: a window of its own
+        self.search, self.written = "", ""  # in the boxes of the tree and of the members
+        self.rows = tree.scene_rows(study.model)
+        self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
+        self.requests: list[str] = []
+        self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
+        self.panels: dict[str, Callable[[State], None]] = {}
+        self.overlays: list[Callable[[State], Strokes]] = []
+        self.mechanism = values.mechanism(study.model)
+        self.node = {path: k for k, path in enumerate(study.nodes)}
+        self._now: tuple[tuple[int, float], dict[str, Any]] = ((-1, 0.0), {})
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last stored instant [s]."""
+        return float(self.study.time[0]), float(self.study.time[-1])
+
+    def advance(self, dt: float) -> None:
+        """Lets `dt` seconds of the viewer's clock pass; a movie that is not looped stops at its end."""
+        first, last = self.span
+        if not self.playing or not last > first:
+            return
+        time = self.time + dt * self.speed
+        if time <= last:
+            self.time = max(time, first)
+        elif self.looped:
+            self.time = first + math.fmod(time - first, last - first)
+        else:
+            self.time, self.playing = last, False
+
+    def go_to(self, time: float) -> None:
+        """Moves the time cursor, within the study."""
+        self.time = min(max(float(time), self.span[0]), self.span[1])
+
+    def set_speed(self, speed: float) -> None:
+        self.speed = min(max(float(speed), SLOWEST), FASTEST)
+
+    def set_rate(self, rate: float) -> None:
+        """Frames a second the window draws at least."""
+        self.rate = min(max(float(rate), RATES[0]), RATES[1])
+
+    # -- members -----------------------------------------------------------------------------------------------------
+
+    def choose(self, text: str) -> None:
+        """Chooses members by the study's language, looks at the first of them; a refusal becomes a message."""
+        try:
+            found = self.study.drawable(self.study.choose(text))
+        except ModelError as error:
+            self.say(str(error))
+            return
+        if found.reason:
+            self.say(found.reason)
+        if not len(found.ids):
+            self.say(f"{text}: no member that can be drawn")
+            return
+        self.chosen, self.choice = found.ids, text
+        self.look_at(int(found.ids[0]))
+
+    def look_at(self, member: int) -> None:
+        """Makes a member the one that is drawn; a refusal becomes a message."""
+        try:
+            self.study.poses(member, self.time)
+        except ModelError as error:
+            self.say(str(error))
+            return
+        self.member = member
+
+    def ghosts(self) -> Ghosts | None:
+        """The chosen members beside the one looked at, ordered by the metric that colours them."""
+        others = self.chosen[self.chosen != self.member] if self.ghosts_on else self.chosen[:0]
+        metric = np.asarray(self.study.metrics[self.colour_by], float) if self.colour_by else None
+        if metric is not None:
+            others = others[np.argsort(metric[others], kind="stable")]  # so that a choice of them spans the metric
+        return ghosts_of(self.study, others, self.time, metric)
+
+    # -- what is seen ------------------------------------------------------------------------------------------------
+
+    def poses(self) -> np.ndarray:
+        """(nodes, 7) now."""
+        return self._cached("poses", lambda: self.study.poses(self.member, self.time))
+
+    def body_poses(self) -> dict[str, np.ndarray]:
+        """Body path -> (7,) now."""
+        return self._cached("bodies", lambda: dict(zip(self.study.nodes, self.poses(), strict=True)))
+
+    def value(self, path: str) -> np.ndarray:
+        """The value of a joint now: (1,) [rad or m], or more for a joint of several coordinates."""
+        return self._cached(f"value:{path}", lambda: values.value(self.mechanism, path, self.body_poses()))
+
+    def mobility(self) -> dict[str, float]:
+        """Joint path -> its share of the motions that the loops leave free now."""
+        return self._cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
+
+    def seen(self) -> Camera:
+        """The camera to draw from: that of the state, gone along with the followed body."""
+        if self.follow is None:
+            return self.camera
+        moved = self.poses()[self.node[self.follow.path], :3] - self.follow.start
+        return self.camera.looking_at(np.array(self.camera.target) + moved)
+
+    def moment(self) -> Moment:
+        """What is drawn now."""
+        marked = frozenset(([self.pick] if self.pick else []) + self.selected)
+        colours = dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
+        see_through = (self.masked | self.faded | self._classed("masked")) - marked
+        colours |= {part.path: (*part.colour[:3], FADED) for part in self.scene.parts if part.path in see_through}
+        return Moment(
+            self.poses(),
+            hidden=self.not_drawn(),
+            highlighted=marked if self.hue is None else frozenset(),
+            colours=colours,
+            ghosts=self.ghosts(),
+            strokes=overlays.strokes(self),
+        )
+
+    def not_drawn(self) -> frozenset[str]:
+        """Paths, and kinds as `kind:NAME`, that are hidden."""
+        kinds = {"frame": "frame", "centre": "centre", "ground": "ground", "link": "body"}
+        off = {f"kind:{kind}" for name, kind in kinds.items() if self.display.drawn(name) == "hidden"}
+        return frozenset(self.hidden | off | self._classed("hidden"))
+
+    def class_of(self, part: Part) -> str:
+        """The class of things a part of the scene belongs to."""
+        if part.kind == "joint":
+            return "closure joint" if part.path in self.mechanism.closures else "tree joint"
+        return {"body": "link"}.get(part.kind, part.kind)
+
+    def _classed(self, drawn: str) -> set[str]:
+        """Paths of joints and bodies whose class is drawn so."""
+        parts = (p for p in self.scene.parts if p.kind in ("joint", "body"))
+        return {p.path for p in parts if self.display.drawn(self.class_of(p)) == drawn}
+
+    def _cached(self, name: str, make: Callable[[], Any]) -> Any:
+        """What depends on member and time alone, made once for both."""
+        key = (self.member, self.time)
+        if self._now[0] != key:
+            self._now = (key, {})
+        if name not in self._now[1]:
+            self._now[1][name] = make()
+        return self._now[1][name]
+
+    # -- picking and selecting ---------------------------------------------------------------------------------------
+
+    def pick_path(self, path: str | None, point: np.ndarray | None = None) -> None:
+        """Picks a thing, or nothing; `point` (3,) in the world is where it was hit."""
+        self.pick, self.pick_point, self.faded = path, None, frozenset()
+        if path is None:
+            self.mode = "navigate"
+            return
+        node = self.node_of(path)
+        if node is not None and point is not None:
+            self.pick_point = overlays.to_node(self.poses()[node], point)
+        if self.map == "workbench" and path != FIXED and (path in self.node or path in self.mechanism.joints):
+            self.enter("manipulate")
+
+    def node_of(self, path: str) -> int | None:
+        """The node that carries a body, frame or joint."""
+        if path in self.node:
+            return self.node[path]
+        if path in self.mechanism.joints:
+            return self.node.get(self.mechanism.joints[path].child.body)
+        return self.node.get(path.rpartition(":")[0])
+
+    def select(self, path: str, on: bool) -> None:
+        """Adds a thing to the selection or takes it out."""
+        if on and path not in self.selected:
+            self.selected.append(path)
+        elif not on and path in self.selected:
+            self.selected.remove(path)
+
+    def enter(self, mode: str) -> None:
+        """Changes between navigating and manipulating."""
+        one_of("mode", mode, MODES)
+        if mode == "manipulate" and self.mode != mode:
+            self.say("A stored study cannot be manipulated: drags go on turning the view.")
+        self.mode = mode
+
+    def say(self, text: str) -> None:
+        """Adds a message to those of the status bar."""
+        self.messages = [*self.messages, text][-MESSAGES:]
+
+    # -- additions from Python ---------------------------------------------------------------------------------------
+
+    def add_panel(self, name: str, draw: Callable[[State], None]) -> None:
+        """A window of its own inside the window: `draw(state)` is called in every frame and calls imgui.
+
+        Raises:
+            ModelError: there is a panel of that name.
+        """
+        if name in self.panels:
+            raise ModelError(f"panel {name}", "a second one", "one of each name", "Choose another name.")
+        self.panels[name] = draw
+
+    def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
+        """A key or mouse gesture of one's own, in both maps: `call(state)`; ModelError where it is taken."""
+        self.table.add(binding, words, call)
+
+    def add_overlay(self, call: Callable[[State], Strokes]) -> None:
+        """Lines of one's own in the view: `call(state)` gives them in every frame."""
+        self.overlays.append(call)
+
+    def user_call(self, what: str, call: Callable[[State], Any]) -> tuple[bool, Any]:
+        """Whether a user's function ended well, and its result; what it raises becomes a message."""
+        try:
+            return True, call(self)
+        except Exception as error:  # a window must not close over what was added to it
+            self.say(f"{what}: {type(error).__name__}: {error}")
+            return False, None

@@ -1,0 +1,65 @@
+"""What lies under a point of the picture, one behind the other: rays against triangles. NumPy only.
+
+The renderer's own picking finds the nearest thing; stepping through what is behind it takes all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.places import of_pose
+from shiftjax.viewer.scene import Mesh, Part
+
+
+def under(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
+    """Things that are drawn and can be picked under pixel (x, y) of a view of that size, nearest first, each once."""
+    origin, direction = state.seen().ray(x, y, size)
+    poses, off = of_pose(state.poses()), state.not_drawn()
+    nearest: dict[str, float] = {}
+    for part in state.scene.parts:
+        if part.path in off or f"kind:{part.kind}" in off or not pickable(state, part):
+            continue
+        distance = along(part.mesh, poses[part.node] @ part.place, origin, direction)
+        if distance is not None and distance < nearest.get(part.path, np.inf):
+            nearest[part.path] = distance
+    return [Hit(path, origin + d * direction) for path, d in sorted(nearest.items(), key=lambda item: item[1])]
+
+
+def pickable(state: State, part: Part) -> bool:
+    """Whether a part of the scene can be picked at all."""
+    return state.display.pickable(state.class_of(part))
+
+
+def along(mesh: Mesh, place: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> float | None:
+    """Distance [m] along a ray to the nearest triangle of a mesh at a place (4, 4); None where it misses.
+
+    Solves origin + t direction = a + u (b - a) + v (c - a) for all triangles at once (Moeller, Trumbore 1997).
+    """
+    if mesh.kind != "triangles" or not len(mesh.indices):
+        return None
+    inverse = np.linalg.inv(place)  # the ray in mesh coordinates: its parameter t stays the same
+    start, way = inverse[:3, :3] @ origin + inverse[:3, 3], inverse[:3, :3] @ direction
+    if _misses_box(mesh, start, way):
+        return None
+    a, b, c = (mesh.vertices[mesh.indices[:, k]].astype(float) for k in range(3))
+    one, two = b - a, c - a
+    across = np.cross(way, two)
+    volume = (one * across).sum(1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        to_start = start - a
+        u = (to_start * across).sum(1) / volume
+        other = np.cross(to_start, one)
+        v = (other @ way) / volume
+        t = (two * other).sum(1) / volume
+    hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t > 0)
+    return float(t[hit].min()) if hit.any() else None
+
+
+def _misses_box(mesh: Mesh, start: np.ndarray, way: np.ndarray) -> bool:
+    low, high = mesh.vertices.min(0), mesh.vertices.max(0)
+    margin = 1e-6 * float((high - low).max())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.stack([(low - margin - start) / way, (high + margin - start) / way])
+    enter, leave = np.nanmin(ends, 0).max(), np.nanmax(ends, 0).min()
+    return bool(enter > leave or leave < 0)

@@ -1,0 +1,69 @@
+"""The lights of a model: those of its file on their frames, or one overhead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from shiftjax.elements import FIXED, Frame, Light
+from shiftjax.model import Model
+from shiftjax.paths import child
+from shiftjax.viewer.places import of_frame
+from shiftjax.viewer.scene import GROUND, Direction, Lamp
+
+AMBIENT: Direction = (0.15, 0.15, 0.15)
+DIFFUSE: Direction = (0.8, 0.8, 0.8)
+SPECULAR: Direction = (0.5, 0.5, 0.5)
+OVERHEAD_AMBIENT: Direction = (0.3, 0.3, 0.3)  # a lamp alone leaves everything that faces away to it
+CONE = 0.5  # half angle of a spot [rad]
+
+
+def up_of(model: Model) -> Direction:
+    """Unit vector opposite to gravity; +z where there is none."""
+    size = float(np.linalg.norm(model.gravity))
+    return _triple(-np.array(model.gravity) / size) if size > 0 else (0.0, 0.0, 1.0)
+
+
+def lamps_of(model: Model, nodes: Mapping[str, int]) -> tuple[Lamp, ...]:
+    """The file's lights that are switched on and stand on an active body or ground.
+
+    Where none does, one directional lamp that shines along gravity, along -z without gravity.
+
+    Args:
+        nodes: path of every body, and "fixed", to the number of its node.
+    """
+    frames: dict[str, tuple[Frame, ...]] = {FIXED: model.frames, **{path: b.frames for path, b in model.bodies()}}
+    found = tuple(
+        _lamp(light, nodes[light.parent.body], of_frame(frames[light.parent.body], light.parent.frame))
+        for light in model.lights
+        if light.options.get("active") is not False and light.parent.body in nodes
+    )
+    return found or (overhead(model),)
+
+
+def overhead(model: Model) -> Lamp:
+    """The lamp of a model without lights."""
+    down = _triple(-np.array(up_of(model)))
+    position = up_of(model)
+    return Lamp("overhead", "directional", GROUND, position, down, OVERHEAD_AMBIENT, DIFFUSE, SPECULAR)
+
+
+def _lamp(light: Light, node: int, place: np.ndarray) -> Lamp:
+    cone = light.options.get("cone")
+    return Lamp(
+        child("lights", light.name),
+        light.type,
+        node,
+        _triple(place[:3, 3]),
+        _triple(place[:3, 2]),
+        light.Ka if light.Ka is not None else AMBIENT,
+        light.Kd if light.Kd is not None else DIFFUSE,
+        light.Ks if light.Ks is not None else SPECULAR,
+        CONE if cone is None else float(cone),
+    )
+
+
+def _triple(vector: np.ndarray) -> Direction:
+    x, y, z = (float(a) + 0.0 for a in vector)  # + 0.0 makes -0.0 a plain zero
+    return x, y, z

@@ -1,0 +1,67 @@
+"""What a command opens: a stored study, or a model that is run first in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.formats import load
+from shiftjax.viewer import assimp
+from shiftjax.viewer.building import scene_of
+from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.study import Study
+
+OUTPUT_STEP = 0.02  # s, of a model whose file names none
+
+
+def is_stored(name: str) -> bool:
+    """Whether `name` is a result on disk and no model."""
+    path = Path(name)
+    if path.suffix == ".json" and path.is_file():
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            return False
+        return isinstance(document, dict) and document.get("format") == "shiftjax"
+    return path.suffix in (".zarr", ".csv")
+
+
+@contextmanager
+def opened(name: str, run_options: Sequence[str] = ()) -> Iterator[Study]:
+    """The study of that name; a model is run by `shiftjax run` first, so that this process stays small."""
+    if is_stored(name):
+        yield Study.open(name)
+        return
+    model = load(name)
+    with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:
+        place = Path(folder) / "run.zarr"
+        words = ["run", name, "--out", str(place), *run_options]
+        if model.settings.output_step is None and "--output-step" not in run_options:
+            words += ["--output-step", str(OUTPUT_STEP)]
+        command = [sys.executable, "-m", "shiftjax", *words]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("written:")]
+        if not place.exists():
+            found = said[-1] if said else f"`shiftjax run` ended with code {done.returncode}"
+            raise ModelError(name, found, "a model that runs", f"Look at `shiftjax run {name}`.")
+        print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
+        yield Study.open(place)
+
+
+def staged(study: Study) -> Scene:
+    """The scene of a study, its bodies where the first member that can be drawn starts."""
+    drawable = study.drawable(study.kept)
+    if not len(drawable.ids):
+        todo = "Run again with `--keep`, as `shiftjax sweep ... --keep 64`."
+        raise ModelError(str(study.where), drawable.reason or "no trajectories", "a study that kept some", todo)
+    first: np.ndarray = study.poses(int(drawable.ids[0]), float(study.time[0]))
+    cut = frozenset(joint["joint"] for joint in study.report.get("tree", ()) if joint["chord"])
+    return scene_of(study.model, dict(zip(study.nodes, first, strict=True)), assimp.load, cut)

@@ -1,0 +1,126 @@
+"""What is drawn, as plain records of NumPy arrays: meshes fixed to nodes, lights, and one picture's worth of choices.
+
+A *node* is ground (number 0) or a body; its pose is (7,): position of its origin in the world [m], then a unit
+quaternion, w first. Everything that decides how a picture looks is here, so that a window, a file without a display and
+an exported page show the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+import numpy as np
+
+from shiftjax.record import record
+
+Colour = tuple[float, float, float, float]  # red, green, blue, opacity in 0..1, as on a screen (sRGB)
+Direction = tuple[float, float, float]
+GROUND = 0
+
+
+@record
+class Texture:
+    """A picture laid over a mesh."""
+
+    pixels: np.ndarray  # (h, w, 4) uint8, first row on top
+
+
+@record
+class Mesh:
+    """Triangles, lines or points in their own coordinates [m]. Equal keys mean equal arrays."""
+
+    key: str
+    vertices: np.ndarray  # (n, 3) float32
+    indices: np.ndarray  # (m, 3) of triangles, (m, 2) of lines or (m, 1) of points, uint32
+    normals: np.ndarray  # (n, 3) float32, unit; zeros for lines and points
+    uv: np.ndarray | None = None  # (n, 2) float32, (0, 0) at the lower left of the texture
+    texture: Texture | None = None
+
+    @property
+    def kind(self) -> str:
+        return {3: "triangles", 2: "lines", 1: "points"}[self.indices.shape[1]]
+
+
+@record
+class Part:
+    """A mesh on a node."""
+
+    mesh: Mesh
+    node: int
+    place: np.ndarray  # (4, 4) float64, mesh coordinates to node coordinates; may scale
+    colour: Colour
+    path: str  # of the body, joint, frame or light that it shows
+    kind: str = "body"  # "body", "ground", "joint", "frame", "centre"
+    shadow: bool = True  # whether it throws one
+
+
+@record
+class Lamp:
+    """A Phong light on a node. Directional and spot lights shine along `direction`."""
+
+    path: str
+    type: str  # "point", "spot" or "directional"
+    node: int
+    position: Direction  # in node coordinates [m]
+    direction: Direction  # unit, in node coordinates
+    ambient: Direction  # Ka, as in the file: linear
+    diffuse: Direction  # Kd
+    specular: Direction  # Ks
+    cone: float = 0.5  # half angle of a spot [rad]
+
+
+@record
+class Scene:
+    """A model ready to be drawn at any poses."""
+
+    nodes: tuple[str, ...]  # paths; the first one is "fixed"
+    parts: tuple[Part, ...]
+    lamps: tuple[Lamp, ...]
+    up: Direction  # opposite to gravity, +z where there is none
+    size: float  # of the model [m]: radius of a ball about it in its first pose
+    centre: Direction  # of that ball, in the world
+    warnings: tuple[str, ...] = ()
+
+
+@record
+class Look:
+    """Choices of a picture that do not change while a study plays."""
+
+    shadows: bool = True
+    shadow_pixels: int = 2048  # of a shadow map's side
+    soft: bool = True  # nine samples of the shadow map a pixel instead of one
+    samples: int = 4  # of multisampling; 1 for none
+    grid: bool = True
+    background: Direction = (0.85, 0.89, 0.94)  # sRGB
+    shininess: float = 40.0
+
+
+FAST = Look(shadow_pixels=1024, soft=False, samples=1)  # what software renderers and tests use
+
+
+@record
+class Ghosts:
+    """Other members drawn see-through, all at once."""
+
+    poses: np.ndarray  # (M, nodes, 7)
+    colours: np.ndarray  # (M, 4)
+
+
+@record
+class Strokes:
+    """Coloured line segments in the world: traces, arrows, axes."""
+
+    ends: np.ndarray  # (m, 2, 3) [m]
+    colours: np.ndarray  # (m, 4)
+
+
+@record
+class Moment:
+    """One instant to draw."""
+
+    poses: np.ndarray  # (nodes, 7), ground first
+    hidden: frozenset[str] = frozenset()  # paths that are not drawn and throw no shadow
+    highlighted: frozenset[str] = frozenset()  # paths drawn in the highlight colour
+    colours: dict[str, Colour] = field(default_factory=dict)  # path -> a colour other than the part's own
+    ghosts: Ghosts | None = None
+    strokes: Strokes | None = None

@@ -1,0 +1,337 @@
+"""A stored study: its model, the figures of all members, poses of the kept ones at any time. NumPy and xarray, no jax.
+
+Opening reads names and shapes only: a million members open as fast as one. A figure of all members is read when it is
+asked for and stays; trajectories are read a member at a time and the latest stay, up to a number of bytes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from shiftjax.elements import FIXED
+from shiftjax.ensembles import store
+from shiftjax.ensembles.table import FORMAT, to_tree
+from shiftjax.errors import ModelError
+from shiftjax.formats import load
+from shiftjax.model import Model
+from shiftjax.record import record
+from shiftjax.result import Result
+from shiftjax.viewer.choice import Choices, resolved
+
+CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
+GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+NEARLY_EQUAL = 1e-9  # rad between quaternions: below, sin(s x)/sin(x) is s to rounding
+KEEP = "Run again with --keep all, or --keep N for N members (keep= in Python)."
+
+
+@record
+class Drawable:
+    """Which of some members can be drawn."""
+
+    ids: np.ndarray  # (k,) can be
+    missing: np.ndarray  # cannot be: no trajectory was kept, or the member never started
+    reason: str  # a sentence about the missing ones; empty where there are none
+
+
+class Columns(Mapping[str, np.ndarray]):
+    """Name -> (members,) array, read from the store when first asked for; xarray keeps it then."""
+
+    def __init__(self, dataset: xr.Dataset, variables: Mapping[str, str]) -> None:
+        self._dataset, self._variables = dataset, variables
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return _values(self._dataset[self._variables[name]])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def unit(self, name: str) -> str:
+        return str(self._dataset[self._variables[name]].attrs.get("units", "1"))
+
+
+class Study:
+    """A result to look at.
+
+    Attributes:
+        where: the store's name, for messages.
+        model: the model that was run.
+        source: the file the model was read from, "" where it was built.
+        report: the topology report of `shiftjax info --json`.
+        settings: span, step, method ... as they were used.
+        members: how many there are.
+        kept: (K,) the members that have trajectories of bodies.
+        time: (n,) stored instants [s].
+        nodes: "fixed" and the bodies, in the order of poses.
+        design: varied path -> (members,).
+        metrics: name of the certificate -> (members,).
+        channels: path -> unit of what was recorded.
+    """
+
+    def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
+        self.where = where
+        try:
+            self._members = tree["members"].to_dataset()
+            self._trajectories = tree["trajectories"].to_dataset()
+            self.members = int(self._members.sizes["member"])
+            stored = _values(self._trajectories["member"]).astype(np.int64)
+            self.time = _values(self._trajectories["time"]).astype(float)
+            bodies = tuple(str(body) for body in self._trajectories["body"].values)
+            self._pose = self._trajectories["pose"]
+            self._message = self._members["message"]
+            self.source = str(tree.attrs["model_source"])
+            self.settings: dict[str, Any] = json.loads(tree.attrs["settings"])
+            self.report: dict[str, Any] = json.loads(tree.attrs["report"])
+            document = json.loads(tree.attrs["model"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(where, f"an incomplete result ({error})", "a whole one", "Run it again.") from None
+        self.model: Model = dataclasses.replace(load(document), source=self.source, name=Path(self.source).stem)
+        self.nodes: tuple[str, ...] = (FIXED, *bodies)
+        bare = not bodies and any(True for _ in self.model.bodies())  # a .json may hold channels alone
+        self.kept = stored[:0] if bare else stored
+        self._recorded, self._order = stored, np.argsort(stored)
+        self._channel_names = _by_path(self._trajectories, {"pose"})
+        self.channels = {path: str(self._trajectories[n].attrs["units"]) for path, n in self._channel_names.items()}
+        with_path = {path: n for path, n in _by_path(self._members).items() if "path" in self._members[n].attrs}
+        plainly = {str(n) for n in self._members.data_vars} - set(with_path.values()) - {"status", "message"}
+        self.design = Columns(self._members, with_path)
+        self.metrics = Columns(self._members, {n: n for n in sorted(plainly)})
+        everything = {**{n: n for n in self.metrics}, **with_path, "status": "status", "member": "member"}
+        self._columns = Columns(self._members, everything)
+        self._choices = Choices(self.members, self.kept, self._columns)
+        self._cache: OrderedDict[tuple[str, int], np.ndarray] = OrderedDict()
+        self._room = cache_bytes
+        self._ends: dict[int, float] = {}
+
+    @classmethod
+    def open(cls, path: str | Path, cache_bytes: int = CACHE_BYTES) -> Study:
+        """What `run --out` or `sweep --out` wrote, .zarr or .json.
+
+        Args:
+            path: of the store.
+            cache_bytes: how much of trajectories is held in memory, at most; one is held at least.
+
+        Raises:
+            ModelError: no result there, or one of a newer version.
+        """
+        tree = store.read(path)
+        version, known = tree.attrs.get("format_version"), int(FORMAT["format_version"])
+        if not isinstance(version, int | np.integer) or version > known:
+            raise ModelError(str(path), f"format version {version}", f"up to {known}", "Use a newer shiftjax.")
+        return cls(tree, str(path), cache_bytes)
+
+    @classmethod
+    def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> Study:
+        """A result that is still in memory."""
+        return cls(to_tree(result), "result", cache_bytes)
+
+    @functools.cached_property
+    def status(self) -> np.ndarray:
+        """(members,) `Outcome` of every member."""
+        return self._columns["status"]
+
+    def message(self, member: int) -> str:
+        """What happened to a member; empty where all went well."""
+        return str(_values(self._message[self._choices.member(member)])[()])
+
+    def unit(self, name: str) -> str:
+        """Of a figure, a varied number or a channel."""
+        known = resolved(name, [*self.metrics, *self.design, *self.channels], self.where)
+        return self.channels[known] if known in self.channels else self._columns.unit(known)
+
+    # -- choosing ----------------------------------------------------------------------------------------------------
+
+    def choose(self, text: str) -> np.ndarray:
+        """(k,) the members that a text of the language of `choice` means."""
+        return self._choices.choose(text)
+
+    def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
+        """Parts members into those that can be drawn and those that cannot, and says why."""
+        wanted = np.asarray(ids, np.int64).reshape(-1)
+        for member in wanted[(wanted < 0) | (wanted >= self.members)]:
+            self._choices.member(int(member))
+        drawn = np.isin(wanted, self.kept)
+        lacking = wanted[~drawn]
+        candidates = np.flatnonzero(drawn)[self.status[wanted[drawn]] > 0]  # only a failed member can lack its start
+        if len(candidates):
+            rows = self._rows(wanted[candidates])
+            first = _values(self._pose.isel(member=rows, time=slice(0, 1)))
+            drawn[candidates] = np.isfinite(first).all((1, 2, 3))
+        never = wanted[~drawn & np.isin(wanted, self.kept)]
+        sentences = []
+        if len(lacking):
+            sentences.append(f"No trajectory was kept of {len(lacking)} of them ({_some(lacking)}). {KEEP}")
+        if len(never):
+            sentences.append(f"{len(never)} never started ({_some(never)}).")
+        return Drawable(wanted[drawn], wanted[~drawn], " ".join(sentences))
+
+    # -- trajectories ------------------------------------------------------------------------------------------------
+
+    def poses(self, member: int, t: float | np.ndarray) -> np.ndarray:
+        """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,): between instants positions are interpolated
+        linearly and quaternions on the great arc (slerp); before the first and after the last instant they stand still.
+        """
+        track = self.track(member)
+        lower, upper, part = self._around(t)
+        return between(track[lower], track[upper], part[..., None, None])
+
+    def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
+        """(k, nodes, 7) of several members at one time [s]."""
+        lower, upper, part = self._around(t)
+        tracks = self._tracks([int(member) for member in members])
+        if not tracks:
+            return np.zeros((0, len(self.nodes), 7))
+        a, b = (np.stack([track[instant] for track in tracks]) for instant in (lower, upper))
+        return between(a, b, part[None, None])
+
+    def track(self, member: int) -> np.ndarray:
+        """(n, nodes, 7) all poses of a member at the stored instants, ground first; not to be written to.
+
+        A quaternion has the sign that is nearer to the one before. A member that ended early stays where it ended.
+
+        Raises:
+            ModelError: no such member, its trajectory was not kept, or it never started.
+        """
+        return self._tracks([int(member)])[0]
+
+    def end(self, member: int) -> float:
+        """Time [s] of the last instant at which a member has a pose of its own."""
+        self.track(member)
+        return self._ends[int(member)]
+
+    def channel(self, path: str, member: int) -> np.ndarray:
+        """(n, ...) a recorded channel of a member; NaN after it ended early.
+
+        Raises:
+            ModelError: not recorded, or not of this member.
+        """
+        known = resolved(path, self.channels, f"channel of {self.where}")
+        key = (known, self._choices.member(member))
+        found = self._remembered(key)
+        if found is None:
+            row = self._rows([self._check(key[1], self._recorded)])[0]
+            found = self._remember(key, _values(self._trajectories[self._channel_names[known]][row]))
+        return found
+
+    def _around(self, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers of the instants around times, and how far between them, 0..1."""
+        times = np.asarray(t, float)
+        if np.isnan(times).any():
+            raise ModelError("time", "nan", f"{self.time[0]:g} to {self.time[-1]:g} s", "Give a number.")
+        times = np.clip(times, self.time[0], self.time[-1])
+        lower = np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, max(len(self.time) - 2, 0))
+        upper = np.minimum(lower + 1, len(self.time) - 1)
+        width = self.time[upper] - self.time[lower]
+        return lower, upper, np.divide(times - self.time[lower], width, out=np.zeros_like(times), where=width > 0)
+
+    def _rows(self, members: Sequence[int] | np.ndarray) -> np.ndarray:
+        """(k,) where the trajectories of members stand in the store; only for members that have one."""
+        return self._order[np.searchsorted(self._recorded, members, sorter=self._order)]
+
+    def _check(self, member: int, kept: np.ndarray) -> int:
+        """The member, refused where it has no trajectory among `kept`."""
+        if self._choices.member(member) in kept:
+            return member
+        allowed = f"one of the members kept ({_some(kept)})" if len(kept) else "nothing, no member was kept"
+        raise ModelError(f"{self.where}: member {member}", "no stored trajectory", allowed, KEEP)
+
+    def _stored(self, members: Sequence[int]) -> np.ndarray:
+        """(k, n, bodies, 7) as stored; one read, since a chunk may hold many members."""
+        rows = self._rows([self._check(member, self.kept) for member in members])
+        return _values(self._pose.isel(member=rows)).astype(float)
+
+    def _tracks(self, members: Sequence[int]) -> list[np.ndarray]:
+        """The tracks of several members, those not in memory read together as far as there is room."""
+        found = {member: self._remembered(("", member)) for member in members}
+        missing = [member for member, track in found.items() if track is None]
+        at_once = max(1, self._room // (56 * len(self.time) * len(self.nodes)))  # seven doubles a pose
+        for first in range(0, len(missing), at_once):
+            block = missing[first : first + at_once]
+            for member, stored in zip(block, self._stored(block), strict=True):
+                found[member] = self._remember(("", member), self._whole(member, stored))
+        return [track for member in members if (track := found[member]) is not None]
+
+    def _whole(self, member: int, stored: np.ndarray) -> np.ndarray:
+        """(n, nodes, 7) from (n, bodies, 7): ground in front, no gaps, signs continuous."""
+        own = np.all(np.isfinite(stored), axis=(1, 2))
+        if not own.any():
+            why = self.message(member) or "no reason is stored"
+            raise ModelError(f"{self.where}: member {member}", "no pose at any time", "a member that started", why)
+        self._ends[member] = float(self.time[np.flatnonzero(own)[-1]])
+        latest = np.maximum.accumulate(np.where(own, np.arange(len(own)), -1))
+        held = stored[np.where(latest < 0, np.argmax(own), latest)]
+        ground = np.broadcast_to(GROUND_POSE, (len(held), 1, 7))
+        track = np.concatenate([ground, held], axis=1)
+        turned = (track[1:, :, 3:] * track[:-1, :, 3:]).sum(-1) < 0
+        track[1:, :, 3:] *= np.cumprod(np.where(turned, -1.0, 1.0), axis=0)[:, :, None]
+        return track
+
+    def _remembered(self, key: tuple[str, int]) -> np.ndarray | None:
+        found = self._cache.get(key)
+        if found is not None:
+            self._cache.move_to_end(key)
+        return found
+
+    def _remember(self, key: tuple[str, int], values: np.ndarray) -> np.ndarray:
+        """Keeps an array, for which the ones longest unused give way."""
+        values.flags.writeable = False
+        self._cache[key] = values
+        while len(self._cache) > 1 and sum(array.nbytes for array in self._cache.values()) > self._room:
+            self._cache.popitem(last=False)
+        return values
+
+
+def between(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """(..., 7) poses the part s (..., 1), 0..1, of the way from a to b."""
+    positions = (1.0 - s) * a[..., :3] + s * b[..., :3]
+    return np.concatenate([positions, slerp(a[..., 3:], b[..., 3:], s)], axis=-1)
+
+
+def slerp(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """Unit quaternions on the shorter great arc from a to b: (sin((1-s) x) a + sin(s x) b) / sin(x), x the angle
+    between them (Shoemake, Animating rotation with quaternion curves, 1985).
+
+    Args:
+        a, b: (..., 4) unit; s: (..., 1) in 0..1.
+    """
+    b = np.where((a * b).sum(-1, keepdims=True) < 0, -b, b)
+    # the half-angle form keeps all digits of small angles, where arccos of the product loses half of them
+    x = 2.0 * np.arctan2(np.linalg.norm(b - a, axis=-1), np.linalg.norm(a + b, axis=-1))[..., None]
+    near = x < NEARLY_EQUAL
+    sine = np.where(near, 1.0, np.sin(x))
+    mixed = np.where(near, 1.0 - s, np.sin((1.0 - s) * x) / sine) * a + np.where(near, s, np.sin(s * x) / sine) * b
+    return mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
+
+
+def _by_path(dataset: xr.Dataset, without: set[str] | None = None) -> dict[str, str]:
+    """Path -> name in the store, which differs for long names and those with a slash."""
+    return {str(v.attrs.get("path", n)): str(n) for n, v in dataset.data_vars.items() if n not in (without or ())}
+
+
+def _values(array: xr.DataArray) -> np.ndarray:
+    """The numbers of a stored array, read-only."""
+    try:
+        values = np.asarray(array.values)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ModelError(
+            str(array.name), f"numbers that cannot be read ({error})", "a whole store", "Run again."
+        ) from None
+    values = values.view()
+    values.flags.writeable = False
+    return values
+
+
+def _some(members: np.ndarray) -> str:
+    first = ", ".join(str(member) for member in members[:8])
+    return first if len(members) <= 8 else f"{first}, ... ({len(members)} in all)"
