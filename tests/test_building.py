@@ -106,14 +106,24 @@ def of_lone(model: Model, **options: Any) -> Scene:
     return scene_of(model, {"a:rod": STILL}, **options)
 
 
+def test_nodes_follow_the_order_of_the_poses() -> None:
+    """A store lists bodies as the tree does and not as the file: every part must ride on its own body's pose."""
+    model, first, cut = started("four_bar")
+    forth, back = scene_of(model, first, cut=cut), scene_of(model, dict(reversed(first.items())), cut=cut)
+    assert back.nodes == ("fixed", *reversed(forth.nodes[1:]))
+    where = [(part.path, part.kind, scene.nodes[part.node]) for scene in (forth, back) for part in scene.parts]
+    assert where[: len(forth.parts)] == where[len(forth.parts) :]
+
+
 # -- the library ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", library.names())
 def test_every_body_is_shown_in_finite_numbers_and_in_proportion(name: str) -> None:
     scene, poses = built(name)
-    model = started(name)[0]
-    assert scene.nodes == ("fixed", *(path for path, _ in model.bodies())) and scene.warnings == ()
+    model, first, _ = started(name)
+    assert scene.nodes == ("fixed", *first), "nodes are numbered as later poses are"
+    assert set(first) == {path for path, _ in model.bodies()} and scene.warnings == ()
     assert np.isfinite([scene.size, *scene.centre, *scene.up]).all() and scene.size > 0
     for path in scene.nodes[1:]:
         assert drawn(scene, path), f"{path} has no shape"
@@ -208,7 +218,7 @@ def test_colours_tell_bodies_and_joints_apart() -> None:
     for path, joint in model.joints():
         expected = RED if joint.type == "rigid" else PURPLE if path in cut else ULTRAMARINE
         assert {part.colour for part in drawn(scene, path, "joint")} == {expected}
-    firsts = [drawn(scene, path)[0].colour for path in scene.nodes[1 : len(PALETTE) + 1]]
+    firsts = [drawn(scene, path)[0].colour for path, _ in itertools.islice(model.bodies(), len(PALETTE))]
     assert firsts == list(PALETTE) and len(set(PALETTE)) == len(PALETTE)
     for one, two in itertools.combinations([*PALETTE, ULTRAMARINE, PURPLE, RED], 2):
         assert np.linalg.norm(np.subtract(one, two)) > 0.1, "colours that look alike"

@@ -28,10 +28,14 @@ def call(options: argparse.Namespace) -> int:
         showing.say_warnings(scene)
         member, others = showing.members_of(study, options)
         tracks = {k: study.track(k) for k in (member, *map(int, others))}
+        remarks: tuple[str, ...] = ()
         if targets[".glb"]:
-            gltf.write_glb(scene, study.time, tracks, targets[".glb"])
+            remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"])
         if targets[".html"]:
-            html.write_html(scene, study.time, tracks, targets[".html"], title=study.model.name or str(options.study))
+            title = study.model.name or str(options.study)
+            remarks += html.write_html(scene, study.time, tracks, targets[".html"], title)
+    for remark in dict.fromkeys(remarks):
+        print(f"note: {remark}", file=sys.stderr)
     for written in filter(None, targets.values()):
         print(f"written: {written}", file=sys.stderr)
     return 0
