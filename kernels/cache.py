@@ -12,6 +12,7 @@ import os
 import tempfile
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
 DIGEST = hashlib.sha256().digest_size
 
 
@@ -25,18 +26,17 @@ def folder() -> Path:
 
 
 @functools.cache
-def sources() -> str:
-    """Hash of the files that decide the emitted text."""
+def sources(package: Path) -> str:
+    """Hash of the files of a package: an entry made by other code is not used."""
     digest = hashlib.sha256()
-    here = Path(__file__).resolve().parent
-    for path in sorted(here.glob("*.py")):
+    for path in sorted(package.glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 def key(*parts: str) -> str:
     """The name of an object: everything that decides it, and our sources."""
-    return hashlib.sha256("\n".join((sources(), *parts)).encode()).hexdigest()
+    return hashlib.sha256("\n".join((sources(HERE), *parts)).encode()).hexdigest()
 
 
 def read(name: str) -> bytes | None:
@@ -50,16 +50,20 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, code: bytes) -> None:
-    """Keeps an object; a folder that cannot be written is no error, it only costs time later."""
-    place = folder() / name[:2]
+    """Keeps an object."""
+    replace(folder() / name[:2] / f"{name}.o", hashlib.sha256(code).digest() + code)
+
+
+def replace(place: Path, data: bytes) -> None:
+    """Puts a file into place whole; a folder that cannot be written is no error, it only costs time later."""
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place, prefix=".new-")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".new-")
     except OSError:
         return
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).digest() + code)
-        os.replace(temporary, place / f"{name}.o")
+            file.write(data)
+        os.replace(temporary, place)
     except OSError:
         Path(temporary).unlink(missing_ok=True)

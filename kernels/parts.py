@@ -6,7 +6,7 @@ but the first. What one part hands to a later one goes through temporaries, slot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from shiftjax.kernels.simplify import Graph
 from shiftjax.record import record
@@ -115,12 +115,12 @@ class _Splitter:
             done += cost
         return count
 
-    def _operands(self, number: int) -> Iterator[int]:
-        """The operations a part must have before `number`, attached ones seen through."""
-        for ref in self.graph.nodes[number][1:]:
+    def _made(self, refs: Iterable[int]) -> Iterator[int]:
+        """The operations whose numbers `refs` take, attached ones seen through."""
+        for ref in refs:
             k = ref >> 1
             if k in self.attached:
-                yield from self._operands(k)
+                yield from self._made(self.graph.nodes[k][1:])
             elif k in self.part:
                 yield k
 
@@ -132,18 +132,12 @@ class _Splitter:
     def _users(self, last: int) -> dict[int, int]:
         """For every operation wanted in a later part the last such part."""
         users: dict[int, int] = {}
-        wanted = [(k, part) for number, part in self.part.items() for k in self._operands(number)]
-        for slot, ref in self.results.items():
-            made = ref >> 1
-            where = self._stored_in(slot, ref, last)
-            wanted += [(k, where) for k in ([made] if made in self.part else self._leading(made))]
+        wanted = [(k, part) for number, part in self.part.items() for k in self._made(self.graph.nodes[number][1:])]
+        wanted += [(k, self._stored_in(s, ref, last)) for s, ref in self.results.items() for k in self._made([ref])]
         for k, part in wanted:
             if part > self.part[k]:
                 users[k] = max(part, users.get(k, 0))
         return users
-
-    def _leading(self, number: int) -> list[int]:
-        return [] if self.graph.nodes[number][0] in LEAVES else list(self._operands(number))
 
     def _places(self, users: dict[int, int], count: int) -> tuple[dict[int, int], int]:
         """The temporary slot of every value handed on; a slot is free again after the last part that reads it."""

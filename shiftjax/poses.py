@@ -33,3 +33,21 @@ def turn(pose: np.ndarray, vector: np.ndarray, inverse: bool = False) -> np.ndar
     v = np.broadcast_to(np.asarray(vector, float), np.broadcast_shapes(np.shape(vector), u.shape))
     once = np.cross(u, v)
     return v + 2.0 * (w * once + np.cross(u, once))
+
+
+def continuous(track: np.ndarray) -> np.ndarray:
+    """The same poses (n, ..., 7), each quaternion with the sign nearer to the one before: q and -q are one rotation."""
+    track = np.array(track, float)
+    turned = (track[1:, ..., 3:] * track[:-1, ..., 3:]).sum(-1, keepdims=True) < 0
+    track[1:, ..., 3:] *= np.cumprod(np.where(turned, -1.0, 1.0), axis=0)
+    return track
+
+
+def held(good: np.ndarray) -> np.ndarray:
+    """(n,) for every instant the latest good one up to it, the first good one before that.
+
+    Args:
+        good: (n,) bool, at least one of them.
+    """
+    latest = np.maximum.accumulate(np.where(good, np.arange(len(good)), -1))
+    return np.where(latest < 0, np.argmax(good), latest)

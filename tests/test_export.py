@@ -16,10 +16,12 @@ import pytest
 from PIL import Image
 
 from shiftjax.errors import ModelError
+from shiftjax.poses import to_world, turn
 from shiftjax.viewer.camera import upright
 from shiftjax.viewer.export import write_glb
 from shiftjax.viewer.export.motion import MOST, motion_of
-from shiftjax.viewer.export.pack import linear, quaternion, rotated
+from shiftjax.viewer.export.pack import linear
+from shiftjax.viewer.places import quaternion
 from shiftjax.viewer.scene import Mesh, Part, Scene
 from tests.moving_boxes import BLUE, RED, TIMES, UPS, a_scene, a_track, box, checks, placed
 
@@ -79,9 +81,9 @@ class Glb:
                 if (number, path) in outputs:
                     node[path] = outputs[number, path][1][k].astype(float)
             x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
-            turn = rotated(np.array([w, x, y, z]), np.eye(3)).T
+            axes = turn(np.array([0, 0, 0, w, x, y, z]), np.eye(3)).T
             dx, dy, dz = node.get("translation", (0.0, 0.0, 0.0))
-            local = placed(dx, dy, dz, turn * np.array(node.get("scale", (1.0, 1.0, 1.0))))
+            local = placed(dx, dy, dz, axes * np.array(node.get("scale", (1.0, 1.0, 1.0))))
             found[number] = above @ local
             for child in node.get("children", ()):
                 visit(child, found[number])
@@ -145,7 +147,7 @@ def test_bodies_stand_where_the_poses_say(tmp_path: Path, up: tuple[float, float
                 there = glb.array(glb.primitive(number)["attributes"]["POSITION"])
                 there = there @ world[number][:3, :3].T + world[number][:3, 3]
                 local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
-                wanted = (track[k, node, :3] + rotated(track[k, node, 3:], local)) @ turn.T
+                wanted = (to_world(track[k, node], local)) @ turn.T
                 np.testing.assert_allclose(there, wanted, atol=SINGLE)
 
 
@@ -240,15 +242,15 @@ def test_lamps_shine_along_their_direction_as_bright_as_phong(tmp_path: Path) ->
     lights = glb.json["extensions"]["KHR_lights_punctual"]["lights"]
     assert sorted(light["name"] for light in lights) == ["bulb", "sun", "torch"]
     right, forward, above = upright(scene.up)
-    turn, world = np.stack([right, above, -forward]), glb.world(0)
+    upturn, world = np.stack([right, above, -forward]), glb.world(0)
     for lamp in scene.lamps:
         node = glb.by_name[lamp.path]
         light = lights[glb.nodes[node]["extensions"]["KHR_lights_punctual"]["light"]]
-        eye = track[0, lamp.node, :3] + rotated(track[0, lamp.node, 3:], np.array(lamp.position))
-        np.testing.assert_allclose(world[node][:3, 3], turn @ eye, atol=SINGLE)
+        eye = to_world(track[0, lamp.node], np.array(lamp.position))
+        np.testing.assert_allclose(world[node][:3, 3], upturn @ eye, atol=SINGLE)
         if lamp.type != "point":
-            shone = rotated(track[0, lamp.node, 3:], np.array(lamp.direction))
-            np.testing.assert_allclose(-world[node][:3, 2], turn @ shone, atol=SINGLE)
+            shone = turn(track[0, lamp.node], np.array(lamp.direction))
+            np.testing.assert_allclose(-world[node][:3, 2], upturn @ shone, atol=SINGLE)
         fall = 1.0 if lamp.type == "directional" else float(eye @ eye)  # from the lamp to the centre, squared
         reflected = np.array(light["color"]) * light["intensity"] / math.pi / fall
         np.testing.assert_allclose(reflected, lamp.diffuse, rtol=1e-6)  # the pose is in single precision
@@ -267,7 +269,7 @@ def test_an_independent_reader_sees_the_same_boxes(tmp_path: Path) -> None:
     for part in scene.parts:
         if part.kind not in ("frame", "centre") and part.mesh.kind != "points":
             local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
-            corners.append((track[0, part.node, :3] + rotated(track[0, part.node, 3:], local)) @ turn.T)
+            corners.append((to_world(track[0, part.node], local)) @ turn.T)
     wanted = np.concatenate(corners)
     np.testing.assert_allclose(loaded.bounds, [wanted.min(0), wanted.max(0)], atol=SINGLE)
 
@@ -376,5 +378,5 @@ def test_quaternions_of_rotations() -> None:
     """Every angle, half turns among them."""
     for q in (*np.eye(4), *np.random.default_rng(3).normal(size=(20, 4))):
         q = q / np.linalg.norm(q)
-        found = quaternion(rotated(q, np.eye(3)).T)
+        found = quaternion(turn(np.concatenate([np.zeros(3), q]), np.eye(3)).T)
         assert abs(found @ q) == pytest.approx(1.0, abs=DOUBLE)

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shiftjax.poses import to_world
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_html
-from shiftjax.viewer.export.pack import rotated
 from shiftjax.viewer.scene import Part, Scene
 from tests.moving_boxes import GREEN, TIMES, UPS, a_scene, a_track, box, placed
 
@@ -69,7 +69,7 @@ def test_the_grid_lies_where_the_parts_come_down_to(tmp_path: Path, up: tuple[fl
     for part in scene.parts:
         local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
         for pose in track[:, part.node]:
-            heights.append(((pose[:3] + rotated(pose[3:], local)) @ np.array(up)).min())
+            heights.append((to_world(pose, local) @ np.array(up)).min())
     found = re.search(r'"floor":([-\d.e]+)', text)
     assert found and float(found[1]) == pytest.approx(min(heights), abs=SINGLE)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shiftjax.cli.showing import new_file
 from shiftjax.errors import ModelError
 from shiftjax.viewer import film
 
@@ -75,5 +76,5 @@ def test_instants_of_a_movie():
 def test_bad_places_are_refused(tmp_path, name, found):
     (tmp_path / "there.png").write_bytes(b"")
     with pytest.raises(ModelError, match=found):
-        film.check_target(tmp_path / name, force=False)
-    assert film.check_target(tmp_path / "there.png", force=True)
+        new_file(str(tmp_path / name), (*film.STILLS, *film.MOVIES), force=False)
+    assert new_file(str(tmp_path / "there.png"), film.STILLS, force=True)

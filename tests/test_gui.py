@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
+from shiftjax.poses import to_world
 from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions
-from shiftjax.viewer.gui.overlays import from_node
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
 from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
 from shiftjax.viewer.gui.under import under
@@ -71,7 +71,7 @@ def pixel_of(state: State, path: str) -> tuple[float, float]:
     """Where a body is seen with nothing before it: somewhere between its origin and beyond its centre of mass."""
     centre = np.array(dict(state.study.model.bodies())[path].center_of_mass)
     for part in (1.0, 0.7, 1.3, 0.4, 1.6):
-        x, y = state.seen().pixel(from_node(state.body_poses()[path], part * centre), SIZE)
+        x, y = state.seen().pixel(to_world(state.body_poses()[path], part * centre), SIZE)
         if [hit.path for hit in under(state, x, y, SIZE)][:1] == [path]:
             return x, y
     raise AssertionError(f"{path} is hidden")

@@ -16,11 +16,11 @@ from shiftjax.errors import ModelError
 from shiftjax.model import Model
 from shiftjax.viewer import shapes
 from shiftjax.viewer.automatic import body_shapes
-from shiftjax.viewer.contacts import FAR, SAME, Survey, ball, levels, other_points
+from shiftjax.viewer.contacts import FAR, SAME, Survey, levels, other_points
 from shiftjax.viewer.fittings import joint_parts
 from shiftjax.viewer.geometry import Drawn, LoadMesh, finder, shape_of
 from shiftjax.viewer.lamps import lamps_of, up_of
-from shiftjax.viewer.places import facing, moved, of_frame, place
+from shiftjax.viewer.places import ball, facing, moved, of_frame, place
 from shiftjax.viewer.scene import GROUND, Colour, Part, Scene
 
 PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints

@@ -12,7 +12,7 @@ from shiftjax.joints.primitives import AXES
 from shiftjax.model import Model
 from shiftjax.paths import child
 from shiftjax.record import record
-from shiftjax.viewer.places import facing, moved, of_frame, of_pose
+from shiftjax.viewer.places import ball, facing, moved, of_frame, of_pose
 
 WIDTH = 0.06  # half width of a bar, in parts of the length of a model's longer bars
 LONGER = 0.75  # quantile of the lengths that counts as one of the longer
@@ -135,12 +135,6 @@ def style_of(bodies: Mapping[str, Body], contacts: Mapping[str, Sequence[Contact
     lengths = [length for length in lengths if length > 1e-3 * radius]
     longer = float(np.quantile(lengths, LONGER)) if lengths else radius
     return Style(float(np.clip(WIDTH * longer, NARROWEST * radius, WIDEST * radius)), radius)
-
-
-def ball(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Centre (3,) and radius [m] of a ball about points (n, 3): about the middle of their box."""
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return centre, float(np.linalg.norm(points - centre, axis=1).max())
 
 
 def levels(order: Sequence[str], contacts: Mapping[str, Sequence[Contact]]) -> dict[str, int]:

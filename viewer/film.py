@@ -22,19 +22,6 @@ MOVIES = (".mp4", ".gif", ".webp")
 QUALITY = ["-crf", "20", "-movflags", "+faststart"]  # of H.264; the page can show the movie before it is all there
 
 
-def check_target(path: str | Path, force: bool) -> Path:
-    """Refuses a place or a format before any time is spent on drawing."""
-    target = Path(path)
-    if target.suffix.lower() not in (*STILLS, *MOVIES):
-        known = ", ".join((*STILLS, *MOVIES))
-        raise ModelError(str(path), f"suffix {target.suffix!r}", known, "The suffix decides the format.")
-    if not target.absolute().parent.is_dir():
-        raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
-    if target.exists() and not force:
-        raise ModelError(str(path), "something of that name", "a new name", "Use --force to replace it.")
-    return target
-
-
 @contextmanager
 def studio(scene: Scene, look: Look, size: tuple[int, int]) -> Iterator[Renderer]:
     """A renderer in a context of its own; both are given back."""

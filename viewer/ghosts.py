@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.scene import Ghosts
 from shiftjax.viewer.study import Study
 
 MOST = 64  # ghosts at once; more are a fog
-PALE, DARK = 0.02, 0.3  # opacities of many and of few
 RAMP = np.array(  # from low to high, near the colours of viridis (Smith, van der Walt 2015)
     [[0.27, 0.00, 0.33], [0.23, 0.32, 0.55], [0.13, 0.57, 0.55], [0.37, 0.79, 0.38], [0.99, 0.91, 0.14]]
 )
-
-
-def opacity(count: int) -> float:
-    """Of each of `count` ghosts: together they stay readable."""
-    return float(np.clip(3.0 / max(count, 1), PALE, DARK))
 
 
 def ramp(values: np.ndarray) -> np.ndarray:
@@ -42,7 +37,7 @@ def ghosts_of(study: Study, members: np.ndarray, t: float, metric: np.ndarray | 
         return None
     if len(members) > MOST:
         members = members[np.linspace(0, len(members) - 1, MOST).round().astype(int)]
-    shown = np.full((len(members), 4), [0.35, 0.45, 0.6, opacity(len(members))])
+    shown = np.full((len(members), 4), [0.35, 0.45, 0.6, ghost_opacity(len(members))])
     if metric is not None:
         shown[:, :3] = ramp(metric[members])
     return Ghosts(study.poses_of(members, t), shown)

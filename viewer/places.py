@@ -61,3 +61,26 @@ def facing(z: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
         across = helper - z * (z @ helper)
     across = across / np.linalg.norm(across)
     return np.stack([across, np.cross(z, across), z], axis=1)
+
+
+def ball(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """Centre (3,) and radius [m] of a ball about points (n, 3): about the middle of their box."""
+    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return centre, float(np.linalg.norm(points - centre, axis=1).max())
+
+
+def quaternion(R: np.ndarray) -> np.ndarray:
+    """(4,) unit quaternion of a rotation matrix, w first and not negative."""
+    xx, yy, zz = np.diag(R)
+    squares = np.array([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz])
+    big = int(squares.argmax())
+    a = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    s = np.array([R[1, 2] + R[2, 1], R[0, 2] + R[2, 0], R[0, 1] + R[1, 0]])
+    if big == 0:
+        q = np.array([squares[0], *a])
+    else:
+        k = big - 1
+        vector = np.array([s[3 - k - j] if j != k else squares[big] for j in range(3)])
+        q = np.array([a[k], *vector])
+    q = q / np.linalg.norm(q)
+    return -q if q[0] < 0 else q

@@ -23,6 +23,7 @@ from shiftjax.ensembles.table import FORMAT, to_tree
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.model import Model
+from shiftjax.poses import continuous, held
 from shiftjax.record import record
 from shiftjax.result import Result
 from shiftjax.viewer.choice import Choices, resolved
@@ -269,13 +270,8 @@ class Study:
             why = self.message(member) or "no reason is stored"
             raise ModelError(f"{self.where}: member {member}", "no pose at any time", "a member that started", why)
         self._ends[member] = float(self.time[np.flatnonzero(own)[-1]])
-        latest = np.maximum.accumulate(np.where(own, np.arange(len(own)), -1))
-        held = stored[np.where(latest < 0, np.argmax(own), latest)]
-        ground = np.broadcast_to(GROUND_POSE, (len(held), 1, 7))
-        track = np.concatenate([ground, held], axis=1)
-        turned = (track[1:, :, 3:] * track[:-1, :, 3:]).sum(-1) < 0
-        track[1:, :, 3:] *= np.cumprod(np.where(turned, -1.0, 1.0), axis=0)[:, :, None]
-        return track
+        ground = np.broadcast_to(GROUND_POSE, (len(stored), 1, 7))
+        return continuous(np.concatenate([ground, stored[held(own)]], axis=1))
 
     def _remembered(self, key: tuple[str, int]) -> np.ndarray | None:
         found = self._cache.get(key)

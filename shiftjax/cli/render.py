@@ -17,7 +17,7 @@ from shiftjax.viewer.scene import Moment
 from shiftjax.viewer.study import Study
 
 RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second
-BUILDER_KINDS = frozenset({"kind:frame", "kind:centre"})  # shown in a window on demand
+MARKS = frozenset({"kind:frame", "kind:centre"})  # shown in a window on demand
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    target = film.check_target(options.out, options.force)
+    target = showing.new_file(options.out, (*film.STILLS, *film.MOVIES), options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
         scene = opening.staged(study)
         showing.say_warnings(scene)
@@ -65,6 +65,6 @@ def instant(study: Study, wanted: float | None) -> float:
 
 def drawn(renderer: Renderer, camera: Camera, study: Study, member: int, others: np.ndarray, t: float) -> np.ndarray:
     """(h, w, 3) one picture."""
-    moment = Moment(study.poses(member, t), hidden=BUILDER_KINDS, ghosts=ghosts_of(study, others, t))
+    moment = Moment(study.poses(member, t), hidden=MARKS, ghosts=ghosts_of(study, others, t))
     renderer.draw(moment, camera)
     return renderer.image()

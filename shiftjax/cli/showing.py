@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -43,6 +45,23 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     add("--view", choices=list(VIEWS), default="iso", help="where the eye stands; default iso")
     add("--no-shadows", action="store_true", help="draw without shadows")
     add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
+
+
+def new_file(path: str, suffixes: Sequence[str], force: bool) -> Path:
+    """The place of a file to be written, refused before any time is spent on it.
+
+    Args:
+        suffixes: in small letters, which there may be.
+    """
+    target = Path(path)
+    if target.suffix.lower() not in suffixes:
+        known = ", ".join(suffixes)
+        raise ModelError(path, f"suffix {target.suffix!r}", known, "The suffix decides the format.")
+    if not target.absolute().parent.is_dir():
+        raise ModelError(path, "no such folder", "a folder that exists", f"Make {target.parent} first.")
+    if target.exists() and not force:
+        raise ModelError(path, "something of that name", "a new name", "Use --force to replace it.")
+    return target
 
 
 def size(text: str) -> tuple[int, int]:

@@ -6,27 +6,16 @@ importer opened (materials, textures, buffers) or looked for in vain: it is used
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 
-from shiftjax.kernels.cache import folder
+from shiftjax.kernels.cache import folder, replace, sources
 from shiftjax.viewer.assimp.pieces import Piece, unpacked
 
+HERE = Path(__file__).resolve().parent
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile)
-
-
-@functools.cache
-def sources() -> str:
-    """Hash of the files that decide what a mesh file is read into: our options are among them."""
-    digest = hashlib.sha256()
-    here = Path(__file__).resolve().parent
-    for path in sorted(here.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def digest_of(path: Path) -> str:
@@ -39,7 +28,7 @@ def digest_of(path: Path) -> str:
 
 def name_of(path: Path, companions: tuple[Path, ...]) -> str:
     """The name of an entry. Raises OSError for a file that cannot be read."""
-    parts = [sources(), path.suffix.lower(), digest_of(path)]
+    parts = [sources(HERE), path.suffix.lower(), digest_of(path)]
     for companion in companions:
         parts += [os.path.relpath(companion, path.parent), digest_of(companion)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -56,19 +45,8 @@ def read(name: str, beside: Path) -> tuple[Piece, ...] | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Keeps an entry; a folder that cannot be written is no error, it only costs time later."""
-    place = _place(name)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".new-")
-    except OSError:
-        return
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.replace(temporary, place)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
+    """Keeps an entry."""
+    replace(_place(name), data)
 
 
 def _place(name: str) -> Path:

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.poses import to_world
 from shiftjax.version import VERSION
 from shiftjax.viewer.camera import upright
+from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import (
     Pack,
-    ghost_opacity,
     linear,
     png,
-    quaternion,
-    rotated,
     unit_normals,
     written_parts,
 )
+from shiftjax.viewer.places import quaternion
 from shiftjax.viewer.scene import GROUND, Lamp, Mesh, Part, Scene
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
@@ -222,7 +222,7 @@ def _lamp(file: _File, scene: Scene, lamp: Lamp, poses: np.ndarray) -> int:
     light["color"] = [c / strength for c in lamp.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
     light["intensity"] = math.pi * strength  # a diffuse surface sends back 1/pi of the light
     if lamp.type != "directional":
-        place = poses[lamp.node, :3] + rotated(poses[lamp.node, 3:], position)
+        place = to_world(poses[lamp.node], position)
         light["intensity"] *= max(float(((place - np.array(scene.centre)) ** 2).sum()), 1e-6)
     if lamp.type == "spot":
         outer = min(lamp.cone, math.pi / 2)

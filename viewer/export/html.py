@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.poses import turn
 from shiftjax.viewer.camera import VIEWS, Camera, upright
+from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.motion import Motion, motion_of
-from shiftjax.viewer.export.pack import Pack, ghost_opacity, linear, png, rotated, unit_normals, written_parts
+from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.scene import Lamp, Look, Mesh, Part, Scene
 
 LAMPS = 4  # the player's most
@@ -130,10 +132,10 @@ def _lamp(lamp: Lamp) -> Item:
 
 def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
     """The least height along up [m] that the parts come down to, as outermost vertices and some instants tell."""
-    turn = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)  # a spiral of equal areas on the sphere
+    spiral = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)  # a spiral of equal areas on the sphere
     height = np.linspace(-1, 1, DIRECTIONS)
     level = np.sqrt(1 - height**2)
-    directions = np.stack([level * np.cos(turn), level * np.sin(turn), height])
+    directions = np.stack([level * np.cos(spiral), level * np.sin(spiral), height])
     poses = poses[np.linspace(0, len(poses) - 1, min(len(poses), FLOOR_INSTANTS)).astype(int)]
     lowest = []
     for part in parts:
@@ -141,6 +143,6 @@ def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
         vertices = vertices[np.unique(np.argmax(vertices @ directions, axis=0))]
         pose = poses[:, part.node]
         up = np.broadcast_to(np.array(scene.up, float), (len(pose), 3))
-        in_body = rotated(pose[:, 3:] * (1, -1, -1, -1), up)
+        in_body = turn(pose, up, inverse=True)
         lowest.append(((in_body @ vertices.T).min(1) + (pose[:, :3] * up).sum(1)).min())
     return float(min(lowest, default=np.dot(scene.centre, scene.up) - scene.size))

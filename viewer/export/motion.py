@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.poses import continuous, held
 from shiftjax.record import record
 from shiftjax.viewer.scene import Scene
 
@@ -58,10 +59,10 @@ def motion_of(scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], 
         if track.shape != (len(time), len(scene.nodes), 7):
             raise ModelError(f"tracks[{member}]", f"shape {track.shape}", f"{(len(time), len(scene.nodes), 7)}",
                              "Give one pose (position, quaternion) per instant and node of the scene.")  # fmt: skip
-        held, first_bad = _held(member, track, kept)
+        whole, first_bad = _whole(member, track, kept)
         if first_bad is not None:
             remarks.append(f"member {member} is held at its last finite pose from t = {time[first_bad]:.6g} s")
-        poses[member] = _continuous(held)
+        poses[member] = _smooth(whole)
     turn = max(_widest_turn(track) for track in poses.values())
     if turn > WIDE_TURN:
         remarks.append(f"a body turns by {math.degrees(turn):.0f} degrees from one instant to the next")
@@ -89,26 +90,21 @@ def _kept(time: np.ndarray, frames: int | None) -> np.ndarray:
     return kept[different]
 
 
-def _held(member: int, track: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, int | None]:
+def _whole(member: int, track: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, int | None]:
     """Poses at the instants kept, from the last good instant before where one is not finite; the first bad instant."""
     good = np.isfinite(track).all((1, 2)) & (np.abs(track[:, :, 3:]).max(2, initial=0.0) > 0).all(1)
     if good.all():
         return track[kept], None
     if not good.any():
         raise ModelError(f"tracks[{member}]", "no instant with finite poses", "one or more", "Leave this member out.")
-    last = np.maximum.accumulate(np.where(good, np.arange(len(good)), -1))
-    last[last < 0] = np.argmax(good)
-    return track[last[kept]], int(np.argmin(good))
+    return track[held(good)[kept]], int(np.argmin(good))
 
 
-def _continuous(track: np.ndarray) -> np.ndarray:
-    """The same poses with unit quaternions, each on the side of the one before: q and -q are one rotation."""
+def _smooth(track: np.ndarray) -> np.ndarray:
+    """The same poses with unit quaternions whose signs never jump."""
     track = track.copy()
-    q = track[:, :, 3:]
-    q /= np.linalg.norm(q, axis=2, keepdims=True)
-    flips = (q[1:] * q[:-1]).sum(2) < 0
-    q[1:] *= np.where(np.cumsum(flips, 0) % 2, -1.0, 1.0)[:, :, None]
-    return track
+    track[:, :, 3:] /= np.linalg.norm(track[:, :, 3:], axis=2, keepdims=True)
+    return continuous(track)
 
 
 def _widest_turn(track: np.ndarray) -> float:

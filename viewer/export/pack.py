@@ -7,6 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
+from shiftjax.viewer import colours
 from shiftjax.viewer.scene import Colour, Mesh, Part, Scene, Texture
 
 LEFT_OUT = ("frame", "centre")  # kinds of parts that explain a model rather than show it
@@ -37,13 +38,8 @@ def written_parts(scene: Scene) -> tuple[Part, ...]:
 
 
 def linear(colour: Colour) -> list[float]:
-    """A colour on a screen (sRGB) as the light it stands for; opacity as it is."""
-    return [*(c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]), colour[3]]
-
-
-def ghost_opacity(ghosts: int) -> float:
-    """Of each of so many see-through members, so that all together stay readable."""
-    return min(0.3, max(0.02, 3 / max(ghosts, 1)))
+    """A colour as files want it: linear light and opacity."""
+    return colours.linear(np.array(colour)).tolist()
 
 
 def png(texture: Texture) -> bytes:
@@ -57,21 +53,3 @@ def unit_normals(mesh: Mesh) -> np.ndarray:
     normals = np.asarray(mesh.normals, float)
     length = np.linalg.norm(normals, axis=1, keepdims=True)
     return np.where(length > 0, normals / np.where(length > 0, length, 1.0), (0.0, 0.0, 1.0)).astype(np.float32)
-
-
-def rotated(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """(..., 3) vectors turned by unit quaternions (..., 4), w first."""
-    w, u = q[..., :1], q[..., 1:]
-    across = 2 * np.cross(u, v)
-    return v + w * across + np.cross(u, across)
-
-
-def quaternion(rotation: np.ndarray) -> np.ndarray:
-    """(4,) unit, w first, of a (3, 3) rotation: the eigenvector of Bar-Itzhack (2000), good for every angle."""
-    m = np.asarray(rotation, float)
-    symmetric = np.zeros((4, 4))
-    symmetric[0, 0] = np.trace(m)
-    symmetric[0, 1:] = symmetric[1:, 0] = m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]
-    symmetric[1:, 1:] = m + m.T - np.trace(m) * np.eye(3)
-    q = np.linalg.eigh(symmetric)[1][:, -1]
-    return q if q[0] >= 0 else -q

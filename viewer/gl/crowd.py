@@ -5,43 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.record import record
+from shiftjax.viewer.colours import linear
+from shiftjax.viewer.places import ball, of_pose
 from shiftjax.viewer.scene import GROUND, Ghosts, Mesh, Moment, Scene
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
 MARK = np.uint32(1 << 31)  # set in the id of what is highlighted
 OPAQUE = 0.999  # a colour's opacity below is see-through
-
-
-def affine(poses: np.ndarray) -> np.ndarray:
-    """(..., 7) poses -> (..., 3, 4) upper rows of the matrices from node to world coordinates."""
-    poses = np.asarray(poses, float)
-    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
-    rows = np.empty((*poses.shape[:-1], 3, 4))
-    rows[..., 0, 0], rows[..., 0, 1], rows[..., 0, 2] = (
-        1 - 2 * (y * y + z * z),
-        2 * (x * y - w * z),
-        2 * (x * z + w * y),
-    )
-    rows[..., 1, 0], rows[..., 1, 1], rows[..., 1, 2] = (
-        2 * (x * y + w * z),
-        1 - 2 * (x * x + z * z),
-        2 * (y * z - w * x),
-    )
-    rows[..., 2, 0], rows[..., 2, 1], rows[..., 2, 2] = (
-        2 * (x * z - w * y),
-        2 * (y * z + w * x),
-        1 - 2 * (x * x + y * y),
-    )
-    rows[..., 3] = poses[..., :3]
-    return rows
-
-
-def linear(colours: np.ndarray) -> np.ndarray:
-    """(..., 3 or 4) colours of a screen (sRGB) in linear light; opacity stays."""
-    colours = np.array(colours, float)
-    rgb = colours[..., :3]
-    colours[..., :3] = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return colours
 
 
 @record
@@ -81,7 +51,7 @@ class Crowd:
     def at(self, moment: Moment) -> Drawn:
         """The parts at a moment's poses, in its colours."""
         rows = np.zeros(len(self.nodes), INSTANCE)
-        rows["rows"] = affine(moment.poses)[self.nodes] @ self.places
+        rows["rows"] = of_pose(moment.poses)[self.nodes, :3] @ self.places
         colours = self._colours
         if moment.colours:
             colours = colours.copy()
@@ -98,7 +68,7 @@ class Crowd:
 
     def ghosts(self, ghosts: Ghosts, visible: np.ndarray) -> list[tuple[int, np.ndarray]]:
         """(number of a mesh, its (members x parts,) INSTANCE), one for each mesh that other members show."""
-        frames = affine(ghosts.poses)
+        frames = of_pose(ghosts.poses)[..., :3, :]
         colours = linear(np.asarray(ghosts.colours, float).reshape(len(frames), 4))
         found = []
         for k, group in enumerate(self.groups):
@@ -130,6 +100,4 @@ def _ball(mesh: Mesh) -> tuple[np.ndarray, float]:
     """Centre and radius of a ball about a mesh, in its own coordinates."""
     if not len(mesh.vertices):
         return np.zeros(3), 0.0
-    vertices = np.asarray(mesh.vertices, float)
-    centre = (vertices.min(0) + vertices.max(0)) / 2
-    return centre, float(np.linalg.norm(vertices - centre, axis=1).max())
+    return ball(np.asarray(mesh.vertices, float))

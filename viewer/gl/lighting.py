@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from shiftjax.poses import to_world, turn
 from shiftjax.record import record
-from shiftjax.viewer.gl.crowd import affine
 from shiftjax.viewer.scene import Lamp
 
 MOST = 8  # lamps
@@ -63,9 +63,8 @@ class Lighting:
             ball: centre and radius of what throws shadows.
             pixels: of a map's side.
         """
-        frames = affine(poses)[self.nodes]
-        places = np.einsum("kij,kj->ki", frames[:, :, :3], self._places) + frames[:, :, 3]
-        aims = np.einsum("kij,kj->ki", frames[:, :, :3], self._aims)
+        places = to_world(poses[self.nodes], self._places)
+        aims = turn(poses[self.nodes], self._aims)
         table = np.zeros((len(self.lamps), 5, 4), np.float32)
         layers: list[np.ndarray] = []
         needed: list[int] = []

@@ -108,10 +108,10 @@ class Renderer:
         with _guest():
             return self._picture.read()
 
-    def show(self, framebuffer: int = 0) -> None:
-        """Copies the last picture to a framebuffer of its size, such as the window's."""
+    def show(self, framebuffer: int = 0, left: int = 0, below: int = 0) -> None:
+        """Copies the last picture to a framebuffer, such as the window's, its lower left corner at a pixel."""
         with _guest():
-            self._picture.show(framebuffer)
+            self._picture.show(framebuffer, left, below)
 
     def pick(self, x: float, y: float) -> Pick:
         """The nearest visible part at pixel (x, y), from the upper left, of the last picture; ghosts are none.

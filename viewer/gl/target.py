@@ -23,6 +23,16 @@ NUMBERED = (  # what a patch holds
 )
 
 
+def pixels_of(framebuffer: int, size: tuple[int, int]) -> np.ndarray:
+    """(h, w, 3) uint8 of a framebuffer of one sample, first row on top."""
+    width, height = size
+    pixels = np.empty((height, width, 3), np.uint8)
+    GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, framebuffer)
+    GL.glPixelStorei(GL.GL_PACK_ALIGNMENT, 1)
+    GL.glReadPixels(0, 0, width, height, GL.GL_RGB, GL.GL_UNSIGNED_BYTE, pixels)
+    return np.ascontiguousarray(pixels[::-1])
+
+
 class Picture:
     """A colour and a depth buffer; colours are stored as a screen wants them (sRGB) and blended in linear light."""
 
@@ -66,24 +76,20 @@ class Picture:
         if self._many:
             self._copy(self._many, self._plain)
 
-    def _copy(self, source: int, target: int) -> None:
+    def _copy(self, source: int, target: int, left: int = 0, below: int = 0) -> None:
+        width, height = self.size
         GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, source)
         GL.glBindFramebuffer(GL.GL_DRAW_FRAMEBUFFER, target)
-        box = (0, 0, *self.size)
-        GL.glBlitFramebuffer(*box, *box, GL.GL_COLOR_BUFFER_BIT, GL.GL_NEAREST)
+        box = (left, below, left + width, below + height)
+        GL.glBlitFramebuffer(0, 0, width, height, *box, GL.GL_COLOR_BUFFER_BIT, GL.GL_NEAREST)
 
-    def show(self, framebuffer: int) -> None:
+    def show(self, framebuffer: int, left: int, below: int) -> None:
         """Copies to another framebuffer, byte by byte: GL_FRAMEBUFFER_SRGB must be off."""
-        self._copy(self._plain, framebuffer)
+        self._copy(self._plain, framebuffer, left, below)
 
     def read(self) -> np.ndarray:
         """(h, w, 3) uint8, first row on top."""
-        width, height = self.size
-        pixels = np.empty((height, width, 3), np.uint8)
-        GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, self._plain)
-        GL.glPixelStorei(GL.GL_PACK_ALIGNMENT, 1)
-        GL.glReadPixels(0, 0, width, height, GL.GL_RGB, GL.GL_UNSIGNED_BYTE, pixels)
-        return np.ascontiguousarray(pixels[::-1])
+        return pixels_of(self._plain, self.size)
 
     def release(self) -> None:
         framebuffers = [name for name in (self._plain, self._many) if name]

@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shiftjax.poses import to_world
 from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.gui import keys, overlays
+from shiftjax.viewer.gui import keys
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
 TURN = math.radians(180.0)  # of a drag over the whole height of the view
@@ -139,7 +140,7 @@ def frame_pick(state: State) -> None:
     unfollow(state)
     point, size = state.poses()[node, :3], CLOSE * state.scene.size
     if state.pick_point is not None:
-        point = overlays.from_node(state.poses()[node], state.pick_point)
+        point = to_world(state.poses()[node], state.pick_point)
     _frame(state, point, size)
 
 

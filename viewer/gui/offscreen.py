@@ -11,6 +11,7 @@ from OpenGL import GL
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.viewer.gl import context
+from shiftjax.viewer.gl.target import pixels_of
 from shiftjax.viewer.gui import ui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
@@ -58,12 +59,7 @@ class Offscreen:
     def image(self) -> np.ndarray:
         """(h, w, 3) uint8 of the last frame, first row on top."""
         self._context.make_current()
-        width, height = self.size
-        pixels = np.empty((height, width, 3), np.uint8)
-        GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, self._framebuffer)
-        GL.glPixelStorei(GL.GL_PACK_ALIGNMENT, 1)
-        GL.glReadPixels(0, 0, width, height, GL.GL_RGB, GL.GL_UNSIGNED_BYTE, pixels)
-        return np.ascontiguousarray(pixels[::-1])
+        return pixels_of(self._framebuffer, self.size)
 
     def place(self, where: Place) -> tuple[float, float]:
         """The middle of what was drawn under a name, in the latest frame; ModelError where nothing was."""

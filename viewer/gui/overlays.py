@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shiftjax.poses import to_world
 from shiftjax.viewer.gui.colours import ARROW, TRACE
 from shiftjax.viewer.gui.values import placed, screws
-from shiftjax.viewer.places import moved, of_pose
 from shiftjax.viewer.scene import Colour, Strokes
 
 if TYPE_CHECKING:
@@ -16,16 +16,6 @@ if TYPE_CHECKING:
 
 TRACE_POINTS = 400  # a stored run may have far more instants
 ARROW_LENGTH, HEAD = 0.18, 0.25  # of an arrow in model sizes, of its head in lengths
-
-
-def to_node(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """(3,) a point of the world in the coordinates of a node at a pose (7,)."""
-    return moved(np.linalg.inv(of_pose(pose)), point)
-
-
-def from_node(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """(3,) a point of a node at a pose (7,) in the world."""
-    return moved(of_pose(pose), point)
 
 
 def line(points: np.ndarray, colour: Colour) -> Strokes:
@@ -50,7 +40,7 @@ def trace(state: State) -> Strokes | None:
     first, last = state.span
     times = np.linspace(first, last, max(2, min(TRACE_POINTS, len(state.study.time))))
     poses = state.study.poses(state.member, times)[:, node]
-    return line(of_pose(poses)[:, :3, :3] @ point + poses[:, :3], TRACE)
+    return line(to_world(poses, point), TRACE)
 
 
 def arrows(state: State) -> Strokes:

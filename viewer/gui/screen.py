@@ -46,7 +46,6 @@ class Screen:
         imgui.style_colors_dark()
         self._panes = ProgrammablePipelineRenderer()
         self._look, self._renderer = state.look, Renderer(state.scene, state.look, (64, 64))
-        self._copy = _Copy()
 
     def draw(self, width: float, height: float, scale: float = 1.0, framebuffer: int = 0, dt: float = 1 / 60) -> None:
         """Draws a frame.
@@ -84,7 +83,6 @@ class Screen:
     def release(self) -> None:
         """Frees what is on the graphics card."""
         self._enter()
-        self._copy.release()
         self._renderer.release()
         self._panes.shutdown()
         implot.destroy_context(self._plots)
@@ -162,7 +160,7 @@ class Screen:
         self._renderer.resize(*size)
         self._renderer.draw(self.state.moment(), self.state.seen())
         below = round((height - box.y - box.height) * self._scale)
-        self._copy.to(self._renderer, framebuffer, round(box.x * self._scale), below)
+        self._renderer.show(framebuffer, round(box.x * self._scale), below)
         if self._mouse is not None and not self.pointer.busy:
             self.pointer.hover(*self._mouse)
 
@@ -172,30 +170,3 @@ class Screen:
         if found.part is not None and not pickable(self.state, found.part):
             return Hit()
         return Hit(found.part.path if found.part else None, found.point)
-
-
-class _Copy:
-    """A framebuffer of a picture's size: the renderer fills one from corner to corner, the view stands elsewhere."""
-
-    def __init__(self) -> None:
-        self._framebuffer, self._buffer = int(GL.glGenFramebuffers(1)), int(GL.glGenRenderbuffers(1))
-        self._size = (0, 0)
-
-    def to(self, renderer: Renderer, framebuffer: int, left: int, below: int) -> None:
-        """Copies the last picture to a framebuffer, its lower left corner at a pixel."""
-        width, height = renderer.size
-        if self._size != renderer.size:
-            self._size = renderer.size
-            GL.glBindRenderbuffer(GL.GL_RENDERBUFFER, self._buffer)
-            GL.glRenderbufferStorage(GL.GL_RENDERBUFFER, GL.GL_RGBA8, width, height)
-            GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._framebuffer)
-            GL.glFramebufferRenderbuffer(GL.GL_FRAMEBUFFER, GL.GL_COLOR_ATTACHMENT0, GL.GL_RENDERBUFFER, self._buffer)
-        renderer.show(self._framebuffer)
-        GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, self._framebuffer)
-        GL.glBindFramebuffer(GL.GL_DRAW_FRAMEBUFFER, framebuffer)
-        place = (left, below, left + width, below + height)
-        GL.glBlitFramebuffer(0, 0, width, height, *place, GL.GL_COLOR_BUFFER_BIT, GL.GL_NEAREST)
-
-    def release(self) -> None:
-        GL.glDeleteFramebuffers(1, [self._framebuffer])
-        GL.glDeleteRenderbuffers(1, [self._buffer])

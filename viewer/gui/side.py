@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui import overlays, plots, ui, values
+from shiftjax.poses import to_world
+from shiftjax.viewer.gui import plots, ui, values
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.display import DRAWN, PARENT
 from shiftjax.viewer.gui.layout import Box
@@ -78,7 +79,7 @@ def _frame(state: State, path: str) -> list[tuple[str, str]]:
     if node is None or path not in state.mechanism.frames:
         return []
     inside = state.mechanism.frames[path][:3, 3]
-    place = overlays.from_node(state.poses()[node], inside)
+    place = to_world(state.poses()[node], inside)
     return [("position [m]", triple(place)), ("in its body [m]", triple(inside))]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftjax.elements import FIXED
 from shiftjax.errors import ModelError, one_of
+from shiftjax.poses import to_local
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gui import keys, overlays, tree, values
@@ -242,7 +243,7 @@ class State:
             return
         node = self.node_of(path)
         if node is not None and point is not None:
-            self.pick_point = overlays.to_node(self.poses()[node], point)
+            self.pick_point = to_local(self.poses()[node], point)
         if self.map == "workbench" and path != FIXED and (path in self.node or path in self.mechanism.joints):
             self.enter("manipulate")
 

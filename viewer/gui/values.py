@@ -16,7 +16,7 @@ from shiftjax.model import Model, complete
 from shiftjax.plan import Plan
 from shiftjax.record import record
 from shiftjax.topology import analyze
-from shiftjax.viewer.places import of_frame, of_pose
+from shiftjax.viewer.places import of_frame, of_pose, quaternion
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
@@ -83,23 +83,6 @@ def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.nd
         return np.zeros(0)
     turn = quaternion(between[:3, :3])
     return turn if kind.displacement == "rotation" else np.concatenate([between[:3, 3], turn])
-
-
-def quaternion(R: np.ndarray) -> np.ndarray:
-    """(4,) unit quaternion of a rotation matrix, w first and not negative."""
-    xx, yy, zz = np.diag(R)
-    squares = np.array([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz])
-    big = int(squares.argmax())
-    a = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    s = np.array([R[1, 2] + R[2, 1], R[0, 2] + R[2, 0], R[0, 1] + R[1, 0]])
-    if big == 0:
-        q = np.array([squares[0], *a])
-    else:
-        k = big - 1
-        vector = np.array([s[3 - k - j] if j != k else squares[big] for j in range(3)])
-        q = np.array([a[k], *vector])
-    q = q / np.linalg.norm(q)
-    return -q if q[0] < 0 else q
 
 
 def screws(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
