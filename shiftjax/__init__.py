@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from shiftjax.errors import ModelError as ModelError
     from shiftjax.formats import load as load
     from shiftjax.formats import save as save
+    from shiftjax.live import Live as Live
     from shiftjax.model import Model as Model
     from shiftjax.report import info as info
     from shiftjax.result import Result as Result
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from shiftjax.stepping import compile as compile
 
 _HOME = {
+    "Live": "shiftjax.live",
     "Model": "shiftjax.model",
     "ModelBuilder": "shiftjax.builder",
     "ModelError": "shiftjax.errors",
@@ -29,6 +31,7 @@ _HOME = {
 }
 
 __all__ = [
+    "Live",
     "Model",
     "ModelBuilder",
     "ModelError",

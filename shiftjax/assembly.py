@@ -245,6 +245,22 @@ def _walk(
     return q
 
 
+def follow(plan: Plan, lane_of: LaneOf, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Closed coordinates when numbers change under a mechanism that stands somewhere: the least move of all joints.
+
+    Args:
+        lane_of: as of `assemble`, from the old numbers (0) to the new ones (1). q: (nq, B) closed at the old ones.
+
+    Returns:
+        coordinates (nq, B), and the gap (B,) that is left [m or rad].
+    """
+    everyone = np.arange(q.shape[1])
+    q = _walk(plan, lane_of, q.copy(), q, q, [()] * len(plan.substructures))
+    full = lane_of(everyone, 1.0)
+    gaps = [np.abs(true_gap(full, q, s)).max(1) for s in range(len(plan.substructures))]
+    return q, np.max(gaps, axis=0, initial=0.0) if gaps else np.zeros(len(everyone))
+
+
 def _number_steps(full: Lane, origin: Lane, members: int) -> np.ndarray:
     """Steps that keep every varied length within 5 % of the model's size, every varied direction within 10 degrees."""
     steps = np.ones(members)

@@ -29,16 +29,20 @@ def run(lanes: Ensemble) -> None:
     until = 0
     while until < total:
         until = min(total, until + chunk)
-        while True:
-            clock = lanes.row("clock")
-            running = np.flatnonzero((lanes.status <= 0) & (clock < until))
-            if len(running) == 0:
-                break
-            lanes.advance(running, until)
-            tripped = running[lanes.row("trip")[running] != 0]
-            if len(tripped):
-                handle_trips(lanes, tripped)
+        run_to(lanes, until)
         lanes.settings.progress(until / total)
+
+
+def run_to(lanes: Ensemble, until: int) -> None:
+    """Advances all lanes to a step or their own end; steps moved off a singular pose may go up to three steps past."""
+    while True:
+        running = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < until))
+        if len(running) == 0:
+            return
+        lanes.advance(running, until)
+        tripped = running[lanes.row("trip")[running] != 0]
+        if len(tripped):
+            handle_trips(lanes, tripped)
 
 
 def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:

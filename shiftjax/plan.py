@@ -104,6 +104,7 @@ class Plan:
     joint_polynomials: tuple[tuple[int, str, int], ...]  # (joint, "stiffness" or "damping", coefficients)
     nq: int
     nv: int
+    external: tuple[int, ...] = ()  # nodes with a wrench from outside
 
     @property
     def rows(self) -> int:

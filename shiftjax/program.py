@@ -88,7 +88,7 @@ class Setup:
     def works(self) -> int:
         """Number of quadratures: the work of what is not conservative, where there is any."""
         kinds = tuple(r.type for r in self.plan.restraints)
-        return int(dissipates(self.plan.joint_polynomials, kinds) or bool(self.plan.drivers))
+        return int(dissipates(self.plan.joint_polynomials, kinds) or bool(self.plan.drivers or self.plan.external))
 
     @property
     def monitors(self) -> int:

@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("lanes",),
     ("moving",),
     ("driver",),
-    ("stepping", "simulation"),
+    ("stepping", "simulation", "live"),
     ("ensembles",),
     ("viewer",),
     ("cli",),

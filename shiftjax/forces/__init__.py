@@ -1,8 +1,8 @@
-"""Force elements of a lane: joint polynomials and restraints, summed into one load."""
+"""Force elements of a lane: joint polynomials, restraints and wrenches from outside, summed into one load."""
 
 from __future__ import annotations
 
-from shiftjax.forces import joint_polynomial, restraint
+from shiftjax.forces import external, joint_polynomial, restraint
 from shiftjax.forces.load import Load
 from shiftjax.kinematics import Motion
 
@@ -14,6 +14,8 @@ def loads(motion: Motion) -> Load:
         joint_polynomial.apply(motion, load, joint, name, count)
     for element in motion.plan.restraints:
         restraint.apply(motion, load, element)
+    for node in motion.plan.external:
+        external.apply(motion, load, node)
     return load
 
 
