@@ -78,7 +78,10 @@ class Study:
         design: varied path -> (members,).
         metrics: name of the certificate -> (members,).
         channels: path -> unit of what was recorded.
+        stamp: see `Watched`; what is stored does not change.
     """
+
+    stamp = 0
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where
@@ -184,12 +187,12 @@ class Study:
         linearly and quaternions on the great arc (slerp); before the first and after the last instant they stand still.
         """
         track = self.track(member)
-        lower, upper, part = self._around(t)
+        lower, upper, part = around(self.time, t)
         return between(track[lower], track[upper], part[..., None, None])
 
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7) of several members at one time [s]."""
-        lower, upper, part = self._around(t)
+        lower, upper, part = around(self.time, t)
         tracks = self._tracks([int(member) for member in members])
         if not tracks:
             return np.zeros((0, len(self.nodes), 7))
@@ -224,17 +227,6 @@ class Study:
             row = self._rows([self._check(key[1], self._recorded)])[0]
             found = self._remember(key, _values(self._trajectories[self._channel_names[known]][row]))
         return found
-
-    def _around(self, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers of the instants around times, and how far between them, 0..1."""
-        times = np.asarray(t, float)
-        if np.isnan(times).any():
-            raise ModelError("time", "nan", f"{self.time[0]:g} to {self.time[-1]:g} s", "Give a number.")
-        times = np.clip(times, self.time[0], self.time[-1])
-        lower = np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, max(len(self.time) - 2, 0))
-        upper = np.minimum(lower + 1, len(self.time) - 1)
-        width = self.time[upper] - self.time[lower]
-        return lower, upper, np.divide(times - self.time[lower], width, out=np.zeros_like(times), where=width > 0)
 
     def _rows(self, members: Sequence[int] | np.ndarray) -> np.ndarray:
         """(k,) where the trajectories of members stand in the store; only for members that have one."""
@@ -286,6 +278,18 @@ class Study:
         while len(self._cache) > 1 and sum(array.nbytes for array in self._cache.values()) > self._room:
             self._cache.popitem(last=False)
         return values
+
+
+def around(instants: np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers of the instants (n,) around times, and how far between them, 0..1; outside, the nearest instant."""
+    times = np.asarray(t, float)
+    if np.isnan(times).any():
+        raise ModelError("time", "nan", f"{instants[0]:g} to {instants[-1]:g} s", "Give a number.")
+    times = np.clip(times, instants[0], instants[-1])
+    lower = np.clip(np.searchsorted(instants, times, side="right") - 1, 0, max(len(instants) - 2, 0))
+    upper = np.minimum(lower + 1, len(instants) - 1)
+    width = instants[upper] - instants[lower]
+    return lower, upper, np.divide(times - instants[lower], width, out=np.zeros_like(times), where=width > 0)
 
 
 def between(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
