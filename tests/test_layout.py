@@ -50,6 +50,7 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 LAZY = {
     "shiftjax/__init__.py": {"shiftjax"},
     "shiftjax/cli/__init__.py": {"shiftjax"},
+    "shiftjax/cli/view.py": {"shiftjax"},
     "shiftjax/algebra.py": {"jax"},
     "ensembles/picture.py": {"matplotlib"},
 }

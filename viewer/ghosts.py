@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.scene import Ghosts
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.watched import Watched
 
 MOST = 64  # ghosts at once; more are a fog
 RAMP = np.array(  # from low to high, near the colours of viridis (Smith, van der Walt 2015)
@@ -26,7 +26,7 @@ def ramp(values: np.ndarray) -> np.ndarray:
     return colours
 
 
-def ghosts_of(study: Study, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
+def ghosts_of(study: Watched, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
     """The members at time t [s]; beyond MOST an even choice of them.
 
     Args:

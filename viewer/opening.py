@@ -18,6 +18,7 @@ from shiftjax.viewer import assimp
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
+from shiftjax.viewer.watched import Watched
 
 OUTPUT_STEP = 0.02  # s, of a model whose file names none
 
@@ -56,7 +57,7 @@ def opened(name: str, run_options: Sequence[str] = ()) -> Iterator[Study]:
         yield Study.open(place)
 
 
-def staged(study: Study) -> Scene:
+def staged(study: Watched) -> Scene:
     """The scene of a study, its bodies where the first member that can be drawn starts."""
     drawable = study.drawable(study.kept)
     if not len(drawable.ids):

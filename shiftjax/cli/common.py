@@ -62,9 +62,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print the result as JSON")
 
 
-def open_model(options: argparse.Namespace) -> Model:
-    """The model of the command line; its warnings go to stderr."""
-    model = load(options.model)
+def open_model(options: argparse.Namespace, name: str = "") -> Model:
+    """The model of the command line, or of that name; its warnings go to stderr."""
+    model = load(name or options.model)
     for warning in model.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     wanted = model.settings.integration_type

@@ -1,14 +1,18 @@
-"""`shiftjax view`: a window on a stored study, or on a model that is run first."""
+"""`shiftjax view`: a window on a stored study, on a model that is run first, or on a run that goes on meanwhile."""
 
 from __future__ import annotations
 
 import argparse
 
-from shiftjax.cli import showing
+from shiftjax.cli import common, showing
+from shiftjax.ensembles.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
+from shiftjax.viewer.session import Session
+
+STEP = 1e-3  # s
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -16,6 +20,11 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--doctor", action="store_true", help="say what graphics there are, what is missing and its cure"
     )
     showing.add_study(parser, needed=False)
+    add = parser.add_argument
+    add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
+    add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
+    add("--step", type=common.positive, metavar="H", help="live: step [s]; default 1 ms")
+    add("--channel", action="append", default=[], metavar="PATH", help="live: plot this, as crank.q or energy.total")
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_look(parser)
 
@@ -26,9 +35,41 @@ def call(options: argparse.Namespace) -> int:
         return 0
     if options.study is None:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
+    if options.live:
+        return _live(options)
+    given = [name for name in ("vary", "step", "channel") if getattr(options, name)]
+    if given:
+        raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
         scene = opening.staged(study)
         showing.say_warnings(scene)
         member, others = showing.members_of(study, options)
         app.show(study, scene, member=member, ghosts=others, look=showing.look_of(options), keys=options.keys)
     return 0
+
+
+def _live(options: argparse.Namespace) -> int:
+    """A window on a run that goes on."""
+    from shiftjax.live import Live  # it brings jax, without which a stored study is viewed
+
+    if opening.is_stored(options.study):
+        raise ModelError(options.study, "a stored study", "a model", "View it without --live.")
+    for name in ("span", "member", "ghosts"):
+        if getattr(options, name) is not None:
+            raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
+    sliders = [_slider(text) for text in options.vary]
+    model = common.open_model(options, options.study)
+    live = Live(model, [s.path for s in sliders], channels=options.channel, step=options.step or STEP)
+    with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
+        scene = opening.staged(session.history)
+        showing.say_warnings(scene)
+        app.show(session.history, scene, look=showing.look_of(options), keys=options.keys, live=session)
+    return 0
+
+
+def _slider(text: str) -> Vary:
+    """A `--vary` that says where a slider begins and ends."""
+    found = parse_vary(text)
+    if found.points or found.distribution != "uniform":
+        raise ModelError(f"--vary {found.path}", text, "PATH=low:high with --live", "A slider has two ends only.")
+    return found

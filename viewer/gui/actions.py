@@ -14,13 +14,14 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.gui import keys
+from shiftjax.viewer.gui import keys, pulling
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
 TURN = math.radians(180.0)  # of a drag over the whole height of the view
 ZOOM = 3.0  # a drag over the height brings the eye e^3 times nearer
 WHEEL = 0.05  # of the height, for a step of the wheel
 KEY_TURN, KEY_SHIFT, KEY_ZOOM = math.radians(15.0), 0.05, 1.2  # a press of a key
+SINGLE = 1 / 60  # s of a single step of a running simulation
 CLOSE = 0.25  # of the model's size: radius of what is framed about a joint or frame
 
 
@@ -42,19 +43,29 @@ def run(state: State, name: str) -> None:
 def play(state: State) -> None:
     """Plays or pauses; at the end of a movie that is not looped it begins again."""
     state.playing = not state.playing
-    if state.playing and state.time >= state.span[1]:
+    if state.playing and state.time >= state.span[1] and state.live is None:
         state.time = state.span[0]
 
 
 def step(state: State, by: int) -> None:
-    """Pauses at the next stored instant, or the one before."""
+    """Pauses at the next stored instant, or the one before; a running simulation makes the next one at its end."""
     state.playing = False
     times = state.study.time
+    if by > 0 and state.live is not None and state.time >= times[-1]:
+        state.live.advance(state.time, SINGLE)
+        return
     if by > 0:
         k = int(np.searchsorted(times, state.time, side="right"))
     else:
         k = int(np.searchsorted(times, state.time, side="left")) - 1
     state.go_to(float(times[min(max(k, 0), len(times) - 1)]))
+
+
+def restart(state: State) -> None:
+    """Begins a running simulation again; a stored one from its first instant."""
+    if state.live is not None:
+        state.live.restart()
+    state.go_to(state.span[0])
 
 
 def next_member(state: State, by: int) -> None:
@@ -340,6 +351,7 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "to_start": lambda s: s.go_to(s.span[0]),
     "to_end": lambda s: s.go_to(s.span[1]),
     "loop": _toggle("looped"),
+    "restart": restart,
     "next_member": lambda s: next_member(s, 1),
     "previous_member": lambda s: next_member(s, -1),
     "ghosts": _toggle("ghosts_on"),
@@ -402,7 +414,11 @@ AT: dict[str, Callable[[State, Hit], None]] = {
     "follow": lambda s, hit: follow(s, hit.path),
     "pick_behind": pick_behind,
 }
+HOLD: dict[str, tuple[Callable[[State, Hit], None], Callable[[State], None]]] = {  # what a drag begins and ends with
+    "pull": (pulling.begin, pulling.end),
+}
 BY: dict[str, Callable[[State, float, float], None]] = {
+    "pull": pulling.move,
     "orbit": orbit,
     "pan": pan,
     "pan_level": pan_level,

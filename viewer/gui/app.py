@@ -19,7 +19,8 @@ from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Look, Scene, Strokes
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.session import Session
+from shiftjax.viewer.watched import Watched
 
 SIZE = (1280, 800)
 LONGEST = 0.5  # s of a study's time that one slow frame may pass at most
@@ -34,18 +35,20 @@ NAMED = {
 }  # fmt: skip
 
 
-def show(study: Study, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
-         look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE) -> None:  # fmt: skip
+def show(study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
+         look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
+         live: Session | None = None) -> None:  # fmt: skip
     """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
-    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size) as window:
+    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size, live=live) as window:
         window.run()
 
 
 class Window:
     """A window that is open. Add panels, keys and overlays before or while it runs; or draw single frames by hand."""
 
-    def __init__(self, study: Study, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
-                 look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE) -> None:  # fmt: skip
+    def __init__(self, study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
+                 live: Session | None = None) -> None:  # fmt: skip
         """Opens it.
 
         Args:
@@ -53,12 +56,13 @@ class Window:
             ghosts: members drawn see-through beside it.
             keys: "playback" or "workbench".
             size: of the window [points].
+            live: the running simulation whose history the study is.
 
         Raises:
             ModelError: not on the main thread, no display, or no OpenGL 3.3.
         """
         _require_main_thread()
-        self.state = State(study, scene, member, ghosts, look, keys)
+        self.state = State(study, scene, member, ghosts, look, keys, live)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # where it was before it filled the screen

@@ -9,6 +9,7 @@ from shiftjax.viewer.scene import Colour
 FADED = 0.2  # opacity of what is masked or hides the pick
 TRACE: Colour = (0.85, 0.15, 0.45, 1.0)
 ARROW: Colour = (0.95, 0.55, 0.05, 1.0)
+PULL: Colour = (0.10, 0.65, 0.25, 1.0)
 
 
 def of_hue(hue: float) -> Colour:

@@ -139,6 +139,7 @@ ACTIONS = (
         ("to_start", "to the first instant", "Home", "Home"),
         ("to_end", "to the last instant", "End", "End"),
         ("loop", "begin again at the end, or stop there", "L", "Alt+L"),
+        ("restart", "begin a running simulation again", "Ctrl+R", "Ctrl+R"),
     ),
     *_rows(
         "Members",
@@ -155,6 +156,8 @@ ACTIONS = (
         ("zoom", "nearer or farther", "Wheel | Middle drag", "Wheel | Middle drag | Shift+Left drag"),
         ("roll", "turn about the line of sight", "Alt+Left drag | Alt+Right drag | Alt+Middle drag",
          "Alt+Left drag | Alt+Right drag | Alt+Middle drag"),
+        ("pull", "pull the body under the cursor, in a running simulation", "Ctrl+Left drag",
+         "Ctrl+Shift+Left drag"),
         ("pick", "pick what is under the cursor; nothing there: drop the pick", "Left double-click", "Left click"),
         ("toggle_selected", "select or deselect what is under the cursor", "Ctrl+Left click",
          "Ctrl+Left click"),

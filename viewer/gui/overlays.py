@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftjax.poses import to_world
+from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
 from shiftjax.viewer.gui.values import placed, screws
 from shiftjax.viewer.scene import Colour, Strokes
@@ -63,7 +64,8 @@ def arrows(state: State) -> Strokes:
 
 def strokes(state: State) -> Strokes | None:
     """Everything drawn as lines now; an overlay of a user that fails is told and taken away."""
-    found = [s for s in (trace(state), arrows(state) if state.arrows_on else None) if s is not None]
+    own = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
+    found = [s for s in own if s is not None]
     for overlay in list(state.overlays):
         well, added = state.user_call("overlay", overlay)
         if well:

@@ -27,6 +27,7 @@ class Pointer:
         self._hit = hit or self._nearest
         self._button, self._at, self._origin, self._dragging = "", (0.0, 0.0), (0.0, 0.0), False
         self._held: Held = (False, False, False)
+        self._held_by = ""  # the action of the drag that is going on, where it takes hold of something
         self._last: tuple[str, float, float, float] = ("", 0.0, 0.0, -math.inf)  # button, x, y, time of the last click
 
     @property
@@ -43,7 +44,9 @@ class Pointer:
         """Drags, once the mouse has left the neighbourhood of the press."""
         if not self.busy:
             return
-        self._dragging |= math.dist((x, y), self._origin) > STILL
+        if not self._dragging and math.dist((x, y), self._origin) > STILL:
+            self._dragging = True
+            self._hold()
         if self._dragging:
             right, up = (x - self._at[0]) / self.size[1], (self._at[1] - y) / self.size[1]
             self._by(self._text(f"{self._button} drag"), right, up)
@@ -55,6 +58,9 @@ class Pointer:
             return
         self._button = ""
         if self._dragging:
+            if self._held_by:
+                actions.HOLD[self._held_by][1](self.state)
+                self._held_by = ""
             return
         last, px, py, when = self._last
         again = last == button and math.dist((x, y), (px, py)) <= STILL and clock - when <= SOON
@@ -77,12 +83,26 @@ class Pointer:
         ctrl, alt, shift = self._held
         return keys.binding(gesture, ctrl=ctrl, alt=alt, shift=shift)
 
+    def _hold(self) -> None:
+        """Begins a drag that takes hold of what is under the cursor."""
+        action = self.state.table.find(self.state.map, self._text(f"{self._button} drag"))
+        name = self._manipulating(action.name) if action is not None else ""
+        if name in actions.HOLD:
+            self._held_by = name
+            actions.HOLD[name][0](self.state, self._hit(*self._origin))
+
+    def _manipulating(self, name: str) -> str:
+        """While a running simulation is manipulated, what turns the scene otherwise pulls."""
+        state = self.state
+        return "pull" if name == "orbit" and state.mode == "manipulate" and state.live is not None else name
+
     def _by(self, text: str, right: float, up: float) -> None:
         action = self.state.table.find(self.state.map, text)
         if action is None:
             return
-        if action.name in actions.BY:
-            actions.BY[action.name](self.state, right, up)
+        name = self._manipulating(action.name)
+        if name in actions.BY:
+            actions.BY[name](self.state, right, up)
         elif action.call is not None:
             actions.run(self.state, action.name)
 

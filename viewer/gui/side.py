@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui import plots, ui, values
+from shiftjax.viewer.gui import livepane, plots, ui, values
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.display import DRAWN, PARENT
 from shiftjax.viewer.gui.layout import Box
@@ -21,6 +21,8 @@ AXIS = int(implot.AxisFlags_.auto_fit)
 
 def draw(state: State, box: Box) -> None:
     with ui.pane("Properties", box):
+        if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
+            livepane.draw(state, state.live)
         imgui.text_unformatted(state.pick or "nothing is picked")
         ui.mark("picked")
         ui.facts(properties(state))

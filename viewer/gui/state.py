@@ -21,7 +21,8 @@ from shiftjax.viewer.gui import keys, overlays, tree, values
 from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.session import Session
+from shiftjax.viewer.watched import Watched
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
 RATES = (1.0, 240.0)  # frames a second that can be asked for
@@ -50,6 +51,7 @@ class State:
     """What a window on a study shows.
 
     Attributes:
+        live: the running simulation whose history `study` is, or None.
         member, time: what is looked at; `time` in s, within the study's.
         playing, speed, looped: how time goes on.
         chosen: (k,) members that were chosen and can be drawn; ghosts are those of them that are not `member`.
@@ -60,10 +62,10 @@ class State:
         requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
     """
 
-    def __init__(self, study: Study, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
-                 look: Look | None = None, map: str = "playback") -> None:  # fmt: skip
+    def __init__(self, study: Watched, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: Look | None = None, map: str = "playback", live: Session | None = None) -> None:  # fmt: skip
         one_of("map of keys", map, keys.MAPS)
-        self.study, self.scene, self.look = study, scene, look or Look()
+        self.study, self.scene, self.look, self.live = study, scene, look or Look(), live
         self.map, self.table = map, keys.table()
         if not len(study.kept):
             raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
@@ -100,7 +102,8 @@ class State:
         self.overlays: list[Callable[[State], Strokes]] = []
         self.mechanism = values.mechanism(study.model)
         self.node = {path: k for k, path in enumerate(study.nodes)}
-        self._now: tuple[tuple[int, float], dict[str, Any]] = ((-1, 0.0), {})
+        self._end = self.time  # of a running simulation, as it was seen last [s]
+        self._now: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -111,6 +114,9 @@ class State:
 
     def advance(self, dt: float) -> None:
         """Lets `dt` seconds of the viewer's clock pass; a movie that is not looped stops at its end."""
+        if self.live is not None:
+            self._watch(self.live)
+            return
         first, last = self.span
         if not self.playing or not last > first:
             return
@@ -122,8 +128,27 @@ class State:
         else:
             self.time, self.playing = last, False
 
+    def _watch(self, live: Session) -> None:
+        """Follows a running simulation; playing from an instant of the past lets it go on from there."""
+        for text in live.messages():
+            self.say(text)
+        live.speed = self.speed
+        if self.playing and not live.running:
+            if live.ended and self.time >= self.span[1]:
+                self.playing = False
+            else:
+                live.play(self.time)  # the thread has yet to forget what came after
+                return
+        elif live.running and not self.playing:
+            live.pause()
+        first, last = self.span
+        at_end = live.running or self.time >= self._end
+        self.time, self._end = last if at_end else min(max(self.time, first), last), last
+        self.playing = live.running
+
     def go_to(self, time: float) -> None:
-        """Moves the time cursor, within the study."""
+        """Moves the time cursor, within the study; a running simulation stops for it."""
+        self.playing = self.playing and self.live is None
         self.time = min(max(float(time), self.span[0]), self.span[1])
 
     def set_speed(self, speed: float) -> None:
@@ -226,7 +251,7 @@ class State:
 
     def _cached(self, name: str, make: Callable[[], Any]) -> Any:
         """What depends on member and time alone, made once for both."""
-        key = (self.member, self.time)
+        key = (self.member, self.time, self.study.stamp)
         if self._now[0] != key:
             self._now = (key, {})
         if name not in self._now[1]:
@@ -265,7 +290,7 @@ class State:
     def enter(self, mode: str) -> None:
         """Changes between navigating and manipulating."""
         one_of("mode", mode, MODES)
-        if mode == "manipulate" and self.mode != mode:
+        if mode == "manipulate" and self.mode != mode and self.live is None:
             self.say("A stored study cannot be manipulated: drags go on turning the view.")
         self.mode = mode
 

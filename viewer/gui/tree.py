@@ -13,7 +13,7 @@ from shiftjax.model import Model
 from shiftjax.paths import child
 from shiftjax.record import record
 from shiftjax.result import plain
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.watched import Watched
 
 OPEN = ("assembly", "bodies", "joints", "fixed", "run")  # kinds of rows that begin open
 
@@ -37,7 +37,7 @@ def scene_rows(model: Model) -> tuple[Row, ...]:
     return _closed([*_ground(model), *(row for a in model.assemblies for row in _assembly(a, "", 0, True))])
 
 
-def simulation_rows(study: Study, member: int) -> tuple[Row, ...]:
+def simulation_rows(study: Watched, member: int) -> tuple[Row, ...]:
     """How the study was run and how one member fared."""
     rows = [Row("run", "run", "run", 0)]
     rows += [_plain_row("run", name, str(plain(value))) for name, value in study.settings.items()]
@@ -49,7 +49,7 @@ def simulation_rows(study: Study, member: int) -> tuple[Row, ...]:
     ]
     if study.design:
         rows.append(Row("design", "varied", "run", 0))
-        rows += [_plain_row("design", p, number(study.design[p][member], study.design.unit(p))) for p in study.design]
+        rows += [_plain_row("design", p, number(study.design[p][member], study.unit(p))) for p in study.design]
     rows.append(Row("channels", "channels", "run", 0))
     rows += [_plain_row("channels", path, unit) for path, unit in study.channels.items()]
     return _closed(rows)

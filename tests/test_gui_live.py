@@ -1,0 +1,188 @@
+"""The window beside a running simulation: play, pause, scrub, sliders, pulling; driven by injected input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from shiftjax.errors import ModelError
+from shiftjax.live import Live
+from shiftjax.poses import to_world
+from shiftjax.viewer import opening
+from shiftjax.viewer.gui import actions, ui
+from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.scene import FAST
+from shiftjax.viewer.session import Session
+from tests.bars import COUPLER
+
+LENGTH = "four_bar:crank:tip.T[0]"
+CTRL: Held = (True, False, False)
+SIZE = (1000, 560)
+FRAMES = 2000  # drawn at most while something is waited for
+
+
+@pytest.fixture
+def session() -> Iterator[Session]:
+    with Session(Live("four_bar", vary=[LENGTH], channels=["crank_pivot.q"]), {LENGTH: (0.15, 0.25)}) as made:
+        yield made
+
+
+@pytest.fixture
+def window(session: Session) -> Iterator[Offscreen]:
+    scene = opening.staged(session.history)
+    with Offscreen(State(session.history, scene, look=FAST, live=session), SIZE) as screen:
+        yield screen
+
+
+def until(window: Offscreen, time: float) -> None:
+    """Draws until the run gets there."""
+    for _ in range(FRAMES):
+        if window.state.time >= time:
+            return
+        window.frames()
+    raise AssertionError(f"the run stands at {window.state.time} s: {window.state.messages}")
+
+
+def test_space_lets_the_run_go_and_stops_it(window: Offscreen, session: Session) -> None:
+    state = window.state
+    assert state.time == 0.0 and not session.running
+    window.key("Space")
+    until(window, 0.2)
+    assert state.playing and session.running
+    window.key("Space")
+    window.frames()
+    session.settle()
+    window.frames(2)
+    assert not session.running and state.time == session.history.time[-1] == state.span[1]
+    np.testing.assert_allclose(state.poses(), session.history.poses(0, state.span[1]))
+
+
+def test_the_past_can_be_looked_at_and_gone_on_from(window: Offscreen, session: Session) -> None:
+    state = window.state
+    window.key("Space")
+    until(window, 0.5)
+    state.set_speed(1 / 16)  # so that what follows takes little of the run's time on any machine
+    state.go_to(0.2)
+    window.frames(2)
+    session.settle()
+    assert state.time == pytest.approx(0.2) and not state.playing and state.span[1] >= 0.5
+    window.key("Space")
+    window.frames()
+    window.key("Space")
+    window.frames()
+    session.settle()
+    window.frames()
+    assert state.span[1] < 0.45, "the run did not go on from the instant that was looked at"
+
+
+def test_a_single_step_makes_the_next_instant(window: Offscreen, session: Session) -> None:
+    window.key("Right")
+    session.settle()
+    window.frames()
+    assert window.state.time == pytest.approx(0.017) and not session.running
+    window.key("Left")
+    assert window.state.time == 0.0
+    window.key("Right")
+    assert window.state.time == pytest.approx(0.017) and len(session.history.time) == 2
+
+
+def test_a_slider_changes_the_running_design(window: Offscreen, session: Session) -> None:
+    """Its right end is the highest number; the run goes on, or begins again where that is asked for."""
+    state, box = window.state, ui.marks[f"slider:{LENGTH}"]
+    actions.run(state, "step_forward")
+    session.settle()
+    window.frames()
+    window.drag(f"slider:{LENGTH}", (box.x + box.width + 20, box.y + box.height / 2))
+    session.settle()
+    window.frames()
+    assert session.values[LENGTH] == pytest.approx(0.25) and state.time == pytest.approx(0.017)
+    tip = np.linalg.norm(
+        to_world(state.body_poses()["four_bar:crank"], np.array([0.25, 0.0, 0.0])) - state.body_poses()[COUPLER][:3]
+    )
+    assert tip < 1e-9, "the coupler does not begin where the longer crank ends"
+    window.click("restarts")
+    window.drag(f"slider:{LENGTH}", (box.x + box.width / 2, box.y + box.height / 2))
+    session.settle()
+    window.frames()
+    assert state.time == 0.0 and session.values[LENGTH] < 0.25
+    actions.run(state, "step_forward")
+    session.settle()
+    window.key("R", CTRL)
+    session.settle()
+    window.frames()
+    assert state.time == 0.0 and list(session.history.time) == [0.0]
+
+
+def test_dragging_pulls_the_body_under_the_cursor(window: Offscreen, session: Session) -> None:
+    """The hand stays under the cursor, the body follows it, and is let go with the button."""
+    state, view = window.state, window.screen.layout.view
+    session.advance(0.0, 0.1)  # where it is then can be reached
+    session.settle()
+    goal = dict(zip(state.study.nodes, state.study.poses(0, 0.1), strict=True))[COUPLER]
+    session.restart()
+    session.settle()
+    actions.run(state, "front")
+    window.frames()
+
+    def pixel(point: np.ndarray) -> tuple[float, float]:
+        """Of the window."""
+        x, y = state.seen().pixel(point, (round(view.width), round(view.height)))
+        return x + view.x, y + view.y
+
+    places = [np.array([part, 0.0, 0.0]) for part in np.linspace(0.1, 0.4, 16)]
+    here = [pixel(to_world(state.body_poses()[COUPLER], place)) for place in places]
+    screen = window.screen
+    k = next(k for k, (x, y) in enumerate(here) if screen.pointer._hit(x - view.x, y - view.y).path == COUPLER)
+    start, end = here[k], pixel(to_world(goal, places[k]))
+    screen.mouse_move(*start)
+    screen.mouse_button("Left", True, *start, CTRL, 0.0)
+    screen.mouse_move(*end)
+    assert session.pull is not None and session.pull[0] == COUPLER and state.pick == COUPLER
+    np.testing.assert_allclose(pixel(session.pull[2]), end, atol=1.0)
+    before = window.image()
+    window.frames()
+    assert (np.abs(window.image().astype(int) - before).max(axis=2) > 30).sum() > 40, "no line from body to hand"
+    body, point, target = session.pull
+    far = np.linalg.norm(to_world(state.body_poses()[body], point) - target)
+    session.advance(0.0, 4.0)
+    session.settle()
+    window.frames()
+    near = np.linalg.norm(to_world(state.body_poses()[body], point) - target)
+    assert near < 0.5 * far, "the body did not follow the hand"  # it hangs a little below
+    screen.mouse_button("Left", False, *end, CTRL, 1.0)
+    assert session.pull is None
+
+
+def test_manipulating_in_the_workbench_map_pulls_too(window: Offscreen, session: Session) -> None:
+    state, view = window.state, window.screen.layout.view
+    state.map = "workbench"
+    state.pick_path(COUPLER)
+    assert state.mode == "manipulate" and not state.messages
+    eye = state.camera
+    window.drag((view.x + view.width / 2, view.y + view.height / 2), (view.x + view.width / 2 + 30, view.y + 90))
+    assert state.camera == eye, "the scene turned instead"
+    actions.run(state, "mode")
+    window.drag((view.x + view.width / 2, view.y + view.height / 2), (view.x + view.width / 2 + 30, view.y + 90))
+    assert state.camera != eye
+
+
+def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    from tests.bars import stored
+
+    study = stored(tmp_path_factory.mktemp("study"))
+    state = State(study, opening.staged(study), look=FAST)
+    actions.HOLD["pull"][0](state, actions.Hit(COUPLER, np.zeros(3)))
+    assert "--live" in state.messages[-1]
+
+
+def test_what_stops_a_run_is_told_and_the_window_lives_on(window: Offscreen, session: Session) -> None:
+    session.change(LENGTH, 9.0)
+    session.settle()
+    window.frames()
+    assert any("stay open" in text for text in window.state.messages)
+    with pytest.raises(ModelError):
+        Session(Live("four_bar"), {LENGTH: (0.1, 0.2)})

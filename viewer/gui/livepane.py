@@ -1,0 +1,43 @@
+"""The pane of a running simulation: how it goes, and a slider for every number that may change."""
+
+from __future__ import annotations
+
+from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui.bundle import imgui
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.session import Session
+
+LABEL = 150.0  # points that a slider leaves to its name
+
+
+def draw(state: State, live: Session) -> None:
+    """Draws into the pane that is open."""
+    ui.button(state, "Restart", "restart")
+    imgui.same_line()
+    _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
+    ui.mark("restarts")
+    for path, (low, high) in live.ranges.items():
+        imgui.set_next_item_width(-LABEL)
+        moved, value = imgui.slider_float(f"##{path}", live.wanted[path], low, high, "%.5g")
+        ui.mark(f"slider:{path}")
+        imgui.set_item_tooltip(path)
+        imgui.same_line()
+        imgui.text_unformatted(path.partition(":")[2] or path)
+        if moved:
+            live.change(path, value)
+    ui.facts(facts(live))
+    if live.ended:
+        imgui.push_style_color(int(imgui.Col_.text), ui.RED)
+        imgui.text_wrapped(live.ended)
+        imgui.pop_style_color()
+
+
+def facts(live: Session) -> list[tuple[str, str]]:
+    """How the run goes."""
+    pace = f"x{live.pace:.2f} (x{live.speed:g} is asked for)" if live.running else "stands still"
+    return [
+        ("speed", pace),
+        ("loop gap", f"{live.certificate['gap']:.2e}"),
+        ("energy error", f"{live.certificate['energy_error']:.2e}"),
+        ("pivot ratio", f"{live.certificate['pivot_ratio']:.3g}"),
+    ]

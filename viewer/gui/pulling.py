@@ -1,0 +1,57 @@
+"""Pulling a body of a running simulation with the mouse: where it is held and where to. No GL, no GUI library."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shiftjax.poses import to_local, to_world
+from shiftjax.viewer.gui.colours import PULL
+from shiftjax.viewer.scene import Strokes
+
+if TYPE_CHECKING:
+    from shiftjax.viewer.gui.state import Hit, State
+
+NOT_LIVE = "Only a running simulation can be pulled: `shiftjax view MODEL --live`."
+CROSS = 0.02  # arms of the cross at the hand, in model sizes
+
+
+def begin(state: State, hit: Hit) -> None:
+    """Takes hold of what is under the cursor, on the body that carries it."""
+    node = state.node_of(hit.path) if hit.path else None
+    if state.live is None:
+        state.say(NOT_LIVE)
+    elif node and hit.point is not None:
+        state.pick_path(state.study.nodes[node], hit.point)
+        state.live.grab(state.study.nodes[node], to_local(state.poses()[node], hit.point), np.array(hit.point))
+
+
+def move(state: State, right: float, up: float) -> None:
+    """Moves the hand by parts of the view's height, across the line of sight."""
+    if state.live is None or state.live.pull is None:
+        return
+    body, point, target = state.live.pull
+    camera = state.seen()
+    x, y, back = camera.axes()
+    depth = camera.distance if camera.orthographic else float((camera.eye - target) @ back)
+    height = 2 * depth * math.tan(camera.view_angle / 2)
+    state.live.grab(body, point, target + height * (right * x + up * y))
+
+
+def end(state: State) -> None:
+    """Lets go."""
+    if state.live is not None:
+        state.live.let_go()
+
+
+def line(state: State) -> Strokes | None:
+    """From the held point to the hand, which is a small cross; None while nothing is held."""
+    if state.live is None or state.live.pull is None:
+        return None
+    body, point, target = state.live.pull
+    arms = CROSS * state.scene.size * np.eye(3)
+    held = to_world(state.body_poses()[body], point)
+    ends = np.array([[held, target], *([target - arm, target + arm] for arm in arms)])
+    return Strokes(ends, np.tile(np.array(PULL), (len(ends), 1)))
