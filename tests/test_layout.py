@@ -20,7 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("kernels",),
     ("algebra",),
     ("joints",),
-    ("paths", "kept", "elements", "numbers", "model", "formats", "builder"),
+    ("paths", "kept", "elements", "numbers", "model", "units", "formats", "builder"),
     ("result", "poses"),
     ("topology", "plan"),
     ("kinematics",),
