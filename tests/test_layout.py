@@ -29,6 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("reduction",),
     ("dynamics",),
     ("equations",),
+    ("reactions",),
     ("observe",),
     ("program",),
     ("hosted", "assembly"),
