@@ -1,12 +1,14 @@
 """How fast a store of a million members opens in the viewer, and with how little memory.
 
-A small real run is tiled to a million members, with figures of their own and a few failures, and the trajectories of 64
-are kept; it is written by the package itself. Then a fresh process opens it, ranks it and takes poses of the five worst
-members that were kept; what it finds is compared with NumPy. The files are in the page cache. Linux only.
+A small real run is tiled to a million members, with figures of their own and a few failures, the trajectories of 64
+are kept, and the log has a million lines; it is written by the package itself. Then a fresh process opens it, ranks it,
+takes poses of the five worst members that were kept, and at last reads the log of the worst one; what it finds is
+compared with NumPy. The files are in the page cache. Linux only.
 Prints one JSON line:
     import_s, open_s, choose_s, query_s, poses_s, total_s   in the order they happen
     cpu_s                                                   of the whole process, all threads
     imported_mb, opened_mb, end_mb, peak_mb                 resident memory
+    log_s                                                   after all these: the log of one member
 
     PYTHONPATH=. python benchmarks/bench_viewer_start.py
 """
@@ -42,7 +44,7 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         store, begun = Path(folder) / "study.zarr", time.perf_counter()
-        expected = write(store, options)
+        expected, lines = write(store, options)
         written = {
             "members": options.members,
             "kept": options.keep,
@@ -53,8 +55,9 @@ def main() -> None:
         command = [sys.executable, __file__, "--measure", str(store)]
         rounds = [json.loads(subprocess.check_output(command)) for _ in range(options.rounds)]
     for found in rounds:
-        if found.pop("jax") or found.pop("worst") != expected or found.pop("off_unit") > UNIT:
-            raise SystemExit(f"wrong: {found}")
+        what = [found.pop(key) for key in ("jax", "worst", "lines")]
+        if what != [False, expected, lines] or found.pop("off_unit") > UNIT:
+            raise SystemExit(f"wrong: {what}, {found}")
     from timer import emit  # it imports jax, which the measured process must do without
 
     emit("viewer_start", written | {key: float(np.median([r[key] for r in rounds])) for key in rounds[0]})
@@ -64,14 +67,14 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--members", type=int, default=1_000_000)
     parser.add_argument("--keep", type=int, default=64)
-    parser.add_argument("--log", type=int, default=0, help="lines in the store's log of repartitions")
+    parser.add_argument("--log", type=int, default=1_000_000, help="lines in the store's log of repartitions")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def write(path: Path, options: argparse.Namespace) -> list[int]:
-    """Writes the store; returns the kept members that are worst, ranked by NumPy alone."""
+def write(path: Path, options: argparse.Namespace) -> tuple[list[int], int]:
+    """Writes the store; returns the worst kept members, ranked by NumPy alone, and how many lines the first has."""
     from shiftjax.ensembles import store
 
     masses = np.linspace(0.8, 1.2, RUN)
@@ -82,13 +85,9 @@ def write(path: Path, options: argparse.Namespace) -> list[int]:
     status = np.where(rng.random(count) < FAILED, int(Outcome.stuck), int(Outcome.ok))
     figures = {name: np.resize(values, count) for name, values in run.certificate.items()}
     figures["energy_error"] = figures["energy_error"] * rng.lognormal(size=count)
-    line = {
-        "time": 0.5,
-        "member": 3,
-        "substructure": 0,
-        "old": ["four_bar:crank_pin.q"],
-        "new": ["four_bar:rocker_pin.q"],
-    }
+    pins, members = (["four_bar:crank_pin"], ["four_bar:rocker_pin"]), rng.integers(count, size=options.log)
+    lines = zip(rng.uniform(0, 2, options.log).tolist(), members.tolist(), strict=True)
+    log = [{"time": t, "member": k, "substructure": 0, "old": pins[k % 2], "new": pins[1 - k % 2]} for t, k in lines]
     big = dataclasses.replace(
         run,
         certificate=figures,
@@ -97,16 +96,18 @@ def write(path: Path, options: argparse.Namespace) -> list[int]:
         design={path: rng.uniform(0.8, 1.2, count) for path in run.design},
         poses={body: np.resize(pose, (len(kept), *pose.shape[1:])) for body, pose in run.poses.items()},
         kept=kept,
-        log=(line,) * options.log,
+        log=tuple(log),
     )
     store.write(big, path)
     ranked = sorted(kept.tolist(), key=lambda k: (status[k] <= 0, -figures["energy_error"][k], k))
-    return ranked[:WORST]
+    return ranked[:WORST], int((members == ranked[0]).sum())
 
 
 def measured(path: str) -> dict[str, Any]:
     """What the fresh process sees."""
     clock, marks = time.perf_counter, [time.perf_counter()]
+    from shiftjax.ensembles import store
+    from shiftjax.ensembles.log import entries
     from shiftjax.viewer.study import Study
 
     marks.append(clock())
@@ -121,15 +122,20 @@ def measured(path: str) -> dict[str, Any]:
     marks.append(clock())
     poses = study.poses_of(worst, float(study.time[-1]) / 3)
     marks.append(clock())
-    spent = dict(zip(("import_s", "open_s", "choose_s", "query_s", "poses_s"), np.diff(marks).tolist(), strict=True))
+    now, peak, cpu = *memory(), time.process_time()
+    begun = clock()
+    lines = len(entries(store.read(path), int(worst[0])))
+    spent = {"log_s": clock() - begun}
+    spent |= dict(zip(("import_s", "open_s", "choose_s", "query_s", "poses_s"), np.diff(marks).tolist(), strict=True))
     return {
         **spent,
         "total_s": marks[-1] - marks[0],
-        "cpu_s": time.process_time(),
+        "cpu_s": cpu,
         "imported_mb": imported,
         "opened_mb": opened,
-        "end_mb": memory()[0],
-        "peak_mb": memory()[1],
+        "end_mb": now,
+        "peak_mb": peak,
+        "lines": lines,
         "worst": worst.tolist(),
         "off_unit": float(np.abs(np.linalg.norm(poses[..., 3:], axis=-1) - 1).max()),
         "jax": "jax" in sys.modules,

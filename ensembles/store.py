@@ -1,9 +1,10 @@
 """Results on disk: what `run --out` and `sweep --out` write and everything later reads. Host only, no jax.
 
-A Zarr store opened by xarray, in three groups:
-    /              the model as JSON, the report of `info --json`, all settings and the log, as texts in the attributes
+A Zarr store opened by xarray, in four groups:
+    /              the model as JSON, the report of `info --json` and all settings, as texts in the attributes
     /members       (member) design table, status, message and certificate of every member
     /trajectories  (member, time, ...) of the members that were kept: the channels, and the pose of every body
+    /log           (line) every repartition; `log.entries` gives them as `Result.log` does
 Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
 Properties: nothing is overwritten unless told; a store is written beside its place and then renamed, so that a reader
 sees the old one or the new one whole; nothing but a store of ours is ever removed.

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import numpy as np
 import xarray as xr
 
+from shiftjax.ensembles.log import log_dataset
 from shiftjax.formats import to_dict
 from shiftjax.outcome import Outcome
 from shiftjax.result import CERTIFICATE, Result, members_to_keep, plain
@@ -18,7 +19,8 @@ from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
 CHUNK_BYTES = 1 << 20  # small enough to fetch one member of a million at once, large enough for few files
-FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 1, "shiftjax_version": VERSION}
+FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 2, "shiftjax_version": VERSION}
+MESSAGES = 1 << 14  # of a chunk: one of a million is read without the others
 NAME_BYTES = 200  # file systems take names of 255 bytes
 
 
@@ -39,7 +41,6 @@ def to_tree(result: Result, keep: int | str = "all") -> xr.DataTree:
             "model_source": result.model.source,
             "report": _text(result.report),
             "settings": _text(result.settings),
-            "log": _text(result.log),
             "programs": int(result.programs),
             "compile_s": float(result.compile_s),
             "wall_s": float(result.wall_s),
@@ -51,6 +52,7 @@ def to_tree(result: Result, keep: int | str = "all") -> xr.DataTree:
         "/": root,
         "/members": _members(result, lift),
         "/trajectories": _trajectories(result.time, kept, channels, dict(result.units), poses),
+        "/log": log_dataset(result.log),
     }
     return xr.DataTree.from_dict(groups)
 
@@ -74,7 +76,9 @@ def _members(result: Result, lift: Any) -> xr.Dataset:
     for name, values in result.certificate.items():
         data[name] = ("member", lift(values), {"units": CERTIFICATE.get(name, "1")})
     member = ("member", np.arange(result.members, dtype=np.int64), {"units": "1"})
-    return xr.Dataset(data, coords={"member": member})
+    dataset = xr.Dataset(data, coords={"member": member})
+    dataset["message"].encoding["chunks"] = (max(1, min(MESSAGES, len(messages))),)
+    return dataset
 
 
 def _trajectories(
@@ -147,7 +151,7 @@ def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
     }
     for name, value in document["certificate"].items():
         data[name] = ("member", np.array([value], np.float64), {"units": CERTIFICATE.get(name, "1")})
-    texts = {key: _text(document[key]) for key in ("model", "report", "settings", "log")}
+    texts = {key: _text(document[key]) for key in ("model", "report", "settings")}
     plainly = ("format", "format_version", "shiftjax_version", "model_source", "programs", "compile_s", "wall_s")
     root = xr.Dataset(attrs={**{key: document[key] for key in plainly}, **texts})
     kept = np.zeros(1, np.int64)
@@ -155,5 +159,6 @@ def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
         "/": root,
         "/members": xr.Dataset(data, coords={"member": ("member", kept, {"units": "1"})}),
         "/trajectories": _trajectories(time, kept, channels, units, poses),
+        "/log": log_dataset(document["log"]),
     }
     return xr.DataTree.from_dict(groups)

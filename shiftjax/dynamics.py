@@ -112,13 +112,15 @@ def _turned(own: Mapping[str, Scalar], R: Mat) -> Mat:
 class Tree:
     """Forces and energies of one state, over all speeds of the cut tree.
 
-    force: (nv,) tau - h; kinetic, potential [J]; power [W] of what is not conservative.
+    force: (nv,) tau - h - H a; kinetic, potential [J]; power [W] of what is not conservative; wrenches: for every joint
+    the (moment, force) it must exert on its far body to move what it carries so, about the point of the rooted chain.
     """
 
     force: Vec
     kinetic: Scalar
     potential: Scalar
     power: Scalar
+    wrenches: list[tuple[Vec, Vec]]
 
 
 def composite_mass_matrix(motion: Motion) -> list[Column]:
@@ -144,10 +146,16 @@ def composite_mass_matrix(motion: Motion) -> list[Column]:
     return H
 
 
-def tree_terms(motion: Motion, gravity: Vec) -> Tree:
-    """Forces and energies at one state (recursive Newton-Euler with all q'' = 0, gravity as an acceleration)."""
+def tree_terms(motion: Motion, gravity: Vec, a: Vec | None = None) -> Tree:
+    """Forces and energies at one state (recursive Newton-Euler, gravity as an acceleration).
+
+    Args:
+        a: (nv,) accelerations of the joints, all 0 if left out.
+    """
     plan, chain = motion.plan, motion.chain(rooted=True)
     load = loads(motion)
+    sped_up = _sped_up(chain, zeros(plan.nv) if a is None else a)
+    wrenches: list[tuple[Vec, Vec]] = [(zeros(), zeros())] * len(plan.joints)
     force_on: dict[int, tuple[Vec, Vec]] = {}
     kinetic: Scalar = 0.0
     potential: Scalar = load.potential
@@ -158,7 +166,8 @@ def tree_terms(motion: Motion, gravity: Vec) -> Tree:
         inertia, state = body_inertia(chain, joint.far), chain.node(joint.far)
         if inertia is not None:
             spin, momentum = inertia.times(state.w, state.u)
-            rate_n, rate_f = inertia.times(state.alpha, minus(state.acc, gravity))
+            alpha, acc = sped_up[joint.far]
+            rate_n, rate_f = inertia.times(plus(state.alpha, alpha), minus(plus(state.acc, acc), gravity))
             moment = plus(moment, plus(rate_n, plus(cross(state.w, spin), cross(state.u, momentum))))
             linear = plus(linear, plus(rate_f, cross(state.w, momentum)))
             kinetic = add(kinetic, mul(0.5, add(dot(state.w, spin), dot(state.u, momentum))))
@@ -169,10 +178,23 @@ def tree_terms(motion: Motion, gravity: Vec) -> Tree:
         for k, screw in enumerate(chain.screws_of(index)):
             tau = load.generalized.get(joint.v + k, 0.0)
             force[joint.v + k] = sub(tau, _power(screw, (moment, linear)))
+        wrenches[index] = (moment, linear)
         if joint.near:
             above = force_on.get(joint.near, (zeros(), zeros()))
             force_on[joint.near] = (plus(above[0], moment), plus(above[1], linear))
-    return Tree(force, kinetic, potential, load.power)
+    return Tree(force, kinetic, potential, load.power, wrenches)
+
+
+def _sped_up(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
+    """Node -> what the accelerations of the joints below add to its spatial acceleration."""
+    found = {0: (zeros(), zeros())}
+    for index, joint in enumerate(chain.plan.joints):
+        alpha, acc = found[joint.near]
+        for k, screw in enumerate(chain.screws_of(index)):
+            alpha = plus(alpha, scale(a[joint.v + k], screw.angular))
+            acc = plus(acc, scale(a[joint.v + k], screw.linear))
+        found[joint.far] = (alpha, acc)
+    return found
 
 
 def _first_moment(motion: Motion, node: int, inertia: Inertia) -> Vec:

@@ -67,7 +67,8 @@ SI = Kept(angle="radians", length="meters", mass="kilograms", time="seconds")
 FIELDS = {
     "body": {"mass", "inertia", "center_of_mass"},
     "frame": {"T", "R", "rotation", "position", "orientation", "velocity", "angular_velocity"},
-    "joint": {"q", "v", "a", "initial_displacement", "initial_velocity", "stiffness", "damping", "axis"},
+    "joint": {"q", "v", "a", "reaction_force", "reaction_moment", "axis", "stiffness", "damping"}
+    | {"initial_displacement", "initial_velocity"},
     "restraint": {"coefficients", "knot_points"},
 }
 GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model

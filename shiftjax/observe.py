@@ -1,6 +1,7 @@
 """Channels: what can be recorded of a run, by path.
 
-`joint.q|v|a`, `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first),
+`joint.q|v|a`, `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
+`body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first),
 `energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. Building a channel raises on bad
 paths; observing is lane code.
 """
@@ -36,10 +37,12 @@ from shiftjax.joints import KINDS
 from shiftjax.kinematics import Motion, ground_point
 from shiftjax.partition import Partition
 from shiftjax.plan import Plan
+from shiftjax.reactions import Reactions
 from shiftjax.record import record
 
 JOINT = ("q", "v", "a")
 FRAME = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
+REACTION = {"reaction_force": "N", "reaction_moment": "N m"}
 ENERGY = ("kinetic", "potential", "total")
 BLOCK = ("b_norm", "b_row_sum", "pivot_ratio")
 
@@ -67,6 +70,10 @@ class ObservedState:
             "total": add(tree.kinetic, tree.potential),
         }
 
+    @cached_property
+    def reactions(self) -> Reactions:
+        return Reactions(self.lane, self.partition.blocks, self.motion, self.a)
+
     def block(self, index: int) -> BlockSolution:
         rows = self.lane.rows(self.motion, index)
         return solve_block(self.lane, self.partition.blocks[index], rows, rows.phi)
@@ -77,12 +84,17 @@ class Channel:
     """One recorded quantity: `kind` and `target` say what to compute, `size` scalars of `unit`."""
 
     path: str
-    kind: str  # "joint", "frame", "energy", "substructure"
+    kind: str  # "joint", "reaction", "frame", "energy", "substructure"
     target: tuple[int, int, str]  # joint or node or substructure; count; frame path
     name: str
     size: int
     scalar: bool  # True where the channel has no axis of its own
     unit: str
+
+    @property
+    def of_partition(self) -> bool:
+        """Whether its code depends on the lane's partition."""
+        return self.kind in ("substructure", "reaction")
 
     def observe(self, state: ObservedState) -> Vec:
         return _OBSERVERS[self.kind](state, self)
@@ -92,6 +104,11 @@ def _joint(state: ObservedState, channel: Channel) -> Vec:
     joint = state.lane.plan.joints[channel.target[0]]
     first = joint.q if channel.name == "q" else joint.v
     return {"q": state.q, "v": state.v, "a": state.a}[channel.name][first : first + channel.size]
+
+
+def _reaction(state: ObservedState, channel: Channel) -> Vec:
+    moment, force = state.reactions.on_child(channel.target[0])
+    return force if channel.name == "reaction_force" else moment
 
 
 def _frame(state: ObservedState, channel: Channel) -> Vec:
@@ -127,6 +144,7 @@ def _substructure(state: ObservedState, channel: Channel) -> Vec:
 
 _OBSERVERS: dict[str, Callable[[ObservedState, Channel], Vec]] = {
     "joint": _joint,
+    "reaction": _reaction,
     "frame": _frame,
     "energy": _energy,
     "substructure": _substructure,
@@ -174,12 +192,12 @@ def _channel(plan: Plan, path: str, frames: Sequence[str], resolve: Callable[[st
     match = re.fullmatch(r"substructure\[(\d+)\]", head)
     if match and name in BLOCK and int(match[1]) < len(plan.substructures):
         return Channel(path, "substructure", (int(match[1]), 1, ""), name, 1, True, "1")
-    if name in JOINT or name in FRAME:
+    if name in JOINT or name in REACTION or name in FRAME:
         target = resolve(head)
-        if name in JOINT:
+        if name not in FRAME:
             return _joint_channel(plan, path, target, name)
         return _frame_channel(plan, path, target, name, frames)
-    known = [*JOINT, *FRAME, *(f"energy.{k}" for k in ENERGY), *(f"substructure[k].{k}" for k in BLOCK)]
+    known = [*JOINT, *REACTION, *FRAME, *(f"energy.{k}" for k in ENERGY), *(f"substructure[k].{k}" for k in BLOCK)]
     raise ModelError(
         f"channel {path}", repr(name), ", ".join(known), nearest(name, known) or "See the list of channels."
     )
@@ -192,6 +210,8 @@ def _joint_channel(plan: Plan, path: str, target: str, name: str) -> Channel:
         raise ModelError(
             f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
         )
+    if name in REACTION:
+        return Channel(path, "reaction", (index, 1, ""), name, 3, False, REACTION[name])
     joint = plan.joints[index]
     size = joint.nq if name == "q" else joint.nv
     length = KINDS[joint.kind].unit if size == 1 else "mixed" if joint.nv == 6 else "1" if name == "q" else "rad"

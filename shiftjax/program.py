@@ -186,7 +186,7 @@ class _Builder:
         observe: tuple[Piece, ...] = ()
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
-            watched = any(channel.kind == "substructure" for channel in self.setup.channels)
+            watched = any(channel.of_partition for channel in self.setup.channels)
             depends = (self.setup.channels, self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends),)
         return LaneProgram(

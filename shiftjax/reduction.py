@@ -69,6 +69,31 @@ def gram_schmidt(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
     return solutions, squares, inverses
 
 
+def solve_blockwise(A: Mat, sides: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
+    """Solves the square A x = b for every b, one diagonal block of its block triangular form after the other.
+
+    Returns:
+        the solutions, the squares of all pivot lengths, and their inverses.
+    """
+    pattern = [[not is_zero(entry) for entry in row] for row in A]
+    X: list[Vec] = [[0.0] * len(A) for _ in sides]
+    squares: Vec = []
+    inverses: Vec = []
+    seen: list[int] = []
+    for rows, columns in block_triangular(pattern):
+        right = []
+        for x, b in zip(X, sides, strict=True):
+            right.append([sub(b[i], dot([A[i][j] for j in seen], [x[j] for j in seen])) for i in rows])
+        solved, square, inverse = gram_schmidt([[A[i][j] for j in columns] for i in rows], right)
+        for x, part in zip(X, solved, strict=True):
+            for j, value in zip(columns, part, strict=True):
+                x[j] = value
+        seen += columns
+        squares += square
+        inverses += inverse
+    return X, squares, inverses
+
+
 @dataclass
 class Reduction:
     """J_Pd of one substructure, ready to solve: dimensionless inside, true units outside.
@@ -95,24 +120,14 @@ class Reduction:
         """
         A = [[self._entry(row, speed) for speed in self.dependent] for row in self.primary]
         scaled = [[mul(1.0 / self.rows.unit[row], b[k]) for k, row in enumerate(self.primary)] for b in sides]
-        pattern = [[not is_zero(entry) for entry in row] for row in A]
-        X: list[Vec] = [[0.0] * len(self.dependent) for _ in sides]
-        squares: Vec = []
-        inverses: Vec = []
-        seen: list[int] = []
-        for rows, columns in block_triangular(pattern):
-            right = []
-            for x, b in zip(X, scaled, strict=True):
-                right.append([sub(b[i], dot([A[i][j] for j in seen], [x[j] for j in seen])) for i in rows])
-            solved, square, inverse = gram_schmidt([[A[i][j] for j in columns] for i in rows], right)
-            for x, part in zip(X, solved, strict=True):
-                for j, value in zip(columns, part, strict=True):
-                    x[j] = value
-            seen += columns
-            squares += square
-            inverses += inverse
-        spread = mul(largest(squares), largest(inverses))
-        return X, spread
+        X, squares, inverses = solve_blockwise(A, scaled)
+        return X, mul(largest(squares), largest(inverses))
+
+    def multipliers(self, right: Sequence[Scalar]) -> dict[int, Scalar]:
+        """Lambda of J_Pd^T lambda = right_d by primary row, in true units; right: (nv,) generalised forces."""
+        A = [[self._entry(row, speed) for row in self.primary] for speed in self.dependent]
+        (solved,), _, _ = solve_blockwise(A, [[mul(self.unit[speed], right[speed]) for speed in self.dependent]])
+        return {row: mul(1.0 / self.rows.unit[row], x) for row, x in zip(self.primary, solved, strict=True)}
 
     def columns_of_B(self) -> list[Vec]:
         """Right-hand sides -J_Pi, one for every independent speed (true units of a scaled speed)."""

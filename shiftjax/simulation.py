@@ -27,6 +27,7 @@ from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_mot
 from shiftjax.program import ACCUMULATORS, count_pieces
 from shiftjax.report import report_of
 from shiftjax.result import CERTIFICATE, Result, members_to_keep
+from shiftjax.units import unit_of
 
 DEFAULT_STEP = 1e-3  # s
 TOLD = 1e-6  # a start that differs this much from what the user said is told [rad or m, per second]
@@ -239,7 +240,8 @@ def _result(
     settings, setup = lanes.settings, prepared.setup
     time = settings.t0 + settings.h * settings.every * np.arange(lanes.out.shape[1])
     pick = (lambda a: a) if batched else (lambda a: a[0])
-    channels, units, at = {}, {}, 0
+    channels, at = {}, 0
+    units = {path: unit_of(prepared.model, path) for path in prepared.vary}
     for channel in setup.channels:
         values = lanes.out[:, :, at : at + channel.size].astype(float)
         channels[channel.path] = pick(values[:, :, 0] if channel.scalar else values)

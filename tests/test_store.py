@@ -4,19 +4,23 @@ import csv
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from shiftjax.ensembles import store
-from shiftjax.ensembles.table import chunks, to_tree
+from shiftjax.ensembles.log import LINES, entries
+from shiftjax.ensembles.table import MESSAGES, chunks, to_tree
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.outcome import Outcome
 from shiftjax.result import CERTIFICATE, Result, members_to_keep
 
 MEMBERS, INSTANTS = 5, 4
+LINE = {"time": 0.3, "member": 2, "substructure": 0, "old": ["a"], "new": ["b"]}
+LOG_AXES = ("line", "set", "place", "entry")
 LONG = "a" * 300 + ":b.q"
 CHANNELS = {
     "pendulum:hinge.q": ((), "rad"),
@@ -56,7 +60,7 @@ def made_up(members: int | None = MEMBERS, kept: tuple[int, ...] = (0, 2, 4)) ->
         model=load("pendulum"),
         report={"bodies": 1, "dof": 1, "substructures": []},
         settings={"span": 1.5, "step": 1e-3, "method": "rk4"},
-        log=({"time": 0.3, "member": 2, "substructure": 0, "old": ["a"], "new": ["b"]},),
+        log=(LINE,),
         programs=2,
         compile_s=0.25,
         wall_s=0.5,
@@ -90,10 +94,69 @@ def test_the_root_holds_the_model_the_report_and_the_settings(tmp_path: Path) ->
     assert json.loads(about["model"]) == json.loads(json.dumps(to_dict(result.model)))
     assert json.loads(about["report"]) == result.report
     assert json.loads(about["settings"]) == result.settings
-    assert json.loads(about["log"]) == list(result.log)
     assert about["model_source"] == result.model.source
     assert (about["programs"], about["compile_s"], about["wall_s"]) == (2, 0.25, 0.5)
     assert load(json.loads(about["model"])).numbers() == result.model.numbers()
+
+
+LOGS = {
+    "empty": (),
+    "one": (LINE,),
+    "several": (
+        LINE,
+        {"time": 0.5, "member": 4, "substructure": 1, "old": ["c[0]", "c[1]"], "new": ["a", "c[1]"]},
+        {"time": 0.7, "member": 2, "substructure": 1, "old": [], "new": ["b"]},
+    ),
+    "with Jacobians": (
+        LINE | {"jacobian": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]},
+        LINE | {"jacobian": [[7.0], [8.0], [9.0]]},
+        LINE | {"member": 4, "jacobian": [[0.5]]},
+    ),
+}
+
+
+@pytest.mark.parametrize("log", LOGS.values(), ids=LOGS)
+def test_the_log_comes_back_whole_and_by_member(tmp_path: Path, log: tuple[dict[str, Any], ...]) -> None:
+    result = dataclasses.replace(made_up(), log=log)
+    tree = store.read(store.write(result, tmp_path / "study.zarr"))
+    assert entries(tree) == list(log)
+    for member in range(MEMBERS):
+        assert entries(tree, member) == [entry for entry in log if entry["member"] == member]
+    for name, variable in tree["log"].variables.items():
+        assert variable.attrs["units"] == ("s" if name == "time" else "1"), name
+    alone = dataclasses.replace(made_up(None), log=log)
+    assert entries(store.read(store.write(alone, tmp_path / "run.json"))) == list(log)
+
+
+def test_a_store_of_the_first_version_is_still_read(tmp_path: Path) -> None:
+    """Its log is a text in the attributes of the root."""
+    groups = dict(to_tree(made_up()).to_dict())
+    del groups["/log"]
+    groups["/"].attrs |= {"format_version": 1, "log": json.dumps(LOGS["with Jacobians"])}
+    xr.DataTree.from_dict(groups).to_zarr(tmp_path / "old.zarr", zarr_format=3, consolidated=False)
+    tree = store.read(tmp_path / "old.zarr")
+    assert "log" not in tree.children
+    assert entries(tree) == list(LOGS["with Jacobians"])
+    assert entries(tree, 4) == [LOGS["with Jacobians"][2]]
+    assert tree["members"].sizes == {"member": MEMBERS}
+
+
+def test_opening_reads_neither_the_log_nor_the_messages(tmp_path: Path) -> None:
+    """A million lines or messages cost a reader nothing until asked for, and then one message no more than a chunk."""
+    many, lines = 2 * MESSAGES + 1, LINES + 1
+    result = dataclasses.replace(
+        made_up(many), kept=np.array([0, 2, 4]), messages=(*[""] * (many - 1), "stuck"), log=(LINE,) * lines
+    )
+    path = store.write(result, tmp_path / "study.zarr")
+    tree = store.read(path)
+    assert len(tree.attrs) == len(store.read(store.write(made_up(), tmp_path / "few.zarr")).attrs)
+    assert max(len(str(value)) for value in tree.attrs.values()) < 10_000, "no text grows with the log"
+    (path / "members/message/c/0").write_bytes(b"broken")
+    (path / "members/message/c/1").write_bytes(b"broken")
+    (path / "log/time/c/0").write_bytes(b"broken")
+    members, log = (tree[name].to_dataset() for name in ("members", "log"))
+    assert str(members["message"][many - 1].values) == "stuck"
+    assert float(log["time"][lines - 1]) == LINE["time"]
 
 
 def test_every_variable_has_a_name_and_a_unit(tmp_path: Path) -> None:
@@ -102,7 +165,7 @@ def test_every_variable_has_a_name_and_a_unit(tmp_path: Path) -> None:
         for node in tree.subtree:
             for name, variable in node.variables.items():
                 assert str(name) and variable.attrs["units"], name
-                assert set(variable.dims) <= {"member", "time", "body", "component", "axis_3"}
+                assert set(variable.dims) <= {"member", "time", "body", "component", "axis_3", *LOG_AXES}
 
 
 def test_xarray_alone_opens_the_store(tmp_path: Path) -> None:

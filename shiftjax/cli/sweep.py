@@ -84,10 +84,10 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     counts = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
     print(f"{options.model}: {result.members} members: {counts}; {common.about(result)}\n")
     rows = [
-        (vary.path, f"{values.min():.6g}", f"{values.max():.6g}", vary.distribution)
-        for vary, values in zip(study, result.design.values(), strict=True)
+        (vary.path, f"{values.min():.6g}", f"{values.max():.6g}", vary.distribution, result.units[path])
+        for vary, (path, values) in zip(study, result.design.items(), strict=True)
     ]
-    common.table(("varied", "smallest", "largest", "drawn"), rows)
+    common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
     rows = []
     for name, values in result.certificate.items():
         figure, member = worst(name, np.asarray(values, np.float64))

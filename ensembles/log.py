@@ -1,0 +1,69 @@
+"""The log of repartitions as arrays, one line a repartition, so that a million of them stay small and are read only
+when asked for. Host only, no jax.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+NUMBERS = {"time": (np.float64, "s"), "member": (np.int64, "1"), "substructure": (np.int32, "1")}
+SIDES = ("old", "new")
+LINES = 1 << 17  # of a chunk: 1 MB of times
+
+
+def log_dataset(log: Sequence[Mapping[str, Any]]) -> xr.Dataset:
+    """The entries of `Result.log`: (line,) numbers, and old and new independent coordinates as rows of one table of
+    names (set, place), in which "" fills short rows. Jacobians, where they were logged, differ in shape: their entries
+    stand row by row in one array, with the numbers of rows and columns of each.
+    """
+    count = len(log)
+    data: dict[str, Any] = {
+        name: ("line", np.fromiter((entry[name] for entry in log), dtype, count), {"units": unit})
+        for name, (dtype, unit) in NUMBERS.items()
+    }
+    codes: dict[tuple[str, ...], int] = {}
+    for side in SIDES:
+        found = (codes.setdefault(tuple(entry[side]), len(codes)) for entry in log)
+        about = {"units": "1", "long_name": f"independent coordinates, {side} ones: a row of independent"}
+        data[side] = ("line", np.fromiter(found, np.int32, count), about)
+    places = max(map(len, codes), default=0)
+    names = [[*names, *[""] * (places - len(names))] for names in codes]
+    data["independent"] = (("set", "place"), np.array(names, object).reshape(len(codes), places), {"units": "1"})
+    if count and "jacobian" in log[0]:  # a setting of the run: with all lines or with none
+        blocks = [np.array(entry["jacobian"], np.float64) for entry in log]
+        for axis, name in enumerate(("jacobian_rows", "jacobian_columns")):
+            data[name] = ("line", np.array([block.shape[axis] for block in blocks], np.int32), {"units": "1"})
+        data["jacobian"] = ("entry", np.concatenate([block.ravel() for block in blocks]), {"units": "1"})
+    dataset = xr.Dataset(data)
+    for variable in dataset.data_vars.values():
+        if len(variable.dims) == 1:
+            variable.encoding["chunks"] = (max(1, min(LINES, variable.size)),)
+    return dataset
+
+
+def entries(tree: xr.DataTree, member: int | None = None) -> list[dict[str, Any]]:
+    """The log of a stored result as `Result.log` gave it, of all members or of one.
+
+    Args:
+        tree: of `store.read`; also one of format version 1, whose log is a text in the attributes.
+    """
+    if "log" not in tree.children:
+        every = json.loads(tree.attrs["log"])
+        return [entry for entry in every if member in (None, entry["member"])]
+    data = tree["log"].to_dataset()
+    chosen = slice(None) if member is None else np.flatnonzero(data["member"].values == member)
+    sets = [[str(name) for name in row if name] for row in data["independent"].values]
+    numbers = [data[name].values[chosen].tolist() for name in NUMBERS]
+    sides = [[sets[code] for code in data[side].values[chosen]] for side in SIDES]
+    found = [dict(zip((*NUMBERS, *SIDES), line, strict=True)) for line in zip(*numbers, *sides, strict=True)]
+    if "jacobian" in data:
+        shapes = np.stack([data["jacobian_rows"].values, data["jacobian_columns"].values], axis=1)
+        ends, flat = np.cumsum(shapes.prod(axis=1)), data["jacobian"].values
+        for entry, end, (m, n) in zip(found, ends[chosen], shapes[chosen], strict=True):
+            entry["jacobian"] = flat[end - m * n : end].reshape(m, n).tolist()
+    return found
