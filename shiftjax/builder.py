@@ -32,6 +32,13 @@ def _frames(frames: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _geometry(geometry: Sequence[Any]) -> list[Any]:
+    """Shapes as a file has them: strings alone are one mesh."""
+    if all(isinstance(item, str) for item in geometry):
+        return [{"type": "mesh", "filename": list(geometry)}]
+    return list(geometry)
+
+
 def _inertia(inertia: Numbers | Mapping[str, float]) -> dict[str, float]:
     if isinstance(inertia, Mapping):
         return dict(inertia)
@@ -57,7 +64,7 @@ class AssemblyBuilder:
         center_of_mass: Numbers = ZERO,
         inertia: Numbers | Mapping[str, float] = (1.0, 1.0, 1.0),
         frames: Mapping[str, Any] | None = None,
-        geometry: Sequence[str] | None = None,
+        geometry: Sequence[str] | Sequence[Mapping[str, Any]] | None = None,
         collision_geometry: str | None = None,
         active: bool = True,
         comment: str | None = None,
@@ -70,7 +77,8 @@ class AssemblyBuilder:
             center_of_mass: (3,) from its origin along its axes [m].
             inertia: Ixx, Iyy, Izz and perhaps Ixy, Iyz, Izx about the centre of mass [kg m^2], or a dict of these.
             frames: T (3,) [m] by name, or a dict of T, R, rotation by name.
-            geometry: shape files.
+            geometry: names of a mesh file and its companions, or shapes as in a file, such as
+                {"type": "box", "size": (1, 2, 3), "T": (0, 0, 0.5)} [m, rad].
             collision_geometry: "convex_hull", "ellipsoid" or "sphere".
             active: False switches it off.
             comment: free text.
@@ -80,7 +88,7 @@ class AssemblyBuilder:
             "center_of_mass": center_of_mass,
             "inertia": {"mass": mass, **_inertia(inertia)},
             "frames": _frames(frames or {}),
-            "geometry": [{"type": "mesh", "filename": list(geometry)}] if geometry else None,
+            "geometry": _geometry(geometry) if geometry else None,
             "collision_geometry": collision_geometry,
             "active": active,
             "comment": comment,
