@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from shiftjax.elements import FIXED, ORIGIN, Assembly, Body, Frame, Joint
+from shiftjax.elements import FIXED, ORIGIN, Assembly, Body, Frame, Joint, Restraint
 from shiftjax.model import Model
 from shiftjax.paths import child
 from shiftjax.record import record
@@ -124,7 +124,8 @@ def _assembly(top: Assembly, above: str, depth: int, active: bool) -> Iterator[R
         for item, kind in forces:
             key = f"{kind}:{child(path, item.name)}"
             name = _named(item.name, active and item.active)
-            yield Row(key, name, "force", depth + 2, child(path, item.name), value=item.type)
+            drawn = isinstance(item, Restraint) and item.frames is not None and active and item.active
+            yield Row(key, name, "force", depth + 2, child(path, item.name), drawn, item.type)
         stack.extend((inner, path, depth + 1, active) for inner in reversed(assembly.assemblies))
 
 
