@@ -103,7 +103,9 @@ def _ground(model: Model) -> Iterator[Row]:
         yield from (Row(f"light:{item.name}", item.name, "light", 2, value=item.type) for item in model.lights)
     if model.terrain:
         yield Row("group:fixed:terrain", "terrain", "terrain", 1)
-        yield from (Row(f"terrain:{item.name}", item.name, "terrain", 2) for item in model.terrain)
+        yield from (
+            Row(own := child("terrain", item.name), item.name, "terrain", 2, own, True) for item in model.terrain
+        )
 
 
 def _assembly(top: Assembly, above: str, depth: int, active: bool) -> Iterator[Row]:
