@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shiftjax.report import info as info
     from shiftjax.result import Result as Result
     from shiftjax.simulation import simulate as simulate
+    from shiftjax.solids import solid as solid
+    from shiftjax.solids import solid_of_mesh as solid_of_mesh
     from shiftjax.stepping import compile as compile
 
 _HOME = {
@@ -28,6 +30,8 @@ _HOME = {
     "load": "shiftjax.formats",
     "save": "shiftjax.formats",
     "simulate": "shiftjax.simulation",
+    "solid": "shiftjax.solids",
+    "solid_of_mesh": "shiftjax.solids",
 }
 
 __all__ = [
@@ -42,6 +46,8 @@ __all__ = [
     "load",
     "save",
     "simulate",
+    "solid",
+    "solid_of_mesh",
 ]
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from shiftjax.elements import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef
+from shiftjax.elements import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef, Inertia
 from shiftjax.formats import load
 from shiftjax.model import Model
 
@@ -32,7 +33,16 @@ def _frames(frames: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _inertia(inertia: Numbers | Mapping[str, float]) -> dict[str, float]:
+def _geometry(geometry: Sequence[Any]) -> list[Any]:
+    """Shapes as a file has them: strings alone are one mesh."""
+    if all(isinstance(item, str) for item in geometry):
+        return [{"type": "mesh", "filename": list(geometry)}]
+    return list(geometry)
+
+
+def _inertia(inertia: Numbers | Mapping[str, float] | Inertia) -> dict[str, float]:
+    if isinstance(inertia, Inertia):
+        return asdict(inertia)
     if isinstance(inertia, Mapping):
         return dict(inertia)
     return dict(zip(ENTRIES, inertia, strict=False))
@@ -55,9 +65,9 @@ class AssemblyBuilder:
         *,
         mass: float = 1.0,
         center_of_mass: Numbers = ZERO,
-        inertia: Numbers | Mapping[str, float] = (1.0, 1.0, 1.0),
+        inertia: Numbers | Mapping[str, float] | Inertia = (1.0, 1.0, 1.0),
         frames: Mapping[str, Any] | None = None,
-        geometry: Sequence[str] | None = None,
+        geometry: Sequence[str] | Sequence[Mapping[str, Any]] | None = None,
         collision_geometry: str | None = None,
         active: bool = True,
         comment: str | None = None,
@@ -68,9 +78,11 @@ class AssemblyBuilder:
             name: its name.
             mass: [kg].
             center_of_mass: (3,) from its origin along its axes [m].
-            inertia: Ixx, Iyy, Izz and perhaps Ixy, Iyz, Izx about the centre of mass [kg m^2], or a dict of these.
+            inertia: Ixx, Iyy, Izz and perhaps Ixy, Iyz, Izx about the centre of mass [kg m^2], or a dict of these,
+                or what `shiftjax.solid` found.
             frames: T (3,) [m] by name, or a dict of T, R, rotation by name.
-            geometry: shape files.
+            geometry: names of a mesh file and its companions, or shapes as in a file, such as
+                {"type": "box", "size": (1, 2, 3), "T": (0, 0, 0.5)} [m, rad].
             collision_geometry: "convex_hull", "ellipsoid" or "sphere".
             active: False switches it off.
             comment: free text.
@@ -80,7 +92,7 @@ class AssemblyBuilder:
             "center_of_mass": center_of_mass,
             "inertia": {"mass": mass, **_inertia(inertia)},
             "frames": _frames(frames or {}),
-            "geometry": [{"type": "mesh", "filename": list(geometry)}] if geometry else None,
+            "geometry": _geometry(geometry) if geometry else None,
             "collision_geometry": collision_geometry,
             "active": active,
             "comment": comment,

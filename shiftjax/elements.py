@@ -68,10 +68,10 @@ class Inertia:
 
 @record
 class Geometry:
-    """A shape file of a body; kept for the viewer."""
+    """A shape of a body; kept for the viewer, its lengths in m (`formats.geometry` says which)."""
 
     type: str
-    filename: tuple[str, ...]
+    filename: tuple[str, ...]  # of a mesh: its file and companions
     options: Kept = Kept()
 
 

@@ -148,6 +148,23 @@ def spring(**more: Any) -> dict[str, Any]:
     return edited(f"{A}.restraints", [{"name": "s", "type": "spring", "coefficients": [[1, 0]], **more}])
 
 
+def shapes() -> list[dict[str, Any]]:
+    """One geometry of every type, two of them with all that any may have."""
+    offset = {"T": [1, 2, 3], "R": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "rotation": [0, 0, 0.5]}
+    own = {"radius": 0.5, "length": 2}
+    return [
+        {"type": "mesh", "filename": ["a.obj", "a.mtl"], "comment": "m", "colour": [0, 0.5, 1], **offset},
+        {"type": "box", "size": [1, 2, 3], "comment": "b", "colour": [0, 0.5, 1, 0.5], **offset},
+        {"type": "plane", "size": [1, 2]},
+        {"type": "sphere", "radius": 0.5},
+        {"type": "ellipsoid", "radii": [1, 2, 3]},
+        {"type": "multisphere", "spheres": [[0, 0, 0, 1], [0, 0, 1, 0.5]]},
+        *({"type": type, **own} for type in ("cylinder", "cone", "capsule", "arrow")),
+        {"type": "line", "points": [[0, 0, 0], [1, 0, 0]]},
+        {"type": "point_cloud", "points": [[0, 0, 0]]},
+    ]
+
+
 def everything() -> dict[str, Any]:
     """A v2.0 document with every kind of element."""
     document = new()
@@ -166,7 +183,7 @@ def everything() -> dict[str, Any]:
     assembly["bodies"] += [
         {"name": "ball", "inertia": {"mass": 1}, "collision_geometry": "sphere", "comment": "b", "active": False},
         {"name": "free", "mass": 2, "frames": [{"name": "f", "R": [[c, -s, 0], [s, c, 0], [0, 0, 1]], "comment": "t"}]},
-        {"name": "welded", "frames": None},
+        {"name": "welded", "frames": None, "geometry": shapes()},
         {"name": "slid", "geometry": {"type": "mesh", "filename": "a.obj"}},
     ]
     assembly["joints"] += [

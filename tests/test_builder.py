@@ -61,6 +61,7 @@ def test_every_kind_of_element(tmp_path: Path) -> None:
     builder.terrain("hill", scale=[1, 2])
     outer = builder.assembly("outer", comment="o")
     outer.body("a", frames={"f": {"T": [1, 0, 0], "rotation": [0, 0, 1]}}, inertia={"Ixx": 1, "Iyy": 1, "Izz": 1})
+    outer.body("d", geometry=[{"type": "box", "size": np.ones(3)}, {"type": "mesh", "filename": "d.stl"}])
     outer.body("b.c", mass=0, inertia=(0, 0, 0), collision_geometry="sphere", comment="x")
     outer.joint("j", "revolute", child="a", axis="z", stiffness=(0, 1))
     outer.joint("k", "spherical", parent=FrameRef("outer:a", "f"), child=FrameRef("outer:`b.c`"))
@@ -70,6 +71,7 @@ def test_every_kind_of_element(tmp_path: Path) -> None:
     outer.assembly("inner").assembly("deepest", active=False).body("c")
     model = builder.build()
     assert dict(model.joints())["outer:k"].child == FrameRef("outer:`b.c`")
+    assert [shape.type for shape in dict(model.bodies())["outer:d"].geometry] == ["box", "mesh"]
     assert dict(model.restraints())["outer:d"].coefficients == ((1.0,), (2.0,))
     save(model, tmp_path / "m.json")
     assert load(tmp_path / "m.json") == model

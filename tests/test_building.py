@@ -8,21 +8,18 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import shiftjax.models as library
 from shiftjax.builder import ModelBuilder
-from shiftjax.elements import Geometry, Light
-from shiftjax.errors import ModelError
+from shiftjax.elements import Light
 from shiftjax.formats import load, to_dict
 from shiftjax.hosted import spread_over
 from shiftjax.kept import Kept
 from shiftjax.kinematics import ground_point
 from shiftjax.model import FrameRef, Model
-from shiftjax.numbers import rebuilt
 from shiftjax.observe import quaternion_of_rotation
 from shiftjax.prepared import prepare
 from shiftjax.viewer import shapes
@@ -31,8 +28,9 @@ from shiftjax.viewer.building import PALETTE, scene_of
 from shiftjax.viewer.contacts import Style, Survey, levels
 from shiftjax.viewer.fittings import PURPLE, RED, ULTRAMARINE
 from shiftjax.viewer.lamps import lamps_of
-from shiftjax.viewer.places import moved, of_pose, place
-from shiftjax.viewer.scene import Colour, Mesh, Part, Scene
+from shiftjax.viewer.places import moved, of_pose
+from shiftjax.viewer.scene import Scene
+from tests.lone import STILL, Loaded, drawn, lone, of_lone
 from tests.rays import DRAWN, corners, nearest
 
 ROUNDING = 1e-6  # m, of poses and places of models of about a metre
@@ -45,7 +43,6 @@ INSIDE = {
     "vehicle_chassis:upright_rear_right",
 }
 LARGEST = 3.0  # no part is wider than so many radii of the scene
-STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 @cache
@@ -70,40 +67,6 @@ def built(name: str) -> tuple[Scene, np.ndarray]:
     model, poses, cut = started(name)
     scene = scene_of(model, poses, lambda path, companions: [Loaded(shapes.box())], cut)
     return scene, np.stack([STILL, *(poses[path] for path in scene.nodes[1:])])
-
-
-@dataclasses.dataclass(frozen=True)
-class Loaded:
-    """What a reader of mesh files gives."""
-
-    mesh: Mesh
-    colour: Colour = (0.1, 0.2, 0.3, 1.0)
-    place: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(4))
-    warnings: tuple[str, ...] = ()
-
-
-def drawn(scene: Scene, path: str, kind: str = "body") -> list[Part]:
-    return [part for part in scene.parts if part.path == path and part.kind == kind]
-
-
-def lone(geometry: tuple[Geometry, ...] = (), **body: Any) -> Model:
-    """A body on a hinge about y."""
-    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
-    builder.assembly("a").body("rod", **body).joint("pivot", "Ry", child="rod")
-    model = builder.build()
-    return dataclasses.replace(
-        model,
-        assemblies=rebuilt(
-            model.assemblies,
-            lambda item, _: dataclasses.replace(
-                item, bodies=tuple(dataclasses.replace(b, geometry=geometry) for b in item.bodies)
-            ),
-        ),
-    )
-
-
-def of_lone(model: Model, **options: Any) -> Scene:
-    return scene_of(model, {"a:rod": STILL}, **options)
 
 
 def test_nodes_follow_the_order_of_the_poses() -> None:
@@ -331,96 +294,6 @@ def test_a_model_of_one_free_body_and_an_empty_one() -> None:
     assert scene.centre == pytest.approx((1e3, 0, 0)) and 0.1 < scene.size < 2.0, "ground is not near it"
     empty = scene_of(ModelBuilder().build(), {})
     assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lamps) == 1
-
-
-# -- geometry of the file -------------------------------------------------------------------------------------------
-
-
-def test_a_mesh_is_found_beside_the_file_with_its_companions() -> None:
-    asked: list[tuple[Path, tuple[Path, ...]]] = []
-
-    def read(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
-        asked.append((path, companions))
-        return [Loaded(shapes.box(), place=place([0, 0, 0.1])), Loaded(shapes.sphere(), warnings=("no texture",))]
-
-    model, poses, cut = started("meshed_pendulum")
-    scene = scene_of(model, poses, read, cut)
-    folder = library.FOLDER / "meshes"
-    assert asked == [(folder / "link.obj", (folder / "link.mtl",))]
-    box, sphere = drawn(scene, "meshed_pendulum:link")
-    assert box.mesh is shapes.box() and box.colour == (0.1, 0.2, 0.3, 1.0) and box.place[2, 3] == 0.1
-    assert sphere.mesh is shapes.sphere() and scene.warnings == ("meshed_pendulum:link: no texture",)
-
-
-def test_include_directories_and_another_folder_are_searched(tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
-    (tmp_path / "far" / "x.stl").write_text("solid", encoding="ascii")
-    model = lone((Geometry("mesh", ("x.stl",)),), mass=1.0)
-    asked: list[Path] = []
-
-    def read(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
-        asked.append(path)
-        return [Loaded(shapes.box())]
-
-    assert "no such file" in of_lone(model, load_mesh=read, folder=tmp_path).warnings[0]
-    scene = of_lone(dataclasses.replace(model, include_directories=("far",)), load_mesh=read, folder=tmp_path)
-    assert asked == [tmp_path / "far" / "x.stl"] and scene.warnings == ()
-
-
-def test_a_file_that_cannot_be_read_becomes_a_warning_and_automatic_shapes() -> None:
-    def refuse(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
-        raise ModelError(path.name, "a broken file", "a mesh", "Export it again.")
-
-    model, poses, cut = started("meshed_pendulum")
-    scene = scene_of(model, poses, refuse, cut)
-    assert scene.warnings == ("link.obj: found a broken file; allowed: a mesh. Export it again.",)
-    assert drawn(scene, "meshed_pendulum:link")
-    assert "Install the viewer's packages." in scene_of(model, poses).warnings[0]
-
-
-@pytest.mark.parametrize(
-    ("type", "options", "extent"),
-    [
-        ("box", {"size": [1, 2, 3]}, (1, 2, 3)),
-        ("ellipsoid", {"radii": [1, 2, 0.5]}, (2, 4, 1)),
-        ("sphere", {"radius": 0.5}, (1, 1, 1)),
-        ("cylinder", {"radius": 0.5, "length": 3}, (1, 1, 3)),
-        ("cone", {"radius": 0.5, "length": 3}, (1, 1, 3)),
-        ("capsule", {"radius": 0.5, "length": 3}, (1, 1, 4)),
-        ("plane", {"size": [3, 2]}, (3, 2, 0.006)),
-        ("line", {"points": [[0, 0, 0], [1, 0, 0], [1, 0, 2]]}, (1, 0, 2)),
-    ],
-)
-def test_primitives_of_the_file(type: str, options: dict[str, Any], extent: tuple[float, ...]) -> None:
-    """D13: each with its own offset and colour."""
-    moved_by = {"T": [0.1, 0.2, 0.3], "R": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "colour": [1, 0, 0]}
-    scene = of_lone(lone((Geometry(type, (), Kept({**options, **moved_by})),), mass=1.0))
-    (part,) = drawn(scene, "a:rod")
-    points = moved(part.place, part.mesh.vertices)
-    assert np.ptp(points, axis=0) == pytest.approx((extent[1], extent[0], extent[2]), rel=1e-5, abs=1e-7)
-    start = points[0] if type == "line" else 0.5 * (points.min(axis=0) + points.max(axis=0))
-    assert start == pytest.approx([0.1, 0.2, 0.3], abs=1e-6)
-    assert part.colour == (1, 0, 0, 1) and scene.warnings == ()
-
-
-@pytest.mark.parametrize(
-    ("type", "options", "message"),
-    [
-        ("boxx", {"size": [1, 2, 3]}, "Did you mean 'box'"),
-        ("box", {"size": [1, 2]}, "'size' of the geometry of a:rod"),
-        ("box", {}, "allowed: 3"),
-        ("sphere", {"radius": -1.0}, "lengths above 0"),
-        ("sphere", {"radius": "big"}, "one number"),
-        ("line", {"points": [[0, 0, 0]]}, "two points or more"),
-        ("box", {"size": [1, 2, 3], "colour": [2, 0, 0]}, "numbers from 0 to 1"),
-        ("box", {"size": [1, 2, 3], "T": [0, 0]}, "'T' of the geometry"),
-        ("mesh", {}, "a mesh file"),
-    ],
-)
-def test_geometry_that_cannot_be_used_is_named(type: str, options: dict[str, Any], message: str) -> None:
-    scene = of_lone(lone((Geometry(type, (), Kept(options)),), mass=1.0))
-    assert len(scene.warnings) == 1 and message in scene.warnings[0]
-    assert drawn(scene, "a:rod"), "automatic shapes in its place"
 
 
 # -- lights ---------------------------------------------------------------------------------------------------------

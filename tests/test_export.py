@@ -22,7 +22,7 @@ from shiftjax.viewer.export import write_glb
 from shiftjax.viewer.export.motion import MOST, motion_of
 from shiftjax.viewer.export.pack import linear
 from shiftjax.viewer.places import quaternion
-from shiftjax.viewer.scene import Mesh, Part, Scene
+from shiftjax.viewer.scene import Mesh, Part, Scene, Spring
 from tests.moving_boxes import BLUE, RED, TIMES, UPS, a_scene, a_track, box, checks, placed
 
 SINGLE = 2e-6  # positions of about 1 m and unit quaternions in single precision, a few roundings
@@ -77,7 +77,7 @@ class Glb:
 
         def visit(number: int, above: np.ndarray) -> None:
             node = {**self.nodes[number]}
-            for path in ("translation", "rotation"):
+            for path in ("translation", "rotation", "scale"):
                 if (number, path) in outputs:
                     node[path] = outputs[number, path][1][k].astype(float)
             x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
@@ -200,6 +200,24 @@ def test_members_are_groups_and_the_others_see_through(tmp_path: Path) -> None:
     for body, phase in zip(bodies, (0.0, 0.2), strict=True):
         wanted = a_track(phase=phase)[:, 1, :3]
         np.testing.assert_allclose(outputs[body, "translation"][1], wanted, atol=SINGLE)
+
+
+def test_springs_reach_from_point_to_point_of_each_member(tmp_path: Path) -> None:
+    """The ends of a spring's figure, z = 0 and 1, stand on its points of two bodies at every instant."""
+    spring = Spring("coil", "spring", (1, 2), ((0.1, 0.0, 0.2), (0.0, -0.3, 0.1)), None, (1.0, 0.0, 0.0), 0.05)
+    scene = dataclasses.replace(a_scene(), springs=(spring,))
+    tracks = {17: a_track(), 3: a_track(phase=0.2)}
+    glb = written(tmp_path, scene, tracks)
+    nodes = [k for k, node in enumerate(glb.nodes) if node["name"] == "coil"]
+    assert len(nodes) == len(tracks)
+    axes = upright(scene.up)
+    y_up = np.stack([axes[0], axes[2], -axes[1]])
+    for k in range(0, len(TIMES), 10):
+        world = glb.world(k)
+        for node, track in zip(nodes, tracks.values(), strict=True):
+            for z, body, point in zip((0, 1), spring.nodes, spring.points, strict=True):
+                expected = y_up @ to_world(track[k, body], np.array(point))
+                np.testing.assert_allclose((world[node] @ [0, 0, z, 1])[:3], expected, atol=2 * SINGLE)
 
 
 def test_meshes_and_colours_are_shared(tmp_path: Path) -> None:

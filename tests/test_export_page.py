@@ -18,7 +18,7 @@ from PIL import Image
 from shiftjax.poses import to_world
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_html
-from shiftjax.viewer.scene import Part, Scene
+from shiftjax.viewer.scene import Part, Scene, Spring
 from tests.moving_boxes import GREEN, TIMES, UPS, a_scene, a_track, box, placed
 
 SINGLE = 2e-6  # positions of about 1 m in single precision, a few roundings
@@ -54,9 +54,12 @@ def test_a_page_needs_nothing_else_and_hides_no_tags(tmp_path: Path) -> None:
 
 
 def test_a_page_says_what_was_left_out(tmp_path: Path) -> None:
-    scene = dataclasses.replace(a_scene(), lamps=a_scene().lamps * 2)
+    spring = Spring("coil", "spring", (1, 2), ((0, 0, 0), (0, 0, 0)), None, (1, 0, 0), 0.1)
+    scene = dataclasses.replace(a_scene(), lamps=a_scene().lamps * 2, springs=(spring,))
     remarks = write_html(scene, TIMES, {1: a_track()}, tmp_path / "run.html", frames=31)
-    assert remarks == ("31 of 61 stored instants are shown", "4 of 6 lights are shown")
+    assert remarks == (
+        "31 of 61 stored instants are shown", "4 of 6 lights are shown", "springs and dampers are not shown in a page",
+    )  # fmt: skip
     assert json.dumps(remarks)[1:-1] in (tmp_path / "run.html").read_text(encoding="utf-8").replace('","', '", "')
 
 

@@ -15,6 +15,10 @@ from shiftjax.model import Model
 from tests.documents import PAIR, A, edited, spring
 
 
+def drawn(geometry: Any) -> dict[str, Any]:
+    return edited(f"{A}.bodies.0.geometry", [geometry])
+
+
 @pytest.mark.parametrize(
     ("document", "message"),
     [
@@ -39,6 +43,22 @@ from tests.documents import PAIR, A, edited, spring
         (edited(f"{A}.bodies.1", {"name": "link2", "mass": -1}), "mass -1; allowed: a mass of 0 or more"),
         (edited(f"{A}.bodies.0.center_of_mass", "x"), "center_of_mass: found 'x'; allowed: a list"),
         (edited(f"{A}.bodies.0.definition", ["a.obj"]), "both 'definition' and 'geometry'"),
+        (drawn("box"), r"geometry\[0\]: found 'box'; allowed: an object \(a geometry\)"),
+        (
+            drawn({"type": "Box", "size": [1, 2, 3]}),
+            "type: found 'Box'; allowed: one of arrow, box.*Did you mean 'box'",
+        ),
+        (drawn({"type": "box", "sizes": [1, 2, 3]}), "unknown key 'sizes' in a geometry of type box.*'size'"),
+        (drawn({"type": "box", "filename": "a.obj"}), "unknown key 'filename' in a geometry of type box"),
+        (drawn({"size": [1, 2, 3]}), "unknown key 'size' in a geometry of type mesh"),
+        (drawn({"type": "plane", "size": [1, 2, 3]}), "size: found .*; allowed: a list of 2 numbers"),
+        (drawn({"type": "ellipsoid", "radii": [1, 0, 3]}), "radii: found .*; allowed: lengths above 0"),
+        (drawn({"type": "cone", "radius": 1}), "length: found nothing; allowed: one number"),
+        (drawn({"type": "sphere", "radius": 1, "R": [[1, 0, 0], [0, 1, 0], [0, 0, -1]]}), "a rotation matrix"),
+        (drawn({"type": "sphere", "radius": 1, "colour": [1, 0]}), "colour: found .*; allowed: 3 or 4 numbers from 0"),
+        (drawn({"type": "line", "points": [[0, 0, 0]]}), "points: found 1 of them; allowed: 2 or more lists of 3"),
+        (drawn({"type": "point_cloud", "points": []}), "points: found 0 of them; allowed: 1 or more lists of 3"),
+        (drawn({"type": "multisphere", "spheres": [[0, 0, 0, -1]]}), "radii above 0"),
         (edited(f"{A}.joints.0.type", "rx"), "type: found 'rx'; allowed: one of .*Did you mean 'Rx'"),
         (edited(f"{A}.joints.0.type", "revolute"), "axis: found none; allowed: an axis for revolute"),
         (edited(f"{A}.joints.0.axis", "y"), "axis: found 'y'; allowed: no axis for Rx"),

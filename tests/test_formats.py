@@ -6,15 +6,19 @@ import copy
 import json
 import math
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import dumps, files, load, save, to_dict
-from shiftjax.formats.keys import KEYS
+from shiftjax.formats.keys import KEYS, SHAPES
 from shiftjax.model import Frame, FrameRef, Inertia, Placement, RunSettings
 from shiftjax.models import names
-from tests.documents import PAIR, SI, A, edited, everything, new, old, spring
+from shiftjax.prepared import prepare
+from shiftjax.simulation import simulate
+from tests.documents import PAIR, SI, A, edited, everything, new, old, shapes, spring
 
 
 def test_s52_two_generations_say_the_same() -> None:
@@ -53,6 +57,47 @@ def test_s34_schema_is_published_and_holds_what_we_write() -> None:
     validator.validate(json.loads(dumps(to_dict(load(document)))))
     document["assemblies"][0]["bodies"][0]["weight"] = 1
     assert not validator.is_valid(document)
+
+
+@pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape["type"])
+def test_d13_schema_holds_each_shape_with_its_own_keys(shape: dict[str, Any]) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((Path(str(files.__file__)).parent / "schema.json").read_text())
+    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/geometry", "$defs": schema["$defs"]})
+    validator.validate(shape)
+    foreign = {"size": [1, 2, 3], "points": [[0, 0, 0], [1, 0, 0]], "filename": ["a"]}
+    for key in foreign.keys() - shape.keys():
+        assert not validator.is_valid(shape | {key: foreign[key]}), key
+    own = SHAPES[shape["type"]] - {"filename"}
+    assert not any(validator.is_valid({key: shape[key] for key in shape if key != left}) for left in own)
+
+
+def test_d13_shapes_are_in_metres_and_radians() -> None:
+    """Lengths in mm, angles in degrees; matrices and colours have no unit."""
+    units = {"angle": "degrees", "length": "millimeters", "mass": "kilograms", "time": "seconds"}
+    scaled = load(edited("model_parameters.units", units, everything))
+    (welded,) = (body for body in scaled.assemblies[0].bodies if body.name == "welded")
+    found = {shape.type: shape.options for shape in welded.geometry}
+    assert set(found) == set(SHAPES)
+    assert found["box"]["size"] == pytest.approx((0.001, 0.002, 0.003))
+    assert found["box"]["T"] == pytest.approx((0.001, 0.002, 0.003))
+    assert found["box"]["rotation"] == pytest.approx((0, 0, math.radians(0.5)))
+    assert found["box"]["R"] == ((0, -1, 0), (1, 0, 0), (0, 0, 1)) and found["box"]["colour"] == (0, 0.5, 1, 0.5)
+    assert found["multisphere"]["spheres"][1] == pytest.approx((0, 0, 0.001, 0.0005))
+    assert (found["cone"]["radius"], found["cone"]["length"]) == pytest.approx((0.0005, 0.002))
+    assert found["line"]["points"][1] == pytest.approx((0.001, 0, 0))
+    assert load(to_dict(scaled)) == scaled
+
+
+def test_s28_shapes_change_nothing_that_moves() -> None:
+    """Geometry never affects dynamics: no number of the model, no plan and no motion knows of it."""
+    bare, dressed = new(), new()
+    dressed["assemblies"][0]["bodies"][0]["geometry"] = shapes()
+    models = [load(document) for document in (bare, dressed)]
+    assert models[0].numbers() == models[1].numbers() and models[0] != models[1]
+    assert prepare(models[0], {}).plan == prepare(models[1], {}).plan
+    one, two = (simulate(model, 0.1, 0.01, channels=["elbow.q"]).channels["elbow.q"] for model in models)
+    assert np.array_equal(one, two) and np.ptp(one) > 0
 
 
 def test_s51_round_trip_of_every_element(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.jsonc import parse
-from shiftjax.formats.keys import KEYS
+from shiftjax.formats.keys import KEYS, SHAPES
 from shiftjax.model import Model
 from shiftjax.models import path
-from tests.documents import edited, everything, new, old
+from tests.documents import edited, everything, new, old, shapes
 
 FILES = 10_000
 WORDS = [*sorted({key for keys in KEYS.values() for key in keys}), "origin", "fixed", "a:b", "", "`", "\ud800", "é"]
+SHAPE_WORDS = sorted({key for type in SHAPES for key in KEYS[f"a geometry of type {type}"]})
 SCALARS = [None, True, False, 0, -1, 1e308, -1e308, 5e-324, math.nan, math.inf, 10**400, "", "x", "fixed", "a:b:c"]
 LISTS = [[], [[]], [0, 0], [0, 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["fixed"]]
 VALUES: list[Any] = [*SCALARS, *LISTS, {}, {"T": [0, 0, 0]}]
@@ -158,6 +159,12 @@ def test_any_value_anywhere_at_the_top(value: Any, key: str, inner: str) -> None
     document["assemblies"][0][inner] = value
     check(document)
     check(value if isinstance(value, dict) else {"model_parameters": value})
+
+
+@settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(shapes()), st.dictionaries(st.sampled_from(SHAPE_WORDS), json_values, max_size=2))
+def test_any_value_in_a_shape(shape: dict[str, Any], spoilt: dict[str, Any]) -> None:
+    check(edited("assemblies.0.bodies.0.geometry", [{**shape, **spoilt}]))
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)

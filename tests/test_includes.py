@@ -115,6 +115,15 @@ def test_s46_includes_nest_and_their_origin_is_the_mount(tmp_path: Path) -> None
     assert inner.bodies[0].geometry[0].filename == ("parts/inner/link.obj", "parts/inner/link.mtl")
 
 
+def test_files_of_an_included_terrain_are_found_from_the_including_one(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    hill = {"name": "hill", "elevation_map": "hill.tif", "diffuse_map": "/maps/grass.png", "normal_map": None}
+    write(tmp_path / "parts" / "ground.json", {**new(), "terrain": [hill]})
+    model = load(write(tmp_path / "top.json", cell({"name": "g", "include": "parts/ground.json"})))
+    (terrain,) = model.terrain
+    assert terrain.options["elevation_map"] == "parts/hill.tif" and terrain.options["diffuse_map"] == "/maps/grass.png"
+
+
 def test_s44_joints_and_restraints_reach_into_an_included_file(tmp_path: Path) -> None:
     write(tmp_path / "robot.json", new())
     document = cell({"name": "robot", "include": "robot.json"})

@@ -22,6 +22,8 @@ from shiftjax.viewer.geometry import Drawn, LoadMesh, finder, shape_of
 from shiftjax.viewer.lamps import lamps_of, up_of
 from shiftjax.viewer.places import ball, facing, moved, of_frame, place
 from shiftjax.viewer.scene import GROUND, Colour, Part, Scene
+from shiftjax.viewer.springs import springs_of
+from shiftjax.viewer.terrain import terrain_parts
 
 PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
     (0.90, 0.52, 0.18, 1.0),
@@ -68,8 +70,9 @@ def scene_of(
     parts = [*_bodies(survey, find, load_mesh, warnings), *_supports(survey), *joint_parts(survey, cut)]
     centre, size = _extent(parts, survey.poses)
     lamps = lamps_of(model, survey.nodes)
-    every = (*parts, *_marks(survey))
-    return Scene(tuple(survey.nodes), every, lamps, up_of(model), size, centre, tuple(dict.fromkeys(warnings)))
+    every = (*parts, *terrain_parts(survey, find, warnings), *_marks(survey))
+    told, springs = tuple(dict.fromkeys(warnings)), springs_of(survey)
+    return Scene(tuple(survey.nodes), every, lamps, up_of(model), size, centre, told, springs)
 
 
 def _bodies(

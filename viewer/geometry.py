@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from shiftjax.algebra import rotation_of_vector
-from shiftjax.elements import Geometry
-from shiftjax.errors import ModelError, one_of
+from shiftjax.elements import Frame, Geometry
+from shiftjax.errors import ModelError
+from shiftjax.formats.geometry import geometry, written
+from shiftjax.formats.node import Node
+from shiftjax.formats.units import Units
 from shiftjax.kept import Kept
 from shiftjax.model import Model
 from shiftjax.viewer import shapes
-from shiftjax.viewer.places import place
+from shiftjax.viewer.places import of_offset, place
 from shiftjax.viewer.scene import Colour, Mesh
 
 THIN = 0.002  # thickness of a plane, in parts of its longer side: it is seen from both sides
@@ -38,7 +40,7 @@ Drawn = tuple[Mesh, np.ndarray, Colour | None]  # with the place on the body (4,
 
 
 def shape_of(
-    geometry: Geometry, where: str, find: Callable[[str], Path], load_mesh: LoadMesh | None, warnings: list[str]
+    shape: Geometry, where: str, find: Callable[[str], Path], load_mesh: LoadMesh | None, warnings: list[str]
 ) -> list[Drawn]:
     """What a geometry entry shows, on its own offset `T`, `R`, `rotation` of the body, in its own `colour`.
 
@@ -50,21 +52,20 @@ def shape_of(
     Raises:
         ModelError: an unknown type, a size that is none, a file that cannot be read.
     """
-    options = geometry.options
-    R = np.array(_numbers(where, options, "R", (3, 3), np.eye(3)))
-    turn = R @ np.array(rotation_of_vector([float(a) for a in _numbers(where, options, "rotation", (3,), np.zeros(3))]))
-    offset = place(_numbers(where, options, "T", (3,), np.zeros(3)), turn)
-    colour = _colour(where, options)
-    if geometry.type == "mesh":
-        if not geometry.filename or load_mesh is None:
+    # a model made in Python may hold a shape that no file was read for
+    shape = geometry(Node(written(shape), f"{where} geometry", warnings), Units())
+    options = shape.options
+    offset = of_offset(Frame("offset", **{key: options[key] for key in ("T", "R", "rotation") if key in options}))
+    colour = _colour(options)
+    if shape.type == "mesh":
+        if not shape.filename or load_mesh is None:
             todo = "Name one." if load_mesh else "Install the viewer's packages."
             raise ModelError(where, "a mesh that cannot be loaded", "a mesh file", todo)
-        path, *companions = (find(name) for name in geometry.filename)
+        path, *companions = (find(name) for name in shape.filename)
         pieces = tuple(load_mesh(path, tuple(companions)))
         warnings += [f"{where}: {text}" for piece in pieces for text in piece.warnings]
         return [(piece.mesh, offset @ piece.place, colour or piece.colour) for piece in pieces]
-    one_of(f"geometry of {where}", geometry.type, ["mesh", *PRIMITIVES])
-    mesh, own = PRIMITIVES[geometry.type](where, options)
+    mesh, own = PRIMITIVES[shape.type](options)
     return [(mesh, offset @ own, colour)]
 
 
@@ -86,72 +87,33 @@ def finder(model: Model, folder: Path | None) -> Callable[[str], Path]:
     return find
 
 
-def _numbers(where: str, options: Kept, key: str, shape: tuple[int, ...], default: Any = None) -> np.ndarray:
-    """The finite numbers of an option, as an array of a shape; -1 for any count."""
-    value = options.get(key, default)
-    try:
-        found = np.array(value, float)
-        good = found.ndim == len(shape) and all(n in (-1, m) for n, m in zip(shape, found.shape, strict=True))
-    except (TypeError, ValueError):
-        found, good = np.zeros(0), False
-    if not good or not np.isfinite(found).all():
-        size = " x ".join("n" if n == -1 else str(n) for n in shape) or "one number"
-        raise ModelError(f"{key!r} of the geometry of {where}", repr(value)[:80], size, "Give finite numbers.")
-    return found
-
-
-def _sizes(where: str, options: Kept, key: str, count: int) -> np.ndarray:
-    """(count,) positive lengths [m]."""
-    found = _numbers(where, options, key, (count,) if count > 1 else ()).reshape(count)
-    if not (found > 0).all():
-        raise ModelError(f"{key!r} of the geometry of {where}", repr(options[key])[:80], "lengths above 0", "Correct.")
-    return found
-
-
-def _colour(where: str, options: Kept) -> Colour | None:
+def _colour(options: Kept) -> Colour | None:
     if "colour" not in options:
         return None
-    rgba = [float(a) for a in _numbers(where, options, "colour", (-1,))]
-    if len(rgba) not in (3, 4) or not all(0 <= a <= 1 for a in rgba):
-        allowed = "3 or 4 numbers from 0 to 1"
-        raise ModelError(f"'colour' of the geometry of {where}", repr(rgba)[:80], allowed, "Correct it.")
-    r, g, b, a = [*rgba, 1.0][:4]
+    r, g, b, a = (*options["colour"], 1.0)[:4]
     return r, g, b, a
 
 
-def _scaled(mesh: Mesh, size: Sequence[float] | np.ndarray | float) -> tuple[Mesh, np.ndarray]:
-    return mesh, place(scale=size)
+def _round(mesh: Mesh, options: Kept) -> tuple[Mesh, np.ndarray]:
+    radius = options["radius"]
+    return mesh, place(scale=[radius, radius, options["length"]])
 
 
-def _round(mesh: Mesh, where: str, options: Kept) -> tuple[Mesh, np.ndarray]:
-    radius, length = (_sizes(where, options, key, 1)[0] for key in ("radius", "length"))
-    return _scaled(mesh, [radius, radius, length])
+def _plane(options: Kept) -> tuple[Mesh, np.ndarray]:
+    x, y = options["size"]
+    return shapes.box(), place(scale=[x, y, THIN * max(x, y)])
 
 
-def _capsule(where: str, options: Kept) -> tuple[Mesh, np.ndarray]:
-    radius, length = (float(_sizes(where, options, key, 1)[0]) for key in ("radius", "length"))
-    return shapes.capsule(radius, length), np.eye(4)
-
-
-def _plane(where: str, options: Kept) -> tuple[Mesh, np.ndarray]:
-    x, y = _sizes(where, options, "size", 2)
-    return _scaled(shapes.box(), [x, y, THIN * max(x, y)])
-
-
-def _line(where: str, options: Kept) -> tuple[Mesh, np.ndarray]:
-    points = _numbers(where, options, "points", (-1, 3))
-    if len(points) < 2:
-        raise ModelError(f"'points' of the geometry of {where}", "fewer than two", "two points or more", "Add some.")
-    return shapes.line(tuple((float(x), float(y), float(z)) for x, y, z in points)), np.eye(4)
-
-
-PRIMITIVES: dict[str, Callable[[str, Kept], tuple[Mesh, np.ndarray]]] = {
-    "box": lambda where, options: _scaled(shapes.box(), _sizes(where, options, "size", 3)),
-    "ellipsoid": lambda where, options: _scaled(shapes.sphere(), _sizes(where, options, "radii", 3)),
-    "sphere": lambda where, options: _scaled(shapes.sphere(), float(_sizes(where, options, "radius", 1)[0])),
-    "cylinder": lambda where, options: _round(shapes.cylinder(), where, options),
-    "cone": lambda where, options: _round(shapes.cone(), where, options),
-    "capsule": _capsule,
+PRIMITIVES: dict[str, Callable[[Kept], tuple[Mesh, np.ndarray]]] = {
+    "box": lambda options: (shapes.box(), place(scale=options["size"])),
     "plane": _plane,
-    "line": _line,
+    "sphere": lambda options: (shapes.sphere(), place(scale=options["radius"])),
+    "ellipsoid": lambda options: (shapes.sphere(), place(scale=options["radii"])),
+    "multisphere": lambda options: (shapes.multisphere(options["spheres"]), place()),
+    "cylinder": lambda options: _round(shapes.cylinder(), options),
+    "cone": lambda options: _round(shapes.cone(), options),
+    "capsule": lambda options: (shapes.capsule(options["radius"], options["length"]), place()),
+    "arrow": lambda options: (shapes.arrow(options["length"], options["radius"]), place()),
+    "line": lambda options: (shapes.line(options["points"]), place()),
+    "point_cloud": lambda options: (shapes.cloud(options["points"]), place()),
 }

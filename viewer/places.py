@@ -26,7 +26,11 @@ def place(T: Sequence[float] | np.ndarray = ZERO, R: Sequence[Sequence[float]] |
 
 def of_frame(frames: Sequence[Frame], name: str) -> np.ndarray:
     """(4, 4) of a frame of a body, by its plain name; the identity for its origin."""
-    frame = Frame(ORIGIN) if name == ORIGIN else next(frame for frame in frames if frame.name == name)
+    return of_offset(Frame(ORIGIN) if name == ORIGIN else next(frame for frame in frames if frame.name == name))
+
+
+def of_offset(frame: Frame) -> np.ndarray:
+    """(4, 4) of a frame on its body."""
     R = [list(row) for row in frame.R]
     return place(frame.T, matmul(R, rotation_of_vector(frame.rotation)) if frame.rotation != ZERO else R)
 

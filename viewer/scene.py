@@ -70,6 +70,19 @@ class Lamp:
 
 
 @record
+class Spring:
+    """A restraint between points of two nodes: it changes its length as they move, so that no part can be it."""
+
+    path: str
+    kind: str  # "spring", "damper" or "friction"
+    nodes: tuple[int, int]
+    points: tuple[Direction, Direction]  # each in its node's coordinates [m]
+    axis: Direction | None  # unit, in the first node's coordinates: the component of the distance that counts
+    across: Direction  # unit, in the first node's coordinates: the side of the line between the points its figure faces
+    radius: float  # [m]
+
+
+@record
 class Scene:
     """A model ready to be drawn at any poses."""
 
@@ -80,6 +93,7 @@ class Scene:
     size: float  # of the model [m]: radius of a ball about it in its first pose
     centre: Direction  # of that ball, in the world
     warnings: tuple[str, ...] = ()
+    springs: tuple[Spring, ...] = ()
 
 
 @record

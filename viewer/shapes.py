@@ -7,6 +7,7 @@ arguments give the very same mesh.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -154,12 +155,26 @@ def capsule(radius: float = 1.0, length: float = 1.0, detail: int = AROUND) -> M
 @lru_cache
 def arrow(length: float = 1.0, radius: float = 0.03, detail: int = 16) -> Mesh:
     """An arrow from the origin to z = length; `radius` is that of its shaft."""
-    head, neck = 2.4 * radius, length - 6.0 * radius
+    head, neck = 2.4 * radius, max(length - 6.0 * radius, 0.5 * length)
     shaft = [(radius, 0.0, 1.0, 0.0), (radius, neck, 1.0, 0.0)]
     collar = [(radius, neck, 0.0, -1.0), (head, neck, 0.0, -1.0)]
     slope = length - neck
     tip = [(head, neck, slope, head), (0.0, length, slope, head)]
     return _turned(f"arrow {length} {radius} {detail}", [_disc(radius, 0.0, -1.0), shaft, collar, tip], detail)
+
+
+@lru_cache
+def multisphere(spheres: tuple[tuple[float, float, float, float], ...], detail: int = 2 * AROUND) -> Mesh:
+    """The convex hull of spheres (x, y, z, radius) [m].
+
+    Its farthest point in a direction u is that of one of the spheres, its normal there is u (the support function of a
+    hull: Ericson, Real-Time Collision Detection, section 9.5.4), so a ball's grid of directions gives the skin.
+    """
+    ball, table = sphere(1.0, detail), np.array(spheres, float)
+    directions = ball.normals.astype(float)
+    chosen = table[np.argmax(directions @ table[:, :3].T + table[:, 3], axis=1)]
+    vertices = chosen[:, :3] + chosen[:, 3:] * directions
+    return _mesh(_key("multisphere", vertices), vertices, ball.indices, directions)
 
 
 @lru_cache
@@ -174,7 +189,20 @@ def plane(size: tuple[float, float] = (1.0, 1.0)) -> Mesh:
 def line(points: tuple[tuple[float, float, float], ...]) -> Mesh:
     """Line segments from point to point [m]."""
     ends = np.stack([np.arange(len(points) - 1), np.arange(1, len(points))], -1)
-    return _mesh(f"line {points}", np.array(points, float), ends, np.zeros((len(points), 3)))
+    vertices = np.array(points, float)
+    return _mesh(_key("line", vertices), vertices, ends, np.zeros((len(points), 3)))
+
+
+@lru_cache
+def cloud(points: tuple[tuple[float, float, float], ...]) -> Mesh:
+    """Single points [m]."""
+    vertices = np.array(points, float)
+    return _mesh(_key("cloud", vertices), vertices, np.arange(len(points))[:, None], np.zeros((len(points), 3)))
+
+
+def _key(kind: str, array: np.ndarray) -> str:
+    """A short name of many numbers."""
+    return f"{kind} {hashlib.sha256(array.tobytes()).hexdigest()}"
 
 
 @lru_cache

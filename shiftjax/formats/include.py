@@ -11,15 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.algebra import matmul, matvec, plus, rotation_of_vector
-from shiftjax.elements import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, walk
+from shiftjax.elements import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, Terrain, walk
 from shiftjax.formats.draft import Draft, remap, with_frames
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
+from shiftjax.kept import Kept
 from shiftjax.model import Model, unused
 from shiftjax.numbers import rebuilt
 
 MAX_CHAIN = 40
 MAX_ELEMENTS = 100_000
+MAPS = ("elevation_map", "diffuse_map", "specular_map", "normal_map", "bump_map", "property_map")  # files of a terrain
 
 
 def find(node: Node, folder: Path, directories: Iterable[str]) -> Path:
@@ -53,7 +55,7 @@ def size(part: Model) -> int:
 
 
 def reached_from(folder: Path, part: Model) -> Model:
-    """The included model with its shape files named from the folder of the including file."""
+    """The included model with the files of its shapes and terrains named from the folder of the including file."""
     way = os.path.relpath(Path(part.source).parent, folder.resolve()).replace(os.sep, "/")
     if way == ".":
         return part
@@ -68,7 +70,12 @@ def reached_from(folder: Path, part: Model) -> Model:
     def assembly(item: Assembly, _: str) -> Assembly:
         return dataclasses.replace(item, bodies=tuple(body(b) for b in item.bodies))
 
-    return dataclasses.replace(part, assemblies=rebuilt(part.assemblies, assembly))
+    def terrain(item: Terrain) -> Terrain:
+        files = {key: _from(way, name) for key, name in item.options.items() if key in MAPS and isinstance(name, str)}
+        return dataclasses.replace(item, options=Kept({**item.options, **files}))
+
+    ground = tuple(terrain(item) for item in part.terrain)
+    return dataclasses.replace(part, assemblies=rebuilt(part.assemblies, assembly), terrain=ground)
 
 
 def _from(way: str, name: str) -> str:

@@ -7,6 +7,21 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
+SHAPES: dict[str, frozenset[str]] = {  # type of a geometry -> the keys that only some types have
+    "mesh": _set("filename"),
+    "box": _set("size"),
+    "plane": _set("size"),
+    "sphere": _set("radius"),
+    "ellipsoid": _set("radii"),
+    "multisphere": _set("spheres"),
+    "cylinder": _set("radius length"),
+    "cone": _set("radius length"),
+    "capsule": _set("radius length"),
+    "arrow": _set("radius length"),
+    "line": _set("points"),
+    "point_cloud": _set("points"),
+}
+
 KEYS: dict[str, frozenset[str]] = {
     "the root": _set("$schema comment model_parameters fixed frames lights terrain assemblies"),
     "model_parameters": _set(
@@ -21,7 +36,7 @@ KEYS: dict[str, frozenset[str]] = {
         "collision_geometry"
     ),
     "an inertia": _set("mass Ixx Iyy Izz Ixy Iyz Izx"),
-    "a geometry": _set("comment type filename"),
+    **{f"a geometry of type {type}": own | _set("comment type T R rotation colour") for type, own in SHAPES.items()},
     "a frame": _set("comment name T R rotation"),
     "a placement": _set("T R rotation"),
     "a joint": _set(

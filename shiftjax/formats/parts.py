@@ -17,6 +17,7 @@ from shiftjax.elements import (
     Light,
     Terrain,
 )
+from shiftjax.formats.geometry import filenames, geometry
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node, show
 from shiftjax.formats.units import Units
@@ -60,7 +61,7 @@ def body(node: Node, name: str, units: Units) -> Body:
         node["center_of_mass"].vector3((0.0, 0.0, 0.0), units.length),
         inertia,
         frames(node["frames"], units),
-        _geometry(node),
+        _geometry(node, units),
         node["collision_geometry"].text() if node.has("collision_geometry") else None,
         node["active"].flag(True),
         node["comment"].comment(),
@@ -101,25 +102,14 @@ def _check_physical(node: Node, name: str, inertia: Inertia) -> None:
         node.warn(f"the inertia of body {name!r} is not physical: principal moments {moments} kg m^2")
 
 
-def _geometry(node: Node) -> tuple[Geometry, ...]:
+def _geometry(node: Node, units: Units) -> tuple[Geometry, ...]:
     if node.has("definition") and node.has("geometry"):
         node.refuse("one of them", "Remove one.", "both 'definition' and 'geometry'")
     if node.has("definition"):
-        return (Geometry("mesh", _filenames(node["definition"])),)
+        return (Geometry("mesh", filenames(node["definition"])),)
     value = node["geometry"]
-    nodes = [value] if isinstance(value.value, Mapping) else list(value.items())
-    out = []
-    for item in nodes:
-        block = item.object("a geometry")
-        options = Kept({"comment": block["comment"].comment()}) if block.has("comment") else Kept()
-        out.append(Geometry(block["type"].text("mesh"), _filenames(block["filename"]), options))
-    return tuple(out)
-
-
-def _filenames(node: Node) -> tuple[str, ...]:
-    if isinstance(node.value, str):
-        return (node.value,)
-    return tuple(item.text() for item in node.items())
+    nodes = [value] if isinstance(value.value, Mapping) else value.items()
+    return tuple(geometry(item, units) for item in nodes)
 
 
 def light(node: Node, name: str, names: Names, units: Units) -> Light:

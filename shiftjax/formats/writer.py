@@ -14,7 +14,6 @@ from shiftjax.elements import (
     ForceModule,
     Frame,
     FrameRef,
-    Geometry,
     Joint,
     Light,
     Placement,
@@ -22,6 +21,7 @@ from shiftjax.elements import (
     Terrain,
     walk,
 )
+from shiftjax.formats.geometry import written
 from shiftjax.kept import thaw
 from shiftjax.model import Model
 from shiftjax.paths import parts
@@ -115,14 +115,10 @@ def _body(body: Body) -> dict[str, Any]:
         "center_of_mass": list(body.center_of_mass) if repr(body.center_of_mass) != repr(ZERO) else None,
         "inertia": numbers if any(repr(x) != "0.0" for x in numbers.values()) else None,
         "frames": [_frame(frame) for frame in body.frames],
-        "geometry": [_geometry(shape) for shape in body.geometry],
+        "geometry": [written(shape) for shape in body.geometry],
         "collision_geometry": body.collision_geometry,
     }
     return {**_head(body), **_without(values, {})}
-
-
-def _geometry(shape: Geometry) -> dict[str, Any]:
-    return {"type": shape.type, "filename": list(shape.filename), **thaw(shape.options)}
 
 
 def _joint(joint: Joint) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.poses import to_world
+from shiftjax.poses import continuous, to_world
 from shiftjax.version import VERSION
 from shiftjax.viewer.camera import upright
 from shiftjax.viewer.colours import ghost_opacity
@@ -28,14 +28,16 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
-from shiftjax.viewer.places import quaternion
-from shiftjax.viewer.scene import GROUND, Lamp, Mesh, Part, Scene
+from shiftjax.viewer.places import of_pose, quaternion
+from shiftjax.viewer.scene import GROUND, Lamp, Mesh, Part, Scene, Spring
+from shiftjax.viewer.springs import FIGURES, colour_of, stretched
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
 FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types
 VERTEX_DATA, INDEX_DATA = 34962, 34963  # targets of buffer views
 LIGHTS, UNLIT = "KHR_lights_punctual", "KHR_materials_unlit"
 SKEW = 1e-6  # cosine between columns of a place from which it is no rotation with scales any more
+LEAST = 1e-9  # m, of a spring's length: a scale of nothing cannot be undone by programs that read the file
 Item = dict[str, Any]
 
 
@@ -75,6 +77,10 @@ def write_glb(
                 body = {"name": name, "translation": _floats(p[:3]), "rotation": _xyzw(p[3:]), "children": children}
                 (root["children"] if node == GROUND else bodies).append(file.add("nodes", body))
                 channels.append((len(file.lists["nodes"]) - 1, track[:, node]))
+        for spring in scene.springs:
+            node, stretching = file.spring(spring, track, opacity)
+            bodies.append(node)
+            channels.append((node, stretching))
         if bodies:
             group = {"name": f"member {member}", "children": bodies, "extras": {"member": int(member)}}
             root["children"].append(file.add("nodes", group))
@@ -128,6 +134,18 @@ class _File:
             primitive = {**self._geometry(mesh), "material": material, "mode": MODES[mesh.kind]}
             self._known[key] = self.add("meshes", {"name": part.path, "primitives": [primitive]})
         return self.add("nodes", {"name": part.path, "mesh": self._known[key], **(placing or {})})
+
+    def spring(self, spring: Spring, poses: np.ndarray, opacity: float) -> tuple[int, np.ndarray]:
+        """The node of a spring, and its track at poses (n, nodes, 7): (n, 10) with the scales behind the pose."""
+        stretching = [stretched(spring, of_pose(instant)) for instant in poses]
+        turned = continuous(np.array([[*start, *quaternion(R)] for start, R, _ in stretching]))
+        track = np.hstack([turned, np.maximum([scale for *_, scale in stretching], LEAST)])
+        figure = FIGURES[spring.kind]
+        node = self.part(Part(figure, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
+        first = {"translation": track[0, :3], "scale": track[0, 7:]}
+        self.lists["nodes"][node] |= {name: _floats(values) for name, values in first.items()}
+        self.lists["nodes"][node]["rotation"] = _xyzw(track[0, 3:7])
+        return node, track
 
     def _geometry(self, mesh: Mesh) -> Item:
         """Accessors of a mesh, shared by all its colours."""
@@ -202,8 +220,9 @@ def _animate(file: _File, motion: Motion, channels: list[tuple[int, np.ndarray]]
     targets: list[Item] = []
     times = None
     for node, track in channels:
-        for name, values in (("translation", track[:, :3]), ("rotation", track[:, [4, 5, 6, 3]])):
-            values = values.astype(np.float32)
+        columns = {"translation": [0, 1, 2], "rotation": [4, 5, 6, 3], "scale": list(range(7, track.shape[1]))}
+        for name, chosen in columns.items():
+            values = track[:, chosen].astype(np.float32)
             if (values == values[0]).all():
                 continue
             if times is None:

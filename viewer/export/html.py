@@ -75,6 +75,8 @@ def _data(scene: Scene, motion: Motion, pack: Pack) -> Item:
     remarks = list(motion.remarks)
     if len(scene.lamps) > LAMPS:
         remarks.append(f"{LAMPS} of {len(scene.lamps)} lights are shown")
+    if scene.springs:
+        remarks.append("springs and dampers are not shown in a page")
     camera = Camera.of(scene.centre, scene.size, scene.up)
     meshes = {part.mesh.key: part.mesh for part in parts}
     numbers = {key: k for k, key in enumerate(meshes)}

@@ -18,6 +18,7 @@ from shiftjax.viewer.gl.lighting import MOST, Lighting
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
 from shiftjax.viewer.gl.target import REACH, Patch, Picture, ShadowMaps
 from shiftjax.viewer.scene import Look, Moment, Part, Scene
+from shiftjax.viewer.springs import strokes_of
 
 BELOW = 1.05  # radii of the scene's ball from its centre down to the ground grid
 WIDE = 25.0  # radii from the grid's middle to where it has faded
@@ -91,8 +92,9 @@ class Renderer:
             self.draw_calls = self._draw_batches(self._solid)
             GL.glEnable(GL.GL_BLEND)
             GL.glBlendFunc(GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
-            if moment.strokes is not None and len(moment.strokes.ends):
-                self._draw_strokes(moment.strokes.ends, moment.strokes.colours)
+            for strokes in (strokes_of(self.scene.springs, moment), moment.strokes):
+                if strokes is not None and len(strokes.ends):
+                    self._draw_strokes(strokes.ends, strokes.colours)
             GL.glDepthMask(False)
             if self.look.grid:
                 self._draw_grid()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from shiftjax.elements import FIXED, ORIGIN, Assembly, Body, Frame, Joint
+from shiftjax.elements import FIXED, ORIGIN, Assembly, Body, Frame, Joint, Restraint
 from shiftjax.model import Model
 from shiftjax.paths import child
 from shiftjax.record import record
@@ -103,7 +103,9 @@ def _ground(model: Model) -> Iterator[Row]:
         yield from (Row(f"light:{item.name}", item.name, "light", 2, value=item.type) for item in model.lights)
     if model.terrain:
         yield Row("group:fixed:terrain", "terrain", "terrain", 1)
-        yield from (Row(f"terrain:{item.name}", item.name, "terrain", 2) for item in model.terrain)
+        yield from (
+            Row(own := child("terrain", item.name), item.name, "terrain", 2, own, True) for item in model.terrain
+        )
 
 
 def _assembly(top: Assembly, above: str, depth: int, active: bool) -> Iterator[Row]:
@@ -124,7 +126,8 @@ def _assembly(top: Assembly, above: str, depth: int, active: bool) -> Iterator[R
         for item, kind in forces:
             key = f"{kind}:{child(path, item.name)}"
             name = _named(item.name, active and item.active)
-            yield Row(key, name, "force", depth + 2, child(path, item.name), value=item.type)
+            drawn = isinstance(item, Restraint) and item.frames is not None and active and item.active
+            yield Row(key, name, "force", depth + 2, child(path, item.name), drawn, item.type)
         stack.extend((inner, path, depth + 1, active) for inner in reversed(assembly.assemblies))
 
 

@@ -1,0 +1,89 @@
+"""Shapes of a body: one entry of `geometry` to one record and back. They are drawn and change no motion.
+
+Every shape may have its own offset on the body (`T`, `R`, `rotation`, as a frame's) and a `colour`. Boxes, spheres,
+ellipsoids, cylinders, cones and capsules are centred on the offset, the last three along its z; an arrow starts there.
+A multisphere is the convex hull of its `spheres` [x, y, z, radius].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftjax.elements import Geometry
+from shiftjax.formats.keys import SHAPES
+from shiftjax.formats.node import Node
+from shiftjax.formats.units import Units
+from shiftjax.kept import Kept, thaw
+
+SHARED: dict[str, Callable[[Node, Units], Any]] = {
+    "comment": lambda node, units: node.comment(),
+    "T": lambda node, units: node.vector3(scale=units.length),
+    "R": lambda node, units: node.rotation(),
+    "rotation": lambda node, units: node.vector3(scale=units.angle),
+    "colour": lambda node, units: _colour(node),
+}
+FEWEST = {"line": 2, "point_cloud": 1, "multisphere": 1}  # rows of points or spheres
+
+
+def geometry(node: Node, units: Units) -> Geometry:
+    """A shape whose type, keys and sizes are checked.
+
+    Raises:
+        ModelError: an unknown type, a key of another type, a size that is none.
+    """
+    if not isinstance(node.value, Mapping):
+        node.refuse("an object (a geometry)", "Write { ... }.")
+    type = node["type"].choice(SHAPES, "mesh")
+    block = node.object(f"a geometry of type {type}")
+    options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}
+    if type == "mesh":
+        return Geometry(type, filenames(block["filename"]), Kept(options))
+    options |= {key: _size(block[key], type, key, units.length) for key in sorted(SHAPES[type])}
+    return Geometry(type, (), Kept(options))
+
+
+def written(shape: Geometry) -> dict[str, Any]:
+    """The entry of a shape; `geometry` of it gives an equal one."""
+    names = {"filename": list(shape.filename)} if shape.filename or shape.type == "mesh" else {}
+    return {"type": shape.type, **names, **thaw(shape.options)}
+
+
+def filenames(node: Node) -> tuple[str, ...]:
+    """A mesh file and its companions."""
+    if isinstance(node.value, str):
+        return (node.value,)
+    return tuple(item.text() for item in node.items())
+
+
+def _size(node: Node, type: str, key: str, scale: float) -> Any:
+    """Lengths [m]: one above 0, a list of them above 0, or rows of coordinates."""
+    if key == "points":
+        return _rows(node, 3, FEWEST[type], scale)
+    if key == "spheres":
+        rows = _rows(node, 4, FEWEST[type], scale)
+        if min(row[3] for row in rows) <= 0:
+            node.refuse("rows [x, y, z, radius] with radii above 0", "Correct the radius.")
+        return rows
+    one = key in ("radius", "length")
+    found = node.number(scale=scale) if one else node.vector(2 if type == "plane" else 3, scale)
+    if np.min(found) <= 0:
+        node.refuse("lengths above 0", "Correct it.")
+    return found
+
+
+def _rows(node: Node, width: int, fewest: int, scale: float) -> tuple[tuple[float, ...], ...]:
+    rows = tuple(row.vector(width, scale) for row in node.items())
+    if len(rows) < fewest:
+        node.refuse(f"{fewest} or more lists of {width} numbers", "Add some.", f"{len(rows)} of them")
+    return rows
+
+
+def _colour(node: Node) -> tuple[float, ...]:
+    """Red, green, blue and perhaps opacity, as on a screen."""
+    found = node.vector()
+    if len(found) not in (3, 4) or not all(0 <= part <= 1 for part in found):
+        node.refuse("3 or 4 numbers from 0 to 1", "Write [red, green, blue] or [red, green, blue, opacity].")
+    return found

@@ -1,0 +1,51 @@
+"""A model of one body and its scene, and what stands in for a reader of mesh files."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from shiftjax.builder import ModelBuilder
+from shiftjax.elements import Geometry
+from shiftjax.model import Model
+from shiftjax.numbers import rebuilt
+from shiftjax.viewer.building import scene_of
+from shiftjax.viewer.scene import Colour, Mesh, Part, Scene
+
+STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+
+
+@dataclasses.dataclass(frozen=True)
+class Loaded:
+    """What a reader of mesh files gives."""
+
+    mesh: Mesh
+    colour: Colour = (0.1, 0.2, 0.3, 1.0)
+    place: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(4))
+    warnings: tuple[str, ...] = ()
+
+
+def drawn(scene: Scene, path: str, kind: str = "body") -> list[Part]:
+    return [part for part in scene.parts if part.path == path and part.kind == kind]
+
+
+def lone(geometry: tuple[Geometry, ...] = (), **body: Any) -> Model:
+    """A body on a hinge about y."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    builder.assembly("a").body("rod", **body).joint("pivot", "Ry", child="rod")
+    model = builder.build()
+    return dataclasses.replace(
+        model,
+        assemblies=rebuilt(
+            model.assemblies,
+            lambda item, _: dataclasses.replace(
+                item, bodies=tuple(dataclasses.replace(b, geometry=geometry) for b in item.bodies)
+            ),
+        ),
+    )
+
+
+def of_lone(model: Model, **options: Any) -> Scene:
+    return scene_of(model, {"a:rod": STILL}, **options)

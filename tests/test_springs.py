@@ -1,0 +1,134 @@
+"""Springs and dampers between frames: which are drawn, that they join their points at any pose, and in pictures."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from shiftjax.builder import ModelBuilder
+from shiftjax.elements import FIXED
+from shiftjax.formats import load
+from shiftjax.model import Model
+from shiftjax.poses import to_world, turn
+from shiftjax.viewer.building import scene_of
+from shiftjax.viewer.gui.tree import scene_rows
+from shiftjax.viewer.places import moved, of_pose, place
+from shiftjax.viewer.scene import Moment, Scene, Spring
+from shiftjax.viewer.springs import FIGURES, HIGHLIGHTED, SPRING, stretched, strokes_of
+from tests.lone import STILL
+from tests.studio import PLAIN, eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
+
+ROUNDING = 1e-12  # sums and products of a few doubles of order one
+SINGLE = 1e-6  # figures are stored in single precision
+COIL = Spring("a:coil", "spring", (0, 1), ((0.0, 0.0, 2.0), (0.0, 0.0, 0.5)), None, (1.0, 0.0, 0.0), 0.1)
+
+
+def shifted(x: float) -> np.ndarray:
+    return np.array([x, *STILL[1:]])
+
+
+def strut() -> Model:
+    """A leg on a slider, with a spring and a damper to ground; a friction in the slider; one spring switched off."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("top", T=(0.2, 0.0, 2.0))
+    leg = (
+        builder.assembly("a")
+        .body("leg", mass=1.0, inertia=(2e-4, 2e-4, 2e-4), frames={"eye": (0.0, 0.1, 0.5)})
+        .joint("slide", "Tz", child="leg")
+    )
+    ends = (("fixed", "top"), ("leg", "eye"))
+    leg.restraint("coil", "spring", frames=ends, coefficients=[[1.0, 0.0]])
+    leg.restraint("shock", "damper", frames=ends, coefficients=[[1.0, 0.0]], distance_type="Tz")
+    leg.restraint("seal", "friction", joint="slide", coefficients=[[1.0], [-1.0]], knot_points=[0])
+    leg.restraint("off", "spring", frames=ends, coefficients=[[1.0]], active=False)
+    return builder.build()
+
+
+def test_restraints_between_frames_are_drawn() -> None:
+    model = strut()
+    coil, shock = scene_of(model, {"a:leg": STILL}).springs
+    assert (coil.path, coil.kind, shock.path, shock.kind) == ("a:coil", "spring", "a:shock", "damper")
+    assert coil.nodes == (0, 1) and coil.points == ((0.2, 0.0, 2.0), (0.0, 0.1, 0.5))
+    assert shock.radius < coil.radius, "a damper fits into the coil about it"
+    assert {row.path: row.eye for row in scene_rows(model) if row.kind == "force"} == {
+        "a:coil": True, "a:shock": True, "a:seal": False, "a:off": False,
+    }  # fmt: skip
+
+
+def test_springs_of_the_library_are_drawn() -> None:
+    for name, count in (("andrews", 1), ("vehicle_chassis", 4), ("double_wishbone", 1), ("four_bar", 0)):
+        model = load(name)
+        poses = {path: shifted(k) for k, (path, _) in enumerate(model.bodies())}
+        scene = scene_of(model, poses)
+        restraints = dict(model.restraints())
+        assert len(scene.springs) == count == sum(item.frames is not None for item in restraints.values()), name
+        for spring in scene.springs:
+            bodies = [FIXED if node == 0 else scene.nodes[node] for node in spring.nodes]
+            frames = restraints[spring.path].frames
+            assert frames is not None and bodies == [ref.body for ref in frames]
+
+
+@pytest.mark.parametrize("kind", sorted(FIGURES))
+def test_a_figure_joins_its_points_at_any_poses(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        poses = rng.normal(size=(3, 7))
+        poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+        across, *points = (tuple(map(float, rng.normal(size=3))) for _ in range(3))
+        spring = Spring("s", kind, (1, 2), (points[0], points[1]), None, across, 0.1)  # type: ignore[arg-type]
+        first, second = (to_world(poses[n], np.array(p)) for n, p in zip(spring.nodes, spring.points, strict=True))
+        where = place(*stretched(spring, of_pose(poses)))
+        assert np.abs(moved(where, np.array([[0, 0, 0], [0, 0, 1.0]])) - [first, second]).max() < ROUNDING * 10
+        radius = np.linalg.norm(FIGURES[kind].vertices[:, :2], axis=1).max()
+        lines = moved(where, FIGURES[kind].vertices)
+        along = (second - first) / np.linalg.norm(second - first)
+        off = lines - first - np.outer((lines - first) @ along, along)
+        assert np.linalg.norm(off, axis=1).max() == pytest.approx(0.1 * radius, rel=SINGLE * 10)
+        assert turn(poses[1], np.array(across)) @ where[:3, 0] > 0, "it does not turn about itself"
+
+
+def test_a_restraint_of_one_component_stands_on_its_axis() -> None:
+    """With distance_type Tz, x is the component along z of the first frame, here turned onto the world's y."""
+    model = ModelBuilder().frame("wall", T=(1.0, 0.0, 0.0), R=[[1, 0, 0], [0, 0, 1], [0, -1, 0]])
+    ball = model.assembly("a").body("ball")
+    ball.restraint("push", "spring", frames=(("fixed", "wall"), "ball"), coefficients=[[1.0, 0.0]], distance_type="Tz")
+    (spring,) = scene_of(model.build(), {"a:ball": STILL}).springs
+    start, R, scales = stretched(spring, of_pose(np.stack([STILL, np.array([2.0, 0.7, 5.0, 1.0, 0, 0, 0])])))
+    assert start == pytest.approx([2.0, 0.0, 5.0]) and start + scales[2] * R[:, 2] == pytest.approx([2.0, 0.7, 5.0])
+
+
+def test_a_spring_of_no_length_is_finite() -> None:
+    spring = dataclasses.replace(COIL, points=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
+    strokes = strokes_of((spring,), Moment(np.stack([STILL, STILL])))
+    assert strokes is not None and np.isfinite(strokes.ends).all()
+
+
+def test_springs_are_hidden_highlighted_and_coloured_by_their_path() -> None:
+    poses = np.stack([STILL, STILL])
+    red = (1.0, 0.0, 0.0, 1.0)
+    for moment, colour in (
+        (Moment(poses), SPRING),
+        (Moment(poses, highlighted=frozenset({"a:coil"})), HIGHLIGHTED),
+        (Moment(poses, colours={"a:coil": red}), red),
+    ):
+        strokes = strokes_of((COIL,), moment)
+        assert strokes is not None and (strokes.colours == colour).all()
+    assert strokes_of((COIL,), Moment(poses, hidden=frozenset({"a:coil"}))) is None
+    assert strokes_of((COIL,), Moment(poses, hidden=frozenset({"kind:spring"}))) is None
+
+
+def test_a_picture_shows_the_spring_between_its_points() -> None:
+    """Seen from the front, with nothing else in the scene, its pixels reach from one end to the other and follow it."""
+    lone = Scene(("fixed", "a:leg"), (), (), (0.0, 0.0, 1.0), 1.0, (0.0, 0.0, 0.0), (), (COIL,))
+    camera = eye("front", target=(0.0, 0.0, 1.0))
+    for x in (-0.3, 0.4):
+        moment = Moment(np.stack([STILL, shifted(x)]))
+        image = shot(lone, moment, camera)
+        background = shot(lone, dataclasses.replace(moment, hidden=frozenset({"a:coil"})), camera)
+        rows, columns = np.nonzero((image != background).any(-1))
+        ends = [camera.pixel(to_world(moment.poses[k], np.array(COIL.points[k])), (160, 120)) for k in (0, 1)]
+        assert rows.min() == pytest.approx(ends[0][1], abs=1) and rows.max() == pytest.approx(ends[1][1], abs=1)
+        top, bottom = (columns[rows == row].mean() for row in (rows.min(), rows.max()))
+        assert (top, bottom) == pytest.approx((ends[0][0], ends[1][0]), abs=2)
+        assert len(rows) > 80 and PLAIN.grid is False
