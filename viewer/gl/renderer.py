@@ -100,6 +100,9 @@ class Renderer:
             self.draw_calls += self._draw_batches(self._glass)
             if moment.ghosts is not None:
                 self._draw_ghosts(moment, drawn)
+            if moment.signs is not None and len(moment.signs.ends):
+                GL.glDisable(GL.GL_DEPTH_TEST)
+                self._draw_strokes(moment.signs.ends, moment.signs.colours)
             GL.glDepthMask(True)
             self._picture.finish()
 

@@ -278,7 +278,7 @@ def isolate(state: State) -> None:
 
 def show_all(state: State) -> None:
     state.hidden, state.masked, state.faded = set(), set(), frozenset()
-    for name in ("link", "joint", "tree joint", "closure joint", "ground"):
+    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground"):
         state.display.inherit(name)
 
 

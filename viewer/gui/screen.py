@@ -17,7 +17,7 @@ from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
 from shiftjax.viewer.gui.pointer import Held, Pointer
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.gui.under import pickable
+from shiftjax.viewer.gui.under import pickable, under
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
 MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)
@@ -168,5 +168,5 @@ class Screen:
         """What the last picture shows at a place of the view."""
         found = self._renderer.pick(x * self._scale, y * self._scale)
         if found.part is not None and not pickable(self.state, found.part):
-            return Hit()
+            return next(iter(under(self.state, x, y, self.pointer.size)), Hit())  # what is behind it
         return Hit(found.part.path if found.part else None, found.point)

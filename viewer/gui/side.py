@@ -14,6 +14,7 @@ from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.tree import number
 
 PLOT_HEIGHT = 150.0
+PICK_COLUMN = 250.0  # of the boxes for picking [points]
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
 PLOT = int(implot.Flags_.no_mouse_text)
 AXIS = int(implot.AxisFlags_.auto_fit)
@@ -46,7 +47,7 @@ def properties(state: State) -> list[tuple[str, str]]:
 def _body(state: State, path: str) -> list[tuple[str, str]]:
     pose = state.body_poses()[path]
     rows = [("position [m]", triple(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
-    body = dict(state.study.model.bodies()).get(path)
+    body = dict(state.mechanism.model.bodies()).get(path)
     if body is not None:
         inertia = body.inertia.matrix
         rows += [
@@ -126,3 +127,9 @@ def _classes(state: State) -> None:
             state.display.inherit(name)
         elif changed:
             state.display.set(name, draw=options[at])
+        imgui.same_line(PICK_COLUMN)
+        changed, on = imgui.checkbox(f"##pick {name}", state.display.picks(name))
+        ui.mark(f"picks:{name}")
+        imgui.set_item_tooltip("can be picked")
+        if changed:
+            state.display.set(name, pick=on)

@@ -28,6 +28,7 @@ RATES = (1.0, 240.0)  # frames a second that can be asked for
 DEFAULT_RATE = 15.0  # at least so many frames a second
 MESSAGES = 50  # the latest are kept
 MODES = ("navigate", "manipulate")
+CLASS = {"body": "link"}  # kinds of parts whose class has another name
 
 
 @dataclasses.dataclass
@@ -98,7 +99,7 @@ class State:
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.panels: dict[str, Callable[[State], None]] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
-        self.mechanism = values.mechanism(study.model)
+        self.mechanism = values.mechanism(study.model_of(self.member))
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._now: tuple[tuple[int, float], dict[str, Any]] = ((-1, 0.0), {})
 
@@ -154,6 +155,7 @@ class State:
         """Makes a member the one that is drawn; a refusal becomes a message."""
         try:
             self.study.poses(member, self.time)
+            self.mechanism = values.mechanism(self.study.model_of(member)) if self.study.design else self.mechanism
         except ModelError as error:
             self.say(str(error))
             return
@@ -196,33 +198,29 @@ class State:
         """What is drawn now."""
         marked = frozenset(([self.pick] if self.pick else []) + self.selected)
         colours = dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
-        see_through = (self.masked | self.faded | self._classed("masked")) - marked
-        colours |= {part.path: (*part.colour[:3], FADED) for part in self.scene.parts if part.path in see_through}
+        masked = dict.fromkeys([*self._classed("masked"), *self.masked, *self.faded], FADED)
         return Moment(
             self.poses(),
             hidden=self.not_drawn(),
             highlighted=marked if self.hue is None else frozenset(),
             colours=colours,
+            opacity=masked | dict.fromkeys(marked, 1.0),
             ghosts=self.ghosts(),
             strokes=overlays.strokes(self),
         )
 
     def not_drawn(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
-        kinds = {"frame": "frame", "centre": "centre", "ground": "ground", "link": "body"}
-        off = {f"kind:{kind}" for name, kind in kinds.items() if self.display.drawn(name) == "hidden"}
-        return frozenset(self.hidden | off | self._classed("hidden"))
+        return frozenset(self.hidden | self._classed("hidden"))
 
     def class_of(self, part: Part) -> str:
         """The class of things a part of the scene belongs to."""
-        if part.kind == "joint":
-            return "closure joint" if part.path in self.mechanism.closures else "tree joint"
-        return {"body": "link"}.get(part.kind, part.kind)
+        return self.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
 
     def _classed(self, drawn: str) -> set[str]:
-        """Paths of joints and bodies whose class is drawn so."""
-        parts = (p for p in self.scene.parts if p.kind in ("joint", "body"))
-        return {p.path for p in parts if self.display.drawn(self.class_of(p)) == drawn}
+        """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn so."""
+        parts = (p for p in self.scene.parts if self.display.drawn(self.class_of(p)) == drawn)
+        return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
 
     def _cached(self, name: str, make: Callable[[], Any]) -> Any:
         """What depends on member and time alone, made once for both."""

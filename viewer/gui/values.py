@@ -26,6 +26,7 @@ RANK = 1e-9  # a singular value below this part of the largest is zero: loops ar
 class Mechanism:
     """What the values of a model are computed from."""
 
+    model: Model  # with a float joint for every component that has no joint to ground
     joints: dict[str, Joint]
     frames: dict[str, np.ndarray]  # path of a frame -> (4, 4) in its body
     plan: Plan
@@ -35,6 +36,14 @@ class Mechanism:
         """Paths of the joints that close loops."""
         return frozenset(joint.path for joint in self.plan.joints if joint.chord)
 
+    def class_of(self, path: str) -> str:
+        """The class of things a joint belongs to; a root closure closes a loop on ground and is no weld."""
+        joint = self.joints[path]
+        if path not in self.closures:
+            return "tree joint"
+        root = FIXED in (joint.parent.body, joint.child.body) and KINDS[joint.type].nv > 0
+        return "root closure" if root else "closure joint"
+
 
 def mechanism(model: Model) -> Mechanism:
     """The joints, frames and spanning tree of the active parts of a model."""
@@ -42,7 +51,7 @@ def mechanism(model: Model) -> Mechanism:
     frames = _frames(FIXED, model.frames)
     for path, body in model.bodies():
         frames |= _frames(path, body.frames)
-    return Mechanism(dict(model.joints()), frames, analyze(model))
+    return Mechanism(model, dict(model.joints()), frames, analyze(model))
 
 
 def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
