@@ -17,6 +17,7 @@ from shiftjax.viewer import shapes
 from shiftjax.viewer.places import place
 from shiftjax.viewer.scene import Colour, Mesh
 
+ARROW = 0.05  # radius of the shaft of the arrow that is scaled, in its length
 THIN = 0.002  # thickness of a plane, in parts of its longer side: it is seen from both sides
 
 
@@ -133,6 +134,11 @@ def _capsule(where: str, options: Kept) -> tuple[Mesh, np.ndarray]:
     return shapes.capsule(radius, length), np.eye(4)
 
 
+def _arrow(where: str, options: Kept) -> tuple[Mesh, np.ndarray]:
+    radius, length = (_sizes(where, options, key, 1)[0] for key in ("radius", "length"))
+    return _scaled(shapes.arrow(1.0, ARROW), [radius / ARROW, radius / ARROW, length])
+
+
 def _plane(where: str, options: Kept) -> tuple[Mesh, np.ndarray]:
     x, y = _sizes(where, options, "size", 2)
     return _scaled(shapes.box(), [x, y, THIN * max(x, y)])
@@ -152,6 +158,7 @@ PRIMITIVES: dict[str, Callable[[str, Kept], tuple[Mesh, np.ndarray]]] = {
     "cylinder": lambda where, options: _round(shapes.cylinder(), where, options),
     "cone": lambda where, options: _round(shapes.cone(), where, options),
     "capsule": _capsule,
+    "arrow": _arrow,
     "plane": _plane,
     "line": _line,
 }

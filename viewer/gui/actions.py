@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.gui import keys
+from shiftjax.viewer.gui import groups, keys, shaping
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
 TURN = math.radians(180.0)  # of a drag over the whole height of the view
@@ -294,6 +294,12 @@ def trace(state: State) -> None:
     state.trace = (node, point) if node else None
 
 
+def next_grouping(state: State) -> None:
+    """Colours by the next of what topology finds; after the last, every body has its own colour."""
+    state.grouping = groups.BY[(groups.BY.index(state.grouping) + 1) % len(groups.BY)]
+    state.say(f"coloured by {state.grouping}" if state.grouping else "every body in its own colour")
+
+
 def shadows(state: State) -> None:
     state.look = dataclasses.replace(state.look, shadows=not state.look.shadows)
 
@@ -327,6 +333,12 @@ def _ask(word: str) -> Callable[[State], None]:
 def _edit(name: str) -> Callable[[State], None]:
     words = {action.name: action.words for action in keys.ACTIONS}[name]
     return lambda state: state.say(f"{words}: a stored study cannot be edited")
+
+
+def remove(state: State) -> None:
+    """Removes the picked shape of the user; anything else cannot be removed."""
+    if not shaping.remove(state):
+        _edit("remove")(state)
 
 
 EDITING = tuple(action.name for action in keys.ACTIONS if action.group == "Editing")
@@ -384,6 +396,11 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "arrows": _toggle("arrows_on"),
     "trace": trace,
     "shadows": shadows,
+    "grouping": next_grouping,
+    "routes": lambda s: toggle_class(s, "route"),
+    "glyphs": lambda s: toggle_class(s, "glyph"),
+    "forces": lambda s: toggle_class(s, "force"),
+    "names": lambda s: toggle_class(s, "name"),
     "help": _toggle("help_on"),
     "dump_keys": _show(lambda s: s.table.dump()),
     "dump_display": _show(lambda s: s.display.dump()),
@@ -394,6 +411,9 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),
     **{name: _edit(name) for name in EDITING},
+    "remove": remove,
+    "add_shape": shaping.add,
+    "pick_shapes": shaping.toggle_picking,
 }
 AT: dict[str, Callable[[State, Hit], None]] = {
     "pick": pick_at,

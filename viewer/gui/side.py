@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui import plots, ui, values
+from shiftjax.viewer.gui import legend, plots, shapepane, ui, values
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.display import DRAWN, PARENT
 from shiftjax.viewer.gui.layout import Box
@@ -25,6 +25,8 @@ def draw(state: State, box: Box) -> None:
         imgui.text_unformatted(state.pick or "nothing is picked")
         ui.mark("picked")
         ui.facts(properties(state))
+        shapepane.draw(state)
+        legend.draw(state)
         if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):
             _plots(state)
         if imgui.collapsing_header("Classes of things"):

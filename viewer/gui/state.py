@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.elements import FIXED
+from shiftjax.elements import FIXED, Geometry
 from shiftjax.errors import ModelError, one_of
 from shiftjax.poses import to_local
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.ghosts import ghosts_of
-from shiftjax.viewer.gui import keys, overlays, tree, values
+from shiftjax.viewer.gui import forces, groups, keys, overlays, shaping, tree, values, widgets
 from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
-from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
+from shiftjax.viewer.scene import Colour, Ghosts, Look, Mesh, Moment, Part, Scene, Strokes
 from shiftjax.viewer.study import Study
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
@@ -87,6 +87,9 @@ class State:
         self.hue: float | None = None  # of the highlight; None for the renderer's own
         self.display = Display()
         self.arrows_on = False
+        self.grouping = ""  # one of `groups.BY`, by which bodies and joints are coloured
+        self.shapes: dict[str, Geometry] = {}  # path -> a parametric shape that the user added
+        self._run: forces.Run | None = None
         self.trace: tuple[int, np.ndarray] | None = None  # node, point of it (3,) [m]
         self.mode = "navigate"
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
@@ -187,6 +190,12 @@ class State:
         """Joint path -> its share of the motions that the loops leave free now."""
         return self._cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
 
+    def forces(self) -> forces.Run:
+        """The forces of the member looked at, along its run; made once for each member."""
+        if self._run is None or self._run.member != self.member:
+            self._run = forces.run_of(self.study, self.mechanism, self.member)
+        return self._run
+
     def seen(self) -> Camera:
         """The camera to draw from: that of the state, gone along with the followed body."""
         if self.follow is None:
@@ -197,7 +206,8 @@ class State:
     def moment(self) -> Moment:
         """What is drawn now."""
         marked = frozenset(([self.pick] if self.pick else []) + self.selected)
-        colours = dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
+        colours = groups.colours(self.mechanism, self.grouping)
+        colours |= dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
         masked = dict.fromkeys([*self._classed("masked"), *self.masked, *self.faded], FADED)
         return Moment(
             self.poses(),
@@ -207,11 +217,17 @@ class State:
             opacity=masked | dict.fromkeys(marked, 1.0),
             ghosts=self.ghosts(),
             strokes=overlays.strokes(self),
+            signs=widgets.strokes(self),
         )
 
     def not_drawn(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
         return frozenset(self.hidden | self._classed("hidden"))
+
+    def hidden_things(self) -> set[str]:
+        """Paths that are hidden, and of joints whose class is, drawn as parts or not."""
+        joints = self.mechanism.joints
+        return self.hidden | {p for p in joints if self.display.drawn(self.mechanism.class_of(p)) == "hidden"}
 
     def class_of(self, part: Part) -> str:
         """The class of things a part of the scene belongs to."""
@@ -286,6 +302,18 @@ class State:
     def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
         """A key or mouse gesture of one's own, in both maps: `call(state)`; ModelError where it is taken."""
         self.table.add(binding, words, call)
+
+    def add_shape(self, body: str, mesh: Mesh, place: np.ndarray, colour: Colour = shaping.COLOUR) -> str:
+        """A mesh of one's own on a body or on ground ("fixed"); returns the path of the new shape.
+
+        Args:
+            mesh: of `shiftjax.viewer.shapes`, or made by `shaping.mesh` of triangles, quads, lines or points.
+            place: (4, 4) mesh coordinates to those of the body.
+
+        Raises:
+            ModelError: no such body, or a place that is none.
+        """
+        return shaping.put_mesh(self, body, mesh, place, colour)
 
     def add_overlay(self, call: Callable[[State], Strokes]) -> None:
         """Lines of one's own in the view: `call(state)` gives them in every frame."""

@@ -82,16 +82,21 @@ def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.nd
     between = np.linalg.inv(parent) @ child
     kind = KINDS[joint.type]
     if kind.displacement == "scalar":
-        axis = axis_of(joint)
-        if isinstance(kind.primitives[0], Translation):
-            return np.array([axis @ between[:3, 3]])
-        R = between[:3, :3]
-        sine = 0.5 * axis @ np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        return np.array([np.arctan2(sine, 0.5 * (np.trace(R) - 1))])
+        return np.atleast_1d(displacement(joint, between))
     if not kind.nq:
         return np.zeros(0)
     turn = quaternion(between[:3, :3])
     return turn if kind.displacement == "rotation" else np.concatenate([between[:3, 3], turn])
+
+
+def displacement(joint: Joint, between: np.ndarray) -> np.ndarray:
+    """(...) of a joint of one coordinate whose child frames stand in its parent frames as (..., 4, 4) says."""
+    axis = axis_of(joint)
+    if isinstance(KINDS[joint.type].primitives[0], Translation):
+        return between[..., :3, 3] @ axis
+    R = between[..., :3, :3]
+    double = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], -1)
+    return np.arctan2(0.5 * double @ axis, 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1))
 
 
 def screws(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
