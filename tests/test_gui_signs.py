@@ -265,6 +265,13 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
     assert np.allclose(start, values.placed(state.mechanism, joint.child, state.body_poses())[:3, 3])
     assert np.allclose(vector / vector[0] * 16.5, (16.5, 0.0, -5.0), atol=1e-9)
     assert not any("record" in words for _, words in forces.legend(state))
+    push[6:] = np.nan  # of a member that ended early
+    assert state.forces().largest(False) == pytest.approx(np.hypot(30.0, 5.0))
+    ended = dataclasses.replace(recorded, channels={**result.channels, name: push})
+    state = state_of(Study.of(ended))
+    assert state.forces().largest(False) == pytest.approx(np.hypot(15.0, 5.0))
+    state.go_to(0.09)
+    assert "reaction" not in {item.kind for item, _, _ in forces.arrows(state)}
 
 
 # -- names -------------------------------------------------------------------------------------------------------------

@@ -60,8 +60,8 @@ class Run:
 
     def largest(self, turns: bool) -> float:
         """The largest force [N] or torque [N m] of the run."""
-        sizes = [float(np.linalg.norm(f.vectors, axis=1).max()) for f in self.items if f.turns == turns]
-        return max((size for size in sizes if math.isfinite(size)), default=0.0)
+        sizes = [np.linalg.norm(item.vectors, axis=1) for item in self.items if item.turns == turns]
+        return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
 
 
 def run_of(study: Study, found: Mechanism, member: int) -> Run:

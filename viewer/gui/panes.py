@@ -83,9 +83,11 @@ def _view(state: State) -> None:
     ui.line(state, "dump_display")
     imgui.set_next_item_width(140)
     changed, rate = imgui.slider_float("frames a second, at least", state.rate, *RATES, "%.0f")
+    ui.mark("rate")
     if changed:
         state.set_rate(rate)
     own, hue = imgui.slider_float("hue of the highlight", -0.01 if state.hue is None else state.hue, -0.01, 1.0, "%.2f")
+    ui.mark("hue")
     if own:
         state.hue = None if hue < 0 else hue
 

@@ -14,7 +14,6 @@ from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.tree import number
 
 PLOT_HEIGHT = 150.0
-PICK_COLUMN = 250.0  # of the boxes for picking [points]
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
 PLOT = int(implot.Flags_.no_mouse_text)
 AXIS = int(implot.AxisFlags_.auto_fit)
@@ -29,7 +28,9 @@ def draw(state: State, box: Box) -> None:
         legend.draw(state)
         if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):
             _plots(state)
-        if imgui.collapsing_header("Classes of things"):
+        is_open = imgui.collapsing_header("Classes of things")
+        ui.mark("header:classes")
+        if is_open:
             _classes(state)
 
 
@@ -117,8 +118,14 @@ def _plots(state: State) -> None:
 
 
 def _classes(state: State) -> None:
-    """How every class of things is drawn."""
+    """Whether every class of things can be picked, and how it is drawn."""
     for name in PARENT:
+        ticked, on = imgui.checkbox(f"##pick {name}", state.display.picks(name))
+        ui.mark(f"picks:{name}")
+        imgui.set_item_tooltip("can be picked")
+        if ticked:
+            state.display.set(name, pick=on)
+        imgui.same_line()
         imgui.set_next_item_width(110)
         options: list[str] = [*(["inherited"] if PARENT[name] else []), *DRAWN]
         own = state.display.own(name)
@@ -129,9 +136,3 @@ def _classes(state: State) -> None:
             state.display.inherit(name)
         elif changed:
             state.display.set(name, draw=options[at])
-        imgui.same_line(PICK_COLUMN)
-        changed, on = imgui.checkbox(f"##pick {name}", state.display.picks(name))
-        ui.mark(f"picks:{name}")
-        imgui.set_item_tooltip("can be picked")
-        if changed:
-            state.display.set(name, pick=on)
