@@ -221,7 +221,7 @@ def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades
     assert workbench.pick == behind[0]
     key(workbench, "PageUp", NONE)
     assert workbench.pick == behind[1] and workbench.faded == {behind[0]}
-    assert workbench.moment().colours[str(behind[0])][3] < 0.5
+    assert workbench.moment().opacity[str(behind[0])] < 0.5
     key(workbench, "PageDown", NONE)
     assert workbench.pick == behind[0] and not workbench.faded
     click(pointer, x, y, "Right", clock=3.0)
@@ -256,7 +256,7 @@ def test_hiding_isolating_and_seeing_through(state: State) -> None:
     actions.run(state, "show_all")
     actions.run(state, "mask")
     state.pick_path(None)
-    assert state.moment().colours[CRANK][3] < 0.5
+    assert state.moment().opacity[CRANK] < 0.5
 
 
 def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:

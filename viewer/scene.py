@@ -50,7 +50,7 @@ class Part:
     place: np.ndarray  # (4, 4) float64, mesh coordinates to node coordinates; may scale
     colour: Colour
     path: str  # of the body, joint, frame or light that it shows
-    kind: str = "body"  # "body", "ground", "joint", "frame", "centre"
+    kind: str = "body"  # "body", "ground", "joint", "frame", "centre", "shape"
     shadow: bool = True  # whether it throws one
 
 
@@ -133,8 +133,10 @@ class Moment:
     """One instant to draw."""
 
     poses: np.ndarray  # (nodes, 7), ground first
-    hidden: frozenset[str] = frozenset()  # paths that are not drawn and throw no shadow
+    hidden: frozenset[str] = frozenset()  # paths, or `kind:NAME`, that are not drawn and throw no shadow
     highlighted: frozenset[str] = frozenset()  # paths drawn in the highlight colour
     colours: dict[str, Colour] = field(default_factory=dict)  # path -> a colour other than the part's own
+    opacity: dict[str, float] = field(default_factory=dict)  # path, or `kind:NAME` -> factor; the last one counts
     ghosts: Ghosts | None = None
     strokes: Strokes | None = None
+    signs: Strokes | None = None  # drawn over everything: what explains a mechanism lies inside its bodies

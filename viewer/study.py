@@ -149,6 +149,11 @@ class Study:
         """What happened to a member; empty where all went well."""
         return str(_values(self._message[self._choices.member(member)])[()])
 
+    def model_of(self, member: int) -> Model:
+        """The model with a member's own numbers; those of its start are in its poses."""
+        numbers = self.model.numbers() if self.design else {}
+        return self.model.replace({path: float(self.design[path][member]) for path in self.design if path in numbers})
+
     def unit(self, name: str) -> str:
         """Of a figure, a varied number or a channel."""
         known = resolved(name, [*self.metrics, *self.design, *self.channels], self.where)

@@ -52,11 +52,13 @@ class Crowd:
         """The parts at a moment's poses, in its colours."""
         rows = np.zeros(len(self.nodes), INSTANCE)
         rows["rows"] = of_pose(moment.poses)[self.nodes, :3] @ self.places
-        colours = self._colours
-        if moment.colours:
-            colours = colours.copy()
-            for path, colour in moment.colours.items():
-                colours[self._of_path.get(path, [])] = linear(np.array(colour))
+        colours = self._colours.copy()
+        for path, colour in moment.colours.items():
+            colours[self._of_path.get(path, [])] = linear(np.array(colour))
+        factors = np.ones(len(rows))
+        for word, factor in moment.opacity.items():
+            factors[self._of_path.get(word, [])] = factor
+        colours[:, 3] *= factors
         rows["colour"] = colours
         rows["id"] = np.arange(1, len(rows) + 1)
         for path in moment.highlighted:

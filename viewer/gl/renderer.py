@@ -16,13 +16,14 @@ from shiftjax.viewer.gl.buffers import Batch, Ends, Shape
 from shiftjax.viewer.gl.crowd import Crowd, Drawn, linear
 from shiftjax.viewer.gl.lighting import MOST, Lighting
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
+from shiftjax.viewer.gl.ribbons import ribbons
 from shiftjax.viewer.gl.target import REACH, Patch, Picture, ShadowMaps
 from shiftjax.viewer.scene import Look, Moment, Part, Scene
 from shiftjax.viewer.springs import strokes_of
 
 BELOW = 1.05  # radii of the scene's ball from its centre down to the ground grid
 WIDE = 25.0  # radii from the grid's middle to where it has faded
-POINT_PIXELS = 5.0
+POINT_PIXELS, SIGN_PIXELS = 5.0, 2.5
 BOTH_BUFFERS = int(GL.GL_COLOR_BUFFER_BIT) | int(GL.GL_DEPTH_BUFFER_BIT)
 SLOPE_BIAS = (1.5, 3.0)  # glPolygonOffset of the shadow maps
 BEHIND = (
@@ -102,6 +103,12 @@ class Renderer:
             self.draw_calls += self._draw_batches(self._glass)
             if moment.ghosts is not None:
                 self._draw_ghosts(moment, drawn)
+            if moment.signs is not None and len(moment.signs.ends):
+                GL.glDisable(GL.GL_DEPTH_TEST)
+                GL.glDisable(GL.GL_CULL_FACE)
+                corners = ribbons(moment.signs.ends, camera, height, SIGN_PIXELS)
+                self._program("stroke.vert", "stroke.frag").use()
+                self._ends.draw(GL.GL_TRIANGLES, corners, np.repeat(linear(moment.signs.colours), 6, axis=0))
             GL.glDepthMask(True)
             self._picture.finish()
 

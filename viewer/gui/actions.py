@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.gui import keys, pulling
+from shiftjax.viewer.gui import groups, keys, pulling, shaping
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
 TURN = math.radians(180.0)  # of a drag over the whole height of the view
@@ -289,7 +289,7 @@ def isolate(state: State) -> None:
 
 def show_all(state: State) -> None:
     state.hidden, state.masked, state.faded = set(), set(), frozenset()
-    for name in ("link", "joint", "tree joint", "closure joint", "ground"):
+    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground"):
         state.display.inherit(name)
 
 
@@ -303,6 +303,12 @@ def trace(state: State) -> None:
     node = state.node_of(state.pick) if state.pick else None
     point = np.zeros(3) if state.pick_point is None else state.pick_point
     state.trace = (node, point) if node else None
+
+
+def next_grouping(state: State) -> None:
+    """Colours by the next of what topology finds; after the last, every body has its own colour."""
+    state.grouping = groups.BY[(groups.BY.index(state.grouping) + 1) % len(groups.BY)]
+    state.say(f"coloured by {state.grouping}" if state.grouping else "every body in its own colour")
 
 
 def shadows(state: State) -> None:
@@ -338,6 +344,12 @@ def _ask(word: str) -> Callable[[State], None]:
 def _edit(name: str) -> Callable[[State], None]:
     words = {action.name: action.words for action in keys.ACTIONS}[name]
     return lambda state: state.say(f"{words}: a stored study cannot be edited")
+
+
+def remove(state: State) -> None:
+    """Removes the picked shape of the user; anything else cannot be removed."""
+    if not shaping.remove(state):
+        _edit("remove")(state)
 
 
 EDITING = tuple(action.name for action in keys.ACTIONS if action.group == "Editing")
@@ -396,6 +408,11 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "arrows": _toggle("arrows_on"),
     "trace": trace,
     "shadows": shadows,
+    "grouping": next_grouping,
+    "routes": lambda s: toggle_class(s, "route"),
+    "glyphs": lambda s: toggle_class(s, "glyph"),
+    "forces": lambda s: toggle_class(s, "force"),
+    "names": lambda s: toggle_class(s, "name"),
     "help": _toggle("help_on"),
     "dump_keys": _show(lambda s: s.table.dump()),
     "dump_display": _show(lambda s: s.display.dump()),
@@ -406,6 +423,9 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),
     **{name: _edit(name) for name in EDITING},
+    "remove": remove,
+    "add_shape": shaping.add,
+    "pick_shapes": shaping.toggle_picking,
 }
 AT: dict[str, Callable[[State, Hit], None]] = {
     "pick": pick_at,

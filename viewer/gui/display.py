@@ -14,18 +14,26 @@ PARENT = {
     "joint": "entity",
     "tree joint": "joint",
     "closure joint": "joint",
+    "root closure": "closure joint",
     "frame": "entity",
     "centre": "entity",
+    "widget": "entity",
+    "shape": "widget",
+    "route": "widget",
+    "glyph": "widget",
+    "force": "widget",
+    "name": "widget",
 }
 DRAWN = ("visible", "hidden", "masked")
+OFF = ("frame", "centre", "route", "glyph", "force", "name")  # until they are asked for
 
 
 class Display:
     """Settings of every class."""
 
     def __init__(self) -> None:
-        self._draw: dict[str, str] = {"entity": "visible", "frame": "hidden", "centre": "hidden"}
-        self._pick: dict[str, bool] = {"entity": True}
+        self._draw: dict[str, str] = {"entity": "visible"} | dict.fromkeys(OFF, "hidden")
+        self._pick: dict[str, bool] = {"entity": True, "widget": False}
 
     def drawn(self, name: str) -> str:
         """How a class is drawn: its own setting or the nearest one above."""
@@ -37,7 +45,11 @@ class Display:
 
     def pickable(self, name: str) -> bool:
         """Whether things of a class can be picked; what is hidden cannot."""
-        return self.drawn(name) != "hidden" and self._pick[self._holder(name, self._pick)]
+        return self.drawn(name) != "hidden" and self.picks(name)
+
+    def picks(self, name: str) -> bool:
+        """Whether things of a class can be picked while they are drawn."""
+        return self._pick[self._holder(name, self._pick)]
 
     def set(self, name: str, *, draw: str | None = None, pick: bool | None = None) -> None:
         """Gives a class settings of its own; ModelError for a class or word that is none."""
@@ -63,7 +75,7 @@ class Display:
             while above:
                 depth, above = depth + 1, PARENT[above]
             drawn = self.drawn(name) if name in self._draw else f"({self.drawn(name)})"
-            picked = "pickable" if self._pick[self._holder(name, self._pick)] else "not pickable"
+            picked = "pickable" if self.picks(name) else "not pickable"
             lines.append(f"{'  ' * depth + name:<18} {drawn:<10} {picked if name in self._pick else f'({picked})'}")
         return "\n".join(lines)
 

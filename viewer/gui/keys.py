@@ -219,6 +219,11 @@ ACTIONS = (
         ("arrows", "directions of joints, on or off", "D", "N"),
         ("trace", "trace the picked point, or none", "T", "Alt+T"),
         ("shadows", "shadows, on or off", "Shift+L", "Ctrl+L"),
+        ("grouping", "colour bodies and joints by loop, substructure, assembly, or not", "X", "X"),
+        ("routes", "what each joint ties to what, on or off", "Y", "Y"),
+        ("glyphs", "motions that joints have left, on or off", "Z", "Z"),
+        ("forces", "arrows of forces and torques, on or off", "W", "W"),
+        ("names", "names of bodies and joints, on or off", "Q", "Q"),
     ),
     *_rows(
         "Window",
@@ -236,7 +241,7 @@ ACTIONS = (
         "Editing",
         ("add_link", "add a body under the cursor", "", "Shift+L"),
         ("add_joint", "add a joint under the cursor", "", "Shift+J"),
-        ("remove", "remove the pick", "", "Delete"),
+        ("remove", "remove the pick: a shape that was added", "", "Delete"),
         ("set_parent", "make the selected body the picked joint's parent", "", "<"),
         ("set_child", "make the selected body the picked joint's child", "", ">"),
         ("make_tree", "make the picked joint a tree joint", "", "T"),
@@ -251,8 +256,8 @@ ACTIONS = (
         ("drive_target", "set a target of the picked joint", "", "Alt+M"),
         ("drive_posture", "set a posture of the picked joint", "", "Shift+M"),
         ("move_axis", "move the picked joint's axis", "", "Ctrl+M"),
-        ("add_shape", "add a shape to the pick", "", "Shift+W"),
-        ("pick_shapes", "pick single shapes, or whole bodies", "", "Alt+W"),
+        ("add_shape", "add a shape to the pick; again for another kind", "", "Shift+W"),
+        ("pick_shapes", "pick shapes that were added and signs, or not", "", "Alt+W"),
     ),
 )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import keys, side, treepane, ui, windows
+from shiftjax.viewer.gui import keys, labels, side, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, layout
 from shiftjax.viewer.gui.state import RATES, State
@@ -24,6 +24,7 @@ def draw(state: State, width: float, height: float) -> Layout:
         side.draw(state, found.properties)
         _timeline(state, found.timeline)
     _status(state, found.status)
+    labels.draw(state, found.view)
     windows.draw(state, found.view)
     return found
 
@@ -69,6 +70,9 @@ def _view(state: State) -> None:
     ui.line(state, "orthographic", state.camera.orthographic)
     for name, kind in (("frames", "frame"), ("centres", "centre"), ("joints", "joint")):
         ui.line(state, name, state.display.drawn(kind) != "hidden")
+    for name, kind in (("routes", "route"), ("glyphs", "glyph"), ("forces", "force"), ("names", "name")):
+        ui.line(state, name, state.display.drawn(kind) != "hidden")
+    ui.line(state, "grouping", bool(state.grouping))
     ui.line(state, "arrows", state.arrows_on)
     ui.line(state, "shadows", state.look.shadows)
     ui.line(state, "trace", state.trace is not None)
@@ -79,9 +83,11 @@ def _view(state: State) -> None:
     ui.line(state, "dump_display")
     imgui.set_next_item_width(140)
     changed, rate = imgui.slider_float("frames a second, at least", state.rate, *RATES, "%.0f")
+    ui.mark("rate")
     if changed:
         state.set_rate(rate)
     own, hue = imgui.slider_float("hue of the highlight", -0.01 if state.hue is None else state.hue, -0.01, 1.0, "%.2f")
+    ui.mark("hue")
     if own:
         state.hue = None if hue < 0 else hue
 

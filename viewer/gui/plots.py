@@ -26,7 +26,7 @@ def channels_of(study: Watched, path: str | None) -> list[str]:
     """The recorded channels of a thing and of what it holds; the first few of all for nothing picked."""
     if path is None:
         return list(study.channels)[:MOST]
-    own = [channel for channel in study.channels if _belongs(_thing(study, channel), path)]
+    own = [channel for channel in study.channels if _belongs(thing_of(study, channel), path)]
     return own[:MOST]
 
 
@@ -38,7 +38,7 @@ def curves(study: Watched, channel: str, member: int) -> Curves:
     return Curves(channel, study.channels[channel], labels, rows)
 
 
-def _thing(study: Watched, channel: str) -> str:
+def thing_of(study: Watched, channel: str) -> str:
     """The full path of what a channel is of; the user may have left leading assemblies out."""
     try:
         return split(study.model.resolve(channel))[0]

@@ -12,12 +12,12 @@ from imgui_bundle.python_backends.opengl_backend_programmable import Programmabl
 from OpenGL import GL
 
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui import panes, pointer
+from shiftjax.viewer.gui import panes, pointer, widgets
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
 from shiftjax.viewer.gui.pointer import Held, Pointer
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.gui.under import pickable
+from shiftjax.viewer.gui.under import pickable, under
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
 MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)
@@ -150,7 +150,7 @@ class Screen:
 
     def _view(self, height: float, framebuffer: int) -> None:
         """The scene into its place."""
-        if self.state.look is not self._look:
+        if self.state.look is not self._look or self.state.scene is not self._renderer.scene:
             self._renderer.release()
             self._look = self.state.look
             self._renderer = Renderer(self.state.scene, self._look, (64, 64))
@@ -166,7 +166,10 @@ class Screen:
 
     def _hit(self, x: float, y: float) -> Hit:
         """What the last picture shows at a place of the view."""
+        sign = widgets.nearest(self.state, x, y, self.pointer.size)
+        if sign is not None:
+            return Hit(*sign)
         found = self._renderer.pick(x * self._scale, y * self._scale)
         if found.part is not None and not pickable(self.state, found.part):
-            return Hit()
+            return next(iter(under(self.state, x, y, self.pointer.size)), Hit())  # what is behind it
         return Hit(found.part.path if found.part else None, found.point)

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui import livepane, plots, ui, values
+from shiftjax.viewer.gui import legend, livepane, plots, shapepane, ui, values
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.display import DRAWN, PARENT
 from shiftjax.viewer.gui.layout import Box
@@ -26,9 +26,13 @@ def draw(state: State, box: Box) -> None:
         imgui.text_unformatted(state.pick or "nothing is picked")
         ui.mark("picked")
         ui.facts(properties(state))
+        shapepane.draw(state)
+        legend.draw(state)
         if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):
             _plots(state)
-        if imgui.collapsing_header("Classes of things"):
+        is_open = imgui.collapsing_header("Classes of things")
+        ui.mark("header:classes")
+        if is_open:
             _classes(state)
 
 
@@ -48,7 +52,7 @@ def properties(state: State) -> list[tuple[str, str]]:
 def _body(state: State, path: str) -> list[tuple[str, str]]:
     pose = state.body_poses()[path]
     rows = [("position [m]", triple(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
-    body = dict(state.study.model.bodies()).get(path)
+    body = dict(state.mechanism.model.bodies()).get(path)
     if body is not None:
         inertia = body.inertia.matrix
         rows += [
@@ -116,8 +120,14 @@ def _plots(state: State) -> None:
 
 
 def _classes(state: State) -> None:
-    """How every class of things is drawn."""
+    """Whether every class of things can be picked, and how it is drawn."""
     for name in PARENT:
+        ticked, on = imgui.checkbox(f"##pick {name}", state.display.picks(name))
+        ui.mark(f"picks:{name}")
+        imgui.set_item_tooltip("can be picked")
+        if ticked:
+            state.display.set(name, pick=on)
+        imgui.same_line()
         imgui.set_next_item_width(110)
         options: list[str] = [*(["inherited"] if PARENT[name] else []), *DRAWN]
         own = state.display.own(name)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.elements import FIXED
+from shiftjax.elements import FIXED, Geometry
 from shiftjax.errors import ModelError, one_of
 from shiftjax.poses import to_local
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.ghosts import ghosts_of
-from shiftjax.viewer.gui import keys, overlays, tree, values
+from shiftjax.viewer.gui import forces, groups, keys, overlays, shaping, tree, values, widgets
 from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
-from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
+from shiftjax.viewer.scene import Colour, Ghosts, Look, Mesh, Moment, Part, Scene, Strokes
 from shiftjax.viewer.session import Session
 from shiftjax.viewer.watched import Watched
 
@@ -29,6 +29,7 @@ RATES = (1.0, 240.0)  # frames a second that can be asked for
 DEFAULT_RATE = 15.0  # at least so many frames a second
 MESSAGES = 50  # the latest are kept
 MODES = ("navigate", "manipulate")
+CLASS = {"body": "link"}  # kinds of parts whose class has another name
 
 
 @dataclasses.dataclass
@@ -88,6 +89,9 @@ class State:
         self.hue: float | None = None  # of the highlight; None for the renderer's own
         self.display = Display()
         self.arrows_on = False
+        self.grouping = ""  # one of `groups.BY`, by which bodies and joints are coloured
+        self.shapes: dict[str, Geometry] = {}  # path -> a parametric shape that the user added
+        self._run: forces.Run | None = None
         self.trace: tuple[int, np.ndarray] | None = None  # node, point of it (3,) [m]
         self.mode = "navigate"
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
@@ -100,7 +104,7 @@ class State:
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.panels: dict[str, Callable[[State], None]] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
-        self.mechanism = values.mechanism(study.model)
+        self.mechanism = values.mechanism(study.model_of(self.member))
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._end = self.time  # of a running simulation, as it was seen last [s]
         self._now: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
@@ -179,6 +183,7 @@ class State:
         """Makes a member the one that is drawn; a refusal becomes a message."""
         try:
             self.study.poses(member, self.time)
+            self.mechanism = values.mechanism(self.study.model_of(member)) if self.study.design else self.mechanism
         except ModelError as error:
             self.say(str(error))
             return
@@ -210,6 +215,12 @@ class State:
         """Joint path -> its share of the motions that the loops leave free now."""
         return self._cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
 
+    def forces(self) -> forces.Run:
+        """The forces of the member looked at, along its run; made once for each member."""
+        if self._run is None or self._run.member != self.member:
+            self._run = forces.run_of(self.study, self.mechanism, self.member)
+        return self._run
+
     def seen(self) -> Camera:
         """The camera to draw from: that of the state, gone along with the followed body."""
         if self.follow is None:
@@ -220,34 +231,37 @@ class State:
     def moment(self) -> Moment:
         """What is drawn now."""
         marked = frozenset(([self.pick] if self.pick else []) + self.selected)
-        colours = dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
-        see_through = (self.masked | self.faded | self._classed("masked")) - marked
-        colours |= {part.path: (*part.colour[:3], FADED) for part in self.scene.parts if part.path in see_through}
+        colours = groups.colours(self.mechanism, self.grouping)
+        colours |= dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
+        masked = dict.fromkeys([*self._classed("masked"), *self.masked, *self.faded], FADED)
         return Moment(
             self.poses(),
             hidden=self.not_drawn(),
             highlighted=marked if self.hue is None else frozenset(),
             colours=colours,
+            opacity=masked | dict.fromkeys(marked, 1.0),
             ghosts=self.ghosts(),
             strokes=overlays.strokes(self),
+            signs=widgets.strokes(self),
         )
 
     def not_drawn(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
-        kinds = {"frame": "frame", "centre": "centre", "ground": "ground", "link": "body"}
-        off = {f"kind:{kind}" for name, kind in kinds.items() if self.display.drawn(name) == "hidden"}
-        return frozenset(self.hidden | off | self._classed("hidden"))
+        return frozenset(self.hidden | self._classed("hidden"))
+
+    def hidden_things(self) -> set[str]:
+        """Paths that are hidden, and of joints whose class is, drawn as parts or not."""
+        joints = self.mechanism.joints
+        return self.hidden | {p for p in joints if self.display.drawn(self.mechanism.class_of(p)) == "hidden"}
 
     def class_of(self, part: Part) -> str:
         """The class of things a part of the scene belongs to."""
-        if part.kind == "joint":
-            return "closure joint" if part.path in self.mechanism.closures else "tree joint"
-        return {"body": "link"}.get(part.kind, part.kind)
+        return self.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
 
     def _classed(self, drawn: str) -> set[str]:
-        """Paths of joints and bodies whose class is drawn so."""
-        parts = (p for p in self.scene.parts if p.kind in ("joint", "body"))
-        return {p.path for p in parts if self.display.drawn(self.class_of(p)) == drawn}
+        """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn so."""
+        parts = (p for p in self.scene.parts if self.display.drawn(self.class_of(p)) == drawn)
+        return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
 
     def _cached(self, name: str, make: Callable[[], Any]) -> Any:
         """What depends on member and time alone, made once for both."""
@@ -313,6 +327,18 @@ class State:
     def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
         """A key or mouse gesture of one's own, in both maps: `call(state)`; ModelError where it is taken."""
         self.table.add(binding, words, call)
+
+    def add_shape(self, body: str, mesh: Mesh, place: np.ndarray, colour: Colour = shaping.COLOUR) -> str:
+        """A mesh of one's own on a body or on ground ("fixed"); returns the path of the new shape.
+
+        Args:
+            mesh: of `shiftjax.viewer.shapes`, or made by `shaping.mesh` of triangles, quads, lines or points.
+            place: (4, 4) mesh coordinates to those of the body.
+
+        Raises:
+            ModelError: no such body, or a place that is none.
+        """
+        return shaping.put_mesh(self, body, mesh, place, colour)
 
     def add_overlay(self, call: Callable[[State], Strokes]) -> None:
         """Lines of one's own in the view: `call(state)` gives them in every frame."""

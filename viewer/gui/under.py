@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.viewer.gui import widgets
 from shiftjax.viewer.gui.state import Hit, State
 from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import Mesh, Part
@@ -23,7 +24,11 @@ def under(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
         distance = along(part.mesh, poses[part.node] @ part.place, origin, direction)
         if distance is not None and distance < nearest.get(part.path, np.inf):
             nearest[part.path] = distance
-    return [Hit(path, origin + d * direction) for path, d in sorted(nearest.items(), key=lambda item: item[1])]
+    sign = widgets.nearest(state, x, y, size)  # drawn over everything
+    if sign is not None:
+        nearest.pop(sign[0], None)
+    first = [Hit(*sign)] if sign is not None else []
+    return first + [Hit(path, origin + d * direction) for path, d in sorted(nearest.items(), key=lambda item: item[1])]
 
 
 def pickable(state: State, part: Part) -> bool:

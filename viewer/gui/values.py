@@ -26,6 +26,7 @@ RANK = 1e-9  # a singular value below this part of the largest is zero: loops ar
 class Mechanism:
     """What the values of a model are computed from."""
 
+    model: Model  # with a float joint for every component that has no joint to ground
     joints: dict[str, Joint]
     frames: dict[str, np.ndarray]  # path of a frame -> (4, 4) in its body
     plan: Plan
@@ -35,6 +36,14 @@ class Mechanism:
         """Paths of the joints that close loops."""
         return frozenset(joint.path for joint in self.plan.joints if joint.chord)
 
+    def class_of(self, path: str) -> str:
+        """The class of things a joint belongs to; a root closure closes a loop on ground and is no weld."""
+        joint = self.joints[path]
+        if path not in self.closures:
+            return "tree joint"
+        root = FIXED in (joint.parent.body, joint.child.body) and KINDS[joint.type].nv > 0
+        return "root closure" if root else "closure joint"
+
 
 def mechanism(model: Model) -> Mechanism:
     """The joints, frames and spanning tree of the active parts of a model."""
@@ -42,7 +51,7 @@ def mechanism(model: Model) -> Mechanism:
     frames = _frames(FIXED, model.frames)
     for path, body in model.bodies():
         frames |= _frames(path, body.frames)
-    return Mechanism(dict(model.joints()), frames, analyze(model))
+    return Mechanism(model, dict(model.joints()), frames, analyze(model))
 
 
 def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
@@ -73,16 +82,21 @@ def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.nd
     between = np.linalg.inv(parent) @ child
     kind = KINDS[joint.type]
     if kind.displacement == "scalar":
-        axis = axis_of(joint)
-        if isinstance(kind.primitives[0], Translation):
-            return np.array([axis @ between[:3, 3]])
-        R = between[:3, :3]
-        sine = 0.5 * axis @ np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-        return np.array([np.arctan2(sine, 0.5 * (np.trace(R) - 1))])
+        return np.atleast_1d(displacement(joint, between))
     if not kind.nq:
         return np.zeros(0)
     turn = quaternion(between[:3, :3])
     return turn if kind.displacement == "rotation" else np.concatenate([between[:3, 3], turn])
+
+
+def displacement(joint: Joint, between: np.ndarray) -> np.ndarray:
+    """(...) of a joint of one coordinate whose child frames stand in its parent frames as (..., 4, 4) says."""
+    axis = axis_of(joint)
+    if isinstance(KINDS[joint.type].primitives[0], Translation):
+        return between[..., :3, 3] @ axis
+    R = between[..., :3, :3]
+    double = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], -1)
+    return np.arctan2(0.5 * double @ axis, 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1))
 
 
 def screws(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -1,0 +1,169 @@
+"""What the window draws about a mechanism, pixel by pixel: classes of things in every mode, colours by topology.
+
+M58 (visible, hidden, masked), M60 (colours of joints) and the colours of issue 4.
+"""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from shiftjax.viewer import opening
+from shiftjax.viewer.gl import context
+from shiftjax.viewer.gl.renderer import Renderer
+from shiftjax.viewer.gui import values
+from shiftjax.viewer.gui.display import PARENT
+from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.under import under
+from shiftjax.viewer.scene import Moment, Scene
+from shiftjax.viewer.study import Study
+from tests.bars import COUPLER, CRANK, ROCKER, stored
+from tests.studio import PLAIN, gl, no_errors  # noqa: F401
+
+SIZE = (320, 240)
+CLOSED = 1e-6  # m: a loop that is closed; members differ by 0.05 m
+SEEN = 8  # of 255: a pixel that differs by more shows something else
+PARTS = ("link", "ground", "tree joint", "closure joint", "frame", "centre")  # classes that are parts of the scene
+Shoot = Callable[[Moment], np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return stored(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def scene(study: Study) -> Scene:
+    return opening.staged(study)
+
+
+@pytest.fixture
+def state(study: Study, scene: Scene) -> State:
+    return State(study, scene, look=PLAIN)
+
+
+@pytest.fixture
+def shoot(
+    gl: context.Context,  # noqa: F811
+    scene: Scene,
+    state: State,
+) -> Iterator[Shoot]:
+    """Pictures of moments from where the state looks."""
+    renderer = Renderer(scene, PLAIN, SIZE)
+
+    def take(moment: Moment) -> np.ndarray:
+        renderer.draw(moment, state.seen())
+        return renderer.image().astype(int)
+
+    yield take
+    renderer.release()
+
+
+def differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(h, w) whether a pixel shows something else."""
+    return np.abs(one - other).max(-1) > SEEN
+
+
+def alone(state: State, name: str, mode: str) -> Moment:
+    """A moment in which only one class is drawn."""
+    for other in PARTS:
+        state.display.set(other, draw="hidden")
+    state.display.set(name, draw=mode)
+    return state.moment()
+
+
+# -- classes of things -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_m58_every_class_is_visible_hidden_or_seen_through(state: State, shoot: Shoot, name: str) -> None:
+    nothing, visible, masked = (shoot(alone(state, name, mode)) for mode in ("hidden", "visible", "masked"))
+    assert not nothing.std(axis=(0, 1)).any(), "something of another class is drawn"
+    shown = differs(visible, nothing)
+    assert shown.sum() > 20
+    faint = np.abs(masked - nothing).sum(-1)[shown].mean()
+    full = np.abs(visible - nothing).sum(-1)[shown].mean()
+    assert 0.05 * full < faint < 0.8 * full, "a masked thing is neither solid nor away"
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, shoot: Shoot, name: str) -> None:
+    visible, nothing = shoot(alone(state, name, "visible")), shoot(alone(state, name, "hidden"))
+    rows, columns = np.nonzero(differs(visible, nothing))
+    pixels = [(float(columns[k]), float(rows[k])) for k in range(0, len(rows), max(1, len(rows) // 12))]
+
+    def found() -> int:
+        return sum(bool(under(state, x, y, SIZE)) for x, y in pixels)
+
+    assert found() == 0
+    for mode in ("visible", "masked"):
+        state.display.set(name, draw=mode)
+        assert found() > len(pixels) / 2, mode  # the others lie on edges
+    state.display.set(name, pick=False)
+    assert found() == 0
+
+
+def test_m58_masked_frames_and_ground_are_fainter_in_the_whole_picture(state: State, shoot: Shoot) -> None:
+    state.display.set("frame", draw="visible")
+    whole = shoot(state.moment())
+    for name in ("frame", "ground"):
+        state.display.set(name, draw="masked")
+        assert differs(whole, shoot(state.moment())).sum() > 20, name
+        state.display.set(name, draw="visible")
+
+
+def test_m58_settings_are_inherited_and_told(state: State) -> None:
+    display = state.display
+    display.set("entity", draw="masked")
+    told = display.dump().splitlines()
+    assert [line.split("  ")[0] for line in told if line[0] != " "] == ["entity"] and len(told) == len(PARENT)
+    assert all(display.drawn(name) == "masked" for name in ("link", "ground", "root closure", "shape"))
+    display.set("widget", pick=True)
+    assert display.pickable("shape") and not display.pickable("route"), "a hidden class is not picked"
+    display.inherit("widget")
+    assert display.drawn("shape") == "masked"
+
+
+def test_m58_a_picked_thing_is_solid_though_its_class_is_masked(state: State) -> None:
+    state.display.set("link", draw="masked")
+    state.pick_path(CRANK)
+    opacity = state.moment().opacity
+    assert opacity["kind:body"] < 0.5 and opacity[CRANK] == 1.0 and list(opacity)[-1] == CRANK
+
+
+def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: Scene) -> None:
+    """Frames lie before and within the bars: a class that is not pickable must not shield those behind it."""
+    with Offscreen(State(study, scene, look=PLAIN, map="workbench"), (700, 420)) as window:
+        state, box = window.state, window.screen.layout.view
+        size = (round(box.width), round(box.height))
+        x, y = state.seen().pixel(state.body_poses()[CRANK][:3], size)
+        front, behind = (hit.path for hit in under(state, x, y, size)[:2])
+        state.display.set("joint" if front in state.mechanism.joints else "link", pick=False)
+        window.click((box.x + x, box.y + y))
+        assert state.pick == behind
+
+
+def test_values_are_those_of_the_members_own_numbers(state: State) -> None:
+    """The couplers of the members differ in length; their joints must close on each of them."""
+    for member in (0, 1, 2):
+        state.look_at(member)
+        joint = state.mechanism.joints["four_bar:rocker_pin"]
+        ends = [values.placed(state.mechanism, ref, state.body_poses())[:3, 3] for ref in (joint.parent, joint.child)]
+        assert np.linalg.norm(ends[0] - ends[1]) < CLOSED
+
+
+def test_s32_the_eyes_of_joints_and_frames_hide_them(study: Study, scene: Scene) -> None:
+    with Offscreen(State(study, scene, look=PLAIN), (900, 700)) as window:
+        state = window.state
+        state.display.set("frame", draw="visible")
+        state.opened |= {row.key for row in state.rows}
+        for row in (f"{ROCKER}:tip", "four_bar:crank_pin", COUPLER):
+            state.search = row.rpartition(":")[2]
+            window.frames(2)
+            before = window.screen.view_image().astype(int)
+            window.click(f"eye:{row}")
+            assert state.hidden == {row}
+            assert differs(before, window.screen.view_image().astype(int)).sum() > 5
+            window.click(f"eye:{row}")
+            assert not state.hidden

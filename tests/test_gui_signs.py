@@ -1,0 +1,298 @@
+"""Signs over the view: groups of topology, routes, mobility glyphs, arrows of forces, names (M59, issue 4).
+
+Forces are checked against the simulator by their work: what gravity and springs do is what potential energy loses.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from shiftjax import simulate
+from shiftjax.formats import load
+from shiftjax.models import names
+from shiftjax.poses import to_world
+from shiftjax.viewer import opening
+from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.gl.ribbons import ribbons
+from shiftjax.viewer.gui import actions, forces, groups, legend, ui, values, widgets
+from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.pointer import key
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.under import under
+from shiftjax.viewer.study import Study
+from tests.bars import COUPLER, CRANK, ROCKER, stored
+from tests.studio import PLAIN
+
+ROUNDING = 1e-9  # sums of a few doubles of the sizes of models
+WORK = 2e-3  # of the potential's span: the trapezoidal rule over the stored instants
+RATE = 1e-2  # of the largest speed: a central difference over the stored instants
+SIZE = (640, 480)
+NONE = (False, False, False)
+WISHBONE = "double_wishbone"
+SPRUNG = ("rack_guide.q", "wheel_right_bearing.q", "wheel_right_bearing.v", "energy.potential")
+
+
+@pytest.fixture(scope="module")
+def bars(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return stored(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def wishbone() -> Study:
+    return Study.of(simulate(WISHBONE, span=2.0, step=1e-3, output_step=0.01, channels=SPRUNG, keep="all"))
+
+
+def state_of(study: Study) -> State:
+    return State(study, opening.staged(study), look=PLAIN)
+
+
+# -- groups of topology ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_body_and_joint_is_in_one_group(name: str) -> None:
+    found = values.mechanism(load(name))
+    things = sorted([*(path for path, _ in found.model.bodies()), *found.joints])
+    for by in groups.BY[1:]:
+        assert sorted(path for group in groups.groups(found, by) for path in group.paths) == things, by
+
+
+def test_bodies_of_a_loop_have_its_colour_and_those_of_none_are_grey() -> None:
+    found = values.mechanism(load("excavator"))
+    by_loop, by_block = groups.colours(found, "loop"), groups.colours(found, "substructure")
+    assert len(groups.groups(found, "loop")) == len(found.plan.loops) + 1
+    assert by_loop["excavator:undercarriage"] == groups.GREY == by_block["excavator:undercarriage"]
+    # both cylinders of the boom are one substructure of two loops, the bucket's linkage is another one
+    assert by_block["excavator:rod_left"] == by_block["excavator:rod_right"] != by_block["excavator:bucket"]
+    assert by_loop["excavator:rod_left"] != by_loop["excavator:rod_right"] != groups.GREY
+    assert by_block["excavator:rod_left"] == by_block["excavator:cylinder_left"]
+    assert len(set(groups.colours(found, "assembly").values())) == 1 and groups.colours(found, "") == {}
+
+
+def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) -> None:
+    with Offscreen(state_of(bars), (900, 500)) as window:
+        before = window.screen.view_image().astype(int)
+        window.key("X")
+        assert window.state.grouping == "loop" and "legend:loop four_bar:rocker_pin" in ui.marks
+        after = window.screen.view_image().astype(int)
+        assert (np.abs(before - after).max(-1) > 8).mean() > 0.005
+        for expected in ("substructure", "assembly", ""):
+            window.key("X")
+            assert window.state.grouping == expected
+        assert not any(name.startswith("legend:") for name in ui.marks)
+        assert np.array_equal(before, window.screen.view_image().astype(int))
+
+
+# -- routes and glyphs -------------------------------------------------------------------------------------------------
+
+
+def test_m59_signs_are_off_until_their_key(bars: Study) -> None:
+    for map in ("playback", "workbench"):
+        state = State(bars, opening.staged(bars), look=PLAIN, map=map)
+        assert state.moment().signs is None
+        for letter, name in (("Y", "route"), ("Z", "glyph"), ("W", "force")):
+            key(state, letter, NONE)
+            assert {sign.name for sign in widgets.signs(state)} == {name}
+            assert state.moment().signs is not None
+            key(state, letter, NONE)
+        assert state.moment().signs is None
+
+
+def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study) -> None:
+    state = state_of(bars)
+    state.go_to(0.3)
+    routes = {sign.path: sign.ends for sign in widgets.routes(state)}
+    assert set(routes) == set(state.mechanism.joints)
+    bodies = dict(state.mechanism.model.bodies())
+    ends = routes["four_bar:crank_pin"]
+    for path, found in ((CRANK, ends[0, 0]), (COUPLER, ends[-1, 1])):
+        assert np.allclose(found, to_world(state.body_poses()[path], np.array(bodies[path].center_of_mass)))
+    pin = values.placed(state.mechanism, state.mechanism.joints["four_bar:crank_pin"].child, state.body_poses())
+    assert np.linalg.norm(ends[:, 0] - pin[:3, 3], axis=1).min() < ROUNDING
+    assert np.array_equal(ends[1:, 0], ends[:-1, 1]), "the curve is torn"
+
+
+def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: Study, wishbone: Study) -> None:
+    state = state_of(bars)
+    found = {sign.path: sign for sign in widgets.glyphs(state)}
+    for path, sign in found.items():
+        pin = values.placed(state.mechanism, state.mechanism.joints[path].child, state.body_poses())
+        rim = sign.ends[: widgets.ARC_STEPS, 0] - pin[:3, 3]
+        axis = values.screws(state.mechanism, path, state.body_poses())[0, :3]
+        assert np.allclose(rim @ axis, 0.0, atol=ROUNDING)
+        assert np.allclose(np.linalg.norm(rim, axis=1), widgets.GLYPH * state.scene.size)
+        assert np.cross(rim[0], rim[1]) @ axis > 0, "the arrow turns the wrong way"
+    free = state.mobility()
+    order = sorted(found, key=lambda path: free[path])
+    assert [found[path].colour[3] for path in order] == sorted(found[path].colour[3] for path in order)
+    suspension = state_of(wishbone)
+    count = {path: sum(s.path == path for s in widgets.glyphs(suspension)) for path in suspension.mechanism.joints}
+    assert count[f"{WISHBONE}:upper_right_ball"] == 3 and count[f"{WISHBONE}:wheel_right_bearing"] == 1
+    rack = next(s for s in widgets.glyphs(suspension) if s.path == f"{WISHBONE}:rack_guide")
+    assert rack.colour[:3] == widgets.SLIDES[:3] and len(rack.ends) == 2 * 5  # two shafts, four barbs each
+
+
+def test_m59_a_joint_that_its_loops_hold_has_no_glyph() -> None:
+    """A triangle of three hinges about one direction cannot move."""
+    study = Study.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
+    state = state_of(study)
+    held = {path for path, share in state.mobility().items() if share < widgets.LOCKED}
+    assert f"{'excavator'}:foot" in held
+    assert {sign.path for sign in widgets.glyphs(state)} == set(state.mechanism.joints) - held
+
+
+def test_m58_signs_of_a_masked_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
+    state = state_of(bars)
+    state.display.set("glyph", draw="visible")
+    whole = widgets.strokes(state)
+    state.display.set("glyph", draw="masked")
+    faint = widgets.strokes(state)
+    assert whole is not None and faint is not None
+    assert np.allclose(faint.colours[:, 3], 0.2 * whole.colours[:, 3])
+    state.display.set("root closure", draw="hidden")
+    root = {path for path in state.mechanism.joints if state.mechanism.class_of(path) == "root closure"}
+    assert root.isdisjoint(sign.path for sign in widgets.signs(state))
+    state.hidden.add("four_bar:crank_pin")
+    assert "four_bar:crank_pin" not in {sign.path for sign in widgets.signs(state)}
+    state.display.set("joint", draw="hidden")
+    state.display.inherit("root closure")
+    assert widgets.strokes(state) is None
+
+
+def test_m59_signs_are_picked_only_when_widgets_can_be(bars: Study) -> None:
+    with Offscreen(State(bars, opening.staged(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
+        state, box = window.state, window.screen.layout.view
+        size = (round(box.width), round(box.height))
+        state.display.set("route", draw="visible")
+        ends = next(sign.ends for sign in widgets.routes(state) if sign.path == "four_bar:rocker_pivot")
+        places = [state.seen().pixel(point, size) for point in ends[:, 0]]
+        x, y = next(place for place in places if not under(state, *place, size))  # beside all bodies
+        window.click((box.x + x, box.y + y))
+        assert state.pick is None
+        window.key("W", (False, True, False))
+        window.click((box.x + x, box.y + y))
+        assert state.pick == "four_bar:rocker_pivot" == under(state, x, y, size)[0].path
+        window.key("W", (False, True, False))
+        assert not under(state, x, y, size)
+
+
+def test_signs_are_seen_through_bodies_and_lines_have_their_width() -> None:
+    ends = np.array([[[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]])
+    for camera in (Camera.of((0, 0, 0), 2.0, (0, 0, 1), "front"), Camera.of((0, 0, 0), 2.0, (0, 0, 1), "iso")):
+        for seen in (camera, dataclasses.replace(camera, orthographic=True)):
+            corners = np.array([seen.pixel(corner, SIZE) for corner in ribbons(ends, seen, SIZE[1], 8.0)])
+            start, end = (np.array(seen.pixel(point, SIZE)) for point in ends[0])
+            way = (end - start) / np.linalg.norm(end - start)
+            away = (corners - start) @ [-way[1], way[0]]
+            assert np.allclose(np.abs(away), 4.0, atol=0.4), "8 pixels, but for the tilt of the ribbon in perspective"
+
+
+# -- forces ------------------------------------------------------------------------------------------------------------
+
+
+def test_work_of_gravity_and_springs_is_what_potential_energy_loses(wishbone: Study) -> None:
+    """W = -dV: forces and the points they act at, from poses alone, against the simulator's own potential energy."""
+    found = values.mechanism(wishbone.model)
+    run, track = forces.run_of(wishbone, found, 0), wishbone.track(0)
+    assert {item.kind for item in run.items} == {"gravity", "spring"}
+    work = np.zeros(len(wishbone.time))
+    for item in run.items:
+        points = to_world(track[:, item.node], item.point)
+        mean = 0.5 * (item.vectors[1:] + item.vectors[:-1])
+        work[1:] += np.cumsum((mean * np.diff(points, axis=0)).sum(1))
+    potential = wishbone.channel("energy.potential", 0)
+    assert np.ptp(potential) > 1.0
+    assert np.abs(work + potential - potential[0]).max() < WORK * np.ptp(potential)
+
+
+def test_coordinates_count_whole_turns_and_rates_are_speeds(wishbone: Study) -> None:
+    found = values.mechanism(wishbone.model)
+    track = forces.Track(wishbone, found, 0)
+    q = track.coordinate(found.joints[f"{WISHBONE}:wheel_right_bearing"])
+    assert np.ptp(q) > 2 * math.pi, "it was meant to turn more than once"
+    assert np.allclose(q, wishbone.channel("wheel_right_bearing.q", 0), atol=1e-7)
+    assert np.allclose(
+        track.coordinate(found.joints[f"{WISHBONE}:rack_guide"]), wishbone.channel("rack_guide.q", 0), atol=1e-9
+    )
+    v = wishbone.channel("wheel_right_bearing.v", 0)
+    assert np.abs(track.rate(q) - v)[1:-1].max() < RATE * np.abs(v).max()
+
+
+def test_the_longest_arrow_of_the_run_is_a_part_of_the_models_size(wishbone: Study) -> None:
+    state = state_of(wishbone)
+    longest = 0.0
+    for time in wishbone.time:
+        state.go_to(float(time))
+        longest = max(longest, *(float(np.linalg.norm(vector)) for _, _, vector in forces.arrows(state)))
+    assert longest == pytest.approx(forces.LONGEST * state.scene.size)
+    state.display.set("force", draw="visible")
+    told = [words for _, words in legend.lines(state)]
+    assert told[:2] == ["gravity", "spring"] and f"{state.forces().largest(False):.4g} N" in told[2]
+    assert any("reaction_force" in words for words in told)
+
+
+def test_dampers_and_torques_of_joints_push_against_their_rates() -> None:
+    """Q = -d q' about the axis of the hinge, on its child."""
+    model = load("pendulum")
+    path = "pendulum:pivot" if "pendulum:pivot" in dict(model.joints()) else next(iter(dict(model.joints())))
+    damped = dataclasses.replace(
+        model,
+        assemblies=tuple(
+            dataclasses.replace(a, joints=tuple(dataclasses.replace(j, damping=(0.0, 0.7)) for j in a.joints))
+            for a in model.assemblies
+        ),
+    )
+    study = Study.of(simulate(damped, span=1.0, step=1e-3, output_step=0.01, channels=(f"{path}.v",), keep="all"))
+    run = forces.run_of(study, values.mechanism(study.model), 0)
+    torque = next(item for item in run.items if item.kind == "damper")
+    v = study.channel(f"{path}.v", 0)
+    assert torque.turns and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
+    assert any("differences" in words for _, words in forces.legend(state_of(study)))
+
+
+def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
+    result = simulate("four_bar", span=0.1, step=1e-3, output_step=0.01, keep="all")
+    push = np.stack([np.linspace(0, 30, 11), np.zeros(11), np.full(11, -5.0)], axis=1)
+    name = "four_bar:crank_pin.reaction_force"
+    recorded = dataclasses.replace(result, channels={**result.channels, name: push}, units={**result.units, name: "N"})
+    state = state_of(Study.of(recorded))
+    state.go_to(0.055)
+    item, start, vector = next(a for a in forces.arrows(state) if a[0].kind == "reaction")
+    joint = state.mechanism.joints["four_bar:crank_pin"]
+    assert item.path == "four_bar:crank_pin"
+    assert np.allclose(start, values.placed(state.mechanism, joint.child, state.body_poses())[:3, 3])
+    assert np.allclose(vector / vector[0] * 16.5, (16.5, 0.0, -5.0), atol=1e-9)
+    assert not any("record" in words for _, words in forces.legend(state))
+    push[6:] = np.nan  # of a member that ended early
+    assert state.forces().largest(False) == pytest.approx(np.hypot(30.0, 5.0))
+    ended = dataclasses.replace(recorded, channels={**result.channels, name: push})
+    state = state_of(Study.of(ended))
+    assert state.forces().largest(False) == pytest.approx(np.hypot(15.0, 5.0))
+    state.go_to(0.09)
+    assert "reaction" not in {item.kind for item, _, _ in forces.arrows(state)}
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+
+def test_names_stand_at_their_places_and_in_the_picture(bars: Study) -> None:
+    with Offscreen(state_of(bars), (900, 500)) as window:
+        state, box = window.state, window.screen.layout.view
+        before = window.image().astype(int)
+        window.key("Q")
+        for path in (ROCKER, "four_bar:crank_pin"):
+            mark = ui.marks[f"name:{path}"]
+            rows, columns = slice(int(mark.y), int(mark.y + mark.height)), slice(int(mark.x), int(mark.x + mark.width))
+            assert (np.abs(window.image()[rows, columns] - before[rows, columns]).max(-1) > 8).mean() > 0.1
+        centre = np.array(dict(state.mechanism.model.bodies())[ROCKER].center_of_mass)
+        place = to_world(state.body_poses()[ROCKER], centre)
+        x, y = state.seen().pixel(place, (round(box.width), round(box.height)))
+        assert abs(ui.marks[f"name:{ROCKER}"].x - box.x - x) < 10 and abs(ui.marks[f"name:{ROCKER}"].y - box.y - y) < 2
+        state.hidden.add(ROCKER)
+        window.frames()
+        assert f"name:{ROCKER}" not in ui.marks and f"name:{CRANK}" in ui.marks
+        actions.run(state, "names")
+        window.frames()
+        assert not any(name.startswith("name:") for name in ui.marks)

@@ -1,0 +1,74 @@
+"""Bodies and joints put together by what topology finds: loops, substructures, assemblies; a colour for each group.
+
+A thing has one colour, that of the first group it belongs to. The body that loops stand on is in no group but its own
+loop's, and only where no other loop holds it: else all loops of a chassis would look like one.
+"""
+
+from __future__ import annotations
+
+from shiftjax.elements import FIXED
+from shiftjax.record import record
+from shiftjax.viewer.building import GREY, PALETTE
+from shiftjax.viewer.gui.values import Mechanism
+from shiftjax.viewer.scene import Colour
+
+BY = ("", "loop", "substructure", "assembly")  # "" for every body's own colour
+
+
+@record
+class Group:
+    """Things of one colour."""
+
+    name: str
+    colour: Colour
+    paths: tuple[str, ...]  # of bodies and joints
+
+
+def groups(found: Mechanism, by: str) -> tuple[Group, ...]:
+    """The groups of a mechanism, each thing in one of them at most; what is in none is in the last one, grey."""
+    things = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](found)
+    taken: set[str] = set()
+    out: list[Group] = []
+    for k, (name, paths) in enumerate(things.items()):
+        own = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
+        taken |= set(own)
+        out.append(Group(name, PALETTE[k % len(PALETTE)], own))
+    rest = [*(path for path, _ in found.model.bodies()), *found.joints]
+    out.append(Group(f"in no {by}", GREY, tuple(path for path in rest if path not in taken)))
+    return tuple(group for group in out if group.paths)
+
+
+def colours(found: Mechanism, by: str) -> dict[str, Colour]:
+    """Path -> colour; empty where bodies keep their own."""
+    return {path: group.colour for group in groups(found, by) for path in group.paths} if by else {}
+
+
+def _loops(found: Mechanism) -> dict[str, list[str]]:
+    """Loop -> its joints and the bodies they carry, then its base."""
+    plan = found.plan
+    own = {f"loop {loop.name}": _carried(found, loop.joints) for loop in plan.loops}
+    bases = {f"loop {loop.name}": plan.nodes[loop.base].path for loop in plan.loops}
+    held = {path for paths in own.values() for path in paths}
+    return {name: [*paths, *([] if bases[name] in held else [bases[name]])] for name, paths in own.items()}
+
+
+def _substructures(found: Mechanism) -> dict[str, list[str]]:
+    """Substructure -> the joints of its loops and the bodies they carry."""
+    plan = found.plan
+    return {
+        f"substructure {k}": [path for loop in block.loops for path in _carried(found, plan.loops[loop].joints)]
+        for k, block in enumerate(plan.substructures)
+    }
+
+
+def _carried(found: Mechanism, joints: tuple[int, ...]) -> list[str]:
+    """Paths of joints and of the bodies on their far sides; a chord's far side is its real body."""
+    plan = found.plan
+    return [path for k in joints for path in (plan.joints[k].path, plan.nodes[plan.joints[k].far].path)]
+
+
+def _assemblies(found: Mechanism) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for path in (*(path for path, _ in found.model.bodies()), *found.joints):
+        out.setdefault(path.rpartition(":")[0], []).append(path)
+    return out

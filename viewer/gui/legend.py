@@ -1,0 +1,38 @@
+"""What the colours in the view mean: groups of topology, mobility glyphs, arrows of forces."""
+
+from __future__ import annotations
+
+from shiftjax.viewer.gui import forces, groups, ui
+from shiftjax.viewer.gui.bundle import imgui
+from shiftjax.viewer.gui.colours import SLIDES, TURNS
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.scene import Colour
+
+MOST = 24  # groups told by name
+
+
+def draw(state: State) -> None:
+    """A list of colours with words, where something is drawn that needs it."""
+    rows = lines(state)
+    if not rows or not imgui.collapsing_header("Legend", int(imgui.TreeNodeFlags_.default_open)):
+        return
+    for k, (colour, words) in enumerate(rows):
+        if colour is not None:
+            imgui.color_button(f"##{k}", imgui.ImVec4(*colour), 0, imgui.ImVec2(12, 12))
+            imgui.same_line()
+        imgui.text_wrapped(words)
+        ui.mark(f"legend:{words}")
+
+
+def lines(state: State) -> list[tuple[Colour | None, str]]:
+    """Colours and words."""
+    rows: list[tuple[Colour | None, str]] = []
+    if state.grouping:
+        found = groups.groups(state.mechanism, state.grouping)
+        rows += [(group.colour, group.name) for group in found[:MOST]]
+        rows += [(None, f"and {len(found) - MOST} more")] if len(found) > MOST else []
+    if state.display.drawn("glyph") != "hidden":
+        rows += [(TURNS, "can turn"), (SLIDES, "can slide"), (None, "the more solid, the more its loops leave free")]
+    if state.display.drawn("force") != "hidden":
+        rows += forces.legend(state)
+    return rows

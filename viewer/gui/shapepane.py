@@ -1,0 +1,55 @@
+"""The numbers of a parametric shape that a user added, in the pane on the right while it is picked."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from shiftjax.kept import Kept
+from shiftjax.viewer.gui import actions, shaping, ui
+from shiftjax.viewer.gui.bundle import imgui
+from shiftjax.viewer.gui.state import State
+
+SPEED = 0.002  # of the model's size, for a point of dragging
+SMALLEST = 1e-4  # of the model's size: a length above zero
+
+
+def draw(state: State) -> None:
+    """Kind, sizes, place and colour; nothing where no such shape is picked."""
+    path = state.pick
+    if path is None or path not in state.shapes:
+        return
+    geometry, kinds = state.shapes[path], list(shaping.KINDS)
+    changed, at = imgui.combo("kind", kinds.index(geometry.type), kinds)
+    ui.mark("shape:kind")
+    if changed:
+        shaping.change(state, path, kinds[at])
+        return
+    options = dict(geometry.options)
+    edited = False
+    for key in (*shaping.KINDS[geometry.type], "T", "rotation"):
+        found, options[key] = _numbers(state, key, options.get(key, (0.0, 0.0, 0.0)))
+        ui.mark(f"shape:{key}")
+        edited |= found
+    changed, colour = imgui.color_edit4("colour", list(options.get("colour", shaping.COLOUR)))
+    if changed:
+        options["colour"] = tuple(min(max(float(c), 0.0), 1.0) for c in colour)
+    if edited or changed:
+        shaping.edit(state, path, dataclasses.replace(geometry, options=Kept(options)))
+    if imgui.button("remove the shape"):
+        actions.run(state, "remove")
+    ui.mark("shape:remove")
+
+
+def _numbers(state: State, key: str, value: float | tuple[float, ...]) -> tuple[bool, float | tuple[float, ...]]:
+    """Boxes for a length, three lengths, a place [m] or a rotation vector [rad]; lengths stay above zero."""
+    several = np.ndim(value) > 0
+    least = SMALLEST * state.scene.size if key in ("size", "radius", "length") else -1e9
+    speed = 0.01 if key == "rotation" else SPEED * state.scene.size
+    label = f"{key} [{'rad' if key == 'rotation' else 'm'}]"
+    if several:
+        changed, found = imgui.drag_float3(label, [float(v) for v in np.ravel(value)], speed, least, 1e9, "%.4g")
+        return changed, tuple(max(float(v), least) for v in found)
+    changed, one = imgui.drag_float(label, float(np.ravel(value)[0]), speed, least, 1e9, "%.4g")
+    return changed, max(float(one), least)
