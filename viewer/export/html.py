@@ -34,6 +34,7 @@ def write_html(
     title: str = "shiftjax",
     *,
     frames: int | None = None,
+    scenes: Mapping[int, Scene] | None = None,
 ) -> tuple[str, ...]:
     """Writes members of a study into one page; returns remarks for the user, which the page shows too.
 
@@ -46,13 +47,14 @@ def write_html(
         path: of the file.
         title: shown above the picture.
         frames: the most instants to keep, see `motion_of`.
+        scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
 
     Raises:
         ModelError: as `motion_of`.
     """
     motion = motion_of(scene, time, tracks, frames)
     pack = Pack()
-    data = _data(scene, motion, pack)
+    data = _data(scene, scenes or {}, motion, pack)
     folder = files("shiftjax.viewer.export")
     inserts = {
         "title": html.escape(title),
@@ -68,20 +70,24 @@ def write_html(
     return tuple(data["remarks"])
 
 
-def _data(scene: Scene, motion: Motion, pack: Pack) -> Item:
+def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack) -> Item:
     """What the player reads; arrays stand in the pack, as offset and length in bytes."""
-    parts = written_parts(scene)
-    first = next(iter(motion.poses.values()))
+    casts = {id(own): written_parts(own) for own in (scene, *scenes.values())}  # each once
+    turns = {key: k for k, key in enumerate(casts)}
+    parts, first = casts[id(scene)], next(iter(motion.poses.values()))
     remarks = list(motion.remarks)
     if len(scene.lamps) > LAMPS:
         remarks.append(f"{LAMPS} of {len(scene.lamps)} lights are shown")
     camera = Camera.of(scene.centre, scene.size, scene.up)
-    meshes = {part.mesh.key: part.mesh for part in parts}
+    meshes = {part.mesh.key: part.mesh for cast in casts.values() for part in cast}
     numbers = {key: k for k, key in enumerate(meshes)}
     return {
         "start": float(motion.time[0]),
         "time": pack.add(motion.elapsed),
-        "members": [{"name": str(m), "poses": pack.add(p.astype("<f4"))} for m, p in motion.poses.items()],
+        "members": [
+            {"name": str(m), "poses": pack.add(p.astype("<f4")), "cast": turns[id(scenes.get(m, scene))]}
+            for m, p in motion.poses.items()
+        ],
         "nodes": len(scene.nodes),
         "axes": upright(scene.up).tolist(),
         "centre": [float(x) for x in scene.centre],
@@ -90,7 +96,7 @@ def _data(scene: Scene, motion: Motion, pack: Pack) -> Item:
         "camera": {"distance": camera.distance, "angle": camera.view_angle},
         "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
         "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
-        "parts": [_part(part, numbers[part.mesh.key]) for part in parts],
+        "casts": [[_part(part, numbers[part.mesh.key]) for part in cast] for cast in casts.values()],
         "lamps": [_lamp(lamp) for lamp in scene.lamps[:LAMPS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),
         "background": list(Look().background),

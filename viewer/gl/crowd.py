@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.record import record
 from shiftjax.viewer.colours import linear
 from shiftjax.viewer.places import ball, of_pose
-from shiftjax.viewer.scene import GROUND, Ghosts, Mesh, Moment, Scene
+from shiftjax.viewer.scene import Mesh, Moment, Scene
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
 MARK = np.uint32(1 << 31)  # set in the id of what is highlighted
@@ -35,7 +35,6 @@ class Crowd:
         self.mesh_of = np.array([number[part.mesh.key] for part in parts], int)
         solid = np.array([part.mesh.kind == "triangles" for part in parts], bool)
         self.casts = solid & np.array([part.shadow for part in parts], bool)
-        self.haunts = np.array([p.kind == "body" and p.node != GROUND for p in parts], bool) & solid
         self._colours = linear(np.array([part.colour for part in parts], float).reshape(-1, 4))
         self._of_path: dict[str, list[int]] = {}
         for k, part in enumerate(parts):
@@ -65,20 +64,6 @@ class Crowd:
         for word in moment.hidden:
             visible[self._of_path.get(word, [])] = False
         return Drawn(rows, visible, colours[:, 3] < OPAQUE)
-
-    def ghosts(self, ghosts: Ghosts, visible: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """(number of a mesh, its (members x parts,) INSTANCE), one for each mesh that other members show."""
-        frames = of_pose(ghosts.poses)[..., :3, :]
-        colours = linear(np.asarray(ghosts.colours, float).reshape(len(frames), 4))
-        found = []
-        for k, group in enumerate(self.groups):
-            shown = group[(self.haunts & visible)[group]]
-            if len(shown) and len(frames):
-                rows = np.zeros((len(frames), len(shown)), INSTANCE)
-                rows["rows"] = frames[:, self.nodes[shown]] @ self.places[shown]
-                rows["colour"] = colours[:, None]
-                found.append((k, rows.reshape(-1)))
-        return found
 
     def ball(self, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
         """Centre and radius [m] of a ball about the chosen parts; of nothing, a unit ball.

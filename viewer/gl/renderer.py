@@ -17,7 +17,8 @@ from shiftjax.viewer.gl.crowd import Crowd, Drawn, linear
 from shiftjax.viewer.gl.lighting import MOST, Lighting
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
 from shiftjax.viewer.gl.target import REACH, Patch, Picture, ShadowMaps
-from shiftjax.viewer.scene import Look, Moment, Part, Scene
+from shiftjax.viewer.gl.throng import Throng
+from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene
 
 BELOW = 1.05  # radii of the scene's ball from its centre down to the ground grid
 WIDE = 25.0  # radii from the grid's middle to where it has faded
@@ -63,9 +64,11 @@ class Renderer:
                 self._maps = ShadowMaps(self._lighting.layers, self.look.shadow_pixels)
             self._patch, self._block, self._ends = Patch(), Block(), Ends()
             self._shapes = [Shape(mesh) for mesh in self._crowd.meshes]
+            self._throng = Throng(
+                {mesh.key: shape for mesh, shape in zip(self._crowd.meshes, self._shapes, strict=True)}
+            )
             self._solid = [Batch(shape) for shape in self._shapes]
             self._glass = [Batch(shape) for shape in self._shapes]
-            self._ghosts: dict[int, Batch] = {}
         self._programs: dict[tuple[str, ...], Program] = {}
         self._mapped: tuple[np.ndarray, ...] = ()  # what the shadow maps show now
         self._last: np.ndarray | None = None  # (4, 4) world to clip space of the last picture
@@ -99,7 +102,7 @@ class Renderer:
             GL.glEnable(GL.GL_CULL_FACE)
             self.draw_calls += self._draw_batches(self._glass)
             if moment.ghosts is not None:
-                self._draw_ghosts(moment, drawn)
+                self._draw_ghosts(moment.ghosts, moment.hidden)
             GL.glDepthMask(True)
             self._picture.finish()
 
@@ -150,12 +153,12 @@ class Renderer:
 
     def release(self) -> None:
         """Frees everything on the graphics card."""
-        held = [self._picture, self._maps, self._patch, self._block, self._ends, *self._solid, *self._glass,
-                *self._ghosts.values(), *self._shapes, *self._programs.values()]  # fmt: skip
+        held = [self._picture, self._maps, self._patch, self._block, self._ends, self._throng, *self._solid,
+                *self._glass, *self._shapes, *self._programs.values()]  # fmt: skip
         for thing in held:
             if thing is not None:
                 thing.release()
-        self._ghosts, self._programs, self._solid, self._glass, self._shapes = {}, {}, [], [], []
+        self._programs, self._solid, self._glass, self._shapes = {}, [], [], []
         self._maps = self._last = None
 
     # -- parts of a picture --------------------------------------------------------------------------------------------
@@ -229,18 +232,11 @@ class Renderer:
                 calls += 1
         return calls
 
-    def _draw_ghosts(self, moment: Moment, drawn: Drawn) -> None:
-        assert moment.ghosts is not None
-        program = self._program("mesh.vert", "mesh.frag", "GHOST")
+    def _draw_ghosts(self, ghosts: Ghosts, hidden: frozenset[str]) -> None:
+        self._program("mesh.vert", "mesh.frag", "GHOST").use()
         GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
         GL.glPolygonOffset(*BEHIND)
-        for k, rows in self._crowd.ghosts(moment.ghosts, drawn.visible):
-            if k not in self._ghosts:
-                self._ghosts[k] = Batch(self._shapes[k])
-            self._ghosts[k].upload(rows)
-            program.use()
-            self._ghosts[k].draw()
-            self.draw_calls += 1
+        self.draw_calls += self._throng.draw(ghosts, self.scene.parts, hidden)
         GL.glDisable(GL.GL_POLYGON_OFFSET_FILL)
 
     def _draw_strokes(self, ends: np.ndarray, colours: np.ndarray) -> None:

@@ -46,7 +46,7 @@ def properties(state: State) -> list[tuple[str, str]]:
 def _body(state: State, path: str) -> list[tuple[str, str]]:
     pose = state.body_poses()[path]
     rows = [("position [m]", triple(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
-    body = dict(state.study.model.bodies()).get(path)
+    body = dict(state.model.bodies()).get(path)
     if body is not None:
         inertia = body.inertia.matrix
         rows += [

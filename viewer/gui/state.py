@@ -21,6 +21,7 @@ from shiftjax.viewer.gui import keys, overlays, tree, values
 from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
+from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
@@ -63,12 +64,14 @@ class State:
     def __init__(self, study: Study, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
                  look: Look | None = None, map: str = "playback") -> None:  # fmt: skip
         one_of("map of keys", map, keys.MAPS)
-        self.study, self.scene, self.look = study, scene, look or Look()
+        self.study, self.look = study, look or Look()
+        self.stage = Stage(study, scene)
         self.map, self.table = map, keys.table()
         if not len(study.kept):
             raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
         self.member = int(study.kept[0]) if member is None else int(member)
         study.poses(self.member, float(study.time[0]))  # refuses a member that cannot be drawn
+        self._stand_for(self.member)
         others = [int(k) for k in ghosts]
         self.chosen = np.array(list(dict.fromkeys([self.member, *others])) if others else study.kept, np.int64)
         self.choice, self.ghosts_on, self.colour_by = "", bool(others), ""
@@ -98,7 +101,6 @@ class State:
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.panels: dict[str, Callable[[State], None]] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
-        self.mechanism = values.mechanism(study.model)
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._now: tuple[tuple[int, float], dict[str, Any]] = ((-1, 0.0), {})
 
@@ -157,7 +159,12 @@ class State:
         except ModelError as error:
             self.say(str(error))
             return
-        self.member = member
+        self._stand_for(member)
+
+    def _stand_for(self, member: int) -> None:
+        """Everything that follows from a member alone: its shapes and its numbers."""
+        self.member, self.scene, self.model = member, self.stage.scene(member), self.stage.model(member)
+        self.mechanism = values.mechanism(self.model)
 
     def ghosts(self) -> Ghosts | None:
         """The chosen members beside the one looked at, ordered by the metric that colours them."""
@@ -165,7 +172,7 @@ class State:
         metric = np.asarray(self.study.metrics[self.colour_by], float) if self.colour_by else None
         if metric is not None:
             others = others[np.argsort(metric[others], kind="stable")]  # so that a choice of them spans the metric
-        return ghosts_of(self.study, others, self.time, metric)
+        return ghosts_of(self.stage, others, self.time, metric)
 
     # -- what is seen ------------------------------------------------------------------------------------------------
 
