@@ -65,6 +65,29 @@ class Crowd:
             visible[self._of_path.get(word, [])] = False
         return Drawn(rows, visible, colours[:, 3] < OPAQUE)
 
+    def near(self, drawn: Drawn, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """(parts,) bool: those drawn whose balls reach into a window of the picture, and perhaps a few more.
+
+        Args:
+            clip: (4, 4) world to clip space.
+            low, high: (2,) corners of the window, the whole picture being -1 to 1.
+        """
+        inside = np.concatenate([clip[:2] - low[:, None] * clip[3], high[:, None] * clip[3] - clip[:2]])
+        centres, radii = self._balls(drawn.rows)
+        apart = centres @ inside[:, :3].T + inside[:, 3]  # at least 0 on the inner side of each of four planes
+        return drawn.visible & (apart >= -radii[:, None] * np.linalg.norm(inside[:, :3], axis=1)).all(1)
+
+    def depths(self, drawn: Drawn, clip: np.ndarray) -> np.ndarray:
+        """(parts,) how far their middles are from the eye, in a measure that only orders them."""
+        centres, _ = self._balls(drawn.rows)
+        return centres @ clip[2, :3]
+
+    def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres (n, 3) and radii (n,) [m] of balls about all parts."""
+        places = rows["rows"].astype(float)
+        centres = np.einsum("kij,kj->ki", places[:, :, :3], self._centres) + places[:, :, 3]
+        return centres, self._radii * np.linalg.norm(places[:, :, :3], axis=1).max(-1)
+
     def ball(self, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
         """Centre and radius [m] of a ball about the chosen parts; of nothing, a unit ball.
 
@@ -73,9 +96,7 @@ class Crowd:
         """
         if not chosen.any():
             return np.zeros(3), 1.0
-        places = rows["rows"][chosen].astype(float)
-        centres = np.einsum("kij,kj->ki", places[:, :, :3], self._centres[chosen]) + places[:, :, 3]
-        radii = self._radii[chosen] * np.linalg.norm(places[:, :, :3], axis=1).max(-1)
+        centres, radii = (values[chosen] for values in self._balls(rows))
         low, high = (centres - radii[:, None]).min(0), (centres + radii[:, None]).max(0)
         middle = (low + high) / 2
         return middle, max(float((np.linalg.norm(centres - middle, axis=1) + radii).max()), 1e-9)

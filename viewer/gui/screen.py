@@ -156,7 +156,7 @@ class Screen:
         box = self.layout.view
         size = (max(round(box.width * self._scale), 1), max(round(box.height * self._scale), 1))
         self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
-        self._renderer.resize(*size)
+        self._renderer.resize(*size, self._scale)
         self._renderer.draw(self.state.moment(), self.state.seen())
         below = round((height - box.y - box.height) * self._scale)
         self._renderer.show(framebuffer, round(box.x * self._scale), below)
