@@ -89,7 +89,7 @@ def test_ghosts_and_hidden_parts_are_not_picked_and_lines_are_beside_themselves(
 
 def test_only_what_is_near_the_pixel_is_drawn_for_picking() -> None:
     """Of a ring of ten balls the one pointed at, or none; never fewer than are seen there."""
-    parts = [part(ball(0.15, 8), k, f"body {k}") for k in range(1, 11)]
+    parts = [part(ball(0.1, 8), k, f"body {k}") for k in range(1, 11)]
     crowd, camera = Crowd(scene(parts, nodes=11)), eye()
     angles = np.linspace(0, 2 * np.pi, 10, endpoint=False)
     places = [(float(np.cos(a)), float(np.sin(a)), 0.0) for a in angles]
@@ -98,10 +98,10 @@ def test_only_what_is_near_the_pixel_is_drawn_for_picking() -> None:
     for k, place in enumerate(places):
         x, y, _, w = clip @ [*place, 1.0]
         middle = np.array([x / w, y / w])
-        near = crowd.near(drawn, clip, middle - 0.05, middle + 0.05)
+        near = crowd.near(drawn, clip, middle - 0.02, middle + 0.02)
         assert near[k] == (k != 2) and near.sum() <= 1
     middle = np.zeros(2)
-    assert not crowd.near(drawn, clip, middle - 0.05, middle + 0.05).any()
+    assert not crowd.near(drawn, clip, middle - 0.02, middle + 0.02).any()
 
 
 # -- ghosts --------------------------------------------------------------------------------------------------------

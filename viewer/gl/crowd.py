@@ -43,6 +43,8 @@ class Crowd:
         balls = [_ball(mesh) for mesh in self.meshes]
         self._centres = np.array([centre for centre, _ in balls]).reshape(-1, 3)[self.mesh_of]
         self._radii = np.array([radius for _, radius in balls], float)[self.mesh_of]
+        halves = [_half(mesh) for mesh in self.meshes]
+        self._halves = np.array(halves, float).reshape(-1, 3)[self.mesh_of]
         # what throws a shadow first, so that the shadow pass draws the beginning of a group
         order = np.argsort(~self.casts, kind="stable")
         self.groups = [order[self.mesh_of[order] == k] for k in range(len(self.meshes))]
@@ -66,16 +68,19 @@ class Crowd:
         return Drawn(rows, visible, colours[:, 3] < OPAQUE)
 
     def near(self, drawn: Drawn, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """(parts,) bool: those drawn whose balls reach into a window of the picture, and perhaps a few more.
+        """(parts,) bool: those drawn whose boxes reach into a window of the picture, and perhaps a few more.
 
         Args:
             clip: (4, 4) world to clip space.
             low, high: (2,) corners of the window, the whole picture being -1 to 1.
         """
         inside = np.concatenate([clip[:2] - low[:, None] * clip[3], high[:, None] * clip[3] - clip[:2]])
-        centres, radii = self._balls(drawn.rows)
-        apart = centres @ inside[:, :3].T + inside[:, 3]  # at least 0 on the inner side of each of four planes
-        return drawn.visible & (apart >= -radii[:, None] * np.linalg.norm(inside[:, :3], axis=1)).all(1)
+        planes = inside[:, :3] @ drawn.rows["rows"].astype(float)  # in coordinates of the meshes (parts, 4, 4)
+        planes[:, :, 3] += inside[:, 3]
+        # above zero on the inner side: at the middle of a box, and how much more at its best corner
+        middle = np.einsum("kpi,ki->kp", planes[:, :, :3], self._centres) + planes[:, :, 3]
+        more = np.einsum("kpi,ki->kp", np.abs(planes[:, :, :3]), self._halves)
+        return drawn.visible & (middle + more >= 0).all(1)
 
     def depths(self, drawn: Drawn, clip: np.ndarray) -> np.ndarray:
         """(parts,) how far their middles are from the eye, in a measure that only orders them."""
@@ -100,6 +105,11 @@ class Crowd:
         low, high = (centres - radii[:, None]).min(0), (centres + radii[:, None]).max(0)
         middle = (low + high) / 2
         return middle, max(float((np.linalg.norm(centres - middle, axis=1) + radii).max()), 1e-9)
+
+
+def _half(mesh: Mesh) -> np.ndarray:
+    """(3,) half sides of the box about a mesh, whose middle is that of its ball."""
+    return 0.5 * np.ptp(np.asarray(mesh.vertices, float), axis=0) if len(mesh.vertices) else np.zeros(3)
 
 
 def _ball(mesh: Mesh) -> tuple[np.ndarray, float]:
