@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.scene import Lamp, Look, Mesh, Part, Scene
 
-LAMPS = 4  # the player's most
+LAMPS = 8  # the player's most, as the window's: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # looked at for the height of the grid
 DIRECTIONS = 200  # in which the outermost vertices of a mesh are taken for its hull
 Item = dict[str, Any]
@@ -76,8 +76,7 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
     turns = {key: k for k, key in enumerate(casts)}
     parts, first = casts[id(scene)], next(iter(motion.poses.values()))
     remarks = list(motion.remarks)
-    if len(scene.lamps) > LAMPS:
-        remarks.append(f"{LAMPS} of {len(scene.lamps)} lights are shown")
+    remarks += _dimmed(scene.lamps)
     camera = Camera.of(scene.centre, scene.size, scene.up)
     meshes = {part.mesh.key: part.mesh for cast in casts.values() for part in cast}
     numbers = {key: k for k, key in enumerate(meshes)}
@@ -103,6 +102,17 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
         "shininess": Look().shininess,
         "remarks": remarks,
     }
+
+
+def _dimmed(lamps: tuple[Lamp, ...]) -> Iterator[str]:
+    """What the player does not show of the lamps: those after the eighth, and shadows of all but one."""
+    if len(lamps) > LAMPS:
+        yield f"{LAMPS} of {len(lamps)} lights are shown"
+    casting = next((lamp.path for lamp in lamps[:LAMPS] if lamp.type != "point"), None)
+    if lamps and casting is None:
+        yield "point lights throw no shadows on this page"
+    elif len(lamps) > 1:
+        yield f"of the lights only {casting} throws shadows on this page"
 
 
 def _mesh(mesh: Mesh, pack: Pack) -> Item:
