@@ -46,7 +46,7 @@ def test_a_page_needs_nothing_else_and_hides_no_tags(tmp_path: Path) -> None:
     assert data and binary
     assert len(text) - len(data[1]) - len(binary[1]) < PAGE_BUDGET
     document = json.loads(data[1])
-    assert any(p["path"] == wicked.path for p in document["parts"])
+    assert any(p["path"] == wicked.path for p in document["casts"][0])
     block = base64.b64decode(binary[1])
     offset, length = document["members"][0]["poses"]
     poses = np.frombuffer(block[offset : offset + length], "<f4").reshape(61, 3, 7)
@@ -55,11 +55,16 @@ def test_a_page_needs_nothing_else_and_hides_no_tags(tmp_path: Path) -> None:
 
 def test_a_page_says_what_was_left_out(tmp_path: Path) -> None:
     spring = Spring("coil", "spring", (1, 2), ((0, 0, 0), (0, 0, 0)), None, (1, 0, 0), 0.1)
-    scene = dataclasses.replace(a_scene(), lamps=a_scene().lamps * 2, springs=(spring,))
+    scene = dataclasses.replace(a_scene(), lamps=a_scene().lamps * 3, springs=(spring,))
     remarks = write_html(scene, TIMES, {1: a_track()}, tmp_path / "run.html", frames=31)
-    assert remarks == (
-        "31 of 61 stored instants are shown", "4 of 6 lights are shown", "springs and dampers are not shown in a page",
-    )  # fmt: skip
+    assert remarks == ("31 of 61 stored instants are shown", "8 of 9 lights are shown",
+                       "of the lights only sun throws shadows on this page",
+                       "springs and dampers are not shown in a page")  # fmt: skip
+    bulb = dataclasses.replace(a_scene(), lamps=scene.lamps[1:2])
+    (said,) = write_html(bulb, TIMES, {1: a_track()}, tmp_path / "bulb.html")
+    assert said == "point lights throw no shadows on this page"
+    one = dataclasses.replace(a_scene(), lamps=scene.lamps[:1])
+    assert write_html(one, TIMES, {1: a_track()}, tmp_path / "one.html") == ()
     assert json.dumps(remarks)[1:-1] in (tmp_path / "run.html").read_text(encoding="utf-8").replace('","', '", "')
 
 
@@ -77,25 +82,14 @@ def test_the_grid_lies_where_the_parts_come_down_to(tmp_path: Path, up: tuple[fl
     assert found and float(found[1]) == pytest.approx(min(heights), abs=SINGLE)
 
 
-def chromium(path: Path, fragment: str, *options: str) -> subprocess.CompletedProcess[str]:
+def chromium(path: Path, size: tuple[int, int], *options: str) -> subprocess.CompletedProcess[str]:
     """Opens a page in headless Chromium with software WebGL; its console goes to standard error."""
     assert CHROMIUM
     return subprocess.run(
         [CHROMIUM, "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
          "--hide-scrollbars", "--force-device-scale-factor=1", "--enable-logging=stderr", "--virtual-time-budget=1000",
-         f"--user-data-dir={path.parent / 'profile'}", f"--window-size={SIZE[0]},{SIZE[1]}", *options,
-         f"{path.as_uri()}{fragment}"],
-        capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
-
-
-def shot(path: Path, fragment: str) -> np.ndarray:
-    """(h, w, 3) uint8 picture of a page, which must not have complained."""
-    picture = path.parent / "shot.png"
-    picture.unlink(missing_ok=True)
-    done = chromium(path, fragment, f"--screenshot={picture}")
-    assert picture.exists(), done.stderr
-    assert "CONSOLE" not in done.stderr, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return np.asarray(Image.open(picture).convert("RGB")).astype(int)
+         f"--user-data-dir={path.parent / 'profile'}", f"--window-size={size[0]},{size[1]}", *options, path.as_uri()],
+        capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
 
 
 def is_red(picture: np.ndarray, camera: Camera, point: Any) -> bool:
@@ -111,53 +105,24 @@ def a_page_scene(up: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Scene:
     return dataclasses.replace(scene, parts=(plate, scene.parts[1]), lamps=scene.lamps[:1])
 
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium found to open pages with")
+def lit(*types: str) -> Scene:
+    """That scene under lamps above the box."""
+    lamp = dataclasses.replace(a_scene().lamps[0], position=(0.3, 0.0, 6.0), cone=0.4)
+    return dataclasses.replace(a_page_scene(), lamps=tuple(dataclasses.replace(lamp, type=kind) for kind in types))
 
 
-@needs_chromium
-@pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 0.0, -1.0)])
-def test_a_page_shows_the_body_where_it_is(tmp_path: Path, up: tuple[float, float, float]) -> None:
-    """The box stands right at the first instant and left half a turn later: where the window's camera sees it."""
-    scene = a_page_scene(up)
-    path, _ = page_of(tmp_path, scene, {17: a_track()})
-    camera = Camera.of(scene.centre, scene.size, scene.up)
-    first, later = shot(path, "#t=2"), shot(path, "#t=2.5")
-    there, back = (0.7, 0.0, 0.0), (-0.7, 0.0, 0.0)
-    assert is_red(first, camera, there) and not is_red(first, camera, back)
-    assert is_red(later, camera, back) and not is_red(later, camera, there)
+def raised() -> Scene:
+    """That scene with the box half a metre higher on its body."""
+    plate, red = a_page_scene().parts
+    return dataclasses.replace(a_page_scene(), parts=(plate, dataclasses.replace(red, place=placed(z=0.5))))
 
 
-@needs_chromium
-@pytest.mark.parametrize("kind", ["directional", "spot"])
-def test_a_page_throws_shadows(tmp_path: Path, kind: str) -> None:
-    """Below the box the plate is darker than elsewhere, and as bright there under a point lamp, which throws none."""
-    lamp = dataclasses.replace(a_scene().lamps[0], type=kind, position=(0.3, 0.0, 6.0), cone=0.4)
-    scene = dataclasses.replace(a_page_scene(), lamps=(lamp,))
-    path, _ = page_of(tmp_path, scene, {17: a_track()})
-    picture = shot(path, "#t=2&view=front")
-    camera = Camera.of(scene.centre, scene.size, scene.up, "front")
-    assert is_red(picture, camera, (0.7, -0.2, 0.0))
-
-    def green(point: tuple[float, float, float]) -> int:
-        x, y = camera.pixel(np.array(point), (picture.shape[1], picture.shape[0]))
-        return picture[round(y), round(x), 1]
-
-    assert 0 < green((0.75, 0.0, -0.475)) < 0.75 * green((-0.2, 0.0, -0.475))
-    if kind == "directional":
-        return
-    scene = dataclasses.replace(scene, lamps=(dataclasses.replace(lamp, type="point"),))
-    path, _ = page_of(tmp_path, scene, {17: a_track()})
-    picture = shot(path, "#t=2&view=front")
-    assert green((0.75, 0.0, -0.475)) > 0.95 * green((-0.2, 0.0, -0.475))
-
-
-ACTIONS = """<script>(() => {
+ACTIONS = """(() => {
   const $ = (id) => document.getElementById(id), said = [];
   const note = () => said.push($("clock").textContent + " " + document.body.dataset.state);
   const press = (key) => { document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); note(); };
-  const scale = $("canvas").clientHeight / 480; // before the picture is taken, the window may still have another size
   const point = (type, x, y, buttons, pointerId = 1) => $("canvas").dispatchEvent(
-    new PointerEvent(type, { clientX: scale * x, clientY: scale * y, buttons, pointerId, bubbles: true }));
+    new PointerEvent(type, { clientX: x, clientY: y, buttons, pointerId, bubbles: true }));
   $("canvas").setPointerCapture = () => {}; // a made-up pointer cannot be captured
   note();
   ["ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home", " ", " "].forEach(press);
@@ -168,32 +133,108 @@ ACTIONS = """<script>(() => {
   said.push($("help").hidden, $("speed").selectedOptions[0].text, $("loop").checked);
   press("Home");
   DRAG
-  document.body.dataset.said = JSON.stringify(said);
-})();</script></body>"""
+  console.log("SAID NAME " + JSON.stringify(said));
+})();"""
+STATE = """console.log("SAID NAME " + JSON.stringify([document.body.dataset.state,
+  document.getElementById("members").textContent]));"""
+SECOND = """document.querySelectorAll("#members input")[0].click();"""
 DRAGS = {
     "turn": 'point("pointerdown", 100, 100, 1); point("pointermove", 160, 130, 1); point("pointerup", 160, 130, 0);',
     "shift": 'point("pointerdown", 100, 100, 2); point("pointermove", 52, 148, 2); point("pointerup", 52, 148, 0);',
     "wheel": '$("canvas").dispatchEvent(new WheelEvent("wheel", { deltaY: -200, cancelable: true }));',
     "pinch": 'point("pointerdown", 99, 9, 1); point("pointerdown", 199, 9, 1, 2); point("pointermove", 249, 9, 1, 2);',
 }
+ABOVE, BELOW = (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)
+ONE, TWO = {17: a_track()}, {17: a_track(), 3: a_track(phase=0.2)}
+# name -> scene, tracks, fragment of the address, script at the end, scenes of members
+PAGES: dict[str, tuple[Scene, dict[int, np.ndarray], str, str, dict[int, Scene] | None]] = {
+    **{f"{name} at {t}": (a_page_scene(up), ONE, f"#t={t}", "", None)
+       for name, up in (("up", ABOVE), ("down", BELOW)) for t in ("2", "2.5")},
+    **{kind: (lit(kind), ONE, "#t=2&view=front", "", None) for kind in ("directional", "spot", "point")},
+    "eight": (lit(*["point"] * 7, "spot"), ONE, "#t=2&view=front", "", None),
+    **{name: (a_page_scene(), ONE, "#t=2", ACTIONS.replace("DRAG", drag), None) for name, drag in DRAGS.items()},
+    "plays": (a_scene(BELOW), TWO, "", STATE, None),
+    "second": (a_page_scene(), {17: a_track(), 3: a_track()}, "#t=2&view=front", SECOND, {3: raised()}),
+}  # fmt: skip
+ACROSS = 4  # pages beside each other in one window
+SAID = re.compile(r'"SAID (\w+) (.*)", source:')
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Pictures (h, w, 3) of all pages and what they said: frames of one window, since a browser starts slowly."""
+    folder = tmp_path_factory.mktemp("pages")
+    frames = []
+    for k, (name, (scene, tracks, fragment, script, scenes)) in enumerate(PAGES.items()):
+        write_html(scene, TIMES, tracks, folder / f"{k}.html", scenes=scenes)
+        text = (folder / f"{k}.html").read_text(encoding="utf-8")
+        script = f"<script>{script.replace('NAME', name)}</script></body>" if script else "</body>"
+        (folder / f"{k}.html").write_text(text.replace("</body>", script), encoding="utf-8")
+        left, top = SIZE[0] * (k % ACROSS), SIZE[1] * (k // ACROSS)
+        place = f"position:absolute;border:0;left:{left}px;top:{top}px;width:{SIZE[0]}px;height:{SIZE[1]}px"
+        frames.append(f'<iframe src="{k}.html{html.escape(fragment)}" style="{place}"></iframe>')
+    (folder / "all.html").write_text(f"<!doctype html><body>{''.join(frames)}</body>", encoding="utf-8")
+    size = (SIZE[0] * ACROSS, SIZE[1] * math.ceil(len(PAGES) / ACROSS))
+    done = chromium(folder / "all.html", size, f"--screenshot={folder / 'all.png'}")
+    assert (folder / "all.png").exists(), done.stderr
+    lines = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert all(SAID.search(line) for line in lines), lines
+    said = {found[1]: json.loads(found[2]) for line in lines if (found := SAID.search(line))}
+    whole = np.asarray(Image.open(folder / "all.png").convert("RGB")).astype(int)
+    rows = whole.reshape(-1, SIZE[1], ACROSS, SIZE[0], 3).swapaxes(1, 2).reshape(-1, SIZE[1], SIZE[0], 3)
+    return dict(zip(PAGES, rows, strict=False)), said
+
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium found to open pages with")
+
+
+@needs_chromium
+@pytest.mark.parametrize("name", ["up", "down"])
+def test_a_page_shows_the_body_where_it_is(browser: Any, name: str) -> None:
+    """The box stands right at the first instant and left half a turn later: where the window's camera sees it."""
+    (first, later), scene = (browser[0][f"{name} at {t}"] for t in ("2", "2.5")), PAGES[f"{name} at 2"][0]
+    camera = Camera.of(scene.centre, scene.size, scene.up)
+    there, back = (0.7, 0.0, 0.0), (-0.7, 0.0, 0.0)
+    assert is_red(first, camera, there) and not is_red(first, camera, back)
+    assert is_red(later, camera, back) and not is_red(later, camera, there)
+
+
+def front() -> Camera:
+    scene = a_page_scene()
+    return Camera.of(scene.centre, scene.size, scene.up, "front")
+
+
+def green(picture: np.ndarray, point: tuple[float, float, float]) -> int:
+    x, y = front().pixel(np.array(point), SIZE)
+    return picture[round(y), round(x), 1]
+
+
+@needs_chromium
+@pytest.mark.parametrize(("kind", "darker"), [("directional", True), ("spot", True), ("point", False)])
+def test_a_page_throws_shadows(browser: Any, kind: str, darker: bool) -> None:
+    """Below the box the plate is darker than elsewhere, and as bright there under a point lamp, which throws none."""
+    picture = browser[0][kind]
+    assert is_red(picture, front(), (0.7, -0.2, 0.0))
+    there, elsewhere = green(picture, (0.75, 0.0, -0.475)), green(picture, (-0.2, 0.0, -0.475))
+    assert 0 < there < 0.75 * elsewhere if darker else there > 0.95 * elsewhere
+
+
+@needs_chromium
+def test_a_page_shows_eight_lamps_at_once(browser: Any) -> None:
+    """They add up: the plate is brighter than under one."""
+    assert green(browser[0]["eight"], (-0.2, 0.0, -0.475)) > green(browser[0]["point"], (-0.2, 0.0, -0.475)) + 20
 
 
 @needs_chromium
 @pytest.mark.parametrize("drag", DRAGS)
-def test_a_page_obeys_hands_and_keys(tmp_path: Path, drag: str) -> None:
+def test_a_page_obeys_hands_and_keys(browser: Any, drag: str) -> None:
     """Keys move the clock; the hand moves the camera as the window's camera moves."""
+    clock = ["2.00", "2.02", "2.03", "2.02", "3.00", "2.00", "2.00", "2.00", "2.25"]
+    words = ["paused"] * 6 + ["playing"] + ["paused"] * 2
+    wanted: list[object] = [f"{t} s {word}" for t, word in zip(clock, words, strict=True)]
+    wanted += ["2.25 s paused"] * 3 + [False, "2", False] + ["2.25 s paused"] * 3 + [True, "1", True]
+    assert browser[1][drag] == [*wanted, "2.00 s paused"]
     scene = a_page_scene()
-    path, text = page_of(tmp_path, scene, {17: a_track()})
-    path.write_text(text.replace("</body>", ACTIONS.replace("DRAG", DRAGS[drag])), encoding="utf-8")
-    if drag == "turn":
-        said = re.search('data-said="([^"]*)"', chromium(path, "#t=2", "--dump-dom").stdout)
-        assert said
-        clock = ["2.00", "2.02", "2.03", "2.02", "3.00", "2.00", "2.00", "2.00", "2.25"]
-        words = ["paused"] * 6 + ["playing"] + ["paused"] * 2
-        wanted: list[object] = [f"{t} s {word}" for t, word in zip(clock, words, strict=True)]
-        wanted += ["2.25 s paused"] * 3 + [False, "2", False] + ["2.25 s paused"] * 3 + [True, "1", True]
-        assert json.loads(html.unescape(said[1])) == [*wanted, "2.00 s paused"]
-    picture = shot(path, "#t=2")
     camera = Camera.of(scene.centre, scene.size, scene.up)
     moved = {
         "turn": camera.orbit(0.5, -0.25),
@@ -202,21 +243,25 @@ def test_a_page_obeys_hands_and_keys(tmp_path: Path, drag: str) -> None:
         "pinch": camera.zoom(1.5).pan(50 / 480 / 2, 0.0),
     }[drag]
     for corner in np.stack(np.meshgrid(*[(-0.17, 0.17)] * 2), -1).reshape(-1, 2):
-        assert is_red(picture, moved, (0.7 + corner[0], corner[1], 0.2))
+        assert is_red(browser[0][drag], moved, (0.7 + corner[0], corner[1], 0.2))
 
 
 @needs_chromium
-def test_a_page_plays_and_lists_its_members(tmp_path: Path) -> None:
-    path, _ = page_of(tmp_path, a_scene((0.0, 0.0, -1.0)), {17: a_track(), 3: a_track(phase=0.2)})
-    done = chromium(path, "", "--dump-dom")
-    assert 'data-state="playing"' in done.stdout, done.stderr
-    assert "member 17" in done.stdout and "member 3" in done.stdout
-    assert "CONSOLE" not in done.stderr
+def test_a_page_plays_and_lists_its_members(browser: Any) -> None:
+    state, members = browser[1]["plays"]
+    assert state == "playing" and members.split() == ["Members", "member", "17", "member", "3"]
+
+
+@needs_chromium
+def test_a_page_shows_a_member_in_its_own_shape(browser: Any) -> None:
+    """With the first member off, the second is solid: its box stands half a metre higher."""
+    assert is_red(browser[0]["second"], front(), (0.7, -0.2, 0.5))
+    assert not is_red(browser[0]["second"], front(), (0.7, -0.2, 0.0))
 
 
 @needs_chromium
 def test_a_page_says_so_where_webgl_is_missing(tmp_path: Path) -> None:
     path, _ = page_of(tmp_path, a_scene(), {17: a_track()})
-    done = chromium(path, "", "--disable-3d-apis", "--dump-dom")
+    done = chromium(path, SIZE, "--disable-3d-apis", "--dump-dom")
     assert 'data-state="failed"' in done.stdout
     assert re.search(r'id="message">[^<]*WebGL2[^<]*does not offer', done.stdout)

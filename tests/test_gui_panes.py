@@ -124,7 +124,7 @@ def test_folding_hides_what_a_row_holds() -> None:
 def test_the_simulation_tab_tells_the_run_and_the_member(study: Study) -> None:
     rows = {row.key: row.value for row in tree.simulation_rows(study, 2)}
     assert rows["run:method"] == "rk4"
-    assert rows[f"design:{COUPLER}:tip.T[0]"] == f"{LENGTHS[2]:g}"
+    assert rows[f"design:{COUPLER}:tip.T[0]"] == f"{LENGTHS[2]:g} m"
     assert rows["channels:energy.total"] == "J" and "member:gap" in rows
 
 

@@ -14,8 +14,6 @@ from shiftjax.formats import load
 from shiftjax.models import names
 from shiftjax.poses import to_world
 from shiftjax.viewer import opening
-from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.gl.ribbons import ribbons
 from shiftjax.viewer.gui import actions, forces, groups, legend, ui, values, widgets
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import key
@@ -176,17 +174,6 @@ def test_m59_signs_are_picked_only_when_widgets_can_be(bars: Study) -> None:
         assert state.pick == "four_bar:rocker_pivot" == under(state, x, y, size)[0].path
         window.key("W", (False, True, False))
         assert not under(state, x, y, size)
-
-
-def test_signs_are_seen_through_bodies_and_lines_have_their_width() -> None:
-    ends = np.array([[[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]])
-    for camera in (Camera.of((0, 0, 0), 2.0, (0, 0, 1), "front"), Camera.of((0, 0, 0), 2.0, (0, 0, 1), "iso")):
-        for seen in (camera, dataclasses.replace(camera, orthographic=True)):
-            corners = np.array([seen.pixel(corner, SIZE) for corner in ribbons(ends, seen, SIZE[1], 8.0)])
-            start, end = (np.array(seen.pixel(point, SIZE)) for point in ends[0])
-            way = (end - start) / np.linalg.norm(end - start)
-            away = (corners - start) @ [-way[1], way[0]]
-            assert np.allclose(np.abs(away), 4.0, atol=0.4), "8 pixels, but for the tilt of the ribbon in perspective"
 
 
 # -- forces ------------------------------------------------------------------------------------------------------------

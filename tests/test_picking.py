@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
+from shiftjax.viewer.gl.crowd import Crowd
 from shiftjax.viewer.gl.renderer import GL, Renderer
 from shiftjax.viewer.scene import FAST, Ghosts, Look
 from tests.phong import picture
@@ -84,6 +85,23 @@ def test_ghosts_and_hidden_parts_are_not_picked_and_lines_are_beside_themselves(
     renderer.draw(moment((0, -0.8, 0), colours={"ball": (1, 0, 0, 0.5)}), camera)
     assert renderer.pick(ball_x, ball_y).part is what.parts[0], "what is see-through is picked"
     renderer.release()
+
+
+def test_only_what_is_near_the_pixel_is_drawn_for_picking() -> None:
+    """Of a ring of ten balls the one pointed at, or none; never fewer than are seen there."""
+    parts = [part(ball(0.1, 8), k, f"body {k}") for k in range(1, 11)]
+    crowd, camera = Crowd(scene(parts, nodes=11)), eye()
+    angles = np.linspace(0, 2 * np.pi, 10, endpoint=False)
+    places = [(float(np.cos(a)), float(np.sin(a)), 0.0) for a in angles]
+    drawn = crowd.at(moment(*places, hidden=frozenset({"body 3"})))
+    clip = camera.projection(SIZE[0] / SIZE[1]) @ camera.view()
+    for k, place in enumerate(places):
+        x, y, _, w = clip @ [*place, 1.0]
+        middle = np.array([x / w, y / w])
+        near = crowd.near(drawn, clip, middle - 0.02, middle + 0.02)
+        assert near[k] == (k != 2) and near.sum() <= 1
+    middle = np.zeros(2)
+    assert not crowd.near(drawn, clip, middle - 0.02, middle + 0.02).any()
 
 
 # -- ghosts --------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.scene import FAST, Ghosts, Lamp, Look, Strokes, Texture
 from tests.phong import picture
@@ -242,6 +243,53 @@ def test_lines_points_and_strokes_are_drawn_and_kinds_are_hidden() -> None:
     assert count(green, strokes=strokes) > 30
 
 
+GREEN = np.array([[0.0, 1.0, 0.0, 1.0]])
+
+
+def green(strokes: Strokes, camera: Camera, ratio: float = 1.0) -> np.ndarray:
+    """(h, w) bool: where a picture of nothing but strokes is green."""
+    renderer = Renderer(scene([], nodes=1), PLAIN, SIZE)
+    renderer.resize(*SIZE, ratio)
+    renderer.draw(moment(strokes=strokes), camera)
+    image = renderer.image()
+    renderer.release()
+    return (image == [0, 255, 0]).all(-1)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 2.0], ids=["plain screen", "fine screen"])
+def test_lines_are_two_pixels_wide_whatever_their_direction(ratio: float) -> None:
+    for angle in (0.3, 1.0, 2.2, 2.8):  # along rows and diagonals a line counts a row of pixels more or less
+        way = np.array([np.cos(angle), np.sin(angle), 0.0])
+        camera = eye("top", orthographic=True)
+        ends = [np.array(camera.pixel(s * way, SIZE)) for s in (-0.9, 0.9)]
+        area = 2 * ratio * (float(np.linalg.norm(ends[1] - ends[0])) + 2 * ratio)
+        found = green(Strokes(np.array([[-0.9 * way, 0.9 * way]]), GREEN), camera, ratio).sum()
+        assert found == pytest.approx(area, rel=0.06), "its length and a cap of half its width at both ends"
+
+
+def test_a_line_past_the_eye_is_the_line_up_to_the_eye() -> None:
+    camera = eye("front")
+    start, behind = np.array([0.5, 0.0, 0.0]), camera.eye + np.array([0.1, -3.0, 0.2])
+    nearly = start + 0.63 * (behind - start)  # 0.9 of the way to the eye's plane
+    whole, part_of_it = (green(Strokes(np.array([[start, end]]), GREEN), camera) for end in (behind, nearly))
+    assert part_of_it.sum() > 40 and (whole | ~part_of_it).mean() > 0.999
+    assert not green(Strokes(np.array([[behind, behind + np.array([1.0, -1.0, 0.0])]]), GREEN), camera).any()
+
+
+def test_see_through_parts_are_drawn_from_the_back() -> None:
+    """Red over blue, in either order of the file and with other meshes between."""
+    lamp = dataclasses.replace(ABOVE, ambient=(1.0, 1.0, 1.0), diffuse=(0, 0, 0))
+    low = part(plate(1.0, key="low"), 1, "low", (0, 0, 1, 0.5))
+    middle = part(ball(0.2), 1, "ball", (0, 1, 0, 0.5), at=(0.9, 0.9, 0.2))
+    high = part(plate(1.0, key="high"), 1, "high", (1, 0, 0, 0.5), at=(0, 0, 0.4))
+    for parts in ([low, middle, high], [high, middle, low], [middle, high, low]):
+        image = shot(scene(parts, (lamp,)), moment((0, 0, 0)), eye("top"))
+        seen = ((image[60, 80] / 255 + 0.055) / 1.055) ** 2.4
+        ground = ((np.array(PLAIN.background) + 0.055) / 1.055) ** 2.4
+        wanted = 0.5 * np.array([1, 0, 0]) + 0.25 * np.array([0, 0, 1]) + 0.25 * ground
+        assert np.abs(seen - wanted).max() < 0.01, "linear light, to half a step of 255"
+
+
 def test_see_through_parts_show_what_is_behind() -> None:
     clear = {"plate": (0.6, 0.6, 0.6, 0.4)}
     what, camera = scene([part(ball(0.3), 1, "ball", (1, 0, 0, 1)), part(plate(), 0, "plate", GREY)]), eye("top")
@@ -272,3 +320,15 @@ def test_goldens(name: str) -> None:
     with Image.open(path) as file:
         wanted = np.array(file).astype(float)
     assert np.abs(image - wanted).mean() < SAME
+
+
+def test_signs_are_drawn_over_what_hides_them() -> None:
+    """A stroke inside a ball is not seen, the same as a sign is."""
+    inside = Strokes(np.array([[[-0.5, 0.0, 0.7], [-0.1, 0.0, 0.7]]]), np.array([[0.0, 0.0, 1.0, 1.0]]))
+    camera = eye("front")
+    plain, stroke, sign = (
+        shot(three((ABOVE,)), at, camera) for at in (rest(), rest(strokes=inside), rest(signs=inside))
+    )
+    assert np.array_equal(plain, stroke)
+    x, y = (round(k) for k in camera.pixel(np.array([-0.3, 0.0, 0.7]), SIZE))
+    assert sign[y, x, 2] > 200 > 60 > sign[y, x, 0], "the sign is not seen through the ball"

@@ -16,7 +16,7 @@ from shiftjax.errors import ModelError
 from shiftjax.model import Model
 from shiftjax.viewer import shapes
 from shiftjax.viewer.automatic import body_shapes
-from shiftjax.viewer.contacts import FAR, SAME, Survey, levels, other_points
+from shiftjax.viewer.contacts import FAR, SAME, Style, Survey, levels, other_points
 from shiftjax.viewer.fittings import joint_parts
 from shiftjax.viewer.geometry import Drawn, LoadMesh, finder, shape_of
 from shiftjax.viewer.lamps import lamps_of, up_of
@@ -55,6 +55,7 @@ def scene_of(
     load_mesh: LoadMesh | None = None,
     cut: frozenset[str] = frozenset(),
     folder: Path | None = None,
+    style: Style | None = None,
 ) -> Scene:
     """A scene of the whole model.
 
@@ -63,8 +64,9 @@ def scene_of(
         load_mesh: reads a mesh file and its companions; without it no mesh file is shown.
         cut: paths of the joints that close loops.
         folder: where the model's shape files are searched; that of `model.source` if left out.
+        style: widths of bars, such as those of another member; left out, the model's own.
     """
-    survey = Survey.of(model, first_poses)
+    survey = Survey.of(model, first_poses, style)
     warnings: list[str] = []
     find = finder(model, folder)
     parts = [*_bodies(survey, find, load_mesh, warnings), *_supports(survey), *joint_parts(survey, cut)]
@@ -73,6 +75,14 @@ def scene_of(
     every = (*parts, *terrain_parts(survey, find, warnings), *_marks(survey))
     told, springs = tuple(dict.fromkeys(warnings)), springs_of(survey)
     return Scene(tuple(survey.nodes), every, lamps, up_of(model), size, centre, told, springs)
+
+
+def bodies_of(
+    model: Model, first_poses: Mapping[str, np.ndarray], load_mesh: LoadMesh | None, style: Style
+) -> tuple[Part, ...]:
+    """The parts of the bodies alone, as `scene_of` makes them."""
+    survey = Survey.of(model, first_poses, style)
+    return tuple(_bodies(survey, finder(model, None), load_mesh, []))
 
 
 def _bodies(

@@ -70,14 +70,14 @@ class Survey:
     style: Style
 
     @classmethod
-    def of(cls, model: Model, first_poses: Mapping[str, np.ndarray]) -> Survey:
+    def of(cls, model: Model, first_poses: Mapping[str, np.ndarray], style: Style | None = None) -> Survey:
         """Nodes are numbered in the order of `first_poses`, which is that of every later pose; ground is the first."""
         bodies = dict(model.bodies())
         nodes = {path: k for k, path in enumerate(dict.fromkeys((FIXED, *first_poses)))}
         frames = {FIXED: model.frames, **{path: body.frames for path, body in bodies.items()}}
         poses = np.stack([np.eye(4), *(of_pose(first_poses[path]) for path in nodes if path != FIXED)])
         contacts = contacts_of(model, frames)
-        return cls(model, bodies, nodes, frames, contacts, poses, style_of(bodies, contacts, poses))
+        return cls(model, bodies, nodes, frames, contacts, poses, style or style_of(bodies, contacts, poses))
 
 
 def contacts_of(model: Model, frames: Mapping[str, Sequence[Frame]]) -> dict[str, tuple[Contact, ...]]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.scene import Ghosts
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.stage import Stage
 
 MOST = 64  # ghosts at once; more are a fog
 RAMP = np.array(  # from low to high, near the colours of viridis (Smith, van der Walt 2015)
@@ -26,8 +26,8 @@ def ramp(values: np.ndarray) -> np.ndarray:
     return colours
 
 
-def ghosts_of(study: Watched, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
-    """The members at time t [s]; beyond MOST an even choice of them.
+def ghosts_of(stage: Stage, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
+    """The members at time t [s], each in its own lengths; beyond MOST an even choice of them.
 
     Args:
         members: (k,) ids, kept ones.
@@ -40,4 +40,5 @@ def ghosts_of(study: Watched, members: np.ndarray, t: float, metric: np.ndarray 
     shown = np.full((len(members), 4), [0.35, 0.45, 0.6, ghost_opacity(len(members))])
     if metric is not None:
         shown[:, :3] = ramp(metric[members])
-    return Ghosts(study.poses_of(members, t), shown)
+    own = tuple(stage.bodies(int(member)) for member in members)
+    return Ghosts(stage.study.poses_of(members, t), shown, own)

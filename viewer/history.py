@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.model import Model
 from shiftjax.record import record
+from shiftjax.units import unit_of
 from shiftjax.viewer.choice import Choices, resolved
 from shiftjax.viewer.study import Drawable, around, between
 
@@ -71,7 +72,7 @@ class History:
         self.where, self.model, self.nodes = where, model, tuple(nodes)
         self.report, self.settings = dict(report or {}), dict(settings or {})
         self.channels, self.most = dict(channels or {}), most
-        self.design: dict[str, np.ndarray] = {}
+        self.values: dict[str, float] = {}  # number path -> as it is now
         self.metrics: dict[str, np.ndarray] = {}
         self._choices = Choices(1, ONLY, {"member": ONLY, "status": ONLY})
         self._block = _Block(0, 0, np.zeros(0), np.zeros((0, len(self.nodes), 7)), {})
@@ -124,6 +125,30 @@ class History:
     def stamp(self) -> int:
         return self._block.stamp
 
+    @property
+    def design(self) -> dict[str, np.ndarray]:
+        return {path: np.array([value]) for path, value in self.values.items()}
+
+    def model_of(self, member: int) -> Model:
+        """The model with the numbers as they are now."""
+        self._choices.member(member)
+        known = self.model.numbers() if self.values else {}
+        return self.model.replace({path: value for path, value in self.values.items() if path in known})
+
+    def track(self, member: int) -> np.ndarray:
+        """(n, nodes, 7) at all instants; not to be written to."""
+        self._choices.member(member)
+        return self._block.poses[: self._block.count]
+
+    def near(self, time: float, count: int) -> History:
+        """At most so many instants about a time, as a history of their own."""
+        block = self._block
+        middle = int(np.searchsorted(block.time[: block.count], time))
+        first = max(0, min(middle - count // 2, block.count - count))
+        out = History(self.model, self.nodes, where=self.where, channels=self.channels)
+        out.values, out._block = self.values, block.copied(first, min(count, block.count - first), count)
+        return out
+
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray:
         """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,), as of a `Study`."""
         self._choices.member(member)
@@ -142,7 +167,9 @@ class History:
         return block.channels[resolved(path, self.channels, f"channel of {self.where}")][: block.count]
 
     def unit(self, name: str) -> str:
-        return self.channels[resolved(name, self.channels, f"channel of {self.where}")]
+        """Of a channel or a number that may change."""
+        known = resolved(name, [*self.channels, *self.values], self.where)
+        return self.channels[known] if known in self.channels else unit_of(self.model, known)
 
     def message(self, member: int) -> str:
         self._choices.member(member)

@@ -10,13 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
-
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.viewer import assimp
-from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
 from shiftjax.viewer.watched import Watched
 
@@ -59,10 +56,4 @@ def opened(name: str, run_options: Sequence[str] = ()) -> Iterator[Study]:
 
 def staged(study: Watched) -> Scene:
     """The scene of a study, its bodies where the first member that can be drawn starts."""
-    drawable = study.drawable(study.kept)
-    if not len(drawable.ids):
-        todo = "Run again with `--keep`, as `shiftjax sweep ... --keep 64`."
-        raise ModelError(str(study.where), drawable.reason or "no trajectories", "a study that kept some", todo)
-    first: np.ndarray = study.poses(int(drawable.ids[0]), float(study.time[0]))
-    cut = frozenset(joint["joint"] for joint in study.report.get("tree", ()) if joint["chord"])
-    return scene_of(study.model, dict(zip(study.nodes, first, strict=True)), assimp.load, cut)
+    return Stage(study).first

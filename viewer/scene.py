@@ -118,6 +118,7 @@ class Ghosts:
 
     poses: np.ndarray  # (M, nodes, 7)
     colours: np.ndarray  # (M, 4)
+    parts: tuple[tuple[Part, ...], ...] = ()  # (M) what each of them shows; empty where that is the scene's parts
 
 
 @record

@@ -227,6 +227,7 @@ class Session:
         """Puts the state into the history, instead of so many of its last instants."""
         engine = self._engine
         self.certificate, self.ended = engine.certificate(), engine.ended
+        self.history.values = self.values
         self.history.add(engine.time, engine.poses(), engine.channels(), engine.instant(), instead_of)
 
     def _say(self, text: str) -> None:

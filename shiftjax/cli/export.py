@@ -9,6 +9,7 @@ from shiftjax.cli import showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
 from shiftjax.viewer.export import gltf, html
+from shiftjax.viewer.stage import Stage
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -26,16 +27,17 @@ def call(options: argparse.Namespace) -> int:
     if not targets:
         raise ModelError("export", "neither --glb nor --html", "one of them or both", "Say what to write.")
     with opening.opened(options.study, showing.run_options(options)) as study:
-        scene = opening.staged(study)
-        showing.say_warnings(scene)
+        stage = Stage(study)
+        showing.say_warnings(stage.first)
         member, others = showing.members_of(study, options)
         tracks = {k: study.track(k) for k in (member, *map(int, others))}
+        scene, scenes = stage.scene(member), {k: stage.scene(k) for k in tracks}
         remarks: tuple[str, ...] = ()
         if ".glb" in targets:
-            remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"])
+            remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"], scenes=scenes)
         if ".html" in targets:
             title = study.model.name or str(options.study)
-            remarks += html.write_html(scene, study.time, tracks, targets[".html"], title)
+            remarks += html.write_html(scene, study.time, tracks, targets[".html"], title, scenes=scenes)
     for remark in dict.fromkeys(remarks):
         print(f"note: {remark}", file=sys.stderr)
     for written in targets.values():

@@ -14,6 +14,7 @@ from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.scene import Moment
+from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
 
 RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second
@@ -34,14 +35,15 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*film.STILLS, *film.MOVIES), options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
-        scene = opening.staged(study)
-        showing.say_warnings(scene)
+        stage = Stage(study)
+        showing.say_warnings(stage.first)
         member, others = showing.members_of(study, options)
+        scene = stage.scene(member)
         camera = Camera.of(scene.centre, scene.size, scene.up, options.view)
         with film.studio(scene, showing.look_of(options), options.size) as renderer:
 
             def picture(t: float) -> np.ndarray:
-                return drawn(renderer, camera, study, member, others, t)
+                return drawn(renderer, camera, stage, member, others, t)
 
             if target.suffix.lower() in film.STILLS:
                 film.write_still(target, picture(instant(study, options.time)))
@@ -63,8 +65,8 @@ def instant(study: Study, wanted: float | None) -> float:
     return wanted
 
 
-def drawn(renderer: Renderer, camera: Camera, study: Study, member: int, others: np.ndarray, t: float) -> np.ndarray:
+def drawn(renderer: Renderer, camera: Camera, stage: Stage, member: int, others: np.ndarray, t: float) -> np.ndarray:
     """(h, w, 3) one picture."""
-    moment = Moment(study.poses(member, t), hidden=MARKS, ghosts=ghosts_of(study, others, t))
+    moment = Moment(stage.study.poses(member, t), hidden=MARKS, ghosts=ghosts_of(stage, others, t))
     renderer.draw(moment, camera)
     return renderer.image()

@@ -42,7 +42,13 @@ Item = dict[str, Any]
 
 
 def write_glb(
-    scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], path: str | Path, *, frames: int | None = None
+    scene: Scene,
+    time: np.ndarray,
+    tracks: Mapping[int, np.ndarray],
+    path: str | Path,
+    *,
+    frames: int | None = None,
+    scenes: Mapping[int, Scene] | None = None,
 ) -> tuple[str, ...]:
     """Writes members of a study into one .glb file; returns remarks for the user.
 
@@ -52,18 +58,19 @@ def write_glb(
         tracks: member -> (n, nodes, 7) poses; the first member is solid, the others see-through.
         path: of the file.
         frames: the most instants to keep, see `motion_of`.
+        scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
 
     Raises:
         ModelError: as `motion_of`.
     """
     motion = motion_of(scene, time, tracks, frames)
     file = _File()
-    parts = written_parts(scene)
     root = {"name": "shiftjax", "rotation": _xyzw(_y_up(scene)), "children": []}
     root["extras"] = {"start": float(motion.time[0]), "remarks": list(motion.remarks)}
     file.roots.append(file.add("nodes", root))
     channels: list[tuple[int, np.ndarray]] = []
     for k, (member, track) in enumerate(motion.poses.items()):
+        parts = written_parts((scenes or {}).get(member, scene))
         opacity = 1.0 if k == 0 else ghost_opacity(len(motion.poses) - 1)
         bodies = []
         for node, name in enumerate(scene.nodes):

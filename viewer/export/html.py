@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.scene import Lamp, Look, Mesh, Part, Scene
 
-LAMPS = 4  # the player's most
+LAMPS = 8  # the player's most, as the window's: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # looked at for the height of the grid
 DIRECTIONS = 200  # in which the outermost vertices of a mesh are taken for its hull
 Item = dict[str, Any]
@@ -34,6 +34,7 @@ def write_html(
     title: str = "shiftjax",
     *,
     frames: int | None = None,
+    scenes: Mapping[int, Scene] | None = None,
 ) -> tuple[str, ...]:
     """Writes members of a study into one page; returns remarks for the user, which the page shows too.
 
@@ -46,13 +47,14 @@ def write_html(
         path: of the file.
         title: shown above the picture.
         frames: the most instants to keep, see `motion_of`.
+        scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
 
     Raises:
         ModelError: as `motion_of`.
     """
     motion = motion_of(scene, time, tracks, frames)
     pack = Pack()
-    data = _data(scene, motion, pack)
+    data = _data(scene, scenes or {}, motion, pack)
     folder = files("shiftjax.viewer.export")
     inserts = {
         "title": html.escape(title),
@@ -68,22 +70,25 @@ def write_html(
     return tuple(data["remarks"])
 
 
-def _data(scene: Scene, motion: Motion, pack: Pack) -> Item:
+def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack) -> Item:
     """What the player reads; arrays stand in the pack, as offset and length in bytes."""
-    parts = written_parts(scene)
-    first = next(iter(motion.poses.values()))
+    casts = {id(own): written_parts(own) for own in (scene, *scenes.values())}  # each once
+    turns = {key: k for k, key in enumerate(casts)}
+    parts, first = casts[id(scene)], next(iter(motion.poses.values()))
     remarks = list(motion.remarks)
-    if len(scene.lamps) > LAMPS:
-        remarks.append(f"{LAMPS} of {len(scene.lamps)} lights are shown")
+    remarks += _dimmed(scene.lamps)
     if scene.springs:
         remarks.append("springs and dampers are not shown in a page")
     camera = Camera.of(scene.centre, scene.size, scene.up)
-    meshes = {part.mesh.key: part.mesh for part in parts}
+    meshes = {part.mesh.key: part.mesh for cast in casts.values() for part in cast}
     numbers = {key: k for k, key in enumerate(meshes)}
     return {
         "start": float(motion.time[0]),
         "time": pack.add(motion.elapsed),
-        "members": [{"name": str(m), "poses": pack.add(p.astype("<f4"))} for m, p in motion.poses.items()],
+        "members": [
+            {"name": str(m), "poses": pack.add(p.astype("<f4")), "cast": turns[id(scenes.get(m, scene))]}
+            for m, p in motion.poses.items()
+        ],
         "nodes": len(scene.nodes),
         "axes": upright(scene.up).tolist(),
         "centre": [float(x) for x in scene.centre],
@@ -92,13 +97,24 @@ def _data(scene: Scene, motion: Motion, pack: Pack) -> Item:
         "camera": {"distance": camera.distance, "angle": camera.view_angle},
         "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
         "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
-        "parts": [_part(part, numbers[part.mesh.key]) for part in parts],
+        "casts": [[_part(part, numbers[part.mesh.key]) for part in cast] for cast in casts.values()],
         "lamps": [_lamp(lamp) for lamp in scene.lamps[:LAMPS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),
         "background": list(Look().background),
         "shininess": Look().shininess,
         "remarks": remarks,
     }
+
+
+def _dimmed(lamps: tuple[Lamp, ...]) -> Iterator[str]:
+    """What the player does not show of the lamps: those after the eighth, and shadows of all but one."""
+    if len(lamps) > LAMPS:
+        yield f"{LAMPS} of {len(lamps)} lights are shown"
+    casting = next((lamp.path for lamp in lamps[:LAMPS] if lamp.type != "point"), None)
+    if lamps and casting is None:
+        yield "point lights throw no shadows on this page"
+    elif len(lamps) > 1:
+        yield f"of the lights only {casting} throws shadows on this page"
 
 
 def _mesh(mesh: Mesh, pack: Pack) -> Item:

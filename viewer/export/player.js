@@ -24,7 +24,7 @@
   const numbers = ([offset, length]) => new Uint32Array(bytes, offset, length / 4);
   const times = floats(data.time);
   const last = times[times.length - 1];
-  const members = data.members.map((m) => ({ name: m.name, poses: floats(m.poses), shown: true }));
+  const members = data.members.map((m) => ({ name: m.name, poses: floats(m.poses), parts: data.casts[m.cast], shown: true }));
   const [right, forward, up] = data.axes;
 
   // -- vectors, and matrices as columns, as WebGL reads them -----------------------------------------------------------
@@ -165,9 +165,9 @@
   };
   const casts = (part) => part.shadow && part.colour[3] >= 1 && meshes[part.mesh].lit;
 
-  const drawShadows = (nodes, lamp) => { // returns what the shaders need to look a point up
+  const drawShadows = (all, nodes, lamp) => { // returns what the shaders need to look a point up
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
-    const parts = data.parts.filter(casts);
+    const parts = all.filter(casts);
     for (const part of parts) {
       if (part.node === 0 && part.reach > 2 * data.size) continue; // a terrain would take all of the map
       const middle = [12, 13, 14].map((i) => nodes[part.node][i]);
@@ -250,7 +250,7 @@
     const shown = members.filter((m) => m.shown), solid = shown[0] || members[0];
     const nodes = places(solid, clock.t);
     follow(nodes);
-    const shadow = shown.length && shadowLamp >= 0 ? drawShadows(nodes, lamps[shadowLamp]) : null;
+    const shadow = shown.length && shadowLamp >= 0 ? drawShadows(solid.parts, nodes, lamps[shadowLamp]) : null;
     const { eye, view } = camera.seen(canvas.width / canvas.height);
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
@@ -262,7 +262,7 @@
     setShadow(surface, shadow);
     setLamps(nodes, eye, view);
     const far = (part) => Math.hypot(...plus(nodes[part.node].slice(12, 15), eye, -1));
-    const parts = data.parts.filter((part) => shown.length || part.node === 0);
+    const parts = solid.parts.filter((part) => shown.length || part.node === 0);
     gl.disable(gl.BLEND);
     gl.depthMask(true);
     drawParts(parts.filter((part) => part.colour[3] >= 1), nodes, 1);
@@ -270,8 +270,8 @@
     gl.depthMask(false);
     drawParts(parts.filter((part) => part.colour[3] < 1).sort((a, b) => far(b) - far(a)), nodes, 1);
     gl.enable(gl.CULL_FACE);
-    const bodies = data.parts.filter((part) => part.node > 0);
-    for (const member of shown.slice(1)) drawParts(bodies, places(member, clock.t), data.ghost);
+    for (const member of shown.slice(1))
+      drawParts(member.parts.filter((part) => part.node > 0), places(member, clock.t), data.ghost);
     gl.disable(gl.CULL_FACE);
     gl.depthMask(true);
     gl.activeTexture(gl.TEXTURE1);
@@ -312,7 +312,7 @@
     },
     zoom(factor) { this.distance = Math.max(this.distance / factor, 1e-6 * data.size); redraw(); },
   };
-  const moving = [...new Set(data.parts.map((part) => part.node))].filter((node) => node > 0);
+  const moving = [...new Set(members[0].parts.map((part) => part.node))].filter((node) => node > 0);
   let followed = null;
   const follow = (nodes) => { // shifts the target by what the middle of the bodies has moved
     const now = moving.reduce((sum, n) => plus(sum, nodes[n].slice(12, 15), 1 / moving.length), [0, 0, 0]);

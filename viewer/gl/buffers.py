@@ -11,7 +11,7 @@ from shiftjax.viewer.gl.crowd import INSTANCE
 from shiftjax.viewer.gl.program import ATTRIBUTES, TEXTURE_UNIT
 from shiftjax.viewer.scene import Mesh, Texture
 
-MODES = {"triangles": GL.GL_TRIANGLES, "lines": GL.GL_LINES, "points": GL.GL_POINTS}
+MODES = {"triangles": GL.GL_TRIANGLES, "lines": GL.GL_TRIANGLES, "points": GL.GL_POINTS}
 PLACE = {name: k for k, name in enumerate(ATTRIBUTES)}
 
 
@@ -19,15 +19,11 @@ class Shape:
     """A mesh: uploaded once."""
 
     def __init__(self, mesh: Mesh) -> None:
-        self.kind, self.count = mesh.kind, mesh.indices.size
-        table = np.zeros((len(mesh.vertices), 8), np.float32)
-        table[:, :3], table[:, 3:6] = mesh.vertices, mesh.normals
-        if mesh.uv is not None:
-            table[:, 6:] = mesh.uv
+        table, indices = _ribbons(mesh) if mesh.kind == "lines" else _table(mesh)
+        self.kind, self.count = mesh.kind, indices.size
         self.vertices, self.indices = (int(b) for b in GL.glGenBuffers(2))
         _upload(GL.GL_ARRAY_BUFFER, self.vertices, table, GL.GL_STATIC_DRAW)
         GL.glBindVertexArray(0)
-        indices = np.ascontiguousarray(mesh.indices, np.uint32)
         _upload(GL.GL_ELEMENT_ARRAY_BUFFER, self.indices, indices, GL.GL_STATIC_DRAW)
         textured = mesh.texture is not None and mesh.uv is not None
         self.texture = _texture(mesh.texture) if textured and mesh.texture else 0
@@ -79,8 +75,8 @@ class Batch:
         GL.glDeleteBuffers(1, [self._rows])
 
 
-class Ends:
-    """Loose vertices with a colour each: strokes, and the corners of the ground grid."""
+class Corners:
+    """A few vertices, each with four numbers of its own: the ground grid."""
 
     def __init__(self) -> None:
         self._vertices, self._array = int(GL.glGenBuffers(1)), int(GL.glGenVertexArrays(1))
@@ -90,16 +86,37 @@ class Ends:
         _attribute("colour", 4, 28, 12, 0)
         GL.glBindVertexArray(0)
 
-    def draw(self, mode: int, points: np.ndarray, colours: np.ndarray) -> None:
-        """points: (n, 3) [m]; colours: (n, 4), linear."""
-        table = np.concatenate([points, colours], axis=1, dtype=np.float32)
+    def draw(self, points: np.ndarray, numbers: np.ndarray) -> None:
+        """A strip of triangles; points: (n, 3) [m]; numbers: (n, 4)."""
+        table = np.concatenate([points, numbers], axis=1, dtype=np.float32)
         _upload(GL.GL_ARRAY_BUFFER, self._vertices, table, GL.GL_STREAM_DRAW)
         GL.glBindVertexArray(self._array)
-        GL.glDrawArrays(mode, 0, len(table))
+        GL.glDrawArrays(GL.GL_TRIANGLE_STRIP, 0, len(table))
 
     def release(self) -> None:
         GL.glDeleteVertexArrays(1, [self._array])
         GL.glDeleteBuffers(1, [self._vertices])
+
+
+def _table(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """(n, 8) position, normal and place on the texture of every vertex; the indices."""
+    table = np.zeros((len(mesh.vertices), 8), np.float32)
+    table[:, :3], table[:, 3:6] = mesh.vertices, mesh.normals
+    if mesh.uv is not None:
+        table[:, 6:] = mesh.uv
+    return table, np.ascontiguousarray(mesh.indices, np.uint32)
+
+
+def _ribbons(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """Lines as rectangles, since OpenGL 3.3 core has none wider than a pixel: (4 m, 8) corners, each its own end, the
+    other end and its side; (2 m, 3) triangles."""
+    ends = mesh.vertices[mesh.indices]
+    table = np.zeros((len(ends), 4, 8), np.float32)
+    table[:, :2, :3] = table[:, 2:, 3:6] = ends[:, None, 0]
+    table[:, 2:, :3] = table[:, :2, 3:6] = ends[:, None, 1]
+    table[:, :, 6] = 1, -1, -1, 1  # sides as seen along the line from a corner's own end
+    indices = 4 * np.arange(len(ends))[:, None] + np.array([0, 1, 2, 2, 1, 3])
+    return table.reshape(-1, 8), indices.reshape(-1, 3).astype(np.uint32)
 
 
 def _upload(target: int, buffer: int, table: np.ndarray, use: int) -> None:

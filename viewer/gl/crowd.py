@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.record import record
 from shiftjax.viewer.colours import linear
 from shiftjax.viewer.places import ball, of_pose
-from shiftjax.viewer.scene import GROUND, Ghosts, Mesh, Moment, Scene
+from shiftjax.viewer.scene import Mesh, Moment, Scene
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
 MARK = np.uint32(1 << 31)  # set in the id of what is highlighted
@@ -35,7 +35,6 @@ class Crowd:
         self.mesh_of = np.array([number[part.mesh.key] for part in parts], int)
         solid = np.array([part.mesh.kind == "triangles" for part in parts], bool)
         self.casts = solid & np.array([part.shadow for part in parts], bool)
-        self.haunts = np.array([p.kind == "body" and p.node != GROUND for p in parts], bool) & solid
         self._colours = linear(np.array([part.colour for part in parts], float).reshape(-1, 4))
         self._of_path: dict[str, list[int]] = {}
         for k, part in enumerate(parts):
@@ -44,6 +43,8 @@ class Crowd:
         balls = [_ball(mesh) for mesh in self.meshes]
         self._centres = np.array([centre for centre, _ in balls]).reshape(-1, 3)[self.mesh_of]
         self._radii = np.array([radius for _, radius in balls], float)[self.mesh_of]
+        halves = [_half(mesh) for mesh in self.meshes]
+        self._halves = np.array(halves, float).reshape(-1, 3)[self.mesh_of]
         # what throws a shadow first, so that the shadow pass draws the beginning of a group
         order = np.argsort(~self.casts, kind="stable")
         self.groups = [order[self.mesh_of[order] == k] for k in range(len(self.meshes))]
@@ -68,19 +69,31 @@ class Crowd:
             visible[self._of_path.get(word, [])] = False
         return Drawn(rows, visible, colours[:, 3] < OPAQUE)
 
-    def ghosts(self, ghosts: Ghosts, visible: np.ndarray) -> list[tuple[int, np.ndarray]]:
-        """(number of a mesh, its (members x parts,) INSTANCE), one for each mesh that other members show."""
-        frames = of_pose(ghosts.poses)[..., :3, :]
-        colours = linear(np.asarray(ghosts.colours, float).reshape(len(frames), 4))
-        found = []
-        for k, group in enumerate(self.groups):
-            shown = group[(self.haunts & visible)[group]]
-            if len(shown) and len(frames):
-                rows = np.zeros((len(frames), len(shown)), INSTANCE)
-                rows["rows"] = frames[:, self.nodes[shown]] @ self.places[shown]
-                rows["colour"] = colours[:, None]
-                found.append((k, rows.reshape(-1)))
-        return found
+    def near(self, drawn: Drawn, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """(parts,) bool: those drawn whose boxes reach into a window of the picture, and perhaps a few more.
+
+        Args:
+            clip: (4, 4) world to clip space.
+            low, high: (2,) corners of the window, the whole picture being -1 to 1.
+        """
+        inside = np.concatenate([clip[:2] - low[:, None] * clip[3], high[:, None] * clip[3] - clip[:2]])
+        planes = inside[:, :3] @ drawn.rows["rows"].astype(float)  # in coordinates of the meshes (parts, 4, 4)
+        planes[:, :, 3] += inside[:, 3]
+        # above zero on the inner side: at the middle of a box, and how much more at its best corner
+        middle = np.einsum("kpi,ki->kp", planes[:, :, :3], self._centres) + planes[:, :, 3]
+        more = np.einsum("kpi,ki->kp", np.abs(planes[:, :, :3]), self._halves)
+        return drawn.visible & (middle + more >= 0).all(1)
+
+    def depths(self, drawn: Drawn, clip: np.ndarray) -> np.ndarray:
+        """(parts,) how far their middles are from the eye, in a measure that only orders them."""
+        centres, _ = self._balls(drawn.rows)
+        return centres @ clip[2, :3]
+
+    def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres (n, 3) and radii (n,) [m] of balls about all parts."""
+        places = rows["rows"].astype(float)
+        centres = np.einsum("kij,kj->ki", places[:, :, :3], self._centres) + places[:, :, 3]
+        return centres, self._radii * np.linalg.norm(places[:, :, :3], axis=1).max(-1)
 
     def ball(self, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
         """Centre and radius [m] of a ball about the chosen parts; of nothing, a unit ball.
@@ -90,12 +103,15 @@ class Crowd:
         """
         if not chosen.any():
             return np.zeros(3), 1.0
-        places = rows["rows"][chosen].astype(float)
-        centres = np.einsum("kij,kj->ki", places[:, :, :3], self._centres[chosen]) + places[:, :, 3]
-        radii = self._radii[chosen] * np.linalg.norm(places[:, :, :3], axis=1).max(-1)
+        centres, radii = (values[chosen] for values in self._balls(rows))
         low, high = (centres - radii[:, None]).min(0), (centres + radii[:, None]).max(0)
         middle = (low + high) / 2
         return middle, max(float((np.linalg.norm(centres - middle, axis=1) + radii).max()), 1e-9)
+
+
+def _half(mesh: Mesh) -> np.ndarray:
+    """(3,) half sides of the box about a mesh, whose middle is that of its ball."""
+    return 0.5 * np.ptp(np.asarray(mesh.vertices, float), axis=0) if len(mesh.vertices) else np.zeros(3)
 
 
 def _ball(mesh: Mesh) -> tuple[np.ndarray, float]:

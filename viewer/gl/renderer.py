@@ -5,25 +5,28 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from OpenGL import GL
 
 from shiftjax.record import record
+from shiftjax.viewer import shapes
 from shiftjax.viewer.camera import Camera, upright
-from shiftjax.viewer.gl.buffers import Batch, Ends, Shape
-from shiftjax.viewer.gl.crowd import Crowd, Drawn, linear
+from shiftjax.viewer.colours import linear
+from shiftjax.viewer.gl.buffers import Batch, Corners, Shape
+from shiftjax.viewer.gl.crowd import INSTANCE, Crowd, Drawn
 from shiftjax.viewer.gl.lighting import MOST, Lighting
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
-from shiftjax.viewer.gl.ribbons import ribbons
 from shiftjax.viewer.gl.target import REACH, Patch, Picture, ShadowMaps
-from shiftjax.viewer.scene import Look, Moment, Part, Scene
+from shiftjax.viewer.gl.throng import Throng
+from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
 from shiftjax.viewer.springs import strokes_of
 
 BELOW = 1.05  # radii of the scene's ball from its centre down to the ground grid
 WIDE = 25.0  # radii from the grid's middle to where it has faded
-POINT_PIXELS, SIGN_PIXELS = 5.0, 2.5
+POINT_PIXELS, LINE_PIXELS = 5.0, 2.0  # across, at one pixel a point
+LINED = {"triangles": (), "lines": ("LINE",), "points": ()}  # defines of the shaders for a kind of mesh
 BOTH_BUFFERS = int(GL.GL_COLOR_BUFFER_BIT) | int(GL.GL_DEPTH_BUFFER_BIT)
 SLOPE_BIAS = (1.5, 3.0)  # glPolygonOffset of the shadow maps
 BEHIND = (
@@ -63,14 +66,20 @@ class Renderer:
             self._maps = None
             if self._lighting.layers:
                 self._maps = ShadowMaps(self._lighting.layers, self.look.shadow_pixels)
-            self._patch, self._block, self._ends = Patch(), Block(), Ends()
+            self._patch, self._block, self._grid = Patch(), Block(), Corners()
             self._shapes = [Shape(mesh) for mesh in self._crowd.meshes]
+            self._throng = Throng(
+                {mesh.key: shape for mesh, shape in zip(self._crowd.meshes, self._shapes, strict=True)}
+            )
             self._solid = [Batch(shape) for shape in self._shapes]
-            self._glass = [Batch(shape) for shape in self._shapes]
-            self._ghosts: dict[int, Batch] = {}
+            # what is drawn as soon as it is uploaded: see-through parts in their order, parts under the cursor
+            self._loose = [Batch(shape) for shape in self._shapes]
+            self._stroke = Shape(shapes.line(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
+            self._strokes = Batch(self._stroke)
         self._programs: dict[tuple[str, ...], Program] = {}
         self._mapped: tuple[np.ndarray, ...] = ()  # what the shadow maps show now
-        self._last: np.ndarray | None = None  # (4, 4) world to clip space of the last picture
+        self._last: tuple[Drawn, np.ndarray] | None = None  # of the last picture; (4, 4) world to clip space
+        self._ratio = 1.0  # pixels a point
 
     @property
     def size(self) -> tuple[int, int]:
@@ -80,10 +89,11 @@ class Renderer:
         """Draws into this renderer's own framebuffer; `image` and `show` take it from there."""
         drawn = self._crowd.at(moment)
         width, height = self.size
-        self._last = camera.projection(width / height) @ camera.view()
-        with _guest():
+        clip = camera.projection(width / height) @ camera.view()
+        self._last = drawn, clip
+        with _guest(POINT_PIXELS * self._ratio):
             self._upload(drawn)
-            self._light(drawn, moment, camera)
+            self._light(drawn, clip, moment, camera)
             self._picture.begin()
             GL.glEnable(GL.GL_FRAMEBUFFER_SRGB)
             GL.glEnable(GL.GL_DEPTH_TEST)
@@ -95,20 +105,18 @@ class Renderer:
             GL.glBlendFunc(GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
             for strokes in (strokes_of(self.scene.springs, moment), moment.strokes):
                 if strokes is not None and len(strokes.ends):
-                    self._draw_strokes(strokes.ends, strokes.colours)
+                    self._draw_strokes(strokes)
             GL.glDepthMask(False)
             if self.look.grid:
                 self._draw_grid()
             GL.glEnable(GL.GL_CULL_FACE)
-            self.draw_calls += self._draw_batches(self._glass)
+            self.draw_calls += self._draw_glass(drawn, clip)
             if moment.ghosts is not None:
-                self._draw_ghosts(moment, drawn)
+                self._draw_ghosts(moment.ghosts, moment.hidden)
             if moment.signs is not None and len(moment.signs.ends):
                 GL.glDisable(GL.GL_DEPTH_TEST)
                 GL.glDisable(GL.GL_CULL_FACE)
-                corners = ribbons(moment.signs.ends, camera, height, SIGN_PIXELS)
-                self._program("stroke.vert", "stroke.frag").use()
-                self._ends.draw(GL.GL_TRIANGLES, corners, np.repeat(linear(moment.signs.colours), 6, axis=0))
+                self._draw_strokes(moment.signs)
             GL.glDepthMask(True)
             self._picture.finish()
 
@@ -129,28 +137,31 @@ class Renderer:
         """
         if self._last is None:
             return Pick(None, None)
-        column, row = round(x), round(y)
-        with _guest():
+        (drawn, clip), (column, row) = self._last, (round(x), round(y))
+        middle = self._on_screen(column, row)
+        reach = (REACH + POINT_PIXELS * self._ratio) * 2 / np.array(self.size)
+        near = np.flatnonzero(self._crowd.near(drawn, clip, middle - reach, middle + reach))
+        if not len(near):
+            return Pick(None, None)
+        with _guest(POINT_PIXELS * self._ratio):
             self._block.bind()
             self._patch.begin(column, row, self.size)
             GL.glEnable(GL.GL_DEPTH_TEST)
-            self._program("mesh.vert", "mesh.frag", "PICK").use()
-            for batch in (*self._solid, *self._glass):
-                if batch.count:
-                    batch.draw()
+            for batch in self._loaded(drawn, near[np.argsort(self._crowd.mesh_of[near], kind="stable")]):
+                self._program("mesh.vert", "mesh.frag", "PICK", *LINED[batch.shape.kind]).use()
+                batch.draw()
             numbers, depths = self._patch.read()
         found = self._nearest(numbers)
         if found is None:
             return Pick(None, None)
         i, k = found
-        width, height = self.size
-        seen = np.array([2 * (column + k - REACH + 0.5) / width - 1, 1 - 2 * (row + i - REACH + 0.5) / height,
-                         2 * float(depths[i, k]) - 1, 1.0])  # fmt: skip
-        point = np.linalg.solve(self._last, seen)
+        seen = [*self._on_screen(column + k - REACH, row + i - REACH), 2 * float(depths[i, k]) - 1, 1.0]
+        point = np.linalg.solve(clip, np.array(seen))
         return Pick(self.scene.parts[int(numbers[i, k]) - 1], point[:3] / point[3])
 
-    def resize(self, width: int, height: int) -> None:
-        """Later pictures have this size [pixels]."""
+    def resize(self, width: int, height: int, ratio: float = 1.0) -> None:
+        """Later pictures have this size [pixels]; lines are so many times wider than on a plain screen."""
+        self._ratio = ratio
         if (width, height) != self.size:
             with _guest():
                 picture = Picture((width, height), self.look.samples)
@@ -159,12 +170,12 @@ class Renderer:
 
     def release(self) -> None:
         """Frees everything on the graphics card."""
-        held = [self._picture, self._maps, self._patch, self._block, self._ends, *self._solid, *self._glass,
-                *self._ghosts.values(), *self._shapes, *self._programs.values()]  # fmt: skip
+        held = [self._picture, self._maps, self._patch, self._block, self._grid, self._throng, self._strokes,
+                self._stroke, *self._solid, *self._loose, *self._shapes, *self._programs.values()]  # fmt: skip
         for thing in held:
             if thing is not None:
                 thing.release()
-        self._ghosts, self._programs, self._solid, self._glass, self._shapes = {}, {}, [], [], []
+        self._programs, self._solid, self._loose, self._shapes = {}, [], [], []
         self._maps = self._last = None
 
     # -- parts of a picture --------------------------------------------------------------------------------------------
@@ -180,11 +191,18 @@ class Renderer:
     def _upload(self, drawn: Drawn) -> None:
         for k, group in enumerate(self._crowd.groups):
             shown = group[drawn.visible[group]]
-            glass = drawn.glass[shown]
-            self._solid[k].upload(drawn.rows[shown[~glass]])
-            self._glass[k].upload(drawn.rows[shown[glass]])
+            self._solid[k].upload(drawn.rows[shown[~drawn.glass[shown]]])
 
-    def _light(self, drawn: Drawn, moment: Moment, camera: Camera) -> None:
+    def _loaded(self, drawn: Drawn, order: np.ndarray) -> Iterator[Batch]:
+        """Batches to be drawn in turn: parts in an order, neighbours of one mesh together."""
+        number = self._crowd.mesh_of[order]
+        for run in np.split(order, np.flatnonzero(np.diff(number)) + 1):
+            if len(run):
+                batch = self._loose[self._crowd.mesh_of[run[0]]]
+                batch.upload(drawn.rows[run])
+                yield batch
+
+    def _light(self, drawn: Drawn, clip: np.ndarray, moment: Moment, camera: Camera) -> None:
         """Lamps and camera to the block, and the shadow maps where something has moved."""
         throws = self._crowd.casts & drawn.visible & ~drawn.glass
         ball = self._crowd.ball(drawn.rows, throws)
@@ -192,9 +210,9 @@ class Renderer:
         eye = np.array([*camera.axes()[2], 0.0]) if camera.orthographic else np.array([*camera.eye, 1.0])
         choice = (self.look.shininess, self._spacing(), WIDE * self.scene.size, 0.0)
         up = np.array([*self.scene.up, 0.0]) / np.linalg.norm(self.scene.up)
-        assert self._last is not None
+        screen = (*self.size, 0.5 * LINE_PIXELS * self._ratio, 0.0)
         self._block.upload(np.concatenate(
-            [self._last.T.ravel(), eye, choice, up, lit.lamps.ravel(), lit.layers.transpose(0, 2, 1).ravel()],
+            [clip.T.ravel(), eye, choice, up, screen, lit.lamps.ravel(), lit.layers.transpose(0, 2, 1).ravel()],
             dtype=np.float32,
         ))  # fmt: skip
         if self._maps is None:
@@ -225,36 +243,40 @@ class Renderer:
             GL.glActiveTexture(SHADOW_UNIT)
             GL.glBindTexture(GL.GL_TEXTURE_2D_ARRAY, self._maps.texture)
 
-    def _draw_batches(self, batches: list[Batch]) -> int:
+    def _draw_batches(self, batches: Iterable[Batch]) -> int:
         """Draws every batch that has something, and returns the number of draws."""
         self._bind_maps()
         calls = 0
         for batch in batches:
             if batch.count:
                 plain = ("TEXTURED",) if batch.shape.texture else ()
-                extra = plain if batch.shape.kind == "triangles" else ("FLAT",)
+                extra = plain if batch.shape.kind == "triangles" else ("FLAT", *LINED[batch.shape.kind])
                 self._program("mesh.vert", "mesh.frag", *extra).use()
                 batch.draw()
                 calls += 1
         return calls
 
-    def _draw_ghosts(self, moment: Moment, drawn: Drawn) -> None:
-        assert moment.ghosts is not None
-        program = self._program("mesh.vert", "mesh.frag", "GHOST")
+    def _draw_ghosts(self, ghosts: Ghosts, hidden: frozenset[str]) -> None:
+        self._program("mesh.vert", "mesh.frag", "GHOST").use()
         GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
         GL.glPolygonOffset(*BEHIND)
-        for k, rows in self._crowd.ghosts(moment.ghosts, drawn.visible):
-            if k not in self._ghosts:
-                self._ghosts[k] = Batch(self._shapes[k])
-            self._ghosts[k].upload(rows)
-            program.use()
-            self._ghosts[k].draw()
-            self.draw_calls += 1
+        self.draw_calls += self._throng.draw(ghosts, self.scene.parts, hidden)
         GL.glDisable(GL.GL_POLYGON_OFFSET_FILL)
 
-    def _draw_strokes(self, ends: np.ndarray, colours: np.ndarray) -> None:
-        self._program("stroke.vert", "stroke.frag").use()
-        self._ends.draw(GL.GL_LINES, np.reshape(ends, (-1, 3)), np.repeat(linear(colours), 2, axis=0))
+    def _draw_glass(self, drawn: Drawn, clip: np.ndarray) -> int:
+        """See-through parts, those in the back first; returns the number of draws."""
+        shown = np.flatnonzero(drawn.visible & drawn.glass)
+        depths = self._crowd.depths(drawn, clip)[shown]
+        return self._draw_batches(self._loaded(drawn, shown[np.argsort(-depths, kind="stable")]))
+
+    def _draw_strokes(self, strokes: Strokes) -> None:
+        """All of them at once: each is the line from 0 to 1 on x, placed."""
+        ends = np.reshape(strokes.ends, (-1, 2, 3))
+        rows = np.zeros(len(ends), INSTANCE)
+        rows["rows"][:, :, 0], rows["rows"][:, :, 3] = ends[:, 1] - ends[:, 0], ends[:, 0]
+        rows["colour"] = linear(strokes.colours)
+        self._strokes.upload(rows)
+        self._draw_batches([self._strokes])
 
     def _spacing(self) -> float:
         """Of the grid's lines [m]: a power of ten, three to thirty in the scene's radius."""
@@ -268,8 +290,13 @@ class Renderer:
         points = middle + corners @ np.stack([right, forward])
         places = np.concatenate([points @ np.stack([right, forward], axis=1), corners], axis=1)
         self._bind_maps()
-        self._program("stroke.vert", "grid.frag").use()
-        self._ends.draw(GL.GL_TRIANGLE_STRIP, points, places)
+        self._program("grid.vert", "grid.frag").use()
+        self._grid.draw(points, places)
+
+    def _on_screen(self, column: int, row: int) -> np.ndarray:
+        """(2,) the middle of a pixel, the whole picture being -1 to 1."""
+        width, height = self.size
+        return np.array([2 * (column + 0.5) / width - 1, 1 - 2 * (row + 0.5) / height])
 
     def _nearest(self, numbers: np.ndarray) -> tuple[int, int] | None:
         """Row and column of the pixel that counts as picked."""
@@ -282,7 +309,7 @@ class Renderer:
 
 
 @contextlib.contextmanager
-def _guest() -> Iterator[None]:
+def _guest(point_pixels: float = POINT_PIXELS) -> Iterator[None]:
     """Leaves framebuffers, viewport and switches as a window's own code expects them."""
     reading = int(GL.glGetIntegerv(GL.GL_READ_FRAMEBUFFER_BINDING))
     drawing = int(GL.glGetIntegerv(GL.GL_DRAW_FRAMEBUFFER_BINDING))
@@ -299,7 +326,7 @@ def _guest() -> Iterator[None]:
     GL.glFrontFace(GL.GL_CCW)
     GL.glCullFace(GL.GL_BACK)
     GL.glClearDepth(1.0)
-    GL.glPointSize(POINT_PIXELS)
+    GL.glPointSize(point_pixels)
     try:
         yield
     finally:

@@ -17,8 +17,8 @@ COMPARING = (  # how shadow maps are read
     (GL.GL_TEXTURE_COMPARE_MODE, GL.GL_COMPARE_REF_TO_TEXTURE),
     (GL.GL_TEXTURE_COMPARE_FUNC, GL.GL_LEQUAL),
 )
-NUMBERED = (  # what a patch holds
-    (GL.GL_R32UI, GL.GL_COLOR_ATTACHMENT0),
+NUMBERED = (  # what a patch holds: number and bits of the depth together, so that one read brings both
+    (GL.GL_RG32UI, GL.GL_COLOR_ATTACHMENT0),
     (GL.GL_DEPTH_COMPONENT32F, GL.GL_DEPTH_ATTACHMENT),
 )
 
@@ -171,13 +171,10 @@ class Patch:
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
         """(side, side) numbers, 0 for none, and depths in 0..1, first row on top."""
-        numbers = np.empty((self.side, self.side), np.uint32)
-        depths = np.empty((self.side, self.side), np.float32)
+        both = np.empty((self.side, self.side, 2), np.uint32)
         GL.glPixelStorei(GL.GL_PACK_ALIGNMENT, 1)
-        box = (0, 0, self.side, self.side)
-        GL.glReadPixels(*box, GL.GL_RED_INTEGER, GL.GL_UNSIGNED_INT, numbers)
-        GL.glReadPixels(*box, GL.GL_DEPTH_COMPONENT, GL.GL_FLOAT, depths)
-        return numbers[::-1], depths[::-1]
+        GL.glReadPixels(0, 0, self.side, self.side, GL.GL_RG_INTEGER, GL.GL_UNSIGNED_INT, both)
+        return both[::-1, :, 0], both.view(np.float32)[::-1, :, 1]
 
     def release(self) -> None:
         GL.glDeleteFramebuffers(1, [self._framebuffer])

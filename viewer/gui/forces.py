@@ -23,11 +23,12 @@ from shiftjax.viewer.gui import plots
 from shiftjax.viewer.gui.values import Mechanism, axis_of, displacement
 from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import Colour
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.watched import Watched
 
 if TYPE_CHECKING:
     from shiftjax.viewer.gui.state import State
 
+RECENT = 64  # instants of a run that goes on whose forces are looked at
 LONGEST = 0.35  # of the arrow of the run's largest force, in model sizes
 REACTION = ".reaction_force"
 COLOURS: dict[str, Colour] = {
@@ -56,6 +57,7 @@ class Run:
     """All forces of one member along its run."""
 
     member: int
+    time: np.ndarray  # (n,) instants [s]
     items: tuple[Force, ...]
 
     def largest(self, turns: bool) -> float:
@@ -64,19 +66,19 @@ class Run:
         return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
 
 
-def run_of(study: Study, found: Mechanism, member: int) -> Run:
+def run_of(study: Watched, found: Mechanism, member: int) -> Run:
     """The forces of a member at all stored instants; of a member that ended early its last pose goes on."""
     track = Track(study, found, member)
     items = [*_gravity(track), *_of_joints(track), *_of_restraints(track), *_reactions(track)]
-    return Run(member, tuple(item for item in items if item.vectors.any()))
+    return Run(member, track.time, tuple(item for item in items if item.vectors.any()))
 
 
 def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
     """Every force now with the start and the vector [m] of its arrow, which starts where it acts."""
-    run, time, poses = state.forces(), state.study.time, state.poses()
+    run, poses = state.forces(), state.poses()
     scale = {turns: LONGEST * state.scene.size / (run.largest(turns) or 1.0) for turns in (False, True)}
     for item in run.items:
-        vector = np.array([np.interp(state.time, time, column) for column in item.vectors.T])
+        vector = np.array([np.interp(state.time, run.time, column) for column in item.vectors.T])
         if np.isfinite(vector).all():
             yield item, to_world(poses[item.node], item.point), scale[item.turns] * vector
 
@@ -101,7 +103,7 @@ def legend(state: State) -> list[tuple[Colour | None, str]]:
 class Track:
     """A member's frames at all stored instants."""
 
-    def __init__(self, study: Study, found: Mechanism, member: int) -> None:
+    def __init__(self, study: Watched, found: Mechanism, member: int) -> None:
         self.study, self.found, self.member = study, found, member
         self.time = study.time
         self.node = {path: k for k, path in enumerate(study.nodes)}

@@ -45,7 +45,7 @@ class Screen:
         imgui.get_io().set_ini_filename("")  # otherwise it writes into the working directory
         imgui.style_colors_dark()
         self._panes = ProgrammablePipelineRenderer()
-        self._look, self._renderer = state.look, Renderer(state.scene, state.look, (64, 64))
+        self._renderer = Renderer(state.scene, state.look, (64, 64))
 
     def draw(self, width: float, height: float, scale: float = 1.0, framebuffer: int = 0, dt: float = 1 / 60) -> None:
         """Draws a frame.
@@ -150,14 +150,13 @@ class Screen:
 
     def _view(self, height: float, framebuffer: int) -> None:
         """The scene into its place."""
-        if self.state.look is not self._look or self.state.scene is not self._renderer.scene:
+        if self.state.look is not self._renderer.look or self.state.scene is not self._renderer.scene:
             self._renderer.release()
-            self._look = self.state.look
-            self._renderer = Renderer(self.state.scene, self._look, (64, 64))
+            self._renderer = Renderer(self.state.scene, self.state.look, (64, 64))
         box = self.layout.view
         size = (max(round(box.width * self._scale), 1), max(round(box.height * self._scale), 1))
         self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
-        self._renderer.resize(*size)
+        self._renderer.resize(*size, self._scale)
         self._renderer.draw(self.state.moment(), self.state.seen())
         below = round((height - box.y - box.height) * self._scale)
         self._renderer.show(framebuffer, round(box.x * self._scale), below)

@@ -19,7 +19,7 @@ from shiftjax.model import unused
 from shiftjax.paths import child
 from shiftjax.viewer.assimp.normals import with_normals
 from shiftjax.viewer.geometry import finder, shape_of
-from shiftjax.viewer.scene import Colour, Mesh, Part
+from shiftjax.viewer.scene import Colour, Mesh, Part, Scene
 
 if TYPE_CHECKING:
     from shiftjax.viewer.gui.state import State
@@ -89,6 +89,12 @@ def toggle_picking(state: State) -> None:
     """Lets widgets be picked, or not."""
     state.display.set("widget", pick=not state.display.picks("widget"))
     state.say(f"shapes and signs can {'' if state.display.picks('widget') else 'not '}be picked")
+
+
+def carried(old: Scene, new: Scene) -> Scene:
+    """The new scene with the shapes that a user has added to the old one."""
+    added = tuple(part for part in old.parts if part.kind == "shape")
+    return dataclasses.replace(new, parts=(*new.parts, *added)) if added else new
 
 
 def put_mesh(state: State, body: str, mesh: Mesh, place: np.ndarray, colour: Colour) -> str:

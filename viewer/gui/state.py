@@ -22,6 +22,7 @@ from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.scene import Colour, Ghosts, Look, Mesh, Moment, Part, Scene, Strokes
 from shiftjax.viewer.session import Session
+from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.watched import Watched
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
@@ -67,11 +68,13 @@ class State:
                  look: Look | None = None, map: str = "playback", live: Session | None = None) -> None:  # fmt: skip
         one_of("map of keys", map, keys.MAPS)
         self.study, self.scene, self.look, self.live = study, scene, look or Look(), live
+        self.stage = Stage(study, scene)
         self.map, self.table = map, keys.table()
         if not len(study.kept):
             raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
         self.member = int(study.kept[0]) if member is None else int(member)
         study.poses(self.member, float(study.time[0]))  # refuses a member that cannot be drawn
+        self._stand_for(self.member)
         others = [int(k) for k in ghosts]
         self.chosen = np.array(list(dict.fromkeys([self.member, *others])) if others else study.kept, np.int64)
         self.choice, self.ghosts_on, self.colour_by = "", bool(others), ""
@@ -104,8 +107,8 @@ class State:
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.panels: dict[str, Callable[[State], None]] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
-        self.mechanism = values.mechanism(study.model_of(self.member))
         self.node = {path: k for k, path in enumerate(study.nodes)}
+        self._numbers = live.values if live is not None else {}  # that the scene shows
         self._end = self.time  # of a running simulation, as it was seen last [s]
         self._now: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
 
@@ -136,6 +139,10 @@ class State:
         """Follows a running simulation; playing from an instant of the past lets it go on from there."""
         for text in live.messages():
             self.say(text)
+        if self._numbers != live.values:
+            self._numbers = live.values
+            self.mechanism = values.mechanism(self.study.model_of(self.member))
+            self.scene = shaping.carried(self.scene, self.stage.anew(self.member))
         live.speed = self.speed
         if self.playing and not live.running:
             if live.ended and self.time >= self.span[1]:
@@ -183,11 +190,15 @@ class State:
         """Makes a member the one that is drawn; a refusal becomes a message."""
         try:
             self.study.poses(member, self.time)
-            self.mechanism = values.mechanism(self.study.model_of(member)) if self.study.design else self.mechanism
         except ModelError as error:
             self.say(str(error))
             return
-        self.member = member
+        self._stand_for(member)
+
+    def _stand_for(self, member: int) -> None:
+        """Everything that follows from a member alone: its shapes and its numbers."""
+        self.member, self.mechanism = member, values.mechanism(self.study.model_of(member))
+        self.scene = shaping.carried(self.scene, self.stage.scene(member))
 
     def ghosts(self) -> Ghosts | None:
         """The chosen members beside the one looked at, ordered by the metric that colours them."""
@@ -195,7 +206,7 @@ class State:
         metric = np.asarray(self.study.metrics[self.colour_by], float) if self.colour_by else None
         if metric is not None:
             others = others[np.argsort(metric[others], kind="stable")]  # so that a choice of them spans the metric
-        return ghosts_of(self.study, others, self.time, metric)
+        return ghosts_of(self.stage, others, self.time, metric)
 
     # -- what is seen ------------------------------------------------------------------------------------------------
 
@@ -216,7 +227,10 @@ class State:
         return self._cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
 
     def forces(self) -> forces.Run:
-        """The forces of the member looked at, along its run; made once for each member."""
+        """The forces of the member looked at, along its run, made once; of a run that goes on, about now."""
+        if self.live is not None:
+            near = self.live.history.near(self.time, forces.RECENT)
+            return self._cached("forces", lambda: forces.run_of(near, self.mechanism, self.member))
         if self._run is None or self._run.member != self.member:
             self._run = forces.run_of(self.study, self.mechanism, self.member)
         return self._run

@@ -12,6 +12,7 @@ layout(std140) uniform Frame {
     vec4 eye;     // w = 1: a place [m]; w = 0: the direction towards a far eye
     vec4 choice;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
     vec4 up;
+    vec4 screen;  // width and height of the picture, half the width of a line [pixels]
 #if LAMPS > 0
     Lamp lamps[LAMPS];
 #endif

@@ -3,10 +3,10 @@
 void main() {}
 #elif defined(PICK)
 flat in uint number;
-out uint part;
+out uvec2 part;
 
 void main() {
-    part = number;
+    part = uvec2(number, floatBitsToUint(gl_FragCoord.z));
 }
 #else
 in vec4 tint;

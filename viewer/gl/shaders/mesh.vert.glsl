@@ -1,7 +1,7 @@
-// An instance of a mesh: three rows of its matrix, colour and number.
+// An instance of a mesh: three rows of its matrix, colour and number. A vertex of a line knows the other end too.
 in vec3 position;
-in vec3 normal;
-in vec2 uv;
+in vec3 normal;  // LINE: the other end
+in vec2 uv;      // LINE: x is the side of the line, 1 or -1
 in vec4 row0;
 in vec4 row1;
 in vec4 row2;
@@ -25,13 +25,40 @@ out vec2 on_picture;
 #endif
 #endif
 
+vec3 placed(vec3 point) {
+    vec4 p = vec4(point, 1.0);
+    return vec3(dot(row0, p), dot(row1, p), dot(row2, p));
+}
+
+#ifdef LINE
+// The end `here`, brought forward to the near plane where it lies behind it.
+vec4 in_front(vec4 here, vec4 there) {
+    float inside = here.z + here.w, other = there.z + there.w;
+    return inside < 0.0 && other > 0.0 ? mix(here, there, inside / (inside - other)) : here;
+}
+
+// A corner of a line as a rectangle on the screen, which goes on by half its width beyond both ends.
+vec4 widened(vec3 here, vec3 there, float side) {
+    vec4 a = clip * vec4(here, 1.0), b = clip * vec4(there, 1.0);
+    vec4 end = in_front(a, b), other = in_front(b, a);
+    vec2 way = (other.xy / other.w - end.xy / end.w) * screen.xy;
+    float far = length(way);
+    way = far > 1e-6 ? way / far : vec2(1.0, 0.0);
+    end.xy += screen.z * (side * vec2(-way.y, way.x) - way) * 2.0 / screen.xy * end.w;
+    return end;
+}
+#endif
+
 void main() {
-    vec4 p = vec4(position, 1.0);
-    vec3 at = vec3(dot(row0, p), dot(row1, p), dot(row2, p));
+    vec3 at = placed(position);
 #if defined(DEPTH)
     gl_Position = layers[layer] * vec4(at, 1.0);
 #else
+#ifdef LINE
+    gl_Position = widened(at, placed(normal), uv.x);
+#else
     gl_Position = clip * vec4(at, 1.0);
+#endif
 #if defined(PICK)
     number = id & 0x7fffffffu;
 #else

@@ -1,4 +1,4 @@
-// Loose vertices in the world; the grid's carry their place in the plane instead of a colour.
+// Corners of the ground, each with its place in the plane.
 in vec3 position;
 in vec4 colour;
 out vec4 tint;
