@@ -7,6 +7,7 @@ import argparse
 from shiftjax.cli import showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
+from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 
@@ -17,6 +18,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     showing.add_study(parser, needed=False)
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
+    showing.add_beside(parser)
     showing.add_look(parser)
 
 
@@ -30,5 +32,7 @@ def call(options: argparse.Namespace) -> int:
         scene = opening.staged(study)
         showing.say_warnings(scene)
         member, others = showing.members_of(study, options)
-        app.show(study, scene, member=member, ghosts=others, look=showing.look_of(options), keys=options.keys)
+        with showing.beside(Design(study, scene, member), options) as beside:
+            app.show(study, scene, member=member, ghosts=others, look=showing.look_of(options), keys=options.keys,
+                     beside=beside)  # fmt: skip
     return 0

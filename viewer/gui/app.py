@@ -14,6 +14,8 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
+from shiftjax.viewer.designs import Design
+from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
@@ -35,9 +37,10 @@ NAMED = {
 
 
 def show(study: Study, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
-         look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE) -> None:  # fmt: skip
+         look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
+         beside: Design | None = None) -> None:  # fmt: skip
     """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
-    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size) as window:
+    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size, beside=beside) as window:
         window.run()
 
 
@@ -45,7 +48,8 @@ class Window:
     """A window that is open. Add panels, keys and overlays before or while it runs; or draw single frames by hand."""
 
     def __init__(self, study: Study, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
-                 look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE) -> None:  # fmt: skip
+                 look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
+                 beside: Design | None = None) -> None:  # fmt: skip
         """Opens it.
 
         Args:
@@ -53,12 +57,15 @@ class Window:
             ghosts: members drawn see-through beside it.
             keys: "playback" or "workbench".
             size: of the window [points].
+            beside: what the right half of the view shows; left out, there is one view.
 
         Raises:
             ModelError: not on the main thread, no display, or no OpenGL 3.3.
         """
         _require_main_thread()
         self.state = State(study, scene, member, ghosts, look, keys)
+        if beside is not None:
+            open_beside(self.state, beside)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # where it was before it filled the screen

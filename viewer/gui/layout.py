@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.record import record
+from shiftjax.viewer.designs import BAR
 
 LEFT, RIGHT = 330.0, 320.0  # widest the side panes get [points]
 SHARE = 0.27  # of the window's width, in a narrow one
@@ -32,6 +33,15 @@ class Layout:
     timeline: Box
     status: Box
     view: Box
+
+
+def halves(view: Box) -> tuple[Box, Box]:
+    """The view in two, a bar between them."""
+    width = max(float(int((view.width - BAR) / 2)), 1.0)
+    right = view.x + width + BAR
+    return Box(view.x, view.y, width, view.height), Box(
+        right, view.y, max(view.x + view.width - right, 1.0), view.height
+    )
 
 
 def layout(width: float, height: float, menu: float, panes: bool) -> Layout:

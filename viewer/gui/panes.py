@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import keys, side, treepane, ui, windows
+from shiftjax.viewer.gui import captions, keys, side, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, layout
 from shiftjax.viewer.gui.state import RATES, State
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "mask", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
-MEMBERS = ("next_member", "previous_member", "colour_by")
-BOX_WIDTH = 210.0  # of the box of members [points]
+MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
+BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
 
 
 def draw(state: State, width: float, height: float) -> Layout:
@@ -24,6 +24,7 @@ def draw(state: State, width: float, height: float) -> Layout:
         side.draw(state, found.properties)
         _timeline(state, found.timeline)
     _status(state, found.status)
+    captions.draw(state, found.view)
     windows.draw(state, found.view)
     return found
 
@@ -87,8 +88,9 @@ def _view(state: State) -> None:
 
 
 def _members(state: State) -> None:
-    _lines(state, MEMBERS)
     ui.line(state, "ghosts", state.ghosts_on)
+    ui.line(state, "beside", state.beside is not None)
+    _lines(state, MEMBERS)
 
 
 def _help(state: State) -> None:
@@ -131,6 +133,8 @@ def _chooser(state: State) -> None:
     imgui.text(f"member {state.member} of {state.study.members}")
     imgui.same_line()
     ui.button(state, ">", "next_member")
+    imgui.same_line()
+    _beside(state)
     imgui.same_line(0, 24)
     imgui.set_next_item_width(BOX_WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
@@ -148,6 +152,21 @@ def _chooser(state: State) -> None:
     _, at = imgui.combo("##colour", at, names)
     ui.mark("colour_by")
     state.colour_by = names[at] if at else ""
+
+
+def _beside(state: State) -> None:
+    """A second half of the view, and which member it shows."""
+    ui.button(state, "one view" if state.beside else "beside", "beside")
+    if state.beside is None:
+        return
+    imgui.same_line()
+    imgui.set_next_item_width(BESIDE_WIDTH)
+    flags = int(imgui.InputTextFlags_.enter_returns_true)
+    hint = f"at the right: {state.beside.member}"
+    done, state.beside.written = imgui.input_text_with_hint("##beside", hint, state.beside.written, flags)
+    ui.mark("beside_member")
+    if done:
+        state.beside.choose(state.beside.written)
 
 
 def _status(state: State, box: Box) -> None:

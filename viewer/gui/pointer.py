@@ -45,7 +45,8 @@ class Pointer:
             return
         self._dragging |= math.dist((x, y), self._origin) > STILL
         if self._dragging:
-            right, up = (x - self._at[0]) / self.size[1], (self._at[1] - y) / self.size[1]
+            side = min(self.size)
+            right, up = (x - self._at[0]) / side, (self._at[1] - y) / side
             self._by(self._text(f"{self._button} drag"), right, up)
             self._at = (x, y)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shiftjax.elements import FIXED
 from shiftjax.errors import ModelError, one_of
 from shiftjax.poses import to_local
+from shiftjax.viewer import designs
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gui import keys, overlays, tree, values
@@ -22,6 +23,9 @@ from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
 from shiftjax.viewer.study import Study
+
+if TYPE_CHECKING:
+    from shiftjax.viewer.gui.beside import Beside
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
 RATES = (1.0, 240.0)  # frames a second that can be asked for
@@ -57,6 +61,7 @@ class State:
         pick: path of at most one thing; selected: any number, in the order of selecting.
         hidden, masked: paths that are not drawn, or see-through.
         stack: things under the last click, nearest first; faded: those before the pick.
+        beside: the right half of the view, where there is one.
         requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
     """
 
@@ -94,6 +99,7 @@ class State:
         self.search, self.written = "", ""  # in the boxes of the tree and of the members
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
+        self.beside: Beside | None = None
         self.requests: list[str] = []
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.panels: dict[str, Callable[[State], None]] = {}
@@ -106,8 +112,13 @@ class State:
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last stored instant [s]."""
-        return float(self.study.time[0]), float(self.study.time[-1])
+        """First and last stored instant [s], of both halves where there are two."""
+        return designs.span(self.study, self.beside and self.beside.study)
+
+    @property
+    def half(self) -> State | Beside:
+        """The half of the view under the cursor."""
+        return self.beside if self.beside is not None and self.beside.entered else self
 
     def advance(self, dt: float) -> None:
         """Lets `dt` seconds of the viewer's clock pass; a movie that is not looped stops at its end."""
@@ -192,19 +203,20 @@ class State:
         moved = self.poses()[self.node[self.follow.path], :3] - self.follow.start
         return self.camera.looking_at(np.array(self.camera.target) + moved)
 
-    def moment(self) -> Moment:
-        """What is drawn now."""
+    def moment(self, half: Beside | None = None) -> Moment:
+        """What is drawn now, in the view or in its right half."""
+        shown = half or self
         marked = frozenset(([self.pick] if self.pick else []) + self.selected)
         colours = dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
         see_through = (self.masked | self.faded | self._classed("masked")) - marked
-        colours |= {part.path: (*part.colour[:3], FADED) for part in self.scene.parts if part.path in see_through}
+        colours |= {part.path: (*part.colour[:3], FADED) for part in shown.scene.parts if part.path in see_through}
         return Moment(
-            self.poses(),
+            shown.poses(),
             hidden=self.not_drawn(),
             highlighted=marked if self.hue is None else frozenset(),
             colours=colours,
-            ghosts=self.ghosts(),
-            strokes=overlays.strokes(self),
+            ghosts=shown.ghosts(),
+            strokes=overlays.strokes(self) if half is None else half.strokes(),
         )
 
     def not_drawn(self) -> frozenset[str]:
@@ -221,7 +233,8 @@ class State:
 
     def _classed(self, drawn: str) -> set[str]:
         """Paths of joints and bodies whose class is drawn so."""
-        parts = (p for p in self.scene.parts if p.kind in ("joint", "body"))
+        parts = [*self.scene.parts, *(self.beside.scene.parts if self.beside is not None else ())]
+        parts = [p for p in parts if p.kind in ("joint", "body")]
         return {p.path for p in parts if self.display.drawn(self.class_of(p)) == drawn}
 
     def _cached(self, name: str, make: Callable[[], Any]) -> Any:
@@ -243,7 +256,8 @@ class State:
             return
         node = self.node_of(path)
         if node is not None and point is not None:
-            self.pick_point = to_local(self.poses()[node], point)
+            pose = self.beside.pose_of(path) if self.beside is not None and self.beside.entered else None
+            self.pick_point = to_local(self.poses()[node] if pose is None else pose, point)
         if self.map == "workbench" and path != FIXED and (path in self.node or path in self.mechanism.joints):
             self.enter("manipulate")
 
