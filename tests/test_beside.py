@@ -59,8 +59,8 @@ def right_of(state: State) -> Beside:
 
 
 def parts_of(window: Offscreen) -> tuple[np.ndarray, np.ndarray]:
-    """The two halves of the view without their captions."""
-    image = window.screen.view_image().astype(int)
+    """The two halves of the view below their captions."""
+    image = window.screen.view_image().astype(int)[80:]
     wide = (image.shape[1] - designs.BAR) // 2
     return image[:, :wide], image[:, wide + designs.BAR :]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.gui import beside, keys
+from shiftjax.viewer.gui import beside, keys, recording
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
@@ -396,6 +396,7 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "swap_map": swap_map,
     "fullscreen": _ask("fullscreen"),
     "panes": _toggle("panes_on"),
+    "record": recording.toggle,
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),
     **{name: _edit(name) for name in EDITING},

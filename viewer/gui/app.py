@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 import threading
 import time
@@ -18,6 +17,7 @@ from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.recording import new_place
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Look, Scene, Strokes
@@ -97,11 +97,16 @@ class Window:
         self.state.add_overlay(call)
 
     def run(self) -> None:
-        """Draws until the window is closed, as often as `state.rate` asks for and whenever something happens."""
+        """Draws until the window is closed, as often as `state.rate` asks for and whenever something happens.
+
+        While it records, as often as the movie has pictures: a frame is one of them.
+        """
         while self.frame():
-            left = 1 / self.state.rate - (time.perf_counter() - self._drawn)
+            recording = self.state.recording
+            rate, wait = (recording.rate, time.sleep) if recording else (self.state.rate, glfw.wait_events_timeout)
+            left = 1 / rate - (time.perf_counter() - self._drawn)
             if left > 0:
-                glfw.wait_events_timeout(left)
+                wait(left)
 
     def frame(self) -> bool:
         """Takes what has happened, draws one frame; False once the window was asked to close."""
@@ -223,10 +228,7 @@ class Window:
 
 def save_picture(image: np.ndarray, folder: Path) -> Path:
     """Writes (h, w, 3) uint8 as a PNG named by the time of day, and returns where; nothing is replaced."""
-    name = f"shiftjax-{datetime.datetime.now():%Y%m%d-%H%M%S}"
-    path, k = folder / f"{name}.png", 1
-    while path.exists():
-        path, k = folder / f"{name}-{k}.png", k + 1
+    path = new_place(folder, ".png")
     Image.fromarray(image).save(path)
     return path
 

@@ -229,6 +229,7 @@ ACTIONS = (
         ("fullscreen", "fill the screen, or not", "F5", "F5"),
         ("panes", "hide or show the panes", "Tab", "Tab"),
         ("screenshot", "write a picture of the view", "F12", "F12"),
+        ("record", "record the view to a movie, or end it", "R", "Alt+R"),
         ("dump_display", "settings of the classes of things", "Ctrl+D", "Ctrl+D"),
         ("quit", "close the window", "Ctrl+Q", "Ctrl+Q"),
     ),

@@ -7,6 +7,7 @@ from shiftjax.viewer.gui import captions, keys, side, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, layout
 from shiftjax.viewer.gui.state import RATES, State
+from shiftjax.viewer.movie import MOVIES
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "mask", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
@@ -54,7 +55,16 @@ def _lines(state: State, names: tuple[str, ...]) -> None:
 
 def _file(state: State) -> None:
     imgui.text_disabled(state.study.where)
-    _lines(state, ("screenshot", "", "quit"))
+    ui.line(state, "screenshot")
+    ui.line(state, "record", state.recording is not None)
+    if imgui.begin_menu("Record as"):
+        for kind in MOVIES:
+            if imgui.menu_item_simple(kind[1:].upper(), "", state.record_as == kind):
+                state.record_as = kind
+            ui.mark(f"record_as:{kind}")
+        imgui.end_menu()
+    ui.mark("menu:Record as")
+    _lines(state, ("", "quit"))
 
 
 def _edit(state: State) -> None:
@@ -178,6 +188,10 @@ def _status(state: State, box: Box) -> None:
         imgui.same_line(260)
         selected = f", {len(state.selected)} selected" if state.selected else ""
         imgui.text(f"{state.mode}, {state.map} keys (F1){selected}")
+        if state.recording is not None:
+            imgui.same_line(0, 24)
+            imgui.text_colored(ui.RED, f"REC {state.recording.seconds:.1f} s")
+            ui.mark("recording")
         if state.messages:
             imgui.same_line(0, 24)
             imgui.text_unformatted(state.messages[-1].replace("\n", " "))

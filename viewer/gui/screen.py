@@ -11,7 +11,7 @@ import numpy as np
 from imgui_bundle.python_backends.opengl_backend_programmable import ProgrammablePipelineRenderer
 from OpenGL import GL
 
-from shiftjax.viewer.gui import panes, pointer
+from shiftjax.viewer.gui import panes, pointer, recording
 from shiftjax.viewer.gui.beside import under_cursor
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
@@ -75,6 +75,7 @@ class Screen:
         GL.glClearColor(0.1, 0.1, 0.12, 1.0)
         GL.glClear(GL.GL_COLOR_BUFFER_BIT)
         self._view(height, framebuffer)
+        recording.take(self.state, self.view_image, dt)
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
         self._panes.render(imgui.get_draw_data())
 
@@ -83,8 +84,9 @@ class Screen:
         return self._stage.image()
 
     def release(self) -> None:
-        """Frees what is on the graphics card."""
+        """Frees what is on the graphics card; a recording is finished."""
         self._enter()
+        recording.stop(self.state)
         self._stage.release()
         self._panes.shutdown()
         implot.destroy_context(self._plots)

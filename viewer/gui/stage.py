@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer import designs
+from shiftjax.viewer import designs, film
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.beside import Beside
 from shiftjax.viewer.gui.layout import Box, halves
@@ -42,9 +42,12 @@ class Stage:
             renderer.show(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
 
     def image(self) -> np.ndarray:
-        """(h, w, 3) uint8 of the view as it was drawn last."""
+        """(h, w, 3) uint8 of the view as it was drawn last; two halves with their captions."""
         images = [renderer.image() for renderer in self._renderers]
-        return images[0] if len(images) == 1 else designs.abreast(*images)
+        right = self.state.beside
+        if len(images) == 1 or right is None:
+            return images[0]
+        return designs.abreast(*map(film.lettered, images, right.captions()))
 
     def release(self) -> None:
         """Frees what is on the graphics card."""

@@ -26,6 +26,7 @@ from shiftjax.viewer.study import Study
 
 if TYPE_CHECKING:
     from shiftjax.viewer.gui.beside import Beside
+    from shiftjax.viewer.gui.recording import Recording
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
 RATES = (1.0, 240.0)  # frames a second that can be asked for
@@ -62,6 +63,7 @@ class State:
         hidden, masked: paths that are not drawn, or see-through.
         stack: things under the last click, nearest first; faded: those before the pick.
         beside: the right half of the view, where there is one.
+        recording: the movie that is being written; record_as: suffix of the next one.
         requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
     """
 
@@ -100,6 +102,8 @@ class State:
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
         self.beside: Beside | None = None
+        self.recording: Recording | None = None
+        self.record_as = ".mp4"
         self.requests: list[str] = []
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.panels: dict[str, Callable[[State], None]] = {}
@@ -121,7 +125,10 @@ class State:
         return self.beside if self.beside is not None and self.beside.entered else self
 
     def advance(self, dt: float) -> None:
-        """Lets `dt` seconds of the viewer's clock pass; a movie that is not looped stops at its end."""
+        """Lets `dt` seconds of the viewer's clock pass, or one picture of a recording's; not looped, it stops at the
+        end.
+        """
+        dt = 1 / self.recording.rate if self.recording is not None else dt
         first, last = self.span
         if not self.playing or not last > first:
             return
