@@ -5,10 +5,12 @@ from __future__ import annotations
 from shiftjax.record import record
 from shiftjax.viewer.designs import BAR
 
-LEFT, RIGHT = 330.0, 320.0  # widest the side panes get [points]
+LEFT, RIGHT = 330.0, 320.0  # widest the side panes get by themselves [points]
 SHARE = 0.27  # of the window's width, in a narrow one
 TIMELINE, STATUS = 66.0, 28.0
 SMALLEST = 16.0  # side of the view that is always left
+LEAST = 40.0  # of a pane whose border is dragged
+VIEW_SHARE = 0.2  # of the window's width and height that drags leave to the view
 
 
 @record
@@ -22,6 +24,17 @@ class Box:
 
     def holds(self, x: float, y: float) -> bool:
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
+
+
+@record
+class Sizes:
+    """What the user has made of the panes by dragging their borders [points]; None for the size they have by
+    themselves.
+    """
+
+    tree: float | None = None
+    properties: float | None = None
+    timeline: float | None = None
 
 
 @record
@@ -44,10 +57,15 @@ def halves(view: Box) -> tuple[Box, Box]:
     )
 
 
-def layout(width: float, height: float, menu: float, panes: bool) -> Layout:
+def layout(width: float, height: float, menu: float, panes: bool, sizes: Sizes | None = None) -> Layout:
     """The panes of a window of that size below a menu bar; without panes the view takes their place."""
-    side = (min(LEFT, SHARE * width), min(RIGHT, SHARE * width)) if panes else (0.0, 0.0)
-    below = TIMELINE if panes else 0.0
+    sizes = sizes or Sizes()
+    room, tall = (1 - VIEW_SHARE) * width, (1 - VIEW_SHARE) * (height - menu - STATUS)
+    own = min(RIGHT, SHARE * width)
+    left = _within(sizes.tree, min(LEFT, SHARE * width), room - (own if sizes.properties is None else LEAST))
+    right = _within(sizes.properties, own, room - left)
+    side = (left, right) if panes else (0.0, 0.0)
+    below = _within(sizes.timeline, TIMELINE, tall) if panes else 0.0
     top, high = menu, max(height - menu - STATUS - below, SMALLEST)
     middle = max(width - sum(side), SMALLEST)
     return Layout(
@@ -57,3 +75,8 @@ def layout(width: float, height: float, menu: float, panes: bool) -> Layout:
         status=Box(0.0, top + high + below, width, STATUS),
         view=Box(side[0], top, middle, high),
     )
+
+
+def _within(wanted: float | None, otherwise: float, most: float) -> float:
+    """A size the user wants, within bounds; the pane's own where none is wanted."""
+    return otherwise if wanted is None else max(min(wanted, most), min(LEAST, otherwise))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import captions, keys, side, treepane, ui, windows
+from shiftjax.viewer.gui import borders, captions, keys, side, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, layout
 from shiftjax.viewer.gui.state import RATES, State
@@ -19,8 +19,9 @@ def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns where it all stands. Called once a frame, after new_frame."""
     ui.marks.clear()
     menu = _menus(state)
-    found = layout(width, height, menu, state.panes_on)
+    found = layout(width, height, menu, state.panes_on, state.sizes)
     if state.panes_on:
+        borders.draw(state, found)  # first: of windows that keep their place the oldest lies on top
         treepane.draw(state, found.tree)
         side.draw(state, found.properties)
         _timeline(state, found.timeline)

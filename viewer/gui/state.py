@@ -21,6 +21,7 @@ from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gui import keys, overlays, tree, values
 from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
+from shiftjax.viewer.gui.layout import Sizes
 from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
 from shiftjax.viewer.study import Study
 
@@ -98,6 +99,7 @@ class State:
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
         self.messages: list[str] = []
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""  # text: a window of its own
+        self.sizes = Sizes()
         self.search, self.written = "", ""  # in the boxes of the tree and of the members
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
