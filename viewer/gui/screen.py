@@ -11,7 +11,7 @@ import numpy as np
 from imgui_bundle.python_backends.opengl_backend_programmable import ProgrammablePipelineRenderer
 from OpenGL import GL
 
-from shiftjax.viewer.gui import panes, pointer, recording
+from shiftjax.viewer.gui import fonts, panes, pointer, recording
 from shiftjax.viewer.gui.beside import under_cursor
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
@@ -45,6 +45,9 @@ class Screen:
         self._plots = implot.create_context()
         imgui.get_io().set_ini_filename("")  # otherwise it writes into the working directory
         imgui.style_colors_dark()
+        lacking = fonts.missing(fonts.load(), (row.name for row in state.rows))
+        if lacking:
+            state.say(lacking)
         self._panes = ProgrammablePipelineRenderer()
         self._stage = Stage(state)
         self._stage.boxes = [self.layout.view]
