@@ -80,6 +80,19 @@ def test_a_drag_beyond_the_other_side_stops(window: Offscreen) -> None:
     whole(window.screen.layout, SIZE)
 
 
+def test_letters_and_panes_grow_together(window: Offscreen) -> None:
+    """On a dense screen whose points are pixels everything is twice as large, as far as there is room."""
+    row, timeline = ui.marks["row:body:four_bar:crank"].height, window.screen.layout.timeline.height
+    window.state.zoom = 2.0
+    try:
+        window.frames(2)
+        assert ui.marks["row:body:four_bar:crank"].height > 1.6 * row
+        assert window.screen.layout.timeline.height == 2 * timeline
+        whole(window.screen.layout, SIZE)
+    finally:
+        window.state.zoom = 1.0
+
+
 def test_without_panes_there_are_no_borders(window: Offscreen) -> None:
     window.key("Tab")
     window.frames()

@@ -24,6 +24,7 @@ from shiftjax.viewer.scene import Look, Scene, Strokes
 from shiftjax.viewer.study import Study
 
 SIZE = (1280, 800)
+NO_WINDOW: Any = None  # the clipboard belongs to no window: GLFW warns where one is named
 LONGEST = 0.5  # s of a study's time that one slow frame may pass at most
 BUTTONS = {glfw.MOUSE_BUTTON_LEFT: "Left", glfw.MOUSE_BUTTON_RIGHT: "Right", glfw.MOUSE_BUTTON_MIDDLE: "Middle"}
 NAMED = {
@@ -119,7 +120,10 @@ class Window:
         width, height = glfw.get_window_size(self._window)
         pixels = glfw.get_framebuffer_size(self._window)
         if width > 0 and height > 0 and min(pixels) > 0:  # a window that is iconified has no size
-            self.screen.draw(width, height, pixels[0] / width, 0, passed)
+            scale = pixels[0] / width
+            # where a point is a pixel, letters must grow with the screen's density themselves
+            self.state.zoom = max(glfw.get_window_content_scale(self._window)[0] / scale, 1.0)
+            self.screen.draw(width, height, scale, 0, passed)
             self._serve()
             glfw.swap_buffers(self._window)
         self.state.frame_seconds = 0.9 * self.state.frame_seconds + 0.1 * passed
@@ -194,12 +198,12 @@ class Window:
         """The bundle's own getter fails on an empty clipboard."""
 
         def read(_: Any) -> str:
-            found: Any = glfw.get_clipboard_string(self._window)
+            found: Any = glfw.get_clipboard_string(NO_WINDOW)
             return (found or b"").decode(errors="replace")
 
         io = imgui.get_platform_io()
         io.platform_get_clipboard_text_fn = read
-        io.platform_set_clipboard_text_fn = lambda _, text: glfw.set_clipboard_string(self._window, text)
+        io.platform_set_clipboard_text_fn = lambda _, text: glfw.set_clipboard_string(NO_WINDOW, text)
 
     def _serve(self) -> None:
         """Does what actions asked of the window."""
@@ -213,7 +217,7 @@ class Window:
             elif word == "screenshot":
                 self.state.say(f"written: {save_picture(self.screen.view_image(), Path.cwd())}")
             elif word == "copy":
-                glfw.set_clipboard_string(self._window, text)
+                glfw.set_clipboard_string(NO_WINDOW, text)
 
     def _fullscreen(self) -> None:
         if glfw.get_window_monitor(self._window):

@@ -57,22 +57,28 @@ def halves(view: Box) -> tuple[Box, Box]:
     )
 
 
-def layout(width: float, height: float, menu: float, panes: bool, sizes: Sizes | None = None) -> Layout:
-    """The panes of a window of that size below a menu bar; without panes the view takes their place."""
+def layout(width: float, height: float, menu: float, panes: bool, sizes: Sizes | None = None,
+           zoom: float = 1.0) -> Layout:  # fmt: skip
+    """The panes of a window of that size below a menu bar; without panes the view takes their place.
+
+    Args:
+        zoom: of what is as large as its letters.
+    """
     sizes = sizes or Sizes()
-    room, tall = (1 - VIEW_SHARE) * width, (1 - VIEW_SHARE) * (height - menu - STATUS)
-    own = min(RIGHT, SHARE * width)
-    left = _within(sizes.tree, min(LEFT, SHARE * width), room - (own if sizes.properties is None else LEAST))
+    bar = zoom * STATUS
+    room, tall = (1 - VIEW_SHARE) * width, (1 - VIEW_SHARE) * (height - menu - bar)
+    own = min(zoom * RIGHT, SHARE * width)
+    left = _within(sizes.tree, min(zoom * LEFT, SHARE * width), room - (own if sizes.properties is None else LEAST))
     right = _within(sizes.properties, own, room - left)
     side = (left, right) if panes else (0.0, 0.0)
-    below = _within(sizes.timeline, TIMELINE, tall) if panes else 0.0
-    top, high = menu, max(height - menu - STATUS - below, SMALLEST)
+    below = _within(sizes.timeline, zoom * TIMELINE, tall) if panes else 0.0
+    top, high = menu, max(height - menu - bar - below, SMALLEST)
     middle = max(width - sum(side), SMALLEST)
     return Layout(
         tree=Box(0.0, top, side[0], high),
         properties=Box(side[0] + middle, top, side[1], high),
         timeline=Box(0.0, top + high, width, below),
-        status=Box(0.0, top + high + below, width, STATUS),
+        status=Box(0.0, top + high + below, width, bar),
         view=Box(side[0], top, middle, high),
     )
 

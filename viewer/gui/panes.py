@@ -19,7 +19,7 @@ def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns where it all stands. Called once a frame, after new_frame."""
     ui.marks.clear()
     menu = _menus(state)
-    found = layout(width, height, menu, state.panes_on, state.sizes)
+    found = layout(width, height, menu, state.panes_on, state.sizes, state.zoom)
     if state.panes_on:
         borders.draw(state, found)  # first: of windows that keep their place the oldest lies on top
         treepane.draw(state, found.tree)

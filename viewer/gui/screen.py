@@ -67,6 +67,7 @@ class Screen:
         io.display_size = imgui.ImVec2(width, height)
         io.display_framebuffer_scale = imgui.ImVec2(scale, scale)
         io.delta_time = max(dt, 1e-4)
+        imgui.get_style().font_scale_dpi = self.state.zoom
         imgui.new_frame()
         try:
             self.layout = panes.draw(self.state, width, height)

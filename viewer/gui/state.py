@@ -64,6 +64,7 @@ class State:
         hidden, masked: paths that are not drawn, or see-through.
         stack: things under the last click, nearest first; faded: those before the pick.
         beside: the right half of the view, where there is one.
+        sizes, zoom: what was made of the panes by drags, and how much larger than usual letters and panes are.
         recording: the movie that is being written; record_as: suffix of the next one.
         requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
     """
@@ -99,7 +100,7 @@ class State:
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
         self.messages: list[str] = []
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""  # text: a window of its own
-        self.sizes = Sizes()
+        self.sizes, self.zoom = Sizes(), 1.0
         self.search, self.written = "", ""  # in the boxes of the tree and of the members
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
