@@ -88,6 +88,14 @@ def test_a_ball_of_the_size_asked_for_fits_the_picture(up: tuple[float, float, f
         assert 0 < x < 360 and 0 < y < 360
 
 
+def test_a_ball_fits_a_picture_that_is_higher_than_wide() -> None:
+    """The view angle is across the shorter side: a narrow picture shows what the same picture turned shows."""
+    camera = Camera.of((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0), "front")
+    (left, _), (right, _) = (camera.pixel(np.array([x, 0.0, 0.0]), (240, 400)) for x in (-1.0, 1.0))
+    (_, low), (_, high) = (camera.pixel(np.array([0.0, 0.0, z]), (400, 240)) for z in (-1.0, 1.0))
+    assert right - left == pytest.approx(low - high) and 200 < right - left < 240
+
+
 def test_orbit_keeps_distance_and_target_and_comes_back() -> None:
     camera = Camera.of(CENTRE, 1.0, UPS[1])
     turned = camera.orbit(0.7, -0.2)

@@ -57,6 +57,28 @@ def test_animated_pictures_show_every_picture(tmp_path, suffix):
         assert np.asarray(movie.convert("RGB"))[15, 20].min() < 120, "the square has moved on"
 
 
+def test_letters_stand_in_the_upper_left_corner_only():
+    plain = np.full((120, 400, 3), 130, np.uint8)
+    written = film.lettered(plain, ["four_bar, member 3", "tip = 0.5"])
+    rows, columns = np.nonzero((written != plain).any(2))
+    assert 0 <= rows.min() < rows.max() < 40 and 0 <= columns.min() < columns.max() < 200
+    assert written.min() < 40 and written.max() > 230, "letters have an outline"
+    np.testing.assert_array_equal(film.lettered(plain, []), plain)
+
+
+# imageio-ffmpeg leaves the pipe to a dead encoder open: Python closes and reports it some time later
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_encoder_that_ends_is_told(tmp_path, monkeypatch):
+    broken = tmp_path / "ffmpeg"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(broken))
+    with pytest.raises(ModelError, match="ffmpeg ended"):
+        film.write_movie(tmp_path / "a.mp4", pictures(3), 24.0)
+    with pytest.raises(ModelError, match="can be written"):
+        film.write_movie(tmp_path / "none" / "a.gif", pictures(2), 10.0)
+
+
 def test_a_still_is_exact(tmp_path):
     image = pictures(1)[0]
     film.write_still(tmp_path / "a.png", image)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -404,14 +405,9 @@ def run_window(folder: Path, script: str, display: str) -> subprocess.CompletedP
                           timeout=60, check=False)  # fmt: skip
 
 
-def test_without_a_display_the_error_says_so(study: Study, tmp_path: Path) -> None:
-    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, opening.staged(study))\n"
-    done = run_window(tmp_path, script, "")
-    assert done.returncode != 0 and "ModelError: window: found" in done.stderr and "display" in done.stderr
-
-
-@pytest.mark.skipif(not (shutil.which("Xvfb") and shutil.which("xdotool")), reason="needs Xvfb and xdotool")
-def test_a_real_window_opens_draws_takes_keys_and_closes(study: Study, tmp_path: Path) -> None:
+@contextmanager
+def xvfb() -> Iterator[str]:
+    """A display of its own; its name."""
     reader, writer = os.pipe()
     server = subprocess.Popen(
         ["Xvfb", "-displayfd", str(writer), "-screen", "0", "900x600x24", "-nolisten", "tcp"],
@@ -420,11 +416,22 @@ def test_a_real_window_opens_draws_takes_keys_and_closes(study: Study, tmp_path:
     try:
         os.close(writer)
         with os.fdopen(reader) as told:
-            display = f":{told.readline().strip()}"
-        done = run_window(tmp_path, SCRIPT_HEAD.format(where=str(study.where)) + SCRIPT, display)
+            yield f":{told.readline().strip()}"
     finally:
         server.terminate()
         server.wait(10)
+
+
+def test_without_a_display_the_error_says_so(study: Study, tmp_path: Path) -> None:
+    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, opening.staged(study))\n"
+    done = run_window(tmp_path, script, "")
+    assert done.returncode != 0 and "ModelError: window: found" in done.stderr and "display" in done.stderr
+
+
+@pytest.mark.skipif(not (shutil.which("Xvfb") and shutil.which("xdotool")), reason="needs Xvfb and xdotool")
+def test_a_real_window_opens_draws_takes_keys_and_closes(study: Study, tmp_path: Path) -> None:
+    with xvfb() as display:
+        done = run_window(tmp_path, SCRIPT_HEAD.format(where=str(study.where)) + SCRIPT, display)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["drawn", "played", "typed", "closed", "again"]
 

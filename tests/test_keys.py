@@ -132,7 +132,7 @@ def test_a_user_gets_a_free_key_only() -> None:
     with pytest.raises(ModelError, match="taken in the playback map: play or pause"):
         table.add("Space", "mine", called.append)
     with pytest.raises(ModelError, match="taken in the workbench map"):
-        table.add("R", "mine", called.append)
+        table.add("V", "mine", called.append)
     with pytest.raises(ModelError, match="a second one"):
         table.add("Ctrl+Shift+J", "again", called.append)
     assert keys.table().find("playback", "Ctrl+Shift+J") is None, "another window's table was changed"

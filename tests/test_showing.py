@@ -67,6 +67,29 @@ def test_a_movie_of_a_sweep(shell, sweep, tmp_path):
         assert getattr(movie, "n_frames", 1) == 6
 
 
+def test_two_designs_beside_each_other(shell, sweep, tmp_path):
+    """The left half is the member asked for, the right one the other; a study beside itself is drawn twice."""
+    for name, beside in (("other", "3"), ("same", f"{sweep}@0")):
+        place = tmp_path / f"{name}.png"
+        code, _, err = shell("render", sweep, "--time", 0.4, "--beside", beside, "--out", place,
+                             "--size", "242x120", "--fast")  # fmt: skip
+        assert code == 0, err
+    other, same = (picture(tmp_path / f"{name}.png")[50:] for name in ("other", "same"))  # below the captions
+    assert other.shape == (70, 242, 3)
+    np.testing.assert_array_equal(same[:, :120], same[:, 122:])
+    np.testing.assert_array_equal(same[:, :120], other[:, :120])
+    assert np.abs(other[:, 122:] - other[:, :120]).max() > NOTHING
+    assert (other[:, 120:122] == 60).all(), "the bar between them"
+
+
+def test_a_movie_beside_a_longer_run_lasts_as_long(shell, sweep, tmp_path):
+    words = ("--beside", "pendulum", "--span", 1.0, "--fps", 10)
+    code, _, err = shell("render", sweep, "--out", tmp_path / "a.gif", *words, *SIZE)
+    assert code == 0, err
+    with Image.open(tmp_path / "a.gif") as movie:
+        assert getattr(movie, "n_frames", 1) == 11
+
+
 def test_an_export_of_both_kinds(shell, sweep, tmp_path):
     targets = ("--glb", tmp_path / "a.glb", "--html", tmp_path / "a.html")
     code, _, err = shell("export", sweep, *targets, "--ghosts", "kept")
@@ -88,6 +111,9 @@ def test_a_model_is_run_first(shell, tmp_path):
         (("--out", "a.png", "--time", "9"), "0 to 0.5"),
         (("--out", "a.png", "--member", "5000"), "5000"),
         (("--out", "a.png", "--member", "nonsense<"), "nonsense"),
+        (("--out", "a.png", "--beside", "pendulumm"), "STUDY@CHOICE"),
+        (("--out", "a.png", "--beside", "none.zarr@1"), "none.zarr"),
+        (("--out", "a.png", "--beside", "pendulum@7"), "member"),
     ],
 )
 def test_bad_wishes_are_refused(shell, sweep, tmp_path, monkeypatch, words, found):

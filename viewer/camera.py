@@ -23,7 +23,7 @@ VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of th
     "iso": (1.0, -1.4, 0.8),
 }
 VIEW_ANGLE = math.radians(40.0)
-FIT = 1.05  # of the distance at which the ball about a model touches the upper and lower edge
+FIT = 1.05  # of the distance at which the ball about a model touches the edges of the shorter side
 STEEPEST = math.radians(89.9)  # of the line of sight: straight up or down has no upright picture
 
 
@@ -45,7 +45,7 @@ class Camera:
     azimuth: float  # of the eye about up, from right towards forward [rad]
     elevation: float  # of the eye above the target [rad]
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    view_angle: float = VIEW_ANGLE  # from the lower to the upper edge [rad]
+    view_angle: float = VIEW_ANGLE  # across the picture's shorter side [rad]
     orthographic: bool = False
 
     @classmethod
@@ -87,14 +87,14 @@ class Camera:
     def projection(self, aspect: float) -> np.ndarray:
         """(4, 4) eye to clip space for a picture `aspect` times as wide as high."""
         near, far = self.distance * 0.01, self.distance * 100.0
+        slope = math.tan(self.view_angle / 2) / min(aspect, 1.0)  # of the upper edge
         matrix = np.zeros((4, 4))
         if self.orthographic:
-            half = self.distance * math.tan(self.view_angle / 2)
+            half = self.distance * slope
             matrix[0, 0], matrix[1, 1], matrix[3, 3] = 1 / (half * aspect), 1 / half, 1.0
             matrix[2, 2], matrix[2, 3] = -2 / (far - near), -(far + near) / (far - near)
             return matrix
-        f = 1 / math.tan(self.view_angle / 2)
-        matrix[0, 0], matrix[1, 1], matrix[3, 2] = f / aspect, f, -1.0
+        matrix[0, 0], matrix[1, 1], matrix[3, 2] = 1 / (slope * aspect), 1 / slope, -1.0
         matrix[2, 2], matrix[2, 3] = (far + near) / (near - far), 2 * far * near / (near - far)
         return matrix
 
@@ -120,10 +120,10 @@ class Camera:
         return dataclasses.replace(self, azimuth=self.azimuth - right, elevation=_steep(self.elevation - up))
 
     def pan(self, right: float, up: float) -> Camera:
-        """Shifted in the plane of the picture, in parts of its height: the scene follows the hand."""
-        height = 2 * self.distance * math.tan(self.view_angle / 2)
+        """Shifted in the plane of the picture, in parts of its shorter side: the scene follows the hand."""
+        side = 2 * self.distance * math.tan(self.view_angle / 2)
         axes = self.axes()
-        x, y, z = np.array(self.target) - height * (right * axes[0] + up * axes[1])
+        x, y, z = np.array(self.target) - side * (right * axes[0] + up * axes[1])
         return dataclasses.replace(self, target=(float(x), float(y), float(z)))
 
     def zoom(self, factor: float) -> Camera:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
-import imageio_ffmpeg
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
-from shiftjax.errors import ModelError
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
+from shiftjax.viewer.movie import MOVIES, RATE, Movie
 from shiftjax.viewer.scene import Look, Scene
 
+__all__ = ("MOVIES", "RATE", "STILLS", "instants", "lettered", "studio", "write_movie", "write_still")
+
 STILLS = (".png",)
-MOVIES = (".mp4", ".gif", ".webp")
-QUALITY = ["-crf", "20", "-movflags", "+faststart"]  # of H.264; the page can show the movie before it is all there
+INK, PAPER = (25, 30, 40), (235, 240, 246)  # of letters and their outlines
 
 
 @contextmanager
@@ -46,34 +44,21 @@ def write_still(path: Path, image: np.ndarray) -> None:
 
 def write_movie(path: Path, images: Iterable[np.ndarray], rate: float) -> int:
     """Writes (h, w, 3) uint8 pictures as they come; returns how many."""
-    if path.suffix.lower() == ".mp4":
-        return _write_mp4(path, images, rate)
-    frames = [Image.fromarray(image) for image in images]
-    if path.suffix.lower() == ".gif":
-        frames = [frame.quantize(128) for frame in frames]
-    first, *others = frames
-    first.save(path, save_all=True, append_images=others, duration=round(1000 / rate), loop=0)
-    return len(frames)
-
-
-def _write_mp4(path: Path, images: Iterable[np.ndarray], rate: float) -> int:
-    """H.264 through ffmpeg, the system's where there is one. It takes even sizes only: an odd edge is cut off."""
-    writer, count = None, 0
-    program = shutil.which("ffmpeg") or imageio_ffmpeg.get_ffmpeg_exe()
+    movie = Movie(path, rate)
     try:
         for image in images:
-            height, width = (n - n % 2 for n in image.shape[:2])
-            if writer is None:
-                writer = imageio_ffmpeg.write_frames(
-                    str(path), (width, height), fps=cast(int, rate), codec="libx264", pix_fmt_out="yuv420p",
-                    output_params=QUALITY, macro_block_size=2, ffmpeg_log_level="error",
-                )  # fmt: skip
-                writer.send(None)
-            writer.send(np.ascontiguousarray(image[:height, :width]).tobytes())
-            count += 1
-    except OSError as error:
-        raise ModelError(str(path), f"ffmpeg ended ({error})", "a working ffmpeg", f"Try {program} by hand.") from None
+            movie.add(image)
     finally:
-        if writer is not None:
-            writer.close()
-    return count
+        movie.close()
+    return movie.count
+
+
+def lettered(image: np.ndarray, lines: Sequence[str]) -> np.ndarray:
+    """(h, w, 3) a picture with lines of text in its upper left corner."""
+    height = max(image.shape[0] // 40, 9)  # of the letters [pixels]
+    font, step, edge = ImageFont.load_default(height), round(1.35 * height), height // 2
+    picture = Image.fromarray(image)
+    draw = ImageDraw.Draw(picture)
+    for k, line in enumerate(lines):
+        draw.text((edge, edge + k * step), line, INK, font, stroke_width=max(height // 8, 1), stroke_fill=PAPER)
+    return np.asarray(picture)

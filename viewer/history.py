@@ -135,6 +135,11 @@ class History:
         known = self.model.numbers() if self.values else {}
         return self.model.replace({path: value for path, value in self.values.items() if path in known})
 
+    def end(self, member: int) -> float:
+        """Time [s] of the last instant."""
+        self._choices.member(member)
+        return float(self.time[-1])
+
     def track(self, member: int) -> np.ndarray:
         """(n, nodes, 7) at all instants; not to be written to."""
         self._choices.member(member)

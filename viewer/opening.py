@@ -51,7 +51,9 @@ def opened(name: str, run_options: Sequence[str] = ()) -> Iterator[Study]:
             found = said[-1] if said else f"`shiftjax run` ended with code {done.returncode}"
             raise ModelError(name, found, "a model that runs", f"Look at `shiftjax run {name}`.")
         print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
-        yield Study.open(place)
+        study = Study.open(place)
+        study.where = name  # the folder is gone soon
+        yield study
 
 
 def staged(study: Watched) -> Scene:

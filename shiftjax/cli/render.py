@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from shiftjax.cli import common, showing
 from shiftjax.errors import ModelError
-from shiftjax.viewer import film, opening
+from shiftjax.viewer import designs, film, opening
 from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.designs import Design
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.scene import Moment
 from shiftjax.viewer.stage import Stage
-from shiftjax.viewer.study import Study
 
-RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second
 MARKS = frozenset({"kind:frame", "kind:centre"})  # shown in a window on demand
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     showing.add_study(parser)
+    showing.add_beside(parser)
     add = parser.add_argument
     add("--time", type=float, metavar="T", help="instant of a still [s]; left out, the start")
     add("--out", required=True, metavar="FILE", help=".png for a still; .mp4, .gif or .webp for a movie")
@@ -38,26 +40,22 @@ def call(options: argparse.Namespace) -> int:
         stage = Stage(study)
         showing.say_warnings(stage.first)
         member, others = showing.members_of(study, options)
-        scene = stage.scene(member)
-        camera = Camera.of(scene.centre, scene.size, scene.up, options.view)
-        with film.studio(scene, showing.look_of(options), options.size) as renderer:
-
-            def picture(t: float) -> np.ndarray:
-                return drawn(renderer, camera, stage, member, others, t)
-
+        left = Design(stage, member)
+        with showing.beside(left, options) as right, pictures(left, right, others, options) as picture:
+            span = designs.span(study, right and right.study)
             if target.suffix.lower() in film.STILLS:
-                film.write_still(target, picture(instant(study, options.time)))
+                film.write_still(target, picture(instant(span, options.time)))
             else:
-                rate = options.fps or RATE[target.suffix.lower()]
-                times = film.instants(float(study.time[0]), float(study.time[-1]), rate, options.speed)
+                rate = options.fps or film.RATE[target.suffix.lower()]
+                times = film.instants(*span, rate, options.speed)
                 film.write_movie(target, (picture(float(t)) for t in times), rate)
     print(f"written: {target}", file=sys.stderr)
     return 0
 
 
-def instant(study: Study, wanted: float | None) -> float:
+def instant(span: tuple[float, float], wanted: float | None) -> float:
     """The time of a still [s], inside the run."""
-    first, last = float(study.time[0]), float(study.time[-1])
+    first, last = span
     if wanted is None:
         return first
     if not first <= wanted <= last:
@@ -65,8 +63,52 @@ def instant(study: Study, wanted: float | None) -> float:
     return wanted
 
 
-def drawn(renderer: Renderer, camera: Camera, stage: Stage, member: int, others: np.ndarray, t: float) -> np.ndarray:
+@contextmanager
+def pictures(left: Design, right: Design | None, others: np.ndarray,
+             options: argparse.Namespace) -> Iterator[Callable[[float], np.ndarray]]:  # fmt: skip
+    """A function from a time [s] to (h, w, 3) one picture, of one design or of two with captions.
+
+    Args:
+        others: (k,) members of the left study drawn as ghosts.
+    """
+    width, height = options.size
+    look, camera = showing.look_of(options), designs.camera_of(left.scene, right and right.scene, options.view)
+    if right is None:
+        with film.studio(left.scene, look, options.size) as renderer:
+            yield lambda t: drawn(renderer, camera, left, others, t)
+        return
+    half = (width - designs.BAR) // 2
+    rest = width - designs.BAR - half
+    with film.studio(left.scene, look, (half, height)) as first:
+        second = Renderer(right.scene, look, (rest, height))
+
+        def picture(t: float) -> np.ndarray:
+            halves = (first, left, right), (second, right, left)
+            found = [lettered(drawn(renderer, camera, own, _ghosts(own, left, others), t), own, other, t)
+                     for renderer, own, other in halves]  # fmt: skip
+            return designs.abreast(*found)
+
+        try:
+            yield picture
+        finally:
+            second.release()
+
+
+def _ghosts(own: Design, left: Design, others: np.ndarray) -> np.ndarray:
+    """The ghosts of a half: the other members of its own study, that of the left half among them."""
+    if own.study is not left.study or not len(others):
+        return others[:0]
+    return np.setdiff1d(np.append(others, left.member), [own.member])
+
+
+def lettered(image: np.ndarray, own: Design, other: Design, t: float) -> np.ndarray:
+    """(h, w, 3) a half with its caption."""
+    still = designs.standing(own, t)
+    return film.lettered(image, [*designs.captions(own, other), *([still] if still else [])])
+
+
+def drawn(renderer: Renderer, camera: Camera, design: Design, others: np.ndarray, t: float) -> np.ndarray:
     """(h, w, 3) one picture."""
-    moment = Moment(stage.study.poses(member, t), hidden=MARKS, ghosts=ghosts_of(stage, others, t))
-    renderer.draw(moment, camera)
+    poses, ghosts = design.study.poses(design.member, t), ghosts_of(design.stage, others, t)
+    renderer.draw(Moment(poses, hidden=MARKS, ghosts=ghosts), camera)
     return renderer.image()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,14 @@ import numpy as np
 
 from shiftjax.cli import common
 from shiftjax.errors import ModelError
+from shiftjax.models import names
+from shiftjax.viewer import opening
 from shiftjax.viewer.camera import VIEWS
+from shiftjax.viewer.designs import Design
 from shiftjax.viewer.scene import FAST, Look, Scene
+from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
+from shiftjax.viewer.watched import Watched
 
 
 def add_study(parser: argparse.ArgumentParser, needed: bool = True) -> None:
@@ -36,6 +42,15 @@ def add_study(parser: argparse.ArgumentParser, needed: bool = True) -> None:
         "--ghosts",
         metavar="CHOICE",
         help="further members, see-through: 3,7 or worst:5 of kept, kept, energy_error>1e-9",
+    )
+
+
+def add_beside(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--beside",
+        metavar="WHAT",
+        help="a second design at the right: the first of a choice in this study, as 3 or worst:1 of kept; another "
+        "study or model, STUDY; or of a choice in that one, STUDY@CHOICE",
     )
 
 
@@ -91,7 +106,7 @@ def members_of(study: Study, options: argparse.Namespace) -> tuple[int, np.ndarr
     return member, ghosts[ghosts != member]
 
 
-def kept_of(study: Study, text: str, option: str) -> np.ndarray:
+def kept_of(study: Watched, text: str, option: str) -> np.ndarray:
     """The members of a choice that can be drawn; a note tells why others cannot."""
     found = study.drawable(study.choose(text))
     if not len(found.ids):
@@ -101,6 +116,34 @@ def kept_of(study: Study, text: str, option: str) -> np.ndarray:
     if len(found.missing):
         print(f"note: {option} {text}: {found.reason}", file=sys.stderr)
     return found.ids
+
+
+@contextmanager
+def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]:
+    """The design of `--beside`: the first member of a choice, within the same study or another one."""
+    text: str | None = options.beside
+    if text is None:
+        yield None
+        return
+    name, at, choice = text.rpartition("@")
+    name, choice = (name, choice) if at else (text, "kept")
+    if not _names_a_study(name):
+        try:
+            found = kept_of(left.study, text, "--beside")
+        except ModelError as error:
+            allowed = f"STUDY, STUDY@CHOICE or a choice of {left.study.where}: {error.allowed}"
+            raise ModelError(f"--beside {text}", error.found, allowed, error.todo) from None
+        yield Design(left.stage, int(found[0]))
+        return
+    with opening.opened(name, run_options(options)) as study:
+        right = Design(Stage(study), int(kept_of(study, choice, f"--beside {name}@")[0]))
+        say_warnings(right.scene)
+        yield right
+
+
+def _names_a_study(text: str) -> bool:
+    """Whether a text is a model or a file; no choice of members looks like one."""
+    return text in names() or Path(text).suffix.lower() in (".zarr", ".json", ".csv")
 
 
 def say_warnings(scene: Scene) -> None:

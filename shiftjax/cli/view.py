@@ -8,9 +8,11 @@ from shiftjax.cli import common, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
+from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.session import Session
+from shiftjax.viewer.stage import Stage
 
 STEP = 1e-3  # s
 
@@ -26,6 +28,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--step", type=common.positive, metavar="H", help="live: step [s]; default 1 ms")
     add("--channel", action="append", default=[], metavar="PATH", help="live: plot this, as crank.q or energy.total")
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
+    showing.add_beside(parser)
     showing.add_look(parser)
 
 
@@ -41,10 +44,12 @@ def call(options: argparse.Namespace) -> int:
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
-        scene = opening.staged(study)
-        showing.say_warnings(scene)
+        stage = Stage(study)
+        showing.say_warnings(stage.first)
         member, others = showing.members_of(study, options)
-        app.show(study, scene, member=member, ghosts=others, look=showing.look_of(options), keys=options.keys)
+        with showing.beside(Design(stage, member), options) as beside:
+            app.show(study, stage.first, member=member, ghosts=others, look=showing.look_of(options), keys=options.keys,
+                     beside=beside)  # fmt: skip
     return 0
 
 
@@ -54,7 +59,7 @@ def _live(options: argparse.Namespace) -> int:
 
     if opening.is_stored(options.study):
         raise ModelError(options.study, "a stored study", "a model", "View it without --live.")
-    for name in ("span", "member", "ghosts"):
+    for name in ("span", "member", "ghosts", "beside"):
         if getattr(options, name) is not None:
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
     sliders = [_slider(text) for text in options.vary]

@@ -1,7 +1,7 @@
 """What every action does to the state. No GL, no GUI library.
 
 Four kinds, by what a gesture brings along: PLAIN (nothing), AT (what is under the cursor), BY (a movement in parts of
-the view's height, right and up) and the wheel, which is a movement up.
+the view's shorter side, right and up) and the wheel, which is a movement up.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.gui import groups, keys, pulling, shaping
+from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shaping
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
-TURN = math.radians(180.0)  # of a drag over the whole height of the view
+TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
 ZOOM = 3.0  # a drag over the height brings the eye e^3 times nearer
 WHEEL = 0.05  # of the height, for a step of the wheel
 KEY_TURN, KEY_SHIFT, KEY_ZOOM = math.radians(15.0), 0.05, 1.2  # a press of a key
@@ -54,6 +54,8 @@ def step(state: State, by: int) -> None:
     if by > 0 and state.live is not None and state.time >= times[-1]:
         state.live.advance(state.time, SINGLE)
         return
+    if state.beside is not None:
+        times = np.union1d(times, state.beside.study.time)
     if by > 0:
         k = int(np.searchsorted(times, state.time, side="right"))
     else:
@@ -97,8 +99,8 @@ def pan_level(state: State, right: float, up: float) -> None:
     camera = state.camera.pan(right, 0.0)
     vertical = np.array(camera.up)
     ahead = np.cross(vertical, camera.axes()[0])
-    height = 2 * camera.distance * math.tan(camera.view_angle / 2)
-    state.camera = camera.looking_at(np.array(camera.target) - height * up * ahead)
+    side = 2 * camera.distance * math.tan(camera.view_angle / 2)
+    state.camera = camera.looking_at(np.array(camera.target) - side * up * ahead)
 
 
 def zoom(state: State, right: float, up: float) -> None:
@@ -368,6 +370,9 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "previous_member": lambda s: next_member(s, -1),
     "ghosts": _toggle("ghosts_on"),
     "colour_by": next_colour,
+    "beside": beside.toggle,
+    "exchange": beside.exchange,
+    "beside_camera": beside.own_camera,
     "turn_left": lambda s: orbit(s, -KEY_TURN / TURN, 0.0),
     "turn_right": lambda s: orbit(s, KEY_TURN / TURN, 0.0),
     "turn_up": lambda s: orbit(s, 0.0, KEY_TURN / TURN),
@@ -420,6 +425,7 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "swap_map": swap_map,
     "fullscreen": _ask("fullscreen"),
     "panes": _toggle("panes_on"),
+    "record": recording.toggle,
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),
     **{name: _edit(name) for name in EDITING},

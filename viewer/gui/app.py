@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 import threading
 import time
@@ -14,8 +13,11 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
+from shiftjax.viewer.designs import Design
+from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.recording import new_place
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Look, Scene, Strokes
@@ -23,6 +25,7 @@ from shiftjax.viewer.session import Session
 from shiftjax.viewer.watched import Watched
 
 SIZE = (1280, 800)
+NO_WINDOW: Any = None  # the clipboard belongs to no window: GLFW warns where one is named
 LONGEST = 0.5  # s of a study's time that one slow frame may pass at most
 BUTTONS = {glfw.MOUSE_BUTTON_LEFT: "Left", glfw.MOUSE_BUTTON_RIGHT: "Right", glfw.MOUSE_BUTTON_MIDDLE: "Middle"}
 NAMED = {
@@ -37,9 +40,10 @@ NAMED = {
 
 def show(study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
          look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
-         live: Session | None = None) -> None:  # fmt: skip
+         beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
     """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
-    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size, live=live) as window:
+    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size, beside=beside,
+                live=live) as window:  # fmt: skip
         window.run()
 
 
@@ -48,7 +52,7 @@ class Window:
 
     def __init__(self, study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
                  look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
-                 live: Session | None = None) -> None:  # fmt: skip
+                 beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
         """Opens it.
 
         Args:
@@ -56,6 +60,7 @@ class Window:
             ghosts: members drawn see-through beside it.
             keys: "playback" or "workbench".
             size: of the window [points].
+            beside: what the right half of the view shows; left out, there is one view.
             live: the running simulation whose history the study is.
 
         Raises:
@@ -63,6 +68,8 @@ class Window:
         """
         _require_main_thread()
         self.state = State(study, scene, member, ghosts, look, keys, live)
+        if beside is not None:
+            open_beside(self.state, beside)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # where it was before it filled the screen
@@ -94,11 +101,16 @@ class Window:
         self.state.add_overlay(call)
 
     def run(self) -> None:
-        """Draws until the window is closed, as often as `state.rate` asks for and whenever something happens."""
+        """Draws until the window is closed, as often as `state.rate` asks for and whenever something happens.
+
+        While it records, as often as the movie has pictures: a frame is one of them.
+        """
         while self.frame():
-            left = 1 / self.state.rate - (time.perf_counter() - self._drawn)
+            recording = self.state.recording
+            rate, wait = (recording.rate, time.sleep) if recording else (self.state.rate, glfw.wait_events_timeout)
+            left = 1 / rate - (time.perf_counter() - self._drawn)
             if left > 0:
-                glfw.wait_events_timeout(left)
+                wait(left)
 
     def frame(self) -> bool:
         """Takes what has happened, draws one frame; False once the window was asked to close."""
@@ -111,7 +123,10 @@ class Window:
         width, height = glfw.get_window_size(self._window)
         pixels = glfw.get_framebuffer_size(self._window)
         if width > 0 and height > 0 and min(pixels) > 0:  # a window that is iconified has no size
-            self.screen.draw(width, height, pixels[0] / width, 0, passed)
+            scale = pixels[0] / width
+            # where a point is a pixel, letters must grow with the screen's density themselves
+            self.state.zoom = max(glfw.get_window_content_scale(self._window)[0] / scale, 1.0)
+            self.screen.draw(width, height, scale, 0, passed)
             self._serve()
             glfw.swap_buffers(self._window)
         self.state.frame_seconds = 0.9 * self.state.frame_seconds + 0.1 * passed
@@ -186,12 +201,12 @@ class Window:
         """The bundle's own getter fails on an empty clipboard."""
 
         def read(_: Any) -> str:
-            found: Any = glfw.get_clipboard_string(self._window)
+            found: Any = glfw.get_clipboard_string(NO_WINDOW)
             return (found or b"").decode(errors="replace")
 
         io = imgui.get_platform_io()
         io.platform_get_clipboard_text_fn = read
-        io.platform_set_clipboard_text_fn = lambda _, text: glfw.set_clipboard_string(self._window, text)
+        io.platform_set_clipboard_text_fn = lambda _, text: glfw.set_clipboard_string(NO_WINDOW, text)
 
     def _serve(self) -> None:
         """Does what actions asked of the window."""
@@ -205,7 +220,7 @@ class Window:
             elif word == "screenshot":
                 self.state.say(f"written: {save_picture(self.screen.view_image(), Path.cwd())}")
             elif word == "copy":
-                glfw.set_clipboard_string(self._window, text)
+                glfw.set_clipboard_string(NO_WINDOW, text)
 
     def _fullscreen(self) -> None:
         if glfw.get_window_monitor(self._window):
@@ -220,10 +235,7 @@ class Window:
 
 def save_picture(image: np.ndarray, folder: Path) -> Path:
     """Writes (h, w, 3) uint8 as a PNG named by the time of day, and returns where; nothing is replaced."""
-    name = f"shiftjax-{datetime.datetime.now():%Y%m%d-%H%M%S}"
-    path, k = folder / f"{name}.png", 1
-    while path.exists():
-        path, k = folder / f"{name}-{k}.png", k + 1
+    path = new_place(folder, ".png")
     Image.fromarray(image).save(path)
     return path
 

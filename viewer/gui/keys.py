@@ -147,6 +147,9 @@ ACTIONS = (
         ("previous_member", "previous of the chosen members", "Shift+N", "Alt+Shift+N"),
         ("ghosts", "the other chosen members as ghosts, on or off", "G", "Alt+G"),
         ("colour_by", "colour ghosts by the next metric", "M", "Alt+C"),
+        ("beside", "the next chosen member beside this one, or one alone", "B", "B"),
+        ("exchange", "left and right member change places", "Shift+B", "Shift+B"),
+        ("beside_camera", "a camera of its own for the right half, or one for both", "Ctrl+B", "Ctrl+B"),
     ),
     *_rows(
         "Mouse in the view",
@@ -234,6 +237,7 @@ ACTIONS = (
         ("fullscreen", "fill the screen, or not", "F5", "F5"),
         ("panes", "hide or show the panes", "Tab", "Tab"),
         ("screenshot", "write a picture of the view", "F12", "F12"),
+        ("record", "record the view to a movie, or end it", "R", "Alt+R"),
         ("dump_display", "settings of the classes of things", "Ctrl+D", "Ctrl+D"),
         ("quit", "close the window", "Ctrl+Q", "Ctrl+Q"),
     ),

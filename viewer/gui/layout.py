@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from shiftjax.record import record
+from shiftjax.viewer.designs import BAR
 
-LEFT, RIGHT = 330.0, 320.0  # widest the side panes get [points]
+LEFT, RIGHT = 330.0, 320.0  # widest the side panes get by themselves [points]
 SHARE = 0.27  # of the window's width, in a narrow one
 TIMELINE, STATUS = 66.0, 28.0
 SMALLEST = 16.0  # side of the view that is always left
+LEAST = 40.0  # of a pane whose border is dragged
+VIEW_SHARE = 0.2  # of the window's width and height that drags leave to the view
 
 
 @record
@@ -24,6 +27,17 @@ class Box:
 
 
 @record
+class Sizes:
+    """What the user has made of the panes by dragging their borders [points]; None for the size they have by
+    themselves.
+    """
+
+    tree: float | None = None
+    properties: float | None = None
+    timeline: float | None = None
+
+
+@record
 class Layout:
     """Every pane's rectangle."""
 
@@ -34,16 +48,41 @@ class Layout:
     view: Box
 
 
-def layout(width: float, height: float, menu: float, panes: bool) -> Layout:
-    """The panes of a window of that size below a menu bar; without panes the view takes their place."""
-    side = (min(LEFT, SHARE * width), min(RIGHT, SHARE * width)) if panes else (0.0, 0.0)
-    below = TIMELINE if panes else 0.0
-    top, high = menu, max(height - menu - STATUS - below, SMALLEST)
+def halves(view: Box) -> tuple[Box, Box]:
+    """The view in two, a bar between them."""
+    width = max(float(int((view.width - BAR) / 2)), 1.0)
+    right = view.x + width + BAR
+    return Box(view.x, view.y, width, view.height), Box(
+        right, view.y, max(view.x + view.width - right, 1.0), view.height
+    )
+
+
+def layout(width: float, height: float, menu: float, panes: bool, sizes: Sizes | None = None,
+           zoom: float = 1.0) -> Layout:  # fmt: skip
+    """The panes of a window of that size below a menu bar; without panes the view takes their place.
+
+    Args:
+        zoom: of what is as large as its letters.
+    """
+    sizes = sizes or Sizes()
+    bar = zoom * STATUS
+    room, tall = (1 - VIEW_SHARE) * width, (1 - VIEW_SHARE) * (height - menu - bar)
+    own = min(zoom * RIGHT, SHARE * width)
+    left = _within(sizes.tree, min(zoom * LEFT, SHARE * width), room - (own if sizes.properties is None else LEAST))
+    right = _within(sizes.properties, own, room - left)
+    side = (left, right) if panes else (0.0, 0.0)
+    below = _within(sizes.timeline, zoom * TIMELINE, tall) if panes else 0.0
+    top, high = menu, max(height - menu - bar - below, SMALLEST)
     middle = max(width - sum(side), SMALLEST)
     return Layout(
         tree=Box(0.0, top, side[0], high),
         properties=Box(side[0] + middle, top, side[1], high),
         timeline=Box(0.0, top + high, width, below),
-        status=Box(0.0, top + high + below, width, STATUS),
+        status=Box(0.0, top + high + below, width, bar),
         view=Box(side[0], top, middle, high),
     )
+
+
+def _within(wanted: float | None, otherwise: float, most: float) -> float:
+    """A size the user wants, within bounds; the pane's own where none is wanted."""
+    return otherwise if wanted is None else max(min(wanted, most), min(LEAST, otherwise))

@@ -11,6 +11,7 @@ from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
 from shiftjax.viewer.gui.values import placed, screws
 from shiftjax.viewer.scene import Colour, Strokes
+from shiftjax.viewer.watched import Watched
 
 if TYPE_CHECKING:
     from shiftjax.viewer.gui.state import State
@@ -34,14 +35,14 @@ def joined(several: list[Strokes]) -> Strokes | None:
 
 
 def trace(state: State) -> Strokes | None:
-    """The way of the traced point of the member looked at, over the whole run."""
-    if state.trace is None:
-        return None
-    node, point = state.trace
-    first, last = state.span
-    times = np.linspace(first, last, max(2, min(TRACE_POINTS, len(state.study.time))))
-    poses = state.study.poses(state.member, times)[:, node]
-    return line(to_world(poses, point), TRACE)
+    """The way of the traced point of the member looked at."""
+    return way(state.study, state.member, *state.trace) if state.trace is not None else None
+
+
+def way(study: Watched, member: int, node: int, point: np.ndarray) -> Strokes:
+    """The way of a point (3,) of a node [m] of a member, over the whole run."""
+    times = np.linspace(study.time[0], study.time[-1], max(2, min(TRACE_POINTS, len(study.time))))
+    return line(to_world(study.poses(member, times)[:, node], point), TRACE)
 
 
 def arrows(state: State) -> Strokes:

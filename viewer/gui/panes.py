@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import keys, labels, side, treepane, ui, windows
+from shiftjax.viewer.gui import borders, captions, keys, labels, side, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
-from shiftjax.viewer.gui.layout import Box, Layout, layout
+from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.state import RATES, State
+from shiftjax.viewer.movie import MOVIES
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "mask", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
-MEMBERS = ("next_member", "previous_member", "colour_by")
-BOX_WIDTH = 210.0  # of the box of members [points]
+MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
+BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
 
 
 def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns where it all stands. Called once a frame, after new_frame."""
     ui.marks.clear()
     menu = _menus(state)
-    found = layout(width, height, menu, state.panes_on)
+    found = layout(width, height, menu, state.panes_on, state.sizes, state.zoom)
     if state.panes_on:
+        borders.draw(state, found)  # first: of windows that keep their place the oldest lies on top
         treepane.draw(state, found.tree)
         side.draw(state, found.properties)
         _timeline(state, found.timeline)
     _status(state, found.status)
-    labels.draw(state, found.view)
+    labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
+    captions.draw(state, found.view)
     windows.draw(state, found.view)
     return found
 
@@ -54,7 +57,16 @@ def _lines(state: State, names: tuple[str, ...]) -> None:
 
 def _file(state: State) -> None:
     imgui.text_disabled(state.study.where)
-    _lines(state, ("screenshot", "", "quit"))
+    ui.line(state, "screenshot")
+    ui.line(state, "record", state.recording is not None)
+    if imgui.begin_menu("Record as"):
+        for kind in MOVIES:
+            if imgui.menu_item_simple(kind[1:].upper(), "", state.record_as == kind):
+                state.record_as = kind
+            ui.mark(f"record_as:{kind}")
+        imgui.end_menu()
+    ui.mark("menu:Record as")
+    _lines(state, ("", "quit"))
 
 
 def _edit(state: State) -> None:
@@ -93,8 +105,9 @@ def _view(state: State) -> None:
 
 
 def _members(state: State) -> None:
-    _lines(state, MEMBERS)
     ui.line(state, "ghosts", state.ghosts_on)
+    ui.line(state, "beside", state.beside is not None)
+    _lines(state, MEMBERS)
 
 
 def _help(state: State) -> None:
@@ -137,6 +150,8 @@ def _chooser(state: State) -> None:
     imgui.text(f"member {state.member} of {state.study.members}")
     imgui.same_line()
     ui.button(state, ">", "next_member")
+    imgui.same_line()
+    _beside(state)
     imgui.same_line(0, 24)
     imgui.set_next_item_width(BOX_WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
@@ -156,6 +171,21 @@ def _chooser(state: State) -> None:
     state.colour_by = names[at] if at else ""
 
 
+def _beside(state: State) -> None:
+    """A second half of the view, and which member it shows."""
+    ui.button(state, "one view" if state.beside else "beside", "beside")
+    if state.beside is None:
+        return
+    imgui.same_line()
+    imgui.set_next_item_width(BESIDE_WIDTH)
+    flags = int(imgui.InputTextFlags_.enter_returns_true)
+    hint = f"at the right: {state.beside.member}"
+    done, state.beside.written = imgui.input_text_with_hint("##beside", hint, state.beside.written, flags)
+    ui.mark("beside_member")
+    if done:
+        state.beside.choose(state.beside.written)
+
+
 def _status(state: State, box: Box) -> None:
     with ui.pane("Status", box, ui.BARE | int(imgui.WindowFlags_.no_scrollbar)):
         if state.cursor is not None:
@@ -165,6 +195,10 @@ def _status(state: State, box: Box) -> None:
         imgui.same_line(260)
         selected = f", {len(state.selected)} selected" if state.selected else ""
         imgui.text(f"{state.mode}, {state.map} keys (F1){selected}")
+        if state.recording is not None:
+            imgui.same_line(0, 24)
+            imgui.text_colored(ui.RED, f"REC {state.recording.seconds:.1f} s")
+            ui.mark("recording")
         if state.messages:
             imgui.same_line(0, 24)
             imgui.text_unformatted(state.messages[-1].replace("\n", " "))

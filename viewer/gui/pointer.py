@@ -48,7 +48,8 @@ class Pointer:
             self._dragging = True
             self._hold()
         if self._dragging:
-            right, up = (x - self._at[0]) / self.size[1], (self._at[1] - y) / self.size[1]
+            side = min(self.size)
+            right, up = (x - self._at[0]) / side, (self._at[1] - y) / side
             self._by(self._text(f"{self._button} drag"), right, up)
             self._at = (x, y)
 

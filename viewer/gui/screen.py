@@ -11,13 +11,14 @@ import numpy as np
 from imgui_bundle.python_backends.opengl_backend_programmable import ProgrammablePipelineRenderer
 from OpenGL import GL
 
-from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui import panes, pointer, widgets
+from shiftjax.viewer.gui import fonts, panes, pointer, recording, widgets
+from shiftjax.viewer.gui.beside import under_cursor
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
 from shiftjax.viewer.gui.pointer import Held, Pointer
 from shiftjax.viewer.gui.state import Hit, State
 from shiftjax.viewer.gui.under import pickable, under
+from shiftjax.viewer.gui.views import Views
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
 MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)
@@ -44,8 +45,12 @@ class Screen:
         self._plots = implot.create_context()
         imgui.get_io().set_ini_filename("")  # otherwise it writes into the working directory
         imgui.style_colors_dark()
+        lacking = fonts.missing(fonts.load(), (row.name for row in state.rows))
+        if lacking:
+            state.say(lacking)
         self._panes = ProgrammablePipelineRenderer()
-        self._renderer = Renderer(state.scene, state.look, (64, 64))
+        self._views = Views(state)
+        self._views.boxes = [self.layout.view]
 
     def draw(self, width: float, height: float, scale: float = 1.0, framebuffer: int = 0, dt: float = 1 / 60) -> None:
         """Draws a frame.
@@ -62,6 +67,7 @@ class Screen:
         io.display_size = imgui.ImVec2(width, height)
         io.display_framebuffer_scale = imgui.ImVec2(scale, scale)
         io.delta_time = max(dt, 1e-4)
+        imgui.get_style().font_scale_dpi = self.state.zoom
         imgui.new_frame()
         try:
             self.layout = panes.draw(self.state, width, height)
@@ -73,17 +79,19 @@ class Screen:
         GL.glClearColor(0.1, 0.1, 0.12, 1.0)
         GL.glClear(GL.GL_COLOR_BUFFER_BIT)
         self._view(height, framebuffer)
+        recording.take(self.state, self.view_image, dt)
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
         self._panes.render(imgui.get_draw_data())
 
     def view_image(self) -> np.ndarray:
         """(h, w, 3) uint8 of the view alone, as it was drawn last."""
-        return self._renderer.image()
+        return self._views.image()
 
     def release(self) -> None:
-        """Frees what is on the graphics card."""
+        """Frees what is on the graphics card; a recording is finished."""
         self._enter()
-        self._renderer.release()
+        recording.stop(self.state)
+        self._views.release()
         self._panes.shutdown()
         implot.destroy_context(self._plots)
         imgui.destroy_context(self._context)
@@ -93,9 +101,13 @@ class Screen:
     def mouse_move(self, x: float, y: float) -> None:
         self._enter()
         imgui.get_io().add_mouse_pos_event(x, y)
+        right = self.state.beside
+        if right is not None and not self.pointer.busy:
+            right.entered = self._views.boxes[-1].holds(x, y)
         at = self._in_view(x, y)
         self._mouse = at if self._free(x, y) else None
-        self.pointer.move(*at)
+        with under_cursor(self.state):
+            self.pointer.move(*at)
 
     def mouse_button(self, button: str, down: bool, x: float, y: float, held: Held, clock: float) -> None:
         """A button ("Left", "Right", "Middle") at a place and time [s]."""
@@ -104,7 +116,8 @@ class Screen:
         self._modifiers(held)
         imgui.get_io().add_mouse_button_event(BUTTONS[button], down)
         if not down:
-            self.pointer.release(button, *self._in_view(x, y), clock)
+            with under_cursor(self.state):
+                self.pointer.release(button, *self._in_view(x, y), clock)
         elif self._free(x, y):
             imgui.set_window_focus(None)  # a box that was being typed in lets the keys go
             self.pointer.press(button, *self._in_view(x, y), held)
@@ -113,7 +126,8 @@ class Screen:
         self._enter()
         imgui.get_io().add_mouse_wheel_event(0.0, steps)
         if self._free(x, y):
-            self.pointer.wheel(steps, held)
+            with under_cursor(self.state):
+                self.pointer.wheel(steps, held)
 
     def key(self, name: str, down: bool, held: Held) -> None:
         """A key by its name in `keys.KEYS`; one pressed while nothing is typed into does its action."""
@@ -121,14 +135,16 @@ class Screen:
         self._modifiers(held)
         imgui.get_io().add_key_event(KEYS[name], down)
         if down and not imgui.get_io().want_text_input:
-            pointer.key(self.state, name, held)
+            with under_cursor(self.state):
+                pointer.key(self.state, name, held)
 
     def character(self, typed: str) -> None:
         """A character as the keyboard's layout makes it."""
         self._enter()
         imgui.get_io().add_input_character(ord(typed))
         if not imgui.get_io().want_text_input:
-            pointer.character(self.state, typed)
+            with under_cursor(self.state):
+                pointer.character(self.state, typed)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -146,29 +162,23 @@ class Screen:
         return self.layout.view.holds(x, y) and not imgui.get_io().want_capture_mouse
 
     def _in_view(self, x: float, y: float) -> tuple[float, float]:
-        return x - self.layout.view.x, y - self.layout.view.y
+        """From the upper left of the half under the cursor."""
+        return x - self._views.box.x, y - self._views.box.y
 
     def _view(self, height: float, framebuffer: int) -> None:
         """The scene into its place."""
-        if self.state.look is not self._renderer.look or self.state.scene is not self._renderer.scene:
-            self._renderer.release()
-            self._renderer = Renderer(self.state.scene, self.state.look, (64, 64))
-        box = self.layout.view
-        size = (max(round(box.width * self._scale), 1), max(round(box.height * self._scale), 1))
+        self._views.draw(self.layout.view, height, self._scale, framebuffer)
+        box = self._views.box
         self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
-        self._renderer.resize(*size, self._scale)
-        self._renderer.draw(self.state.moment(), self.state.seen())
-        below = round((height - box.y - box.height) * self._scale)
-        self._renderer.show(framebuffer, round(box.x * self._scale), below)
         if self._mouse is not None and not self.pointer.busy:
             self.pointer.hover(*self._mouse)
 
     def _hit(self, x: float, y: float) -> Hit:
         """What the last picture shows at a place of the view."""
-        sign = widgets.nearest(self.state, x, y, self.pointer.size)
+        sign = widgets.nearest(self.state, x, y, self.pointer.size) if self.state.half is self.state else None
         if sign is not None:
             return Hit(*sign)
-        found = self._renderer.pick(x * self._scale, y * self._scale)
+        found = self._views.renderer.pick(x * self._scale, y * self._scale)
         if found.part is not None and not pickable(self.state, found.part):
             return next(iter(under(self.state, x, y, self.pointer.size)), Hit())  # what is behind it
         return Hit(found.part.path if found.part else None, found.point)

@@ -8,22 +8,28 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shiftjax.elements import FIXED, Geometry
 from shiftjax.errors import ModelError, one_of
 from shiftjax.poses import to_local
+from shiftjax.viewer import designs
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gui import forces, groups, keys, overlays, shaping, tree, values, widgets
 from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.display import Display
+from shiftjax.viewer.gui.layout import Sizes
 from shiftjax.viewer.scene import Colour, Ghosts, Look, Mesh, Moment, Part, Scene, Strokes
 from shiftjax.viewer.session import Session
 from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.watched import Watched
+
+if TYPE_CHECKING:
+    from shiftjax.viewer.gui.beside import Beside
+    from shiftjax.viewer.gui.recording import Recording
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
 RATES = (1.0, 240.0)  # frames a second that can be asked for
@@ -61,6 +67,9 @@ class State:
         pick: path of at most one thing; selected: any number, in the order of selecting.
         hidden, masked: paths that are not drawn, or see-through.
         stack: things under the last click, nearest first; faded: those before the pick.
+        beside: the right half of the view, where there is one.
+        sizes, zoom: what was made of the panes by drags, and how much larger than usual letters and panes are.
+        recording: the movie that is being written; record_as: suffix of the next one.
         requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
     """
 
@@ -100,9 +109,13 @@ class State:
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
         self.messages: list[str] = []
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""  # text: a window of its own
+        self.sizes, self.zoom = Sizes(), 1.0
         self.search, self.written = "", ""  # in the boxes of the tree and of the members
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
+        self.beside: Beside | None = None
+        self.recording: Recording | None = None
+        self.record_as = ".mp4"
         self.requests: list[str] = []
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.panels: dict[str, Callable[[State], None]] = {}
@@ -116,14 +129,22 @@ class State:
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last stored instant [s]."""
-        return float(self.study.time[0]), float(self.study.time[-1])
+        """First and last stored instant [s], of both halves where there are two."""
+        return designs.span(self.study, self.beside and self.beside.study)
+
+    @property
+    def half(self) -> State | Beside:
+        """The half of the view under the cursor."""
+        return self.beside if self.beside is not None and self.beside.entered else self
 
     def advance(self, dt: float) -> None:
-        """Lets `dt` seconds of the viewer's clock pass; a movie that is not looped stops at its end."""
+        """Lets `dt` seconds of the viewer's clock pass, or one picture of a recording's; not looped, it stops at the
+        end. A running simulation has a time of its own.
+        """
         if self.live is not None:
             self._watch(self.live)
             return
+        dt = 1 / self.recording.rate if self.recording is not None else dt
         first, last = self.span
         if not self.playing or not last > first:
             return
@@ -242,21 +263,22 @@ class State:
         moved = self.poses()[self.node[self.follow.path], :3] - self.follow.start
         return self.camera.looking_at(np.array(self.camera.target) + moved)
 
-    def moment(self) -> Moment:
-        """What is drawn now."""
+    def moment(self, half: Beside | None = None) -> Moment:
+        """What is drawn now, in the view or in its right half."""
+        shown = half or self
         marked = frozenset(([self.pick] if self.pick else []) + self.selected)
         colours = groups.colours(self.mechanism, self.grouping)
         colours |= dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
         masked = dict.fromkeys([*self._classed("masked"), *self.masked, *self.faded], FADED)
         return Moment(
-            self.poses(),
+            shown.poses(),
             hidden=self.not_drawn(),
             highlighted=marked if self.hue is None else frozenset(),
             colours=colours,
             opacity=masked | dict.fromkeys(marked, 1.0),
-            ghosts=self.ghosts(),
-            strokes=overlays.strokes(self),
-            signs=widgets.strokes(self),
+            ghosts=shown.ghosts(),
+            strokes=overlays.strokes(self) if half is None else half.strokes(),
+            signs=widgets.strokes(self) if half is None else None,
         )
 
     def not_drawn(self) -> frozenset[str]:
@@ -274,7 +296,8 @@ class State:
 
     def _classed(self, drawn: str) -> set[str]:
         """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn so."""
-        parts = (p for p in self.scene.parts if self.display.drawn(self.class_of(p)) == drawn)
+        parts = [*self.scene.parts, *(self.beside.scene.parts if self.beside is not None else ())]
+        parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
         return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
 
     def _cached(self, name: str, make: Callable[[], Any]) -> Any:
@@ -296,7 +319,8 @@ class State:
             return
         node = self.node_of(path)
         if node is not None and point is not None:
-            self.pick_point = to_local(self.poses()[node], point)
+            pose = self.beside.pose_of(path) if self.beside is not None and self.beside.entered else None
+            self.pick_point = to_local(self.poses()[node] if pose is None else pose, point)
         if self.map == "workbench" and path != FIXED and (path in self.node or path in self.mechanism.joints):
             self.enter("manipulate")
 

@@ -1,0 +1,34 @@
+"""What stands over the halves of the view: which design each shows and in what they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui.bundle import imgui
+from shiftjax.viewer.gui.layout import Box, halves
+from shiftjax.viewer.gui.state import State
+
+INK, PAPER = imgui.ImVec4(0.08, 0.1, 0.14, 1.0), imgui.ImVec4(0.92, 0.94, 0.97, 0.7)
+EDGE = 6.0  # points from the corner
+
+
+def draw(state: State, view: Box) -> None:
+    """A caption over each half, under every pane."""
+    if state.beside is None:
+        return
+    for name, box, lines in zip(("left", "right"), halves(view), state.beside.captions(), strict=True):
+        _caption(box, lines)
+        ui.marks[f"half:{name}"] = box
+
+
+def _caption(box: Box, lines: Sequence[str]) -> None:
+    text = "\n".join(lines)
+    size = imgui.calc_text_size(text)
+    low = imgui.ImVec2(box.x + EDGE, box.y + EDGE)
+    high = imgui.ImVec2(min(low.x + size.x + 2 * EDGE, box.x + box.width), low.y + size.y + 2 * EDGE)
+    paint = imgui.get_background_draw_list()
+    paint.push_clip_rect(imgui.ImVec2(box.x, box.y), imgui.ImVec2(box.x + box.width, box.y + box.height), True)
+    paint.add_rect_filled(low, high, imgui.get_color_u32(PAPER), EDGE)
+    paint.add_text(imgui.ImVec2(low.x + EDGE, low.y + EDGE), imgui.get_color_u32(INK), text)
+    paint.pop_clip_rect()

@@ -1,0 +1,78 @@
+"""Movie files, written picture by picture: MP4 through ffmpeg, animated GIF and WebP through Pillow. No GL."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+import imageio_ffmpeg
+import numpy as np
+from PIL import Image
+
+from shiftjax.errors import ModelError
+
+RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second where none is asked for
+MOVIES = tuple(RATE)
+QUALITY = ["-crf", "20", "-movflags", "+faststart"]  # of H.264; the page can show the movie before it is all there
+
+
+class Movie:
+    """A movie that is written picture by picture. MP4 goes to the encoder at once; GIF and WebP stay in memory.
+
+    Attributes:
+        count: pictures so far.
+        held: bytes of pictures that wait in memory for the end.
+    """
+
+    def __init__(self, path: Path, rate: float) -> None:
+        self.path, self.rate, self.count, self.held = path, rate, 0, 0
+        self._kind = path.suffix.lower()
+        self._frames: list[Image.Image] = []
+        self._pipe: Any = None
+
+    def add(self, image: np.ndarray) -> None:
+        """One more picture, (h, w, 3) uint8, of the size of the first; ModelError where the encoder ends."""
+        if self._kind == ".mp4":
+            self._send(image)
+        else:
+            frame = Image.fromarray(image)
+            self._frames.append(frame.quantize(128) if self._kind == ".gif" else frame)
+            self.held += image.nbytes if self._kind == ".webp" else image.nbytes // 3
+        self.count += 1
+
+    def close(self) -> None:
+        """Finishes the file; ModelError where it cannot be written."""
+        frames, self._frames = self._frames, []
+        pipe, self._pipe = self._pipe, None
+        try:
+            if pipe is not None:
+                pipe.close()
+                if not self.path.is_file() or not self.path.stat().st_size:
+                    raise OSError("it left no file")
+            if frames:
+                first, *others = frames
+                duration = round(1000 / self.rate)
+                first.save(self.path, save_all=True, append_images=others, duration=duration, loop=0)
+        except OSError as error:
+            raise self._broken(error) from None
+
+    def _send(self, image: np.ndarray) -> None:
+        """To H.264, which takes even sizes only: an odd edge is cut off."""
+        height, width = (n - n % 2 for n in image.shape[:2])
+        try:
+            if self._pipe is None:
+                self._pipe = imageio_ffmpeg.write_frames(
+                    str(self.path), (width, height), fps=cast(int, self.rate), codec="libx264", pix_fmt_out="yuv420p",
+                    output_params=QUALITY, macro_block_size=2, ffmpeg_log_level="error",
+                )  # fmt: skip
+                self._pipe.send(None)
+            self._pipe.send(np.ascontiguousarray(image[:height, :width]).tobytes())
+        except (OSError, RuntimeError) as error:
+            raise self._broken(error) from None
+
+    def _broken(self, error: Exception) -> ModelError:
+        if self._kind != ".mp4":
+            return ModelError(str(self.path), str(error), "a place that can be written to", "Choose another folder.")
+        program = shutil.which("ffmpeg") or "the ffmpeg of imageio-ffmpeg"
+        return ModelError(str(self.path), f"ffmpeg ended ({error})", "a working ffmpeg", f"Try {program} by hand.")
