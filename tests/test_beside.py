@@ -96,8 +96,8 @@ def test_captions_tell_what_differs(state: State) -> None:
     actions.run(state, "beside")
     state.colour_by = "gap"
     left, right = right_of(state).captions()
-    assert left[:2] == ["bars.zarr: four_bar, member 0", f"{COUPLER}:tip.T[0] = 0.45"]
-    assert right[:2] == ["bars.zarr: four_bar, member 1", f"{COUPLER}:tip.T[0] = 0.5"]
+    assert left[:2] == ["bars.zarr: four_bar, member 0", f"{COUPLER}:tip.T[0] = 0.45 m"]
+    assert right[:2] == ["bars.zarr: four_bar, member 1", f"{COUPLER}:tip.T[0] = 0.5 m"]
     assert left[2].startswith("gap = ") and len(left) == 3
     right_of(state).show(0)
     assert right_of(state).captions()[1][0].endswith("member 0")

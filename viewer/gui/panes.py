@@ -98,6 +98,7 @@ def _view(state: State) -> None:
     ui.mark("rate")
     if changed:
         state.set_rate(rate)
+    imgui.set_next_item_width(140)
     own, hue = imgui.slider_float("hue of the highlight", -0.01 if state.hue is None else state.hue, -0.01, 1.0, "%.2f")
     ui.mark("hue")
     if own:

@@ -37,7 +37,11 @@ class Mechanism:
         return frozenset(joint.path for joint in self.plan.joints if joint.chord)
 
     def class_of(self, path: str) -> str:
-        """The class of things a joint belongs to; a root closure closes a loop on ground and is no weld."""
+        """The class of things a joint belongs to; a root closure closes a loop on ground and is no weld. A joint of
+        another mechanism, shown beside this one, is of the class of all joints.
+        """
+        if path not in self.joints:
+            return "joint"
         joint = self.joints[path]
         if path not in self.closures:
             return "tree joint"
