@@ -120,10 +120,10 @@ class Live:
             ModelError: no such number, or loops that do not close with them; the run is then as it was.
         """
         found = self._with(values or {})
-        self.pull, self._wrench = None, np.zeros_like(self._wrench)
         start = found.start()
         if not start.closed[0]:
             raise _open(values or {}, float(start.gap[0]))
+        self.pull, self._wrench = None, np.zeros_like(self._wrench)
         self._begin(found, start, 0.0)
 
     def change(self, values: Mapping[str, float]) -> None:
@@ -132,16 +132,15 @@ class Live:
         Raises:
             ModelError: as of `restart`.
         """
-        found = self._with(values)
-        q, gap = follow(found.plan, self._between(found), self._rows("q"))
-        if not gap[0] <= CLOSED * max(1.0, found.setup.length):
-            raise _open(values, float(gap[0]))
-        self._begin(found, self._standing(q, self._rows("v"), gap), self.time)
+        self._stand(self._with(values), self.instant(), values)
 
     def set_back(self, instant: Instant) -> None:
-        """Goes on from an instant of this run, with the numbers as they are now."""
-        q, gap = follow(self._prepared.plan, self._between(self._prepared), instant.q[:, None])
-        self._begin(self._prepared, self._standing(q, instant.v[:, None], gap), instant.time)
+        """Goes on from an instant of this run, with the numbers as they are now.
+
+        Raises:
+            ModelError: loops that these numbers do not close there; the run is then as it was.
+        """
+        self._stand(self._prepared, instant, {})
 
     def advance(self, seconds: float) -> None:
         """Runs on for about that long, at least a step; a run that has ended stays."""
@@ -291,8 +290,13 @@ class Live:
 
         return lane_of
 
-    def _standing(self, q: np.ndarray, v: np.ndarray, gap: np.ndarray) -> Start:
-        return Start(q, v, np.ones(1, bool), gap, np.zeros(1, int), np.zeros(1))
+    def _stand(self, found: Prepared, instant: Instant, values: Mapping[str, float]) -> None:
+        """Goes on from an instant, its loops closed again with the least move."""
+        q, gap = follow(found.plan, self._between(found), instant.q[:, None])
+        if not gap[0] <= CLOSED * max(1.0, found.setup.length):
+            raise _open(values, float(gap[0]))
+        start = Start(q, instant.v[:, None], np.ones(1, bool), gap, np.zeros(1, int), np.zeros(1))
+        self._begin(found, start, instant.time)
 
     def _begin(self, found: Prepared, start: Start, time: float) -> None:
         """A fresh lane at a start; speeds are projected onto the loops there."""

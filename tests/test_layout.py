@@ -84,7 +84,9 @@ JAX_FREE = (
     "shiftjax.viewer.export.html",
     "shiftjax.viewer.film",
     "shiftjax.viewer.gui.state",
+    "shiftjax.viewer.history",
     "shiftjax.viewer.opening",
+    "shiftjax.viewer.session",
     "shiftjax.viewer.study",
     "shiftjax.cli",
 )

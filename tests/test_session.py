@@ -52,7 +52,7 @@ def test_a_history_forgets_the_oldest_instants() -> None:
         run.add(0.1 * k, pose(0.0), {"energy.total": k}, mark=k)
     assert 300 <= len(run.time) <= 600 and run.time[-1] == pytest.approx(199.9)
     assert run.channel("energy.total", 0)[0] == pytest.approx(10 * run.time[0])
-    assert run.cut(run.time[5]) == pytest.approx(10 * run.time[5])  # marks go with their instants
+    assert run.mark(run.time[5]) == pytest.approx(10 * run.time[5])  # marks go with their instants
 
 
 def test_what_is_cut_off_is_gone_and_the_stamp_tells() -> None:
@@ -60,7 +60,9 @@ def test_what_is_cut_off_is_gone_and_the_stamp_tells() -> None:
     for k in range(10):
         run.add(0.1 * k, pose(0.1 * k), mark=f"mark {k}")
     before, stamp = run.time, run.stamp
-    assert run.cut(0.55) == "mark 5" and run.time[-1] == pytest.approx(0.5) and run.stamp != stamp
+    assert run.mark(0.55) == "mark 5"
+    run.cut(0.55)
+    assert run.mark(9.0) == "mark 5" and run.time[-1] == pytest.approx(0.5) and run.stamp != stamp
     run.add(0.6, pose(3.0))
     assert len(before) == 10 and before[6] == pytest.approx(0.6) and before[9] == pytest.approx(0.9)
     run.add(0.0, pose(1.0), instead_of=len(run.time))

@@ -104,10 +104,17 @@ class History:
         self._marks.append(mark)
         self._block = dataclasses.replace(block, count=n + 1)
 
-    def cut(self, time: float) -> Any:
-        """Forgets what came after the last instant at or before a time, and returns the mark of that instant."""
-        self._block = self._kept(max(1, int(np.searchsorted(self.time, time, side="right"))))
-        return self._marks[-1]
+    def mark(self, time: float) -> Any:
+        """The mark of the last instant at or before a time."""
+        return self._marks[self._upto(time) - 1]
+
+    def cut(self, time: float) -> None:
+        """Forgets what came after the last instant at or before a time."""
+        self._block = self._kept(self._upto(time))
+
+    def _upto(self, time: float) -> int:
+        """How many instants there are up to a time, at least one."""
+        return max(1, int(np.searchsorted(self.time, time, side="right")))
 
     def _kept(self, count: int) -> _Block:
         """The first instants alone; their marks stay, the others' go."""

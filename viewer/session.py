@@ -5,6 +5,7 @@ The window never waits: it leaves orders, which the thread takes between two sli
 
 from __future__ import annotations
 
+import functools
 import threading
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from shiftjax.model import Model
 from shiftjax.viewer.history import History
 
 SLICE = 1 / 60  # s of the clock between two instants of the history
+SMOOTH = 0.1  # part of a slice in the pace that is told
 BEHIND = 0.25  # s a run may fall behind the clock before it gives up catching up
 
 
@@ -163,20 +165,20 @@ class Session:
         self._wake.set()
 
     def _work(self) -> None:
-        due, measured = clock.perf_counter(), clock.perf_counter()
+        due = clock.perf_counter()
         while not self._closed:
             if not self.running:
                 self._wake.wait()
-                due = measured = clock.perf_counter()
+                due = clock.perf_counter()
             self._wake.clear()
             self._obey()
             if not self.running or self._closed:
                 continue
-            before = self._engine.time
-            self._guarded(lambda: self._advance(self.speed * SLICE))
-            now = clock.perf_counter()
-            self.pace = 0.9 * self.pace + 0.1 * (self._engine.time - before) / max(now - measured, SLICE)
-            measured, due = max(now, due + SLICE), max(due + SLICE, now - BEHIND)
+            begun, before, speed = clock.perf_counter(), self._engine.time, self.speed
+            self._guarded(functools.partial(self._advance, speed * SLICE))
+            done, now = self._engine.time - before, clock.perf_counter()
+            due = max(due + done / speed, now - BEHIND)  # a step may be longer than a slice
+            self.pace += SMOOTH * (done / (max(now, due) - begun) - self.pace)
             self._wake.wait(max(0.0, due - now))
 
     def _obey(self) -> None:
@@ -208,7 +210,9 @@ class Session:
     def _from(self, time: float) -> None:
         """Goes back to an instant of the history, unless it is the last one."""
         if time < self.history.time[-1]:
-            self._engine.set_back(self.history.cut(time))
+            self._engine.set_back(self.history.mark(time))
+            self.history.cut(time)
+            self._note(instead_of=1)  # numbers may have changed since
 
     def _restart(self, values: Mapping[str, float]) -> None:
         self._engine.restart(values)

@@ -52,34 +52,52 @@ class Renderer:
         Raises:
             ModelError: a picture of this size cannot be had.
         """
-        self.scene, self.look = scene, look or Look()
+        self.look = look or Look()
         self.draw_calls = 0  # of meshes, in the main pass of the last frame
+        self._ratio = 1.0  # pixels a point
+        self._programs: dict[tuple[str, ...], Program] = {}
+        self._maps: ShadowMaps | None = None
+        self._of_scene: list[Shape | Batch | Throng] = []
+        with _guest():
+            self._picture = Picture(size, self.look.samples)
+            self._patch, self._block, self._grid = Patch(), Block(), Corners()
+            self._stroke = Shape(shapes.line(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
+            self._strokes = Batch(self._stroke)
+        self._lit: tuple[str, ...] = ()  # lamps as the programs were compiled for
+        self.take(scene)
+
+    def take(self, scene: Scene) -> None:
+        """Shows another scene from now on; programs and shadow maps stay where its lamps are of the same kinds."""
+        self.scene, self._crowd, self._lighting = scene, Crowd(scene), Lighting(scene.lamps, self.look.shadows)
         self.warnings: tuple[str, ...] = ()
-        self._crowd = Crowd(scene)
-        self._lighting = Lighting(scene.lamps, self.look.shadows)
         if self._lighting.left_out:
             names = ", ".join(self._lighting.left_out)
             self.warnings = (f"lamps that are not drawn, only {MOST} are: {names}",)
-            warnings.warn(self.warnings[0], stacklevel=2)
+            warnings.warn(self.warnings[0], stacklevel=3)
         with _guest():
-            self._picture = Picture(size, self.look.samples)
-            self._maps = None
-            if self._lighting.layers:
-                self._maps = ShadowMaps(self._lighting.layers, self.look.shadow_pixels)
-            self._patch, self._block, self._grid = Patch(), Block(), Corners()
+            for thing in self._of_scene:
+                thing.release()
+            if self._lit != self._lighting.defines():
+                self._relight()
             self._shapes = [Shape(mesh) for mesh in self._crowd.meshes]
-            self._throng = Throng(
-                {mesh.key: shape for mesh, shape in zip(self._crowd.meshes, self._shapes, strict=True)}
-            )
+            by_key = {mesh.key: shape for mesh, shape in zip(self._crowd.meshes, self._shapes, strict=True)}
+            self._throng = Throng(by_key)
             self._solid = [Batch(shape) for shape in self._shapes]
             # what is drawn as soon as it is uploaded: see-through parts in their order, parts under the cursor
             self._loose = [Batch(shape) for shape in self._shapes]
-            self._stroke = Shape(shapes.line(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
-            self._strokes = Batch(self._stroke)
-        self._programs: dict[tuple[str, ...], Program] = {}
+        self._of_scene = [self._throng, *self._solid, *self._loose, *self._shapes]
         self._mapped: tuple[np.ndarray, ...] = ()  # what the shadow maps show now
         self._last: tuple[Drawn, np.ndarray] | None = None  # of the last picture; (4, 4) world to clip space
-        self._ratio = 1.0  # pixels a point
+
+    def _relight(self) -> None:
+        """Forgets what depends on the kinds of lamps, and makes their shadow maps."""
+        for program in self._programs.values():
+            program.release()
+        if self._maps is not None:
+            self._maps.release()
+        self._programs, self._lit = {}, self._lighting.defines()
+        layers = self._lighting.layers
+        self._maps = ShadowMaps(layers, self.look.shadow_pixels) if layers else None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -170,12 +188,12 @@ class Renderer:
 
     def release(self) -> None:
         """Frees everything on the graphics card."""
-        held = [self._picture, self._maps, self._patch, self._block, self._grid, self._throng, self._strokes,
-                self._stroke, *self._solid, *self._loose, *self._shapes, *self._programs.values()]  # fmt: skip
+        held = [self._picture, self._maps, self._patch, self._block, self._grid, self._strokes, self._stroke,
+                *self._of_scene, *self._programs.values()]  # fmt: skip
         for thing in held:
             if thing is not None:
                 thing.release()
-        self._programs, self._solid, self._loose, self._shapes = {}, [], [], []
+        self._programs, self._solid, self._loose, self._shapes, self._of_scene = {}, [], [], [], []
         self._maps = self._last = None
 
     # -- parts of a picture --------------------------------------------------------------------------------------------

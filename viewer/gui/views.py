@@ -63,8 +63,10 @@ class Views:
         for gone in self._renderers[len(shown) :]:
             gone.release()
         for k, (half, renderer) in enumerate(zip(shown, kept, strict=True)):
-            if renderer is not None and (stale or renderer.scene is not half.scene):
+            if renderer is not None and stale:
                 renderer.release()
                 kept[k] = None
+            elif renderer is not None and renderer.scene is not half.scene:
+                renderer.take(half.scene)
         self._renderers = [renderer or Renderer(half.scene, self._look, (64, 64))
                            for half, renderer in zip(shown, kept, strict=True)]  # fmt: skip
