@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.history import History
 from shiftjax.viewer.scene import FAST
 from shiftjax.viewer.session import Session
 from tests.bars import COUPLER
@@ -186,3 +188,20 @@ def test_what_stops_a_run_is_told_and_the_window_lives_on(window: Offscreen, ses
     assert any("stay open" in text for text in window.state.messages)
     with pytest.raises(ModelError):
         Session(Live("four_bar"), {LENGTH: (0.1, 0.2)})
+
+
+def test_a_loop_of_ones_own_is_watched() -> None:
+    """D9: whoever computes poses writes a history, and draws frames when it suits them."""
+    run = Live("pendulum")
+    history = History(run.model, run.nodes, report=run.report)
+    history.add(run.time, run.poses())
+    with Offscreen(State(history, opening.staged(history), look=FAST), (640, 420)) as window:
+        pictures = []
+        for _ in range(3):
+            run.advance(0.2)
+            history.add(run.time, run.poses())
+            window.state.go_to(run.time)
+            window.frames()
+            pictures.append(window.screen.view_image())
+        np.testing.assert_allclose(window.state.poses(), run.poses(), atol=1e-12)
+    assert all((a != b).any() for a, b in itertools.pairwise(pictures)), "the view stands still"

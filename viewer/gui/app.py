@@ -1,4 +1,13 @@
-"""The window on a study: GLFW, its events, and the loop. Everything happens on the main thread."""
+"""The window on a study: GLFW, its events, and the loop. Everything happens on the main thread.
+
+A loop of your own adds its poses to a `History` and calls `Window.frame` when it suits:
+
+    with Window(history, opening.staged(history)) as window:
+        while window.frame():
+            ...
+            history.add(time, poses)
+            window.state.go_to(time)
+"""
 
 from __future__ import annotations
 
