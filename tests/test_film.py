@@ -66,8 +66,6 @@ def test_letters_stand_in_the_upper_left_corner_only():
     np.testing.assert_array_equal(film.lettered(plain, []), plain)
 
 
-# imageio-ffmpeg leaves the pipe to a dead encoder open: Python closes and reports it some time later
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_encoder_that_ends_is_told(tmp_path, monkeypatch):
     broken = tmp_path / "ffmpeg"
     broken.write_text("#!/bin/sh\nexit 1\n")

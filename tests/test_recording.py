@@ -136,8 +136,6 @@ def test_movies_never_replace_each_other(tmp_path: Path) -> None:
     assert {one.finish() for one in several} == {"nothing was recorded"} and not list(tmp_path.iterdir())
 
 
-# imageio-ffmpeg leaves the pipe to a dead encoder open: Python closes and reports it some time later
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_failing_encoder_becomes_a_message(
     window: Offscreen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

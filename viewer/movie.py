@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import subprocess
+import tempfile
 from pathlib import Path
-from typing import Any, cast
 
 import imageio_ffmpeg
 import numpy as np
@@ -29,7 +32,7 @@ class Movie:
         self.path, self.rate, self.count, self.held = path, rate, 0, 0
         self._kind = path.suffix.lower()
         self._frames: list[Image.Image] = []
-        self._pipe: Any = None
+        self._encoder: subprocess.Popen[bytes] | None = None
 
     def add(self, image: np.ndarray) -> None:
         """One more picture, (h, w, 3) uint8, of the size of the first; ModelError where the encoder ends."""
@@ -44,12 +47,8 @@ class Movie:
     def close(self) -> None:
         """Finishes the file; ModelError where it cannot be written."""
         frames, self._frames = self._frames, []
-        pipe, self._pipe = self._pipe, None
         try:
-            if pipe is not None:
-                pipe.close()
-                if not self.path.is_file() or not self.path.stat().st_size:
-                    raise OSError("it left no file")
+            self._end()
             if frames:
                 first, *others = frames
                 duration = round(1000 / self.rate)
@@ -61,15 +60,39 @@ class Movie:
         """To H.264, which takes even sizes only: an odd edge is cut off."""
         height, width = (n - n % 2 for n in image.shape[:2])
         try:
-            if self._pipe is None:
-                self._pipe = imageio_ffmpeg.write_frames(
-                    str(self.path), (width, height), fps=cast(int, self.rate), codec="libx264", pix_fmt_out="yuv420p",
-                    output_params=QUALITY, macro_block_size=2, ffmpeg_log_level="error",
-                )  # fmt: skip
-                self._pipe.send(None)
-            self._pipe.send(np.ascontiguousarray(image[:height, :width]).tobytes())
+            self._encoder = self._encoder or self._begun(width, height)
+            assert self._encoder.stdin is not None
+            self._encoder.stdin.write(np.ascontiguousarray(image[:height, :width]).tobytes())
         except (OSError, RuntimeError) as error:
+            try:
+                self._end()
+            except OSError as reason:  # what ffmpeg said itself
+                raise self._broken(reason) from None
             raise self._broken(error) from None
+
+    def _begun(self, width: int, height: int) -> subprocess.Popen[bytes]:
+        """ffmpeg, which reads pictures from a pipe. In a group of its own, so that Ctrl+C ends the file whole."""
+        pictures = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{self.rate:g}", "-i", "-"]
+        words = ["-v", "error", "-y", *pictures, "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", *QUALITY]
+        self._said = tempfile.TemporaryFile()  # a pipe that nobody reads could fill up
+        return subprocess.Popen(
+            [imageio_ffmpeg.get_ffmpeg_exe(), *words, str(self.path.absolute())],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said,
+            process_group=0 if os.name == "posix" else None,
+        )  # fmt: skip
+
+    def _end(self) -> None:
+        """Lets the encoder finish; OSError with its own words where it did not write the file."""
+        encoder, self._encoder = self._encoder, None
+        if encoder is None:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            encoder.communicate()
+        with self._said as said:
+            said.seek(0)
+            lines = said.read().decode(errors="replace").split("\n")
+        if encoder.wait() or not self.path.is_file() or not self.path.stat().st_size:
+            raise OSError(next((line.strip() for line in reversed(lines) if line.strip()), "it left no file"))
 
     def _broken(self, error: Exception) -> ModelError:
         if self._kind != ".mp4":
