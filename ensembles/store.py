@@ -89,6 +89,9 @@ def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
         ) from None
     if tree.attrs.get("format") != "shiftjax":
         raise ModelError(str(source), "no result of shiftjax", "a result of shiftjax", "Check the name.")
+    version, known = tree.attrs.get("format_version"), int(FORMAT["format_version"])
+    if not isinstance(version, int | np.integer) or version > known:
+        raise ModelError(str(source), f"format version {version}", f"up to {known}", "Use a newer shiftjax.")
     return tree
 
 

@@ -33,8 +33,10 @@ def _frames(frames: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _geometry(geometry: Sequence[Any]) -> list[Any]:
-    """Shapes as a file has them: strings alone are one mesh."""
+def _geometry(geometry: Any) -> list[Any]:
+    """Shapes as a file has them: strings alone are one mesh, a single shape is a list of one."""
+    if isinstance(geometry, str | Mapping):
+        geometry = [geometry]
     if all(isinstance(item, str) for item in geometry):
         return [{"type": "mesh", "filename": list(geometry)}]
     return list(geometry)
@@ -67,7 +69,7 @@ class AssemblyBuilder:
         center_of_mass: Numbers = ZERO,
         inertia: Numbers | Mapping[str, float] | Inertia = (1.0, 1.0, 1.0),
         frames: Mapping[str, Any] | None = None,
-        geometry: Sequence[str] | Sequence[Mapping[str, Any]] | None = None,
+        geometry: str | Mapping[str, Any] | Sequence[str] | Sequence[Mapping[str, Any]] | None = None,
         collision_geometry: str | None = None,
         active: bool = True,
         comment: str | None = None,

@@ -135,7 +135,8 @@ class Chain:
         near, kind = self.node(joint.near), KINDS[joint.kind]
         R, p = self.frame(joint.near, joint.near_frame)
         w, u, alpha, acc = near.w, near.u, near.alpha, near.acc
-        free = self.rooted and joint.near == 0 and kind.nv == 6
+        # written from body to ground it turns about ground's frame, and its body's origin moves with the turn
+        free = self.rooted and joint.near == 0 and kind.nv == 6 and not joint.reverse
         screws: list[list[SpeedScrew]] = []
         if not kind.primitives:
             R, p = self._welded(R, p, joint.path, kind.displacement, joint.reverse)

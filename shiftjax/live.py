@@ -26,14 +26,13 @@ from shiftjax.lanes import Settings, begin
 from shiftjax.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import turn
-from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_motion, refuse_open_welds
+from shiftjax.prepared import Prepared, partitions, prepare, refuse_massless_motion, refuse_open_welds, refuse_text
 from shiftjax.program import ACCUMULATORS
 from shiftjax.record import record
 from shiftjax.report import report_of
 
 PULL_RATE = 20.0  # rad/s of the spring: a body that nothing else holds hangs g / rate^2 = 2.5 cm below the hand
-PULL_TIME = 8e-3  # s over which a pull is constant: short beside 1 / rate, so that its damping acts as one
-PULL_STEPS = 4  # at least, where steps are long
+PULL_TIME = 8e-3  # s over which a pull is constant, or one step: short beside 1 / rate, so that its damping acts as one
 IMMOBILE = 1e-12  # 1/kg: below, a point cannot be moved by a pull
 BODY = ("position", "orientation", "velocity", "angular_velocity")
 WIDTH = 13  # numbers of `BODY`
@@ -88,6 +87,8 @@ class Live:
             ModelError: anything the model or the arguments make impossible.
         """
         one_of("method", method, METHODS)
+        refuse_text("vary", vary)
+        refuse_text("channels", channels)
         if not (isinstance(step, int | float) and 0 < step < np.inf):
             raise ModelError("step", repr(step), "a positive number of seconds", "Give one.")
         model = model if isinstance(model, Model) else load(model)
@@ -111,6 +112,7 @@ class Live:
 
     @property
     def values(self) -> dict[str, float]:
+        """Path -> value of every number that may change."""
         return {path: float(value[0]) for path, value in zip(self._prepared.vary, self._prepared.values, strict=True)}
 
     def restart(self, values: Mapping[str, float] | None = None) -> None:
@@ -122,7 +124,7 @@ class Live:
         found = self._with(values or {})
         start = found.start()
         if not start.closed[0]:
-            raise _open(values or {}, float(start.gap[0]))
+            raise _open(_told(values or {}), float(start.gap[0]))
         self.pull, self._wrench = None, np.zeros_like(self._wrench)
         self._begin(found, start, 0.0)
 
@@ -132,7 +134,7 @@ class Live:
         Raises:
             ModelError: as of `restart`.
         """
-        self._stand(self._with(values), self.instant(), values)
+        self._stand(self._with(values), self.instant(), _told(values))
 
     def set_back(self, instant: Instant) -> None:
         """Goes on from an instant of this run, with the numbers as they are now.
@@ -140,16 +142,16 @@ class Live:
         Raises:
             ModelError: loops that these numbers do not close there; the run is then as it was.
         """
-        self._stand(self._prepared, instant, {})
+        self._stand(self._prepared, instant, f"the instant at {instant.time:g} s")
 
     def advance(self, seconds: float) -> None:
-        """Runs on for about that long, at least a step; a run that has ended stays."""
+        """Runs on for about that long [s], at least a step; a run that has ended stays."""
         left = max(1, round(seconds / self.step))
         while left > 0 and not self.ended:
             steps = left
             if self.pull is not None:
+                steps = min(left, max(1, round(PULL_TIME / self.step)))
                 self._push(self._spring(self.pull))
-                steps = min(left, max(PULL_STEPS, round(PULL_TIME / self.step)))
             driver.run_to(self._lanes, steps)
             done = int(self._lanes.row("clock")[0])
             self._lanes.settings.t0 += done * self.step
@@ -161,9 +163,11 @@ class Live:
 
     @property
     def time(self) -> float:
+        """[s]"""
         return self._lanes.settings.t0
 
     def instant(self) -> Instant:
+        """The state now."""
         return Instant(self.time, self._rows("q")[:, 0], self._rows("v")[:, 0])
 
     # -- what is seen ------------------------------------------------------------------------------------------------
@@ -199,10 +203,15 @@ class Live:
         mechanism shows there in any direction: 1 / largest eigenvalue of J M^-1 J^T (Khatib 1987, operational space).
 
         Raises:
-            ModelError: no such body.
+            ModelError: no such body, or no points.
         """
         one_of("body to pull", body, self.nodes[1:])
-        self.pull = Pull(body, np.asarray(point, float), np.asarray(target, float))
+        points = np.asarray(point, float), np.asarray(target, float)
+        if any(p.shape != (3,) or not np.isfinite(p).all() for p in points):
+            raise ModelError(
+                f"pull of {body}", f"point {point}, target {target}", "three finite numbers each", "Give x, y, z."
+            )
+        self.pull = Pull(body, *points)
 
     def let_go(self) -> None:
         """Ends the pull."""
@@ -211,10 +220,12 @@ class Live:
 
     def _spring(self, pull: Pull) -> np.ndarray:
         """All wrenches for a pull now; at a dead point, where its mass has no bound, it is that of all bodies."""
-        mass = min(self._mass_at(pull), sum(body.mass for _, body in self.model.bodies()))
+        now, rate = self.values, PULL_RATE * min(1.0, PULL_TIME / self.step)
+        whole = sum(now.get(f"{path}.mass", body.mass) for path, body in self.model.bodies())
+        mass = min(self._mass_at(pull), whole)
         arm, speed = self._point(pull)
         gap = pull.target - self._body(pull)[:3] - arm
-        force = mass * (PULL_RATE**2 * gap - 2 * PULL_RATE * speed)
+        force = mass * (rate**2 * gap - 2 * rate * speed)
         return self._on(pull, force, arm)
 
     def _mass_at(self, pull: Pull) -> float:
@@ -273,6 +284,8 @@ class Live:
         for path, value in values.items():
             full = self.model.resolve(path)
             one_of("number to change", full, self._prepared.vary)
+            if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
+                raise ModelError(full, repr(value)[:80], "a finite number", "Give one.")
             new[self._prepared.vary.index(full)] = value
         found = replace(self._prepared, values=new)
         found.file_start = self._prepared.file_start  # the file's own, whatever the numbers
@@ -290,11 +303,11 @@ class Live:
 
         return lane_of
 
-    def _stand(self, found: Prepared, instant: Instant, values: Mapping[str, float]) -> None:
+    def _stand(self, found: Prepared, instant: Instant, where: str) -> None:
         """Goes on from an instant, its loops closed again with the least move."""
         q, gap = follow(found.plan, self._between(found), instant.q[:, None])
         if not gap[0] <= CLOSED * max(1.0, found.setup.length):
-            raise _open(values, float(gap[0]))
+            raise _open(where, float(gap[0]))
         start = Start(q, instant.v[:, None], np.ones(1, bool), gap, np.zeros(1, int), np.zeros(1))
         self._begin(found, start, instant.time)
 
@@ -306,8 +319,8 @@ class Live:
         blocks = partitions(found, start, multiplier)
         own = [found.vary.index(path) for path in found.setup.varied[: len(found.setup.varied) - len(self._wrench)]]
         p = np.concatenate([found.values[own, 0], self._wrench])[:, None]
-        self._prepared = found
         self._lanes = begin(found.setup, self._kernel, settings, start.q, start.v, p, start.closed, blocks)
+        self._prepared = found
         self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
         self._observe()
 
@@ -322,12 +335,17 @@ def _pulled(found: Prepared, bodies: Sequence[str]) -> Prepared:
     plan = replace(found.plan, external=tuple(nodes[body] for body in bodies))
     numbers = tuple(f"{body}.{number}" for body in bodies for number in NUMBERS)
     setup = replace(found.setup, plan=plan, varied=(*found.setup.varied, *numbers), programs={})
-    return replace(found, plan=plan, setup=setup)
+    out = replace(found, plan=plan, setup=setup)
+    out.file_start = found.file_start
+    return out
 
 
-def _open(values: Mapping[str, float], gap: float) -> ModelError:
-    told = ", ".join(f"{path} = {value:g}" for path, value in values.items()) or "the start"
-    return ModelError(told, f"loops that stay open by {gap:.3g} (m or rad)", "loops that close", "Change it by less.")
+def _told(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{path} = {value:g}" for path, value in values.items()) or "the start"
+
+
+def _open(where: str, gap: float) -> ModelError:
+    return ModelError(where, f"loops that stay open by {gap:.3g} (m or rad)", "loops that close", "Take other numbers.")
 
 
 __all__ = ["Instant", "Live", "Pull"]

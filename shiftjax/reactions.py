@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.algebra import Scalar, Vec, cross, matvec, minus, negative, plus
+from shiftjax.algebra import Scalar, Vec, cross, matvec, minus, negative, plus, zeros
 from shiftjax.dynamics import tree_terms
 from shiftjax.equations import Lane
 from shiftjax.kinematics import Chain, Motion
@@ -59,7 +59,9 @@ class Reactions:
         """What the closure of loop k exerts on its virtual end, about the child's frame of a joint, in world axes."""
         plan = self.lane.plan
         loop = plan.loops[k]
-        block = next(s for s, one in enumerate(plan.substructures) if k in one.loops)
+        block = next((s for s, one in enumerate(plan.substructures) if k in one.loops), None)
+        if block is None:  # a loop of welds alone: any share of the load is valid, as for secondary rows
+            return zeros(), zeros()
         if block not in self._multipliers:
             self._multipliers[block] = self._solved(block)
         first = 6 * plan.substructures[block].loops.index(k)

@@ -115,18 +115,25 @@ def _solid(mass: float, centre: np.ndarray, squares: np.ndarray) -> Solid:
 def _check_mesh(corners: np.ndarray, numbers: np.ndarray) -> None:
     """Refuses other arrays, and a surface with an edge that its two triangles do not pass in opposite ways."""
     if corners.ndim != 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
-        raise ModelError("vertices", f"shape {corners.shape}", "(n, 3) finite numbers", "Give x, y, z of each.")
+        found = (
+            f"shape {corners.shape}" if corners.ndim != 2 or corners.shape[1] != 3 else "numbers that are not finite"
+        )
+        raise ModelError("vertices", found, "(n, 3) finite numbers", "Give x, y, z of each.")
     if numbers.ndim != 2 or numbers.shape[1] != 3 or numbers.dtype.kind not in "iu" or not len(numbers):
-        raise ModelError("triangles", f"shape {numbers.shape}", "(m, 3) whole numbers", "Give three vertices of each.")
+        found = f"shape {numbers.shape} of {numbers.dtype}"
+        raise ModelError("triangles", found, "(m, 3) whole numbers", "Give three vertices of each.")
     if numbers.min() < 0 or numbers.max() >= len(corners):
-        raise ModelError("triangles", f"vertex {numbers.max()}", f"0 to {len(corners) - 1}", "Correct the numbers.")
+        found = f"vertices {numbers.min()} to {numbers.max()}"
+        raise ModelError("triangles", found, f"0 to {len(corners) - 1}", "Correct the numbers.")
     _, same = np.unique(corners, axis=0, return_inverse=True)
     points = same.reshape(-1)[numbers]
     edges = np.concatenate([points[:, [0, 1]], points[:, [1, 2]], points[:, [2, 0]]])
     edges = edges[edges[:, 0] != edges[:, 1]]  # of a triangle with two equal corners, as at poles
     forth, back = (np.sort(edges[:, way] @ [len(corners), 1]) for way in ([0, 1], [1, 0]))
     if not np.array_equal(forth, back):
-        odd = len(np.setxor1d(forth, back))
+        (one, ones), (other, others) = (np.unique(way, return_counts=True) for way in (forth, back))
+        both = np.isin(one, other)
+        odd = int((~both).sum() + (~np.isin(other, one)).sum() + (ones[both] != others[np.isin(other, one)]).sum())
         todo = "Close its holes, and turn all triangles outward."
         raise ModelError("triangles", f"a surface that is not closed ({odd} odd edges)", "a closed surface", todo)
 

@@ -181,6 +181,45 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
     assert "--live" in state.messages[-1]
 
 
+def test_a_run_that_ends_by_itself_stops_at_its_end(window: Offscreen, session: Session) -> None:
+    """The window shows the last instant and plays no more; playing again says why."""
+    state, engine = window.state, session._engine
+    window.key("Space")
+    until(window, 0.1)
+    engine.ended = "the end"
+    for _ in range(20):
+        window.frames()
+    assert not state.playing and not session.running and state.time == state.span[1]
+    assert state.messages.count("the end") == 1
+    window.key("Space")
+    assert not state.playing and state.messages.count("the end") == 2
+
+
+def test_plots_grow_with_the_run(window: Offscreen, session: Session) -> None:
+    session.advance(0.0, 0.5)
+    session.settle()
+    window.frames(2)
+    box = ui.marks["plot:crank_pivot.q"]
+    window.click((box.x + 0.5 * box.width, box.y + 0.5 * box.height))
+    rows = slice(int(box.y), int(box.y + box.height))
+    curve = window.image()[rows, int(box.x + 0.2 * box.width) : int(box.x + 0.8 * box.width)].astype(int)
+    assert (np.ptp(curve, axis=2) > 60).any(axis=0).mean() > 0.8, "no curve over the width of the plot"
+
+
+def test_another_member_keeps_the_shapes_of_now(window: Offscreen, session: Session) -> None:
+    """One scene, by whatever way it is asked for; back at the first number it is the first again."""
+    state = window.state
+    first = state.scene
+    for value, same in ((0.24, False), (0.2, True)):
+        session.change(LENGTH, value)
+        session.settle()
+        window.frames()
+        shown = state.scene
+        state.choose("all")
+        assert (state.scene is first) == same
+        assert all(np.array_equal(a.place, b.place) for a, b in zip(shown.parts, state.scene.parts, strict=True))
+
+
 def test_what_stops_a_run_is_told_and_the_window_lives_on(window: Offscreen, session: Session) -> None:
     session.change(LENGTH, 9.0)
     session.settle()

@@ -26,7 +26,8 @@ ALGEBRA = 1e-11  # relative; sums of up to twenty bodies' terms in double precis
 DIFFERENCE = 1e-7  # relative; central differences with steps of 1e-5
 ORACLE = 1e-9  # relative; dense least squares of the oracle
 SEEDS = range(6)
-KINDS = ("Rx", "Ry", "Rz", "revolute", "revolute", "prismatic", "Tx", "spherical")
+KINDS = ("Rx", "Ry", "Rz", "revolute", "revolute", "prismatic", "Tx", "spherical", "float", "rigid")
+PLACED = ("spherical", "float", "rigid")  # begin at a placement
 
 
 def random_document(seed: int) -> Document:
@@ -46,11 +47,11 @@ def random_document(seed: int) -> Document:
         place = _pose(rng)
         written = [[[body], _frame(frames[body], f"f{k}", poses[body], place)] for body in (near, far)]
         kind = "spherical" if k >= count else str(rng.choice(KINDS))
-        joint: Document = {"name": f"j{k}", "type": kind, "initial_displacement": {} if kind == "spherical" else 0}
+        joint: Document = {"name": f"j{k}", "type": kind, "initial_displacement": {} if kind in PLACED else 0}
         joint["parent"], joint["child"] = written if rng.random() < 0.6 else written[::-1]
         if kind in ("revolute", "prismatic"):
             joint["axis"] = rng.standard_normal(3).tolist()
-        if kind != "spherical" and rng.random() < 0.4:
+        if kind not in PLACED and rng.random() < 0.4:
             joint["stiffness"], joint["damping"] = rng.standard_normal(3).tolist(), [0.0, float(rng.random())]
         joints.append(joint)
     bodies = [_body(f"b{k}", rng, frames[f"b{k}"], massless=k == 1) for k in range(count)]

@@ -119,6 +119,23 @@ def test_a_pulled_body_comes_as_a_critically_damped_spring_brings_it(mass: float
     np.testing.assert_allclose(live.poses()[1, 3:], [1, 0, 0, 0], atol=1e-12)  # at its centre of mass: no turning
 
 
+@pytest.mark.parametrize("step", [1e-4, 5e-3, 3e-2])
+def test_a_pull_is_stable_at_any_step(step: float) -> None:
+    live = Live(free_body(1.0), step=step)
+    live.grab(live.nodes[1], np.zeros(3), np.array([0.3, 0.0, 0.0]))
+    for _ in range(10):
+        live.advance(1.0)
+    np.testing.assert_allclose(live.poses()[1, :3], [0.3, 0.0, 0.0], atol=1e-6)
+
+
+def test_the_pull_knows_the_mass_of_now() -> None:
+    live = Live(free_body(1.0), vary=["stone.mass"])
+    live.change({"stone.mass": 100.0})
+    live.grab(live.nodes[1], np.zeros(3), np.array([0.3, 0.0, 0.0]))
+    live.advance(0.4)
+    assert live.poses()[1, 0] > 0.29
+
+
 def test_a_pulled_loop_stays_closed_and_its_energy_is_accounted_for() -> None:
     live = Live("four_bar")
     live.advance(0.2)
@@ -155,6 +172,12 @@ def test_what_is_not_there_is_refused_by_name() -> None:
         live.change({"rocker.mass": 2.0})
     with pytest.raises(ModelError, match=r"body to pull.*crown"):
         live.grab("four_bar:crown", np.zeros(3), np.zeros(3))
+    with pytest.raises(ModelError, match=r"coupler.mass.*finite number"):
+        live.change({"coupler.mass": float("nan")})
+    with pytest.raises(ModelError, match=r"three finite numbers"):
+        live.grab("four_bar:coupler", np.zeros(2), np.zeros(3))
+    with pytest.raises(ModelError, match=r"a list of paths"):
+        Live("four_bar", vary="coupler.mass")
     with pytest.raises(ModelError, match=r"step.*positive"):
         Live("four_bar", step=0.0)
     with pytest.raises(ModelError, match=r"vary|nosuch"):

@@ -141,7 +141,7 @@ def test_the_random_mechanisms_have_what_can_go_wrong() -> None:
     assert all(plan.joint_polynomials for plan in plans)
 
 
-@pytest.mark.parametrize("case", [0, 3, 4, "double_wishbone"])
+@pytest.mark.parametrize("case", [0, 3, 9, "double_wishbone"])
 def test_the_cut_does_not_change_determinate_reactions(case: int | str) -> None:
     """All rows are primary: every reaction is determinate, whichever joint is cut."""
     document = random_document(case) if isinstance(case, int) else library(case)

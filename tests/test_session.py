@@ -55,6 +55,18 @@ def test_a_history_forgets_the_oldest_instants() -> None:
     assert run.mark(run.time[5]) == pytest.approx(10 * run.time[5])  # marks go with their instants
 
 
+def test_of_two_instants_at_one_time_the_later_counts() -> None:
+    """A number that changes while time stands still moves the bodies at once."""
+    run = history()
+    for x in (0.0, 1.0):
+        run.add(0.1 * x, pose(x))
+    stamp = run.stamp
+    run.add(0.1, pose(2.0))
+    assert run.stamp != stamp and run.poses(0, 0.1)[1, 0] == 2.0 and run.poses(0, 0.05)[1, 0] == pytest.approx(0.5)
+    run.add(0.2, pose(3.0))
+    assert run.poses(0, 0.1)[1, 0] == 2.0 and run.poses(0, 0.15)[1, 0] == pytest.approx(2.5)
+
+
 def test_what_is_cut_off_is_gone_and_the_stamp_tells() -> None:
     run = history()
     for k in range(10):
@@ -153,6 +165,32 @@ def test_numbers_change_or_begin_the_run_again(session: Session) -> None:
     session.restart()
     session.settle()
     assert list(session.history.time) == [0.0] and not session.messages()
+
+
+def test_a_run_that_cannot_go_on_stops_and_says_so_once(session: Session) -> None:
+    def broken(seconds: float) -> None:
+        raise FloatingPointError("out of range")
+
+    session._engine.advance = broken  # type: ignore[method-assign]
+    session.play(0.0)
+    end = clock.perf_counter() + PATIENCE
+    while session.running and clock.perf_counter() < end:
+        clock.sleep(0.01)
+    assert not session.running and list(session.messages()) == ["FloatingPointError: out of range"]
+
+
+def test_a_restart_lets_go(session: Session) -> None:
+    """Also while the hand still moves."""
+    goal = np.array([0.0, 0.0, 1.0])
+    session.grab(COUPLER, np.zeros(3), goal)
+    session.restart()
+    session.settle()
+    assert session.pull is None
+    free = Live("four_bar", vary=[CRANK])
+    free.advance(0.2)
+    session.advance(0.0, 0.2)
+    session.settle()
+    np.testing.assert_allclose(session.history.poses(0, 0.2), free.poses(), atol=1e-12)
 
 
 def test_a_pull_moves_the_body_and_ends(session: Session) -> None:

@@ -134,7 +134,7 @@ def test_what_is_no_solid_is_refused(shape: dict[str, Any], given: dict[str, Any
         (CUBE, SIDES[1:], "a surface that is not closed"),
         (CUBE, np.concatenate([SIDES[:1, ::-1], SIDES[1:]]), "not closed .* odd edges.*turn all triangles outward"),
         (CUBE * [1, 1, 0], SIDES, "a volume of 0 m"),
-        (CUBE, SIDES + 1, "vertex 8; allowed: 0 to 7"),
+        (CUBE, SIDES + 1, "to 8; allowed: 0 to 7"),
         (CUBE[:, :2], SIDES, r"vertices: found shape \(8, 2\)"),
         (CUBE, SIDES.astype(float), "whole numbers"),
     ],

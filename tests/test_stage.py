@@ -35,9 +35,9 @@ BLACK = np.array([[0.0, 0.0, 0.0, 1.0]])
 DARKER = 60  # of 255: a black body against the background
 
 
-def swept(folder: Path, path: str, values: np.ndarray) -> Study:
-    """Four-bars with one number varied, all kept."""
-    result = simulate("four_bar", span=0.2, step=1e-3, output_step=0.02, vary={path: values}, keep="all")
+def swept(folder: Path, path: str, values: np.ndarray, model: str = "four_bar", step: float = 1e-3) -> Study:
+    """A model with one number varied, 200 steps, all kept."""
+    result = simulate(model, span=200 * step, step=step, output_step=20 * step, vary={path: values}, keep="all")
     return Study.open(store.write(result, folder / "sweep.zarr"))
 
 
@@ -106,6 +106,14 @@ def test_members_that_look_alike_share_one_scene_and_one_draw_a_mesh(tmp_path: P
     ghosts = ghosts_of(plain, np.arange(4), TIME)
     assert ghosts is not None and len({id(own) for own in ghosts.parts}) == 1
     assert len(herds(ghosts.parts, NONE)) == len({part.mesh.key for part in ghosts.parts[0]})
+
+
+def test_every_member_has_its_springs(tmp_path: Path) -> None:
+    """Between the points of its own model."""
+    own = Stage(swept(tmp_path, "fixed:c.T[0]", np.array([0.014, 0.02]), "andrews", 1e-5))
+    first, second = (own.scene(member).springs for member in (0, 1))
+    assert len(first) == len(second) == 1
+    assert not np.array_equal(first[0].points, second[0].points), "the spring hangs where the first member's does"
 
 
 def test_the_state_shows_the_member_looked_at(stage: Stage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -53,10 +54,20 @@ def write_movie(path: Path, images: Iterable[np.ndarray], rate: float) -> int:
     return movie.count
 
 
+def _font(height: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """The panes' font, found without loading the GUI library; Pillow's plain one where that is not installed."""
+    bundle = find_spec("imgui_bundle")
+    for folder in (bundle.submodule_search_locations or ()) if bundle is not None else ():
+        path = Path(folder) / "assets" / "fonts" / "DroidSans.ttf"
+        if path.is_file():
+            return ImageFont.truetype(str(path), height)
+    return ImageFont.load_default(height)
+
+
 def lettered(image: np.ndarray, lines: Sequence[str]) -> np.ndarray:
     """(h, w, 3) a picture with lines of text in its upper left corner."""
     height = max(image.shape[0] // 40, 9)  # of the letters [pixels]
-    font, step, edge = ImageFont.load_default(height), round(1.35 * height), height // 2
+    font, step, edge = _font(height), round(1.35 * height), height // 2
     picture = Image.fromarray(image)
     draw = ImageDraw.Draw(picture)
     for k, line in enumerate(lines):

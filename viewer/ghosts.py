@@ -35,6 +35,8 @@ def ghosts_of(stage: Stage, members: np.ndarray, t: float, metric: np.ndarray | 
     """
     if not len(members):
         return None
+    if metric is not None:
+        members = members[np.argsort(metric[members], kind="stable")]  # so that a choice of them spans the metric
     if len(members) > MOST:
         members = members[np.linspace(0, len(members) - 1, MOST).round().astype(int)]
     shown = np.full((len(members), 4), [0.35, 0.45, 0.6, ghost_opacity(len(members))])

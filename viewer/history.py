@@ -85,7 +85,8 @@ class History:
         """The next instant.
 
         Args:
-            time: [s], after the last one. poses: (nodes, 7). channels: path -> value, of all paths or none.
+            time: [s], not before the last one; of two at one time the later counts. poses: (nodes, 7).
+            channels: path -> value, of all paths or none.
             mark: whatever the run needs to go on from here. instead_of: so many of the last instants are forgotten.
         """
         block, n = self._kept(self._block.count - instead_of) if instead_of else self._block, len(self._marks)
@@ -96,13 +97,14 @@ class History:
             first = 0 if n < self.most else n - self.most // 2
             n -= first
             block, self._marks = block.copied(first, n, min(self.most, max(ROOM, 2 * n))), self._marks[first:]
+        again = n > 0 and block.time[n - 1] == time
         block.time[n], block.poses[n] = time, poses
         if n and (turned := (block.poses[n, :, 3:] * block.poses[n - 1, :, 3:]).sum(-1) < 0).any():
             block.poses[n, turned, 3:] *= -1.0  # q and -q are one rotation; between them there is no way
         for path, value in (channels or {}).items():
             block.channels[path][n] = value
         self._marks.append(mark)
-        self._block = dataclasses.replace(block, count=n + 1)
+        self._block = dataclasses.replace(block, count=n + 1, stamp=block.stamp + again)
 
     def mark(self, time: float) -> Any:
         """The mark of the last instant at or before a time."""

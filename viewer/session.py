@@ -82,9 +82,13 @@ class Session:
         self.restarts, self.running, self.speed, self.pace = False, False, 1.0, 0.0
         self.certificate, self.ended = engine.certificate(), engine.ended
         self.pull: tuple[str, np.ndarray, np.ndarray] | None = None
-        settings = {"step": engine.step, "mode": "live"}
         self.history = History(
-            engine.model, engine.nodes, report=engine.report, settings=settings, channels=engine.units
+            engine.model,
+            engine.nodes,
+            where=f"{engine.model.name} live".strip(),
+            report=engine.report,
+            settings={"step": engine.step, "mode": "live"},
+            channels=engine.units,
         )
         self._note()
         self._said: list[str] = []
@@ -117,12 +121,15 @@ class Session:
         self._order("advance", lambda: self._once(time, seconds))
 
     def restart(self) -> None:
-        """Begins again with the numbers as they are."""
+        """Begins again with the numbers as they are; a pull ends."""
+        self.let_go()
         self._order("restart", lambda: self._restart({}))
 
     def change(self, path: str, value: float) -> None:
         """Gives a number another value, and goes on or begins again, as `restarts` says."""
         self.wanted[path] = value
+        if self.restarts:
+            self.let_go()
         self._order(f"change {path}", lambda: self._change(path, value))
 
     def grab(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
@@ -132,9 +139,8 @@ class Session:
 
     def let_go(self) -> None:
         """Ends the pull."""
-        if self.pull is not None:
-            self.pull = None
-            self._order("pull", self._engine.let_go)
+        self.pull = None
+        self._order("pull", self._engine.let_go)
 
     def messages(self) -> Sequence[str]:
         """What there is to tell since the last call."""
@@ -165,33 +171,35 @@ class Session:
         self._wake.set()
 
     def _work(self) -> None:
-        due = clock.perf_counter()
+        due, ran, took = clock.perf_counter(), 0.0, 0.0
         while not self._closed:
             if not self.running:
                 self._wake.wait()
-                due = clock.perf_counter()
+                due, ran, took = clock.perf_counter(), 0.0, 0.0
             self._wake.clear()
             self._obey()
             if not self.running or self._closed:
                 continue
             begun, before, speed = clock.perf_counter(), self._engine.time, self.speed
-            self._guarded(functools.partial(self._advance, speed * SLICE))
+            self._guarded(functools.partial(self._advance, speed * SLICE), stops=True)
             done, now = self._engine.time - before, clock.perf_counter()
             due = max(due + done / speed, now - BEHIND)  # a step may be longer than a slice
-            self.pace += SMOOTH * (done / (max(now, due) - begun) - self.pace)
+            ran, took = (1 - SMOOTH) * ran + done, (1 - SMOOTH) * took + max(now, due) - begun
+            self.pace = ran / took
             self._wake.wait(max(0.0, due - now))
 
     def _obey(self) -> None:
         with self._lock:
             orders, self._orders = self._orders, {}
-        for order in orders.values():
-            self._guarded(order)
+        for kind, order in orders.items():
+            self._guarded(order, stops=kind in ("play", "advance"))
 
-    def _guarded(self, call: Callable[[], None]) -> None:
-        """What goes wrong is told and stops the run, not the window."""
+    def _guarded(self, call: Callable[[], None], *, stops: bool) -> None:
+        """What goes wrong is told, and stops the run where it cannot go on; never the window."""
         try:
             call()
         except Exception as error:
+            self.running = self.running and not stops
             self._say(str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}")
             self.wanted = dict(self._engine.values)
 
@@ -212,11 +220,10 @@ class Session:
         if time < self.history.time[-1]:
             self._engine.set_back(self.history.mark(time))
             self.history.cut(time)
-            self._note(instead_of=1)  # numbers may have changed since
+            self._note()  # as it is with the numbers of now
 
     def _restart(self, values: Mapping[str, float]) -> None:
         self._engine.restart(values)
-        self.pull, self.values = None, dict(self._engine.values)
         self._note(instead_of=len(self.history.time))
 
     def _change(self, path: str, value: float) -> None:
@@ -224,15 +231,15 @@ class Session:
             self._restart({path: value})
             return
         self._engine.change({path: value})
-        self.values = dict(self._engine.values)
-        self._note(instead_of=1)
+        self._note()
 
     def _note(self, instead_of: int = 0) -> None:
         """Puts the state into the history, instead of so many of its last instants."""
         engine = self._engine
         self.certificate, self.ended = engine.certificate(), engine.ended
-        self.history.values = self.values
+        self.history.values = dict(engine.values)
         self.history.add(engine.time, engine.poses(), engine.channels(), engine.instant(), instead_of)
+        self.values = self.history.values  # last: who sees them finds the history true
 
     def _say(self, text: str) -> None:
         with self._lock:

@@ -44,6 +44,8 @@ class Stage:
         self.scene = functools.lru_cache(SCENES)(self._scene)  # member -> its scene
         self.bodies = functools.lru_cache(CROWD)(self._bodies)  # member -> the parts of its bodies
         self.first = first or self._made(self._number)
+        if self._varied:
+            self._style  # noqa: B018 - of the numbers as they are now; those of a run that goes on may change
 
     @functools.cached_property
     def _number(self) -> int:
@@ -79,10 +81,10 @@ class Stage:
     def anew(self, member: int) -> Scene:
         """A member's scene with its numbers as they are now: those of a run that goes on may change."""
         own = self._made(member, self._style)
-        if _same(own.parts, self.first.parts) and own.lamps == self.first.lamps:
-            return self.first
-        x, y, z = self.first.centre
-        return Scene(own.nodes, own.parts, own.lamps, own.up, self.first.size, (x, y, z), own.warnings)
+        first = self.first
+        if _same(own.parts, first.parts) and (own.lamps, own.springs) == (first.lamps, first.springs):
+            return first
+        return dataclasses.replace(own, size=first.size, centre=first.centre)
 
     def _bodies(self, member: int) -> tuple[Part, ...]:
         """The parts of a member's bodies; those of `first` where they are the same."""

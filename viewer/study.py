@@ -19,7 +19,7 @@ import xarray as xr
 
 from shiftjax.elements import FIXED
 from shiftjax.ensembles import store
-from shiftjax.ensembles.table import FORMAT, to_tree
+from shiftjax.ensembles.table import to_tree
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.model import Model
@@ -129,11 +129,7 @@ class Study:
         Raises:
             ModelError: no result there, or one of a newer version.
         """
-        tree = store.read(path)
-        version, known = tree.attrs.get("format_version"), int(FORMAT["format_version"])
-        if not isinstance(version, int | np.integer) or version > known:
-            raise ModelError(str(path), f"format version {version}", f"up to {known}", "Use a newer shiftjax.")
-        return cls(tree, str(path), cache_bytes)
+        return cls(store.read(path), str(path), cache_bytes)
 
     @classmethod
     def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> Study:
@@ -286,7 +282,9 @@ class Study:
 
 
 def around(instants: np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers of the instants (n,) around times, and how far between them, 0..1; outside, the nearest instant."""
+    """Numbers of the instants (n,) around times, and how far between them, 0..1; outside, the nearest instant, and of
+    several at one time the last.
+    """
     times = np.asarray(t, float)
     if np.isnan(times).any():
         raise ModelError("time", "nan", f"{instants[0]:g} to {instants[-1]:g} s", "Give a number.")
@@ -294,7 +292,7 @@ def around(instants: np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np.
     lower = np.clip(np.searchsorted(instants, times, side="right") - 1, 0, max(len(instants) - 2, 0))
     upper = np.minimum(lower + 1, len(instants) - 1)
     width = instants[upper] - instants[lower]
-    return lower, upper, np.divide(times - instants[lower], width, out=np.zeros_like(times), where=width > 0)
+    return lower, upper, np.divide(times - instants[lower], width, out=np.ones_like(times), where=width > 0)
 
 
 def between(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from shiftjax.cli import common, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
@@ -64,6 +65,7 @@ def _live(options: argparse.Namespace) -> int:
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
     sliders = [_slider(text) for text in options.vary]
     model = common.open_model(options, options.study)
+    print(f"compiling {model.name or options.study} ...", file=sys.stderr, flush=True)
     live = Live(model, [s.path for s in sliders], channels=options.channel, step=options.step or STEP)
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
         scene = opening.staged(session.history)

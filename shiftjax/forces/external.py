@@ -1,4 +1,4 @@
-"""A wrench from outside on a body, in world axes: what a hand or a program of the user's own does to it.
+"""A wrench from outside on a body, in world axes: what `live.Live` pulls with.
 
 Its six numbers are `BODY.external_force[k]` [N], at the body's origin, and `BODY.external_moment[k]` [N m]; they are
 lane values, constant over a step.

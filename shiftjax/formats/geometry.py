@@ -36,6 +36,8 @@ def geometry(node: Node, units: Units) -> Geometry:
     """
     if not isinstance(node.value, Mapping):
         node.refuse("an object (a geometry)", "Write { ... }.")
+    if not node.has("type") and not node.has("filename"):
+        node.refuse(f"a type, one of {', '.join(SHAPES)}, or the filename of a mesh", "Say which shape it is.")
     type = node["type"].choice(SHAPES, "mesh")
     block = node.object(f"a geometry of type {type}")
     options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}

@@ -70,7 +70,8 @@ def write_glb(
     file.roots.append(file.add("nodes", root))
     channels: list[tuple[int, np.ndarray]] = []
     for k, (member, track) in enumerate(motion.poses.items()):
-        parts = written_parts((scenes or {}).get(member, scene))
+        own = (scenes or {}).get(member, scene)
+        parts = written_parts(own)
         opacity = 1.0 if k == 0 else ghost_opacity(len(motion.poses) - 1)
         bodies = []
         for node, name in enumerate(scene.nodes):
@@ -84,7 +85,7 @@ def write_glb(
                 body = {"name": name, "translation": _floats(p[:3]), "rotation": _xyzw(p[3:]), "children": children}
                 (root["children"] if node == GROUND else bodies).append(file.add("nodes", body))
                 channels.append((len(file.lists["nodes"]) - 1, track[:, node]))
-        for spring in scene.springs:
+        for spring in own.springs:
             node, stretching = file.spring(spring, track, opacity)
             bodies.append(node)
             channels.append((node, stretching))

@@ -20,7 +20,7 @@ class Shape:
 
     def __init__(self, mesh: Mesh) -> None:
         table, indices = _ribbons(mesh) if mesh.kind == "lines" else _table(mesh)
-        self.kind, self.count = mesh.kind, indices.size
+        self.key, self.kind, self.count = mesh.key, mesh.kind, indices.size
         self.vertices, self.indices = (int(b) for b in GL.glGenBuffers(2))
         _upload(GL.GL_ARRAY_BUFFER, self.vertices, table, GL.GL_STATIC_DRAW)
         GL.glBindVertexArray(0)

@@ -57,7 +57,8 @@ class Renderer:
         self._ratio = 1.0  # pixels a point
         self._programs: dict[tuple[str, ...], Program] = {}
         self._maps: ShadowMaps | None = None
-        self._of_scene: list[Shape | Batch | Throng] = []
+        self._of_scene: list[Batch | Throng] = []
+        self._shapes: list[Shape] = []
         with _guest():
             self._picture = Picture(size, self.look.samples)
             self._patch, self._block, self._grid = Patch(), Block(), Corners()
@@ -75,17 +76,20 @@ class Renderer:
             self.warnings = (f"lamps that are not drawn, only {MOST} are: {names}",)
             warnings.warn(self.warnings[0], stacklevel=3)
         with _guest():
+            known = {shape.key: shape for shape in self._shapes}
             for thing in self._of_scene:
                 thing.release()
             if self._lit != self._lighting.defines():
                 self._relight()
-            self._shapes = [Shape(mesh) for mesh in self._crowd.meshes]
+            self._shapes = [known.pop(mesh.key, None) or Shape(mesh) for mesh in self._crowd.meshes]
+            for shape in known.values():
+                shape.release()
             by_key = {mesh.key: shape for mesh, shape in zip(self._crowd.meshes, self._shapes, strict=True)}
             self._throng = Throng(by_key)
             self._solid = [Batch(shape) for shape in self._shapes]
             # what is drawn as soon as it is uploaded: see-through parts in their order, parts under the cursor
             self._loose = [Batch(shape) for shape in self._shapes]
-        self._of_scene = [self._throng, *self._solid, *self._loose, *self._shapes]
+        self._of_scene = [self._throng, *self._solid, *self._loose]
         self._mapped: tuple[np.ndarray, ...] = ()  # what the shadow maps show now
         self._last: tuple[Drawn, np.ndarray] | None = None  # of the last picture; (4, 4) world to clip space
 
@@ -189,7 +193,7 @@ class Renderer:
     def release(self) -> None:
         """Frees everything on the graphics card."""
         held = [self._picture, self._maps, self._patch, self._block, self._grid, self._strokes, self._stroke,
-                *self._of_scene, *self._programs.values()]  # fmt: skip
+                *self._of_scene, *self._shapes, *self._programs.values()]  # fmt: skip
         for thing in held:
             if thing is not None:
                 thing.release()

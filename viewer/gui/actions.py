@@ -13,6 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.poses import to_world
+from shiftjax.viewer import designs
 from shiftjax.viewer.camera import VIEWS, Camera, upright
 from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shaping
 from shiftjax.viewer.gui.state import Follow, Hit, State
@@ -141,7 +142,11 @@ def next_view(state: State, by: int) -> None:
 def frame_all(state: State) -> None:
     """Sees the whole model where it was built, from where the eye is."""
     unfollow(state)
-    _frame(state, np.array(state.scene.centre), state.scene.size)
+    right, scene = state.beside, state.half.scene
+    if right is None or right.camera is not None or right.study is state.study:
+        _frame(state, np.array(scene.centre), scene.size)
+    else:
+        _frame(state, *designs.around(state.scene, right.scene))
 
 
 def frame_pick(state: State) -> None:
@@ -151,10 +156,11 @@ def frame_pick(state: State) -> None:
         frame_all(state)
         return
     unfollow(state)
-    point, size = state.poses()[node, :3], CLOSE * state.scene.size
-    if state.pick_point is not None:
-        point = to_world(state.poses()[node], state.pick_point)
-    _frame(state, point, size)
+    right = state.beside if state.half is state.beside else None
+    pose = right.pose_of(state.pick) if right is not None and state.pick else None
+    pose = state.poses()[node] if pose is None else pose
+    point = pose[:3] if state.pick_point is None else to_world(pose, state.pick_point)
+    _frame(state, point, CLOSE * state.half.scene.size)
 
 
 def _frame(state: State, point: np.ndarray, size: float) -> None:
@@ -291,7 +297,7 @@ def isolate(state: State) -> None:
 
 def show_all(state: State) -> None:
     state.hidden, state.masked, state.faded = set(), set(), frozenset()
-    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground"):
+    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground", "shape"):
         state.display.inherit(name)
 
 

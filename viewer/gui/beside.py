@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from shiftjax.viewer.gui.state import State
 
 
+ONE_HALF = "A running simulation fills the view."
+
+
 class Beside:
     """What the right half shows.
 
@@ -125,7 +128,13 @@ class Beside:
 
 
 def open_beside(state: State, right: Design) -> None:
-    """Puts a design at the right; the camera sees both whole where the studies differ."""
+    """Puts a design at the right; the camera sees both whole where the studies differ.
+
+    Raises:
+        ModelError: beside a running simulation.
+    """
+    if state.live is not None:
+        raise ModelError("beside", "a second design", "one half", ONE_HALF)
     same = right.study is state.study
     state.beside = Beside(state, Design(state.stage, right.member) if same else right)
     if not same:
@@ -133,10 +142,18 @@ def open_beside(state: State, right: Design) -> None:
 
 
 def toggle(state: State) -> None:
-    """Puts the next chosen member at the right of the one looked at, or takes the right half away."""
+    """Puts the next chosen member at the right of the one looked at, or takes the right half away; another study that
+    was there comes back.
+    """
     if state.beside is not None:
-        state.beside = None
+        state.closed_beside, state.beside = state.beside.design, None
         state.go_to(state.time)  # the other run may have been longer
+        return
+    if state.live is not None:
+        state.say(ONE_HALF)
+        return
+    if state.closed_beside is not None and state.closed_beside.study is not state.study:
+        state.beside = Beside(state, state.closed_beside)
         return
     others = state.chosen[state.chosen != state.member]
     if not len(others):

@@ -25,14 +25,17 @@ def begin(state: State, hit: Hit) -> None:
         state.say(NOT_LIVE)
     elif node and hit.point is not None:
         state.pick_path(state.study.nodes[node], hit.point)
+        if not state.live.running:
+            state.say("The simulation stands still: it follows the hand once it plays.")
         state.live.grab(state.study.nodes[node], to_local(state.poses()[node], hit.point), np.array(hit.point))
 
 
 def move(state: State, right: float, up: float) -> None:
-    """Moves the hand by parts of the view's height, across the line of sight."""
-    if state.live is None or state.live.pull is None:
+    """Moves the hand by parts of the view's shorter side, across the line of sight."""
+    held = state.live.pull if state.live is not None else None
+    if state.live is None or held is None:
         return
-    body, point, target = state.live.pull
+    body, point, target = held
     camera = state.seen()
     x, y, back = camera.axes()
     depth = camera.distance if camera.orthographic else float((camera.eye - target) @ back)
@@ -48,9 +51,10 @@ def end(state: State) -> None:
 
 def line(state: State) -> Strokes | None:
     """From the held point to the hand, which is a small cross; None while nothing is held."""
-    if state.live is None or state.live.pull is None:
+    pull = state.live.pull if state.live is not None else None
+    if pull is None:
         return None
-    body, point, target = state.live.pull
+    body, point, target = pull
     arms = CROSS * state.scene.size * np.eye(3)
     held = to_world(state.body_poses()[body], point)
     ends = np.array([[held, target], *([target - arm, target + arm] for arm in arms)])

@@ -12,6 +12,7 @@ from shiftjax.viewer.gui.display import DRAWN, PARENT
 from shiftjax.viewer.gui.layout import Box
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.tree import number
+from shiftjax.viewer.history import History
 
 PLOT_HEIGHT = 150.0
 CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
@@ -108,9 +109,13 @@ def _plots(state: State) -> None:
         if not implot.begin_plot(f"##{channel}", imgui.ImVec2(-1, PLOT_HEIGHT), PLOT):
             continue
         implot.setup_axes("t [s]", "", 0, AXIS)
-        implot.setup_axis_limits(implot.ImAxis_.x1, *state.span, int(imgui.Cond_.once))
+        growing = isinstance(state.study, History)
+        implot.setup_axis_limits(
+            implot.ImAxis_.x1, *state.span, int(imgui.Cond_.always if growing else imgui.Cond_.once)
+        )
         for label, curve in zip(found.labels, found.values, strict=True):
-            implot.plot_line(label, np.ascontiguousarray(state.study.time), curve)
+            times = np.ascontiguousarray(state.study.time[: len(curve)])  # a run that goes on has more by now
+            implot.plot_line(label, times, curve)
         moved, time, *_ = implot.drag_line_x(k, state.time, CURSOR, 1.5)
         if moved:
             state.go_to(time)

@@ -6,6 +6,7 @@ Everything the window shows follows from it, so a test sets it and reads it with
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.watched import Watched
 
 if TYPE_CHECKING:
+    from shiftjax.viewer.designs import Design
     from shiftjax.viewer.gui.beside import Beside
     from shiftjax.viewer.gui.recording import Recording
 
@@ -114,6 +116,7 @@ class State:
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
         self.beside: Beside | None = None
+        self.closed_beside: Design | None = None  # what was at the right before
         self.recording: Recording | None = None
         self.record_as = ".mp4"
         self.requests: list[str] = []
@@ -122,6 +125,8 @@ class State:
         self.overlays: list[Callable[[State], Strokes]] = []
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # that the scene shows
+        self._ran = False  # a running simulation, when it was seen last
+        self._cutting = -1  # stamp of its history for as long as instants of it are yet to be forgotten
         self._end = self.time  # of a running simulation, as it was seen last [s]
         self._now: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
 
@@ -162,21 +167,29 @@ class State:
             self.say(text)
         if self._numbers != live.values:
             self._numbers = live.values
-            self.mechanism = values.mechanism(self.study.model_of(self.member))
-            self.scene = shaping.carried(self.scene, self.stage.anew(self.member))
+            self._stand_for(self.member)
         live.speed = self.speed
-        if self.playing and not live.running:
-            if live.ended and self.time >= self.span[1]:
+        first, last = self.span
+        ran, self._ran = self._ran, live.running
+        if live.running and self._cutting == self.study.stamp:
+            return  # the thread has yet to forget what came after
+        self._cutting = -1
+        if ran and not live.running:  # it ended by itself
+            self.playing, self.time = False, last
+        elif self.playing and not live.running:
+            if live.ended and self.time >= last:
                 self.playing = False
+                self.say(live.ended)
             else:
-                live.play(self.time)  # the thread has yet to forget what came after
+                self._cutting = self.study.stamp if self.time < last else -1
+                live.play(self.time)
+                self._ran = True
                 return
         elif live.running and not self.playing:
             live.pause()
-        first, last = self.span
+            self._ran = False
         at_end = live.running or self.time >= self._end
         self.time, self._end = last if at_end else min(max(self.time, first), last), last
-        self.playing = live.running
 
     def go_to(self, time: float) -> None:
         """Moves the time cursor, within the study; a running simulation stops for it."""
@@ -219,14 +232,13 @@ class State:
     def _stand_for(self, member: int) -> None:
         """Everything that follows from a member alone: its shapes and its numbers."""
         self.member, self.mechanism = member, values.mechanism(self.study.model_of(member))
-        self.scene = shaping.carried(self.scene, self.stage.scene(member))
+        scene = self.stage.scene if self.live is None else self.stage.anew
+        self.scene = shaping.carried(self.scene, scene(member))
 
     def ghosts(self) -> Ghosts | None:
-        """The chosen members beside the one looked at, ordered by the metric that colours them."""
+        """The chosen members beside the one looked at."""
         others = self.chosen[self.chosen != self.member] if self.ghosts_on else self.chosen[:0]
         metric = np.asarray(self.study.metrics[self.colour_by], float) if self.colour_by else None
-        if metric is not None:
-            others = others[np.argsort(metric[others], kind="stable")]  # so that a choice of them spans the metric
         return ghosts_of(self.stage, others, self.time, metric)
 
     # -- what is seen ------------------------------------------------------------------------------------------------
@@ -250,8 +262,9 @@ class State:
     def forces(self) -> forces.Run:
         """The forces of the member looked at, along its run, made once; of a run that goes on, about now."""
         if self.live is not None:
-            near = self.live.history.near(self.time, forces.RECENT)
-            return self._cached("forces", lambda: forces.run_of(near, self.mechanism, self.member))
+            history = self.live.history
+            near = functools.partial(history.near, self.time, forces.RECENT)
+            return self._cached("forces", lambda: forces.run_of(near(), self.mechanism, self.member))
         if self._run is None or self._run.member != self.member:
             self._run = forces.run_of(self.study, self.mechanism, self.member)
         return self._run

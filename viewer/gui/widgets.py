@@ -42,11 +42,12 @@ class Sign:
     colour: Colour
 
 
-def signs(state: State) -> list[Sign]:
-    """The signs that are drawn now: of classes that are on and of things that are not hidden."""
+def signs(state: State, pickable: bool = False) -> list[Sign]:
+    """The signs that are drawn now, or those that can be picked: of classes that are on, of things not hidden."""
     makers = {"route": routes, "glyph": glyphs, "force": forces_now}
-    off = state.hidden_things()
-    made = (make(state) for name, make in makers.items() if state.display.drawn(name) != "hidden")
+    wanted = state.display.pickable if pickable else lambda name: state.display.drawn(name) != "hidden"
+    made = [make(state) for name, make in makers.items() if wanted(name)]
+    off = state.hidden_things() if made else set()
     return [sign for found in made for sign in found if sign.path not in off]
 
 
@@ -69,9 +70,7 @@ def nearest(state: State, x: float, y: float, size: tuple[int, int]) -> tuple[st
     camera = state.seen()
     matrix = camera.projection(size[0] / size[1]) @ camera.view()
     best: tuple[float, str, np.ndarray] | None = None
-    for sign in signs(state):
-        if not state.display.pickable(sign.name):
-            continue
+    for sign in signs(state, pickable=True):
         clip = np.concatenate([sign.ends, np.ones((len(sign.ends), 2, 1))], axis=2) @ matrix.T
         ahead = (clip[..., 3] > 0).all(axis=1)
         clip, ends = clip[ahead], sign.ends[ahead]
