@@ -15,7 +15,7 @@ from shiftjax.models import names
 
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "pictures"
 SPAN, TIME = 0.5, 0.2  # s
-SHORT = {"andrews": (0.02, 0.01)}  # its motor turns a thousand times a second
+SHORT = {"andrews": (0.02, 0.01), "vehicle_chassis": (0.1, 0.0)}  # a fast motor; a car that drives out of the picture
 
 
 def main() -> None:

@@ -149,6 +149,13 @@ def test_a_run_goes_on_from_where_it_is_looked_at(session: Session) -> None:
     assert session.history.time[-1] == pytest.approx(0.12, abs=0.02)  # from the last instant before 0.1
 
 
+def test_every_single_step_counts(session: Session) -> None:
+    for _ in range(3):
+        session.advance(np.inf, 0.01)
+    session.settle()
+    np.testing.assert_allclose(session.history.time, [0.0, 0.01, 0.02, 0.03], atol=1e-12)
+
+
 def test_numbers_change_or_begin_the_run_again(session: Session) -> None:
     session.advance(0.0, 0.2)
     session.change(CRANK, 0.22)

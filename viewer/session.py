@@ -6,6 +6,7 @@ The window never waits: it leaves orders, which the thread takes between two sli
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
@@ -92,6 +93,7 @@ class Session:
         )
         self._note()
         self._said: list[str] = []
+        self._count = itertools.count()
         self._orders: dict[str, Callable[[], None]] = {}  # the latest of each kind, in the order they came
         self._lock, self._wake, self._closed = threading.Lock(), threading.Event(), False
         self._thread = threading.Thread(target=self._work, name="shiftjax simulation", daemon=True)
@@ -116,9 +118,9 @@ class Session:
         self.running = False
 
     def advance(self, time: float, seconds: float) -> None:
-        """Runs on from an instant of the history for so long, once, and stands still."""
+        """Runs on from an instant of the history, `inf` for the last, for so long, once, and stands still."""
         self.running = False
-        self._order("advance", lambda: self._once(time, seconds))
+        self._order(f"advance {next(self._count)}", lambda: self._once(time, seconds))  # each one counts
 
     def restart(self) -> None:
         """Begins again with the numbers as they are; a pull ends."""
@@ -192,7 +194,7 @@ class Session:
         with self._lock:
             orders, self._orders = self._orders, {}
         for kind, order in orders.items():
-            self._guarded(order, stops=kind in ("play", "advance"))
+            self._guarded(order, stops=kind.startswith(("play", "advance")))
 
     def _guarded(self, call: Callable[[], None], *, stops: bool) -> None:
         """What goes wrong is told, and stops the run where it cannot go on; never the window."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from shiftjax.cli import common, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
@@ -49,8 +50,7 @@ def call(options: argparse.Namespace) -> int:
         showing.say_warnings(stage.first)
         member, others = showing.members_of(study, options)
         with showing.beside(Design(stage, member), options) as beside:
-            app.show(study, stage.first, member=member, ghosts=others, look=showing.look_of(options), keys=options.keys,
-                     beside=beside)  # fmt: skip
+            app.show(study, stage.first, member=member, ghosts=others, beside=beside, **_choices(options))
     return 0
 
 
@@ -70,8 +70,13 @@ def _live(options: argparse.Namespace) -> int:
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
         scene = opening.staged(session.history)
         showing.say_warnings(scene)
-        app.show(session.history, scene, look=showing.look_of(options), keys=options.keys, live=session)
+        app.show(session.history, scene, live=session, **_choices(options))
     return 0
+
+
+def _choices(options: argparse.Namespace) -> dict[str, Any]:
+    """What stored and running studies have in common in the window."""
+    return {"look": showing.look_of(options), "keys": options.keys, "size": options.size, "view": options.view}
 
 
 def _slider(text: str) -> Vary:

@@ -53,7 +53,7 @@ def step(state: State, by: int) -> None:
     state.playing = False
     times = state.study.time
     if by > 0 and state.live is not None and state.time >= times[-1]:
-        state.live.advance(state.time, SINGLE)
+        state.live.advance(math.inf, SINGLE)
         return
     if state.beside is not None:
         times = np.union1d(times, state.beside.study.time)

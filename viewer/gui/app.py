@@ -23,6 +23,7 @@ from PIL import Image
 
 from shiftjax.errors import ModelError
 from shiftjax.viewer.designs import Design
+from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
@@ -47,12 +48,9 @@ NAMED = {
 }  # fmt: skip
 
 
-def show(study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
-         look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
-         beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
+def show(study: Watched, scene: Scene, **choices: Any) -> None:
     """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
-    with Window(study, scene, member=member, ghosts=ghosts, look=look, keys=keys, size=size, beside=beside,
-                live=live) as window:  # fmt: skip
+    with Window(study, scene, **choices) as window:
         window.run()
 
 
@@ -61,14 +59,14 @@ class Window:
 
     def __init__(self, study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
                  look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
-                 beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
+                 view: str = "iso", beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
         """Opens it.
 
         Args:
             member: whom to look at; the first that was kept where left out.
             ghosts: members drawn see-through beside it.
             keys: "playback" or "workbench".
-            size: of the window [points].
+            size: of the window [points]; view: a standard one, at first.
             beside: what the right half of the view shows; left out, there is one view.
             live: the running simulation whose history the study is.
 
@@ -79,6 +77,8 @@ class Window:
         self.state = State(study, scene, member, ghosts, look, keys, live)
         if beside is not None:
             open_beside(self.state, beside)
+        if view != self.state.view:
+            actions.view(self.state, view)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # where it was before it filled the screen
