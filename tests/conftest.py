@@ -6,6 +6,11 @@ import os
 import jax
 import pytest
 
+from shiftjax.viewer import opening
+from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.study import Study
+from tests.bars import stored
+
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
@@ -21,3 +26,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem.removeprefix("test_") in DRAWING:
             item.add_marker(pytest.mark.skip(reason=f"no OpenGL here: apt-get install {PACKAGES}"))
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """Three four-bars of different couplers, on disk."""
+    return stored(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def scene(study: Study) -> Scene:
+    """Of the first of them."""
+    return opening.staged(study)

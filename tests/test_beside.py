@@ -7,7 +7,7 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.poses import to_world
-from shiftjax.viewer import designs, opening
+from shiftjax.viewer import designs
 from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.beside import Beside, open_beside
@@ -17,23 +17,13 @@ from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
-from tests.bars import COUPLER, ROCKER, stored
+from tests.bars import COUPLER, ROCKER
 
 CTRL: Held = (True, False, False)
 SHIFT: Held = (False, False, True)
 SIZE = (1252, 460)  # an even view, so that its halves are equally wide
 THICK = 0.06  # m: from the middle of a bar to its surface, and a pixel of these views
 ROUNDING = 1e-12  # sums and products of a few doubles of order one
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return stored(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
-    return opening.staged(study)
 
 
 @pytest.fixture(scope="module")

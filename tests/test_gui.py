@@ -10,14 +10,13 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
 from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
 from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
-from tests.bars import COUPLER, CRANK, ROCKER, stored
+from tests.bars import COUPLER, CRANK, ROCKER
 
 ROUNDING = 1e-12  # sums and products of a few doubles of order one
 CLOSED = 1e-9  # loops are closed to rounding; an angle of a long chain loses a few digits
@@ -26,16 +25,6 @@ SHIFT: Held = (False, False, True)
 ALT: Held = (False, True, False)
 NONE: Held = (False, False, False)
 SIZE = (400, 300)  # of the view in tests without a window
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return stored(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
-    return opening.staged(study)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from shiftjax.viewer import opening
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui import values
@@ -18,7 +17,7 @@ from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.scene import Moment, Scene
 from shiftjax.viewer.study import Study
-from tests.bars import COUPLER, CRANK, ROCKER, stored
+from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import PLAIN, gl, no_errors  # noqa: F401
 
 SIZE = (320, 240)
@@ -26,16 +25,6 @@ CLOSED = 1e-6  # m: a loop that is closed; members differ by 0.05 m
 SEEN = 8  # of 255: a pixel that differs by more shows something else
 PARTS = ("link", "ground", "tree joint", "closure joint", "frame", "centre")  # classes that are parts of the scene
 Shoot = Callable[[Moment], np.ndarray]
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return stored(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
-    return opening.staged(study)
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.model import Model
 from shiftjax.models import names
-from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions, plots, tree, ui, values
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.bundle import imgui
@@ -31,22 +30,12 @@ from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import FAST, Scene, Strokes
 from shiftjax.viewer.study import Study
-from tests.bars import COUPLER, CRANK, LENGTHS, ROCKER, stored
+from tests.bars import COUPLER, CRANK, LENGTHS, ROCKER
 
 SLIDER = 0.02  # s: a pixel of the time slider in these tests, and the middle of its grab
 VISIBLE = 0.02  # part of the view's pixels that must change where something is drawn or hidden
 CTRL: Held = (True, False, False)
 SIZE = (1000, 560)
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return stored(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
-    return opening.staged(study)
 
 
 @pytest.fixture

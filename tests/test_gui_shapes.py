@@ -21,7 +21,7 @@ from shiftjax.viewer.gui.state import DEFAULT_RATE, RATES, State
 from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
-from tests.bars import COUPLER, CRANK, stored
+from tests.bars import COUPLER, CRANK
 from tests.studio import PLAIN
 
 CTRL: Held = (True, False, False)
@@ -30,16 +30,6 @@ SHIFT: Held = (False, False, True)
 SEEN = 8  # of 255
 SHAPE = f"{COUPLER}:shape"
 SQUARE = np.array([[-0.1, 0, -0.1], [0.1, 0, -0.1], [0.1, 0, 0.1], [-0.1, 0, 0.1]])
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return stored(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
-    return opening.staged(study)
 
 
 @pytest.fixture

@@ -9,27 +9,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions, recording, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.recording import Recording
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
-from tests.bars import stored
 
 COMPRESSED = 6.0  # of 255: mean error of H.264 at quality 20 on smooth pictures, measured 1 to 3
 ROUNDING = 1e-12  # sums of a few doubles of order one
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return stored(tmp_path_factory.mktemp("study"))
-
-
-@pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
-    return opening.staged(study)
 
 
 @pytest.fixture

@@ -47,6 +47,12 @@ def captions(own: Design, other: Design, metric: str = "") -> list[str]:
     return lines
 
 
+def told(lines: list[str], own: Design, time: float) -> list[str]:
+    """The lines of a design's caption at a time [s]: with a last one where it stands still."""
+    still = standing(own, time)
+    return [*lines, still] if still else lines
+
+
 def standing(own: Design, time: float) -> str:
     """Whether a design stands still at a time [s] because its run does not reach there; "" where it moves."""
     first, last = float(own.study.time[0]), own.study.end(own.member)

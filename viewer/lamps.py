@@ -9,7 +9,7 @@ import numpy as np
 from shiftjax.elements import FIXED, Frame, Light
 from shiftjax.model import Model
 from shiftjax.paths import child
-from shiftjax.viewer.places import of_frame
+from shiftjax.viewer.places import of_frame, triple
 from shiftjax.viewer.scene import GROUND, Direction, Lamp
 
 AMBIENT: Direction = (0.15, 0.15, 0.15)
@@ -22,7 +22,7 @@ CONE = 0.5  # half angle of a spot [rad]
 def up_of(model: Model) -> Direction:
     """Unit vector opposite to gravity; +z where there is none."""
     size = float(np.linalg.norm(model.gravity))
-    return _triple(-np.array(model.gravity) / size) if size > 0 else (0.0, 0.0, 1.0)
+    return triple(-np.array(model.gravity) / size) if size > 0 else (0.0, 0.0, 1.0)
 
 
 def lamps_of(model: Model, nodes: Mapping[str, int]) -> tuple[Lamp, ...]:
@@ -44,7 +44,7 @@ def lamps_of(model: Model, nodes: Mapping[str, int]) -> tuple[Lamp, ...]:
 
 def overhead(model: Model) -> Lamp:
     """The lamp of a model without lights."""
-    down = _triple(-np.array(up_of(model)))
+    down = triple(-np.array(up_of(model)))
     position = up_of(model)
     return Lamp("overhead", "directional", GROUND, position, down, OVERHEAD_AMBIENT, DIFFUSE, SPECULAR)
 
@@ -55,15 +55,10 @@ def _lamp(light: Light, node: int, place: np.ndarray) -> Lamp:
         child("lights", light.name),
         light.type,
         node,
-        _triple(place[:3, 3]),
-        _triple(place[:3, 2]),
+        triple(place[:3, 3]),
+        triple(place[:3, 2]),
         light.Ka if light.Ka is not None else AMBIENT,
         light.Kd if light.Kd is not None else DIFFUSE,
         light.Ks if light.Ks is not None else SPECULAR,
         CONE if cone is None else float(cone),
     )
-
-
-def _triple(vector: np.ndarray) -> Direction:
-    x, y, z = (float(a) + 0.0 for a in vector)  # + 0.0 makes -0.0 a plain zero
-    return x, y, z

@@ -88,3 +88,9 @@ def quaternion(R: np.ndarray) -> np.ndarray:
         q = np.array([a[k], *vector])
     q = q / np.linalg.norm(q)
     return -q if q[0] < 0 else q
+
+
+def triple(vector: np.ndarray) -> tuple[float, float, float]:
+    """A vector (3,) as a record holds it."""
+    x, y, z = (float(a) + 0.0 for a in vector)  # + 0.0 makes -0.0 a plain zero
+    return x, y, z

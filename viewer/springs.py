@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.joints.primitives import AXES
 from shiftjax.viewer.contacts import Survey
-from shiftjax.viewer.places import facing, moved, of_frame, of_pose, place
+from shiftjax.viewer.places import facing, moved, of_frame, of_pose, place, triple
 from shiftjax.viewer.scene import Colour, Mesh, Moment, Spring, Strokes
 
 TURNS, AROUND = 8, 16  # of a coil, lines of a turn
@@ -35,8 +35,8 @@ def springs_of(survey: Survey) -> tuple[Spring, ...]:
         a, b = (survey.nodes[ref.body] for ref in restraint.frames)
         here, there = (of_frame(survey.frames[ref.body], ref.frame) for ref in restraint.frames)
         kind = restraint.distance_type
-        axis = _triple(here[:3, :3] @ AXES[kind[-1]]) if kind else None
-        points, width = (_triple(here[:3, 3]), _triple(there[:3, 3])), survey.style.width
+        axis = triple(here[:3, :3] @ AXES[kind[-1]]) if kind else None
+        points, width = (triple(here[:3, 3]), triple(there[:3, 3])), survey.style.width
         radius = COIL if restraint.type == "spring" else PISTON
         spring = Spring(path, restraint.type, (a, b), points, axis, (1.0, 0.0, 0.0), radius * width)
         _, along = _span(spring, survey.poses)
@@ -44,7 +44,7 @@ def springs_of(survey: Survey) -> tuple[Spring, ...]:
             across = survey.poses[a][:3, :3].T @ facing(along)[:, 0]
             length = float(np.linalg.norm(along))
             width = min(max(width, SLIM * length), STOUT * length)
-            spring = replace(spring, across=_triple(across), radius=radius * width)
+            spring = replace(spring, across=triple(across), radius=radius * width)
         found.append(spring)
     return tuple(found)
 
@@ -111,11 +111,6 @@ def _dashpot() -> Mesh:
         lines.append([[-0.8 * x, -0.8 * y, 0.5], [0.8 * x, 0.8 * y, 0.5]])
         lines.append([[-x, -y, 0.3], [-x, -y, 0.75], [x, y, 0.75], [x, y, 0.3]])
     return _figure("dashpot", *(np.array(line, float) for line in lines))
-
-
-def _triple(vector: np.ndarray) -> tuple[float, float, float]:
-    x, y, z = (float(a) for a in vector)
-    return x, y, z
 
 
 FIGURES: dict[str, Mesh] = {"spring": _coil(), "damper": _dashpot(), "friction": _dashpot()}

@@ -103,8 +103,7 @@ def _ghosts(own: Design, left: Design, others: np.ndarray) -> np.ndarray:
 
 def lettered(image: np.ndarray, own: Design, other: Design, t: float) -> np.ndarray:
     """(h, w, 3) a half with its caption."""
-    still = designs.standing(own, t)
-    return film.lettered(image, [*designs.captions(own, other), *([still] if still else [])])
+    return film.lettered(image, designs.told(designs.captions(own, other), own, t))
 
 
 def drawn(renderer: Renderer, camera: Camera, design: Design, others: np.ndarray, t: float) -> np.ndarray:

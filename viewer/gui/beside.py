@@ -119,9 +119,8 @@ class Beside:
         if self._told[0] != key:
             metric = state.colour_by
             self._told = (key, (designs.captions(left, right, metric), designs.captions(right, left, metric)))
-        still = [designs.standing(design, state.time) for design in (left, right)]
-        one, two = ([*lines, *([text] if text else [])] for lines, text in zip(self._told[1], still, strict=True))
-        return one, two
+        one, two = self._told[1]
+        return designs.told(one, left, state.time), designs.told(two, right, state.time)
 
 
 # -- actions -----------------------------------------------------------------------------------------------------------

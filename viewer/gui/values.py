@@ -11,14 +11,13 @@ import numpy as np
 
 from shiftjax.elements import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.joints import KINDS
-from shiftjax.joints.primitives import Ball, Translation
+from shiftjax.joints.primitives import AXES, Ball, Translation
 from shiftjax.model import Model, complete
 from shiftjax.plan import Plan
 from shiftjax.record import record
 from shiftjax.topology import analyze
 from shiftjax.viewer.places import of_frame, of_pose, quaternion
 
-AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 
 
