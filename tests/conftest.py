@@ -15,7 +15,10 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
-DRAWING = {"contexts", "gui_panes", "picking", "renderer", "showing"}  # tests/test_NAME.py
+DRAWING = {  # tests/test_NAME.py
+    "beside", "borders", "contexts", "fonts", "gui_drawing", "gui_live", "gui_panes", "gui_shapes", "gui_signs",
+    "picking", "recording", "renderer", "showing", "springs", "stage", "terrain", "window",
+}  # fmt: skip
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
 
