@@ -32,7 +32,7 @@ from peers.revolute_tree import tree_of
 from timer import emit, side_by_side
 
 import shiftjax
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 
 STEP = 1e-3  # s
 CHECK_SPAN = 0.5  # s

@@ -24,10 +24,11 @@ import numpy as np
 from timer import emit
 
 import shiftjax
-from shiftjax.kernels import compiling, cpu
-from shiftjax.kernels.program import LaneProgram, Piece
+from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.kernels.llvm import compiler as compiling
+from shiftjax.kernels.llvm import cpu
+from shiftjax.kernels.llvm.target import Target, host, machine
 from shiftjax.kernels.simplify import simplify
-from shiftjax.kernels.target import Target, host, machine
 
 MODELS = {
     "four_bar": "four_bar:coupler",

@@ -29,7 +29,7 @@ import numpy as np
 
 import shiftjax
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.result import members_to_keep
+from shiftjax.run.result import members_to_keep
 
 RUN = 64  # members of the real run
 WORST = 5

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.result import Result
+from shiftjax.run.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
 MOST_CHANNELS = 3

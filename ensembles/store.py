@@ -26,7 +26,7 @@ import xarray as xr
 from shiftjax.ensembles.table import FORMAT, to_tree, tree_of_document, with_paths
 from shiftjax.errors import ModelError
 from shiftjax.formats import to_dict
-from shiftjax.result import Result, plain
+from shiftjax.run.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")
 MARKS = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store

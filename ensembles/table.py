@@ -14,7 +14,7 @@ import xarray as xr
 from shiftjax.ensembles.log import log_dataset
 from shiftjax.formats import to_dict
 from shiftjax.outcome import Outcome
-from shiftjax.result import CERTIFICATE, Result, members_to_keep, plain
+from shiftjax.run.result import CERTIFICATE, Result, members_to_keep, plain
 from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftjax.kernels.program import DTYPES
+from shiftjax.kernels.lane_program import DTYPES
 
 if TYPE_CHECKING:  # importing it takes a tenth of a warm start
     from jax.extend.core import ClosedJaxpr

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core, lax
 
-from shiftjax.kernels.program import DTYPES, PHASES, LaneProgram, Method
+from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
 
 Group = tuple[LaneProgram, np.ndarray, np.ndarray]

@@ -6,32 +6,32 @@ from typing import TYPE_CHECKING, Any
 from shiftjax.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from shiftjax.builder import ModelBuilder as ModelBuilder
     from shiftjax.errors import ModelError as ModelError
     from shiftjax.formats import load as load
     from shiftjax.formats import save as save
-    from shiftjax.live import Live as Live
-    from shiftjax.model import Model as Model
-    from shiftjax.report import info as info
-    from shiftjax.result import Result as Result
-    from shiftjax.simulation import simulate as simulate
-    from shiftjax.solids import solid as solid
-    from shiftjax.solids import solid_of_mesh as solid_of_mesh
-    from shiftjax.stepping import compile as compile
+    from shiftjax.formats.builder import ModelBuilder as ModelBuilder
+    from shiftjax.formats.solids import solid as solid
+    from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
+    from shiftjax.mechanism.model import Model as Model
+    from shiftjax.run.live import Live as Live
+    from shiftjax.run.report import info as info
+    from shiftjax.run.result import Result as Result
+    from shiftjax.run.simulate import simulate as simulate
+    from shiftjax.run.step_function import compile as compile
 
 _HOME = {
-    "Live": "shiftjax.live",
-    "Model": "shiftjax.model",
-    "ModelBuilder": "shiftjax.builder",
+    "Live": "shiftjax.run.live",
+    "Model": "shiftjax.mechanism.model",
+    "ModelBuilder": "shiftjax.formats.builder",
     "ModelError": "shiftjax.errors",
-    "Result": "shiftjax.result",
-    "compile": "shiftjax.stepping",
-    "info": "shiftjax.report",
+    "Result": "shiftjax.run.result",
+    "compile": "shiftjax.run.step_function",
+    "info": "shiftjax.run.report",
     "load": "shiftjax.formats",
     "save": "shiftjax.formats",
-    "simulate": "shiftjax.simulation",
-    "solid": "shiftjax.solids",
-    "solid_of_mesh": "shiftjax.solids",
+    "simulate": "shiftjax.run.simulate",
+    "solid": "shiftjax.formats.solids",
+    "solid_of_mesh": "shiftjax.formats.solids",
 }
 
 __all__ = [

@@ -1,6 +1,6 @@
-"""Every library model run for a while, and more that repartition, cross flat poses, are driven or vary: one digest each.
+"""Every library model run for a while, and more that repartition, cross flat poses or vary: one digest each.
 
-`python -m tests.digest` writes `tests/golden/library_runs.json` anew; `test_digest.py` compares with it. Where processor
+`python -m tests.digest` writes `tests/golden/library_runs.json` anew; `test_digest.py` compares. Where processor
 and libraries are those of the file, bits must be equal; elsewhere NumPy and LAPACK may round a start differently, and
 the final states must agree within `AGREE`.
 """

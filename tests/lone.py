@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.builder import ModelBuilder
-from shiftjax.elements import Geometry
-from shiftjax.model import Model
-from shiftjax.numbers import rebuilt
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.numbers import rebuilt
+from shiftjax.mechanism.records import Geometry
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.scene import Colour, Mesh, Part, Scene
 

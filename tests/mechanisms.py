@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax import hosted
-from shiftjax.assembly import close, null_space
-from shiftjax.builder import ModelBuilder
-from shiftjax.dynamics import Reduced, composite_mass_matrix, sparse_product, tree_terms
-from shiftjax.equations import Acceleration, Lane, accelerate, solve_block
-from shiftjax.equations import null_space as columns_of_z
-from shiftjax.model import Model
-from shiftjax.partition import Block, free_speeds
-from shiftjax.plan import Plan
-from shiftjax.prepared import Prepared, partitions, prepare
+from shiftjax.dynamics.equations import Acceleration, Lane, accelerate, solve_block
+from shiftjax.dynamics.equations import null_space as columns_of_z
+from shiftjax.dynamics.tree import Reduced, composite_mass_matrix, sparse_product, tree_terms
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.assembly import close, null_space
+from shiftjax.run.prepare import Prepared, partitions, prepare
+from shiftjax.topology.partition import Block, free_speeds
+from shiftjax.topology.plan import Plan
 
 CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.5, 0.4, 0.5  # m, a Grashof crank-rocker
 

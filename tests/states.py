@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax import hosted
 from shiftjax.formats import load
-from shiftjax.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
-from shiftjax.prepared import Prepared, prepare
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
 from tests.mechanisms import host_acceleration
 from tests.reference.oracle import Oracle
 from tests.reference.rotations import rotation_of

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax import hosted
-from shiftjax.assembly import Start
-from shiftjax.builder import ModelBuilder
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
-from shiftjax.prepared import Prepared, prepare
-from shiftjax.report import info
-from shiftjax.simulation import simulate
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.assembly import Start
+from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.report import info
+from shiftjax.run.simulate import simulate
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 from tests.reference.oracle import Oracle
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.builder import ModelBuilder
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save
-from shiftjax.model import FrameRef, Inertia
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import FrameRef, Inertia
 from tests.documents import everything, new
 
 

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 import shiftjax.models as library
-from shiftjax.builder import ModelBuilder
-from shiftjax.elements import Light
+from shiftjax.dynamics.channels import quaternion_of_rotation
+from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.formats import load, to_dict
-from shiftjax.hosted import spread_over
-from shiftjax.kept import Kept
-from shiftjax.kinematics import ground_point
-from shiftjax.model import FrameRef, Model
-from shiftjax.observe import quaternion_of_rotation
-from shiftjax.prepared import prepare
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.model import FrameRef, Model
+from shiftjax.mechanism.records import Light
+from shiftjax.run.host_evaluation import spread_over
+from shiftjax.run.prepare import prepare
 from shiftjax.viewer import shapes
 from shiftjax.viewer.automatic import solid
 from shiftjax.viewer.building import PALETTE, scene_of

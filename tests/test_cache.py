@@ -8,10 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from shiftjax.kernels import cache, cpu
-from shiftjax.kernels.compiling import compile_text, piece_text, support_text
-from shiftjax.kernels.program import LaneProgram
-from shiftjax.kernels.target import host
+from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.llvm import cache, cpu
+from shiftjax.kernels.llvm.compiler import compile_text, piece_text, support_text
+from shiftjax.kernels.llvm.target import host
 from tests.toys import pendulum, pendulums, piece, slots
 
 

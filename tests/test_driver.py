@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.driver as driver
+import shiftjax.run.driver as driver
 from shiftjax.algebra import Scalar, mul
-from shiftjax.builder import ModelBuilder
 from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.kernels.choice import make_kernel
-from shiftjax.lanes import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.kernels.backends import make_kernel
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
-from shiftjax.partition import Block, Partition, independent_speeds
-from shiftjax.prepared import partitions, prepare
-from shiftjax.simulation import simulate
+from shiftjax.run.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
+from shiftjax.run.prepare import partitions, prepare
+from shiftjax.run.simulate import simulate
+from shiftjax.topology.partition import Block, Partition, independent_speeds
 from tests.mechanisms import four_bars, pendulum, rod
 
 EXACT = 1e-12  # a prescribed coordinate, a balance of powers: rounding of a few operations a step

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax import prepared
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.result import Result
-from shiftjax.simulation import simulate
-from shiftjax.topology import analyze
+from shiftjax.run import prepare as prepared
+from shiftjax.run.result import Result
+from shiftjax.run.simulate import simulate
+from shiftjax.topology.analysis import analyze
 from tests.mechanisms import four_bars
 
 BRICARD_PROGRAMS = 12  # issue 3: few of the six coordinates of a Bricard serve as independent ones

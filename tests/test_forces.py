@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftjax import hosted
-from shiftjax.builder import ModelBuilder
-from shiftjax.dynamics import tree_terms
+from shiftjax.dynamics.tree import tree_terms
 from shiftjax.errors import ModelError
 from shiftjax.forces.polynomials import antiderivative, ascending, piecewise, piecewise_integral
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
 from shiftjax.models import path
-from shiftjax.prepared import Prepared, prepare
-from shiftjax.simulation import simulate
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.simulate import simulate
 from tests.mechanisms import host_acceleration, nominal_blocks, pendulum, rod
 from tests.reference import oracle as reference
 from tests.reference.oracle import Oracle

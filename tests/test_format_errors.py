@@ -11,7 +11,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import dumps, load, save
 from shiftjax.formats.jsonc import parse
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 from tests.documents import PAIR, A, edited, spring
 
 

@@ -13,7 +13,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import files, load
 from shiftjax.formats.jsonc import MAX_BYTES, parse
-from shiftjax.model import FrameRef
+from shiftjax.mechanism.model import FrameRef
 from tests.documents import PAIR, A, edited, new, old
 
 BALL = {"name": "j", "type": "spherical", "parent": [["link1"], "distal"], "child": [["link2"], "origin"]}

@@ -14,10 +14,10 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import dumps, files, load, save, to_dict
 from shiftjax.formats.keys import KEYS, SHAPES
-from shiftjax.model import Frame, FrameRef, Inertia, Placement, RunSettings
+from shiftjax.mechanism.model import Frame, FrameRef, Inertia, Placement, RunSettings
 from shiftjax.models import names
-from shiftjax.prepared import prepare
-from shiftjax.simulation import simulate
+from shiftjax.run.prepare import prepare
+from shiftjax.run.simulate import simulate
 from tests.documents import PAIR, SI, A, edited, everything, new, old, shapes, spring
 
 

@@ -17,7 +17,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.jsonc import parse
 from shiftjax.formats.keys import KEYS, SHAPES
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from tests.documents import edited, everything, new, old, shapes
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import shiftjax.models as library
-from shiftjax.builder import ModelBuilder
-from shiftjax.elements import Geometry
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.keys import SHAPES
-from shiftjax.kept import Kept
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.records import Geometry
 from shiftjax.viewer import shapes
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.geometry import PRIMITIVES

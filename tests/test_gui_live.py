@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.live import Live
 from shiftjax.poses import to_world
+from shiftjax.run.live import Live
 from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.offscreen import Offscreen

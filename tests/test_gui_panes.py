@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.elements import Assembly, Body
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import Assembly, Body
 from shiftjax.models import names
 from shiftjax.viewer.gui import actions, plots, tree, ui, values
 from shiftjax.viewer.gui.app import Window, save_picture

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from shiftjax import simulate
-from shiftjax.elements import Geometry
 from shiftjax.errors import ModelError
-from shiftjax.kept import Kept
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.records import Geometry
 from shiftjax.poses import to_world
 from shiftjax.viewer import opening, shapes
 from shiftjax.viewer.camera import Camera

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shiftjax import hosted
-from shiftjax.dynamics import composite_mass_matrix, tree_terms
-from shiftjax.equations import solve_block, velocity_residual
+from shiftjax.dynamics.equations import solve_block, velocity_residual
+from shiftjax.dynamics.kinematics import coordinate_rates
+from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats import load
-from shiftjax.kinematics import coordinate_rates
-from shiftjax.prepared import Prepared, prepare
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.prepare import Prepared, prepare
 from tests.mechanisms import host_acceleration
 from tests.reference.oracle import Oracle
 from tests.reference.rotations import rotation

@@ -12,7 +12,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import include, load, save
-from shiftjax.model import FrameRef
+from shiftjax.mechanism.model import FrameRef
 from tests.documents import new
 
 C, S = math.cos(0.3), math.sin(0.3)

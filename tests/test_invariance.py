@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax import hosted
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.models import names
-from shiftjax.prepared import prepare
-from shiftjax.report import info
-from shiftjax.simulation import simulate
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.prepare import prepare
+from shiftjax.run.report import info
+from shiftjax.run.simulate import simulate
 from tests.reference.oracle import Oracle
 from tests.states import (
     State,

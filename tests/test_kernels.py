@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shiftjax.kernels import cpu, xla
-from shiftjax.kernels.program import METHODS, LaneProgram, Layout
+from shiftjax.kernels import xla
+from shiftjax.kernels.lane_program import METHODS, LaneProgram, Layout
+from shiftjax.kernels.llvm import cpu
+from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.simplify import simplify
-from shiftjax.kernels.target import host
 from tests.toys import get, particle, pendulum, pendulums, piece, slots, table, wheel
 
 ROUNDING = 1e-12  # a few hundred steps of a smooth motion, each off by some rounding errors

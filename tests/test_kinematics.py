@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from shiftjax.formats import load
 from shiftjax.poses import to_local, to_world, turn
-from shiftjax.simulation import simulate
+from shiftjax.run.simulate import simulate
 
 ROUNDING = 1e-12  # products of a few numbers of size 1
 

@@ -7,7 +7,7 @@ import pytest
 
 from shiftjax.formats import load
 from shiftjax.models import names
-from shiftjax.simulation import simulate
+from shiftjax.run.simulate import simulate
 
 GAP = 1e-9  # m or rad, largest residual of any loop row over the run: required
 VELOCITY_GAP = 1e-9  # per second; the projection leaves rounding times speeds

@@ -7,9 +7,9 @@ import pytest
 
 from shiftjax import ModelBuilder
 from shiftjax.errors import ModelError
-from shiftjax.live import PULL_RATE, Live
-from shiftjax.model import Model
-from shiftjax.simulation import simulate
+from shiftjax.mechanism.model import Model
+from shiftjax.run.live import PULL_RATE, Live
+from shiftjax.run.simulate import simulate
 from tests.mechanisms import rod
 
 CLOSED = 1e-9  # m or rad, issue 3

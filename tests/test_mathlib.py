@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shiftjax.kernels import compiling
-from shiftjax.kernels.target import Target, host
+from shiftjax.kernels.llvm import compiler as compiling
+from shiftjax.kernels.llvm.target import Target, host
 from tests.toys import DTYPE, piece
 
 ULPS = 1.6  # asked for: 2

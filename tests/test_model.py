@@ -9,7 +9,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.model import Body, FrameRef, Joint, Kept, Model, Placement, complete
+from shiftjax.mechanism.model import Body, FrameRef, Joint, Kept, Model, Placement, complete
 from tests.documents import A, edited, everything, new
 
 

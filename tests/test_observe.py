@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax import hosted
 from shiftjax.algebra import matmul, rotation_of_vector
-from shiftjax.builder import ModelBuilder
+from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.model import Model
-from shiftjax.observe import quaternion_of_rotation
-from shiftjax.prepared import prepare
-from shiftjax.simulation import simulate
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.prepare import prepare
+from shiftjax.run.simulate import simulate
 from tests.mechanisms import four_bars, nominal_blocks, rod
 from tests.reference import rotations
 from tests.reference.oracle import Oracle

@@ -8,7 +8,7 @@ import pytest
 import shiftjax.models as library
 from shiftjax.ensembles import store
 from shiftjax.formats import load
-from shiftjax.simulation import simulate
+from shiftjax.run.simulate import simulate
 from shiftjax.viewer import opening
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study

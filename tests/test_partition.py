@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shiftjax import hosted
-from shiftjax.builder import ModelBuilder
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
 from shiftjax.models import names, path
-from shiftjax.partition import (
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.prepare import prepare
+from shiftjax.run.simulate import simulate
+from shiftjax.topology.partition import (
     RANK_TOLERANCE,
     Partition,
     blocks_of,
@@ -22,9 +24,7 @@ from shiftjax.partition import (
     independent_speeds,
     secondary_combinations,
 )
-from shiftjax.plan import Substructure
-from shiftjax.prepared import prepare
-from shiftjax.simulation import simulate
+from shiftjax.topology.plan import Substructure
 from tests.mechanisms import four_bars, nominal_blocks, pendulum
 from tests.reference.oracle import Oracle
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shiftjax.kernels import compiling, emit
-from shiftjax.kernels.parts import split
+from shiftjax.kernels.llvm import compiler as compiling
+from shiftjax.kernels.llvm import emitter as emit
+from shiftjax.kernels.llvm.target import host
+from shiftjax.kernels.llvm.tiling import split
 from shiftjax.kernels.simplify import simplify
-from shiftjax.kernels.target import host
 from tests.toys import piece
 
 SLOTS = 12

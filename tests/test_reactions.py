@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax import hosted
-from shiftjax.builder import ModelBuilder
 from shiftjax.constraints import Harmonic
+from shiftjax.dynamics.channels import channels
+from shiftjax.dynamics.reactions import Reactions
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
-from shiftjax.observe import channels
-from shiftjax.partition import Partition
-from shiftjax.prepared import prepare
-from shiftjax.program import build
-from shiftjax.reactions import Reactions
-from shiftjax.simulation import simulate
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.lane_program import build
+from shiftjax.run.prepare import prepare
+from shiftjax.run.simulate import simulate
+from shiftjax.topology.partition import Partition
 from tests.mechanisms import COUPLER, GROUND, four_bars, nominal_blocks, pendulum, rod
 from tests.reference.oracle import Motion, Oracle, piecewise
 from tests.states import State, arrays, own_blocks, random_states

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from scipy.special import ellipj, ellipkm1
 
-from shiftjax.builder import ModelBuilder
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
 from shiftjax.models import path
-from shiftjax.simulation import simulate
+from shiftjax.run.simulate import simulate
 
 FOLDER = Path(__file__).parent / "reference"
 ANALYTIC = 1e-9  # A01, Andrews' angles: required

@@ -6,13 +6,13 @@ import jax
 import numpy as np
 import pytest
 
-from shiftjax.builder import ModelBuilder
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.outcome import Outcome
-from shiftjax.report import info
-from shiftjax.simulation import simulate
-from shiftjax.stepping import compile as compile_step
+from shiftjax.run.report import info
+from shiftjax.run.simulate import simulate
+from shiftjax.run.step_function import compile as compile_step
 
 SHORT: dict[str, Any] = {"span": 0.01, "step": 1e-3}
 

@@ -11,7 +11,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.live import Live
+from shiftjax.run.live import Live
 from shiftjax.viewer.history import History
 from shiftjax.viewer.session import Session
 

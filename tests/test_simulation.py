@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax.builder import ModelBuilder
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.result import CERTIFICATE
-from shiftjax.simulation import simulate
+from shiftjax.run.result import CERTIFICATE
+from shiftjax.run.simulate import simulate
 from tests.mechanisms import four_bars, pendulum, rod
 
 ROUNDING = 1e-11  # a varied number is a lane value, a written one a folded constant: other roundings, grown in 0.3 s

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax.builder import ModelBuilder
 from shiftjax.errors import ModelError
-from shiftjax.solids import SOLIDS, Solid, solid, solid_of_mesh
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.formats.solids import SOLIDS, Solid, solid, solid_of_mesh
 from shiftjax.viewer.places import moved
 from tests.lone import drawn, of_lone
 

@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from shiftjax.builder import ModelBuilder
-from shiftjax.elements import FIXED
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world, turn
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.gui.tree import scene_rows

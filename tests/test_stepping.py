@@ -11,18 +11,18 @@ import jax
 import numpy as np
 import pytest
 
-from shiftjax import hosted
+from shiftjax.dynamics.channels import channels
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.kernels.choice import make_kernel
-from shiftjax.kernels.program import LaneProgram, Piece
+from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.models import names
-from shiftjax.observe import channels
-from shiftjax.partition import Partition
-from shiftjax.prepared import Prepared
-from shiftjax.program import REPORTS, build
-from shiftjax.simulation import simulate
-from shiftjax.stepping import compile as compile_step
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.lane_program import REPORTS, build
+from shiftjax.run.prepare import Prepared
+from shiftjax.run.simulate import simulate
+from shiftjax.run.step_function import compile as compile_step
+from shiftjax.topology.partition import Partition
 from tests.mechanisms import closed_states, nominal_blocks, pendulum, summed_terms
 from tests.reference.scalars import run_phase
 

@@ -16,7 +16,7 @@ from shiftjax.ensembles.table import MESSAGES, chunks, to_tree
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.outcome import Outcome
-from shiftjax.result import CERTIFICATE, Result, members_to_keep
+from shiftjax.run.result import CERTIFICATE, Result, members_to_keep
 
 MEMBERS, INSTANTS = 5, 4
 LINE = {"time": 0.3, "member": 2, "substructure": 0, "old": ["a"], "new": ["b"]}

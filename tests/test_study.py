@@ -18,8 +18,8 @@ from shiftjax.ensembles.table import FORMAT
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.outcome import Outcome
-from shiftjax.result import Result
-from shiftjax.simulation import simulate
+from shiftjax.run.result import Result
+from shiftjax.run.simulate import simulate
 from shiftjax.viewer.choice import Choices, resolved
 from shiftjax.viewer.study import Study, slerp
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.builder import ModelBuilder
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.places import moved, of_pose
 from shiftjax.viewer.scene import Moment, Part, Scene

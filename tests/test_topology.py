@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.prepared as prepared_module
-from shiftjax import hosted
-from shiftjax.builder import ModelBuilder
+import shiftjax.run.prepare as prepared_module
 from shiftjax.cli import main
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.models import names
 from shiftjax.models.n_four_bar import n_four_bar
-from shiftjax.partition import Partition
-from shiftjax.plan import Plan, row_names
-from shiftjax.prepared import Prepared, partitions, prepare
-from shiftjax.program import build
-from shiftjax.report import dot, info, tables, text
-from shiftjax.simulation import simulate
-from shiftjax.topology import analyze
+from shiftjax.run import host_evaluation as hosted
+from shiftjax.run.lane_program import build
+from shiftjax.run.prepare import Prepared, partitions, prepare
+from shiftjax.run.report import dot, info, tables, text
+from shiftjax.run.simulate import simulate
+from shiftjax.topology.analysis import analyze
+from shiftjax.topology.partition import Partition
+from shiftjax.topology.plan import Plan, row_names
 from tests.mechanisms import four_bars, rod
 from tests.reference.oracle import Oracle
 from tests.test_library_models import COUNTS

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
-from shiftjax.triangular import block_triangular, matching, strong_components
+from shiftjax.topology.block_triangular import block_triangular, matching, strong_components
 
 
 def random_pattern(rng: np.random.Generator, size: int) -> np.ndarray:

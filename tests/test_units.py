@@ -6,9 +6,9 @@ import pytest
 
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.units import FACTORS
+from shiftjax.mechanism.units import unit_of
 from shiftjax.models import names
-from shiftjax.simulation import simulate
-from shiftjax.units import unit_of
+from shiftjax.run.simulate import simulate
 from tests.documents import everything
 
 OTHER = {"angle": "degrees", "length": "inches", "mass": "pounds", "time": "minutes"}

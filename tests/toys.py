@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from shiftjax.kernels.program import METHODS, LaneProgram, Layout, Piece
+from shiftjax.kernels.lane_program import METHODS, LaneProgram, Layout, Piece
 
 DTYPE = {"f64": np.float64, "f32": np.float32}
 

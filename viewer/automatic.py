@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.elements import Body
+from shiftjax.mechanism.records import Body
 from shiftjax.viewer import shapes
 from shiftjax.viewer.contacts import SAME, Contact, Style, distinct, joint_points
 from shiftjax.viewer.places import facing, moved, place

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.elements import FIXED, ORIGIN, FrameRef
 from shiftjax.errors import ModelError
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
 from shiftjax.viewer import shapes
 from shiftjax.viewer.automatic import body_shapes
 from shiftjax.viewer.contacts import FAR, SAME, Style, Survey, levels, other_points

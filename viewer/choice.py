@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest
+from shiftjax.mechanism.paths import listed, shortened
 from shiftjax.outcome import Outcome
-from shiftjax.paths import listed, shortened
 from shiftjax.record import record
 
 FORMS = '17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | a query such as "gap < 1e-9"'

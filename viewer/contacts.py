@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shiftjax.elements import FIXED, Body, Frame
 from shiftjax.joints import KINDS
 from shiftjax.joints.primitives import AXES
-from shiftjax.model import Model
-from shiftjax.paths import child
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import FIXED, Body, Frame
 from shiftjax.record import record
 from shiftjax.viewer.places import ball, facing, moved, of_frame, of_pose
 

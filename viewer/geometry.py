@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from shiftjax.elements import Frame, Geometry
 from shiftjax.errors import ModelError
 from shiftjax.formats.geometry import geometry, written
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.kept import Kept
-from shiftjax.model import Model
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import Frame, Geometry
 from shiftjax.viewer import shapes
 from shiftjax.viewer.places import of_offset, place
 from shiftjax.viewer.scene import Colour, Mesh

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.units import unit_of
 from shiftjax.record import record
-from shiftjax.units import unit_of
 from shiftjax.viewer.choice import Choices, resolved
 from shiftjax.viewer.study import Drawable, around, between
 

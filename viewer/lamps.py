@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.elements import FIXED, Frame, Light
-from shiftjax.model import Model
-from shiftjax.paths import child
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import FIXED, Frame, Light
 from shiftjax.viewer.places import of_frame, triple
 from shiftjax.viewer.scene import GROUND, Direction, Lamp
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.algebra import matmul, rotation_of_vector
-from shiftjax.elements import ORIGIN, ZERO, Frame
+from shiftjax.mechanism.records import ORIGIN, ZERO, Frame
 
 PARALLEL = 0.9  # of a unit vector's component: from here on an axis is no helper for a cross product
 

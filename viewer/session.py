@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 from shiftjax.viewer.history import History
 
 SLICE = 1 / 60  # s of the clock between two instants of the history
@@ -24,7 +24,7 @@ BEHIND = 0.25  # s a run may fall behind the clock before it gives up catching u
 
 
 class Engine(Protocol):
-    """What runs: `shiftjax.live.Live`."""
+    """What runs: `shiftjax.run.live.Live`."""
 
     model: Model
     step: float

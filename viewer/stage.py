@@ -12,7 +12,7 @@ import functools
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 from shiftjax.viewer import assimp
 from shiftjax.viewer.building import bodies_of, scene_of
 from shiftjax.viewer.contacts import Style, Survey

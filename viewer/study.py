@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.elements import FIXED
 from shiftjax.ensembles import store
 from shiftjax.ensembles.table import to_tree
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import continuous, held
 from shiftjax.record import record
-from shiftjax.result import Result
+from shiftjax.run.result import Result
 from shiftjax.viewer.choice import Choices, resolved
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB

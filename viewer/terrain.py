@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from shiftjax.elements import Terrain
 from shiftjax.errors import ModelError
-from shiftjax.paths import child
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import Terrain
 from shiftjax.viewer.contacts import Survey
 from shiftjax.viewer.places import of_frame
 from shiftjax.viewer.scene import Colour, Mesh, Part, Texture

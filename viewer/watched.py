@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 from shiftjax.viewer.study import Drawable
 
 

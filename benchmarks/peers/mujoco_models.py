@@ -16,7 +16,7 @@ from mujoco import rollout
 from peers.revolute_tree import Tree, closing_points, consistent_speeds, tree_of
 from scipy.spatial.transform import Rotation
 
-from shiftjax.model import Model
+from shiftjax.mechanism.model import Model
 
 THIN = 1e-9  # kg m^2, added to rods without inertia about their own axis, which MuJoCo refuses
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from shiftjax.model import Body, Frame, Model
+from shiftjax.mechanism.model import Body, Frame, Model
 
 AXES = {"Rx": (1.0, 0.0, 0.0), "Ry": (0.0, 1.0, 0.0), "Rz": (0.0, 0.0, 1.0)}
 PARALLEL = 1e-12

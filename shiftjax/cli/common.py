@@ -11,8 +11,8 @@ from typing import Any
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.model import Model
-from shiftjax.result import Result, remedy
+from shiftjax.mechanism.model import Model
+from shiftjax.run.result import Result, remedy
 
 SOME_FAILED = 3
 LISTED = 8  # members named in a list of failures

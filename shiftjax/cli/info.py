@@ -6,7 +6,7 @@ import argparse
 import json
 
 from shiftjax.cli import common
-from shiftjax.report import dot, info, tables, text
+from shiftjax.run.report import dot, info, tables, text
 
 
 def define(parser: argparse.ArgumentParser) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from shiftjax.cli import common
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
-from shiftjax.result import CERTIFICATE, Result
-from shiftjax.simulation import simulate
+from shiftjax.run.result import CERTIFICATE, Result
+from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:

@@ -14,8 +14,8 @@ from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.result import CERTIFICATE, Result, plain
-from shiftjax.simulation import simulate
+from shiftjax.run.result import CERTIFICATE, Result, plain
+from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:

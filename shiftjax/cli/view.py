@@ -56,7 +56,7 @@ def call(options: argparse.Namespace) -> int:
 
 def _live(options: argparse.Namespace) -> int:
     """A window on a run that goes on."""
-    from shiftjax.live import Live  # it brings jax, without which a stored study is viewed
+    from shiftjax.run.live import Live  # it brings jax, without which a stored study is viewed
 
     if opening.is_stored(options.study):
         raise ModelError(options.study, "a stored study", "a model", "View it without --live.")

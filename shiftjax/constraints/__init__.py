@@ -8,9 +8,9 @@ from shiftjax.algebra import Scalar
 from shiftjax.constraints.driver import Harmonic, driver_row
 from shiftjax.constraints.loop_closure import loop_rows
 from shiftjax.constraints.rows import Rows
+from shiftjax.dynamics.kinematics import Motion
 from shiftjax.joints import KINDS
-from shiftjax.kinematics import Motion
-from shiftjax.plan import Plan, Substructure
+from shiftjax.topology.plan import Plan, Substructure
 
 
 def substructure_rows(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from shiftjax.algebra import Vec, cross, is_zero, minus, neg, plus, scale, transpose, zeros
 from shiftjax.constraints.rows import Rows
-from shiftjax.kinematics import BodyState, Chain, Motion
-from shiftjax.plan import Loop
+from shiftjax.dynamics.kinematics import BodyState, Chain, Motion
+from shiftjax.topology.plan import Loop
 
 
 def loop_rows(motion: Motion, loop: Loop, length: float) -> Rows:

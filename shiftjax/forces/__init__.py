@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from shiftjax.dynamics.kinematics import Motion
 from shiftjax.forces import external, joint_polynomial, restraint
 from shiftjax.forces.load import Load
-from shiftjax.kinematics import Motion
 
 
 def loads(motion: Motion) -> Load:

@@ -7,8 +7,8 @@ lane values, constant over a step.
 from __future__ import annotations
 
 from shiftjax.algebra import add, cross, dot, plus
+from shiftjax.dynamics.kinematics import Motion
 from shiftjax.forces.load import Load
-from shiftjax.kinematics import Motion
 
 NUMBERS = tuple(f"external_{what}[{k}]" for what in ("force", "moment") for k in range(3))
 

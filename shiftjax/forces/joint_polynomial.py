@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from shiftjax.algebra import add, mul, neg, sub
+from shiftjax.dynamics.kinematics import Motion
 from shiftjax.forces.load import Load
 from shiftjax.forces.polynomials import antiderivative, ascending
-from shiftjax.kinematics import Motion
 
 
 def apply(motion: Motion, load: Load, joint: int, name: str, count: int) -> None:

@@ -23,11 +23,11 @@ from shiftjax.algebra import (
     sqrt,
     sub,
 )
+from shiftjax.dynamics.kinematics import BodyState, Motion
 from shiftjax.forces.load import Load
 from shiftjax.forces.polynomials import piecewise, piecewise_integral
 from shiftjax.joints.primitives import AXES
-from shiftjax.kinematics import BodyState, Motion
-from shiftjax.plan import Restraint
+from shiftjax.topology.plan import Restraint
 
 
 def apply(motion: Motion, load: Load, restraint: Restraint) -> None:

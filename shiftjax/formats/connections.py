@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from shiftjax.elements import FIXED, IDENTITY, ZERO, FrameRef, Joint, Placement, Restraint, Vector
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
+from shiftjax.mechanism.records import FIXED, IDENTITY, ZERO, FrameRef, Joint, Placement, Restraint, Vector
 
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 RESTRAINTS = {"spring", "damper", "friction"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from shiftjax.elements import Assembly, Body, ForceModule, FrameRef, Joint, Restraint, walk
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node
-from shiftjax.paths import child
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import Assembly, Body, ForceModule, FrameRef, Joint, Restraint, walk
 
 
 @dataclasses.dataclass

@@ -15,8 +15,8 @@ from shiftjax.formats.json_text import dumps
 from shiftjax.formats.jsonc import MAX_BYTES, parse
 from shiftjax.formats.shift_json import Document
 from shiftjax.formats.writer import to_dict
-from shiftjax.kept import Kept
-from shiftjax.model import Model, complete
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.model import Model, complete
 
 
 def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = None) -> Model:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.elements import Geometry
 from shiftjax.formats.keys import SHAPES
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.kept import Kept, thaw
+from shiftjax.mechanism.frozen_json import Kept, thaw
+from shiftjax.mechanism.records import Geometry
 
 SHARED: dict[str, Callable[[Node, Units], Any]] = {
     "comment": lambda node, units: node.comment(),

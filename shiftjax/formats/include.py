@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.algebra import matmul, matvec, plus, rotation_of_vector
-from shiftjax.elements import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, Terrain, walk
 from shiftjax.formats.draft import Draft, remap, with_frames
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
-from shiftjax.kept import Kept
-from shiftjax.model import Model, unused
-from shiftjax.numbers import rebuilt
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.model import Model, unused
+from shiftjax.mechanism.numbers import rebuilt
+from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, Terrain, walk
 
 MAX_CHAIN = 40
 MAX_ELEMENTS = 100_000

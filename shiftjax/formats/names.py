@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NoReturn
 
-from shiftjax.elements import FIXED, ORIGIN, Body, Frame, FrameRef, Joint
 from shiftjax.errors import nearest
 from shiftjax.formats.node import Node
-from shiftjax.paths import join, listed, parts, quote
+from shiftjax.mechanism.paths import join, listed, parts, quote
+from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Frame, FrameRef, Joint
 
 RESERVED = {"a body": FIXED, "an assembly": FIXED, "a frame": ORIGIN}
 NAMELESS = {"a restraint", "a light", "a terrain", "a force module"}  # may come without a name

@@ -10,10 +10,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shiftjax.elements import IDENTITY, Matrix, Vector
 from shiftjax.errors import ModelError, nearest
 from shiftjax.formats.keys import KEYS, MISSPELT
-from shiftjax.kept import Kept, freeze
+from shiftjax.mechanism.frozen_json import Kept, freeze
+from shiftjax.mechanism.records import IDENTITY, Matrix, Vector
 
 ROTATION_TOLERANCE = 1e-5  # public files are off by up to 2e-6
 EXACT = 1e-15  # a matrix this close is kept digit for digit

@@ -6,7 +6,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.elements import (
+from shiftjax.formats.geometry import filenames, geometry
+from shiftjax.formats.names import Names, unique_names
+from shiftjax.formats.node import Node, show
+from shiftjax.formats.units import Units
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.records import (
     FIXED,
     Body,
     ForceModule,
@@ -17,11 +22,6 @@ from shiftjax.elements import (
     Light,
     Terrain,
 )
-from shiftjax.formats.geometry import filenames, geometry
-from shiftjax.formats.names import Names, unique_names
-from shiftjax.formats.node import Node, show
-from shiftjax.formats.units import Units
-from shiftjax.kept import Kept
 
 ENTRIES = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 LIGHTS = {"point", "spot", "directional"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.elements import RunSettings
 from shiftjax.formats.keys import SIMULATION
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.kept import Kept
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.records import RunSettings
 
 BLOCKS = {"solvers": "a solver", "integrators": "an integrator", "loggers": "a logger"}
 POSITIVE = {"time_step", "infinity_norm_multiplier"}

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftjax.elements import Light, RunSettings, Terrain
 from shiftjax.formats import connections, include, parts
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
 from shiftjax.formats.include import Mount
@@ -19,8 +18,9 @@ from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node
 from shiftjax.formats.settings import settings
 from shiftjax.formats.units import FACTORS, SHORT, Units
-from shiftjax.model import SI, Model, unused
-from shiftjax.paths import child
+from shiftjax.mechanism.model import SI, Model, unused
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import Light, RunSettings, Terrain
 
 VERSIONS = {"0.2", "0.2.0", "2.0", "2.0.0"}
 MAX_LEVELS = 2_000

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.elements import (
+from shiftjax.formats.geometry import written
+from shiftjax.mechanism.frozen_json import thaw
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import parts
+from shiftjax.mechanism.records import (
     FIXED,
     IDENTITY,
     ZERO,
@@ -21,10 +25,6 @@ from shiftjax.elements import (
     Terrain,
     walk,
 )
-from shiftjax.formats.geometry import written
-from shiftjax.kept import thaw
-from shiftjax.model import Model
-from shiftjax.paths import parts
 
 VERSION = "2.0"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.kernels.program import LaneProgram, Piece
+from shiftjax.kernels.lane_program import LaneProgram, Piece
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "add": np.add,

@@ -11,7 +11,7 @@ import os
 import zipfile
 from pathlib import Path
 
-from shiftjax.kernels.cache import folder, replace, sources
+from shiftjax.disk_cache import folder, replace, sources
 from shiftjax.viewer.assimp.pieces import Piece, unpacked
 
 HERE = Path(__file__).resolve().parent

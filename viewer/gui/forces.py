@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shiftjax.elements import FrameRef, Joint, Restraint
 from shiftjax.forces.polynomials import ascending, piecewise
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.records import FrameRef, Joint, Restraint
 from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import plots

@@ -6,7 +6,7 @@ loop's, and only where no other loop holds it: else all loops of a chassis would
 
 from __future__ import annotations
 
-from shiftjax.elements import FIXED
+from shiftjax.mechanism.records import FIXED
 from shiftjax.record import record
 from shiftjax.viewer.building import GREY, PALETTE
 from shiftjax.viewer.gui.values import Mechanism

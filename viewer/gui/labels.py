@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.joints import KINDS
-from shiftjax.paths import parts
+from shiftjax.mechanism.paths import parts
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import ui
 from shiftjax.viewer.gui.bundle import imgui

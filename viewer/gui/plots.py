@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.paths import split
+from shiftjax.mechanism.paths import split
 from shiftjax.record import record
 from shiftjax.viewer.watched import Watched
 

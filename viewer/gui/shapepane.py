@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from shiftjax.kept import Kept
+from shiftjax.mechanism.frozen_json import Kept
 from shiftjax.viewer.gui import actions, shaping, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.state import State

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shiftjax.elements import Geometry
 from shiftjax.errors import ModelError, one_of
-from shiftjax.kept import Kept
-from shiftjax.model import unused
-from shiftjax.paths import child
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.model import unused
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import Geometry
 from shiftjax.viewer.assimp.normals import with_normals
 from shiftjax.viewer.geometry import finder, shape_of
 from shiftjax.viewer.scene import Colour, Mesh, Part, Scene

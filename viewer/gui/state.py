@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftjax.elements import FIXED, Geometry
 from shiftjax.errors import ModelError, one_of
+from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
 from shiftjax.viewer import designs
 from shiftjax.viewer.camera import Camera

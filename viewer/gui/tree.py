@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from shiftjax.elements import FIXED, ORIGIN, Assembly, Body, Frame, Joint, Restraint
-from shiftjax.model import Model
-from shiftjax.paths import child
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, Joint, Restraint
 from shiftjax.record import record
-from shiftjax.result import plain
+from shiftjax.run.result import plain
 from shiftjax.viewer.watched import Watched
 
 OPEN = ("assembly", "bodies", "joints", "fixed", "run")  # kinds of rows that begin open

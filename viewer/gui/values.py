@@ -9,13 +9,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.elements import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.joints import KINDS
 from shiftjax.joints.primitives import AXES, Ball, Translation
-from shiftjax.model import Model, complete
-from shiftjax.plan import Plan
+from shiftjax.mechanism.model import Model, complete
+from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.record import record
-from shiftjax.topology import analyze
+from shiftjax.topology.analysis import analyze
+from shiftjax.topology.plan import Plan
 from shiftjax.viewer.places import of_frame, of_pose, quaternion
 
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shiftjax.elements import FIXED
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import forces, values

@@ -1,0 +1,35 @@
+"""Compiled objects on disk.
+
+A file is `sha256 of the rest` + object code, written under a temporary name and moved into place, so that a reader
+never sees half a file and a damaged one is known and written anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from shiftjax.disk_cache import folder, replace, sources
+
+KERNELS = Path(__file__).resolve().parents[1]
+DIGEST = hashlib.sha256().digest_size
+
+
+def key(*parts: str) -> str:
+    """The name of an object: everything that decides it, and our sources."""
+    return hashlib.sha256("\n".join((sources(KERNELS), *parts)).encode()).hexdigest()
+
+
+def read(name: str) -> bytes | None:
+    """The object kept as `name`, None where there is none or it is damaged."""
+    try:
+        data = (folder() / name[:2] / f"{name}.o").read_bytes()
+    except OSError:
+        return None
+    code = data[DIGEST:]
+    return code if data[:DIGEST] == hashlib.sha256(code).digest() and code else None
+
+
+def write(name: str, code: bytes) -> None:
+    """Keeps an object."""
+    replace(folder() / name[:2] / f"{name}.o", hashlib.sha256(code).digest() + code)

@@ -1,0 +1,245 @@
+"""The processor's own vector units: lane programs as LLVM code, lanes spread over threads."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import time
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
+from shiftjax.kernels.llvm import cache as disk
+from shiftjax.kernels.llvm import compiler as compiling
+from shiftjax.kernels.llvm.ir_builder import JOB, Space
+from shiftjax.kernels.llvm.payne_hanek import NOTHING
+from shiftjax.kernels.llvm.target import host
+from shiftjax.record import record
+
+Group = tuple[LaneProgram, np.ndarray, np.ndarray]
+CHUNKS_PER_THREAD = 8  # so that threads finish together though lanes stop at different times
+RESULTS = {
+    "drift": ("qdot",),
+    "accelerate": ("dx", "mon"),
+    "project": ("q", "x", "dx", "mon", "rep"),
+    "observe": ("chan",),
+    "accumulate": ("acc",),
+}
+_CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+@record
+class Ready:
+    """A program placed in this process."""
+
+    advance: Any  # compiled functions
+    evaluate: Any
+    lists: dict[str, np.ndarray]  # addresses of the pieces of each phase, ended by 0
+    slots: int  # workspace of one block
+
+
+class Kernel:
+    """Compiles what is missing, runs lanes. One object serves all partitions of a run.
+
+    Attributes:
+        compiled: pieces really compiled so far (not those found in the cache).
+        compile_s: wall time spent in `prepare`.
+    """
+
+    def __init__(self, precision: str = "f64", threads: int | None = None, cache: bool = True) -> None:
+        self.target = host(precision)
+        self.dtype = np.dtype(DTYPES[precision])
+        self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
+        self.cache = cache
+        self.compiled, self.compile_s = 0, 0.0
+        self._loader = compiling.Loader(self.target)
+        self._loaded: set[str] = set()
+        self._ready: dict[int, tuple[LaneProgram, Ready]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+        self._workspaces: list[np.ndarray] = []
+
+    # -- compiling ---------------------------------------------------------------------------------------------------
+
+    def prepare(self, program: LaneProgram) -> Ready:
+        """Everything compiled and placed for `program`; pieces of equal key only once."""
+        known = self._ready.get(id(program))
+        if known is not None:
+            return known[1]
+        start = time.perf_counter()
+        identity = compiling.stepper_identity(program)
+        name = "step_" + hashlib.sha256(identity.encode()).hexdigest()[:32]
+        target = self.target
+        wanted: dict[str, tuple[str, Any, bool]] = {
+            "support": ("support", lambda: compiling.support_text(target), False),
+            name: (identity, lambda: compiling.stepper_text(program, name, target), True),
+        }
+        for piece in program.pieces():
+            text = lambda piece=piece: compiling.piece_text(piece, target)  # noqa: E731
+            wanted[compiling.piece_name(piece)] = (piece.identity(), text, False)
+        self._load({k: v for k, v in wanted.items() if k not in self._loaded})
+        ready = self._place(program, name)
+        self._ready[id(program)] = (program, ready)
+        self.compile_s += time.perf_counter() - start
+        return ready
+
+    def _load(self, wanted: dict[str, tuple[str, Any, bool]]) -> None:
+        """Objects from the disk, else text is written here while one thread compiles the one before."""
+        codes: dict[str, bytes | Future[bytes]] = {}
+        with ThreadPoolExecutor(1) as compiler:
+            for symbol, (identity, text, optimize) in wanted.items():
+                key = disk.key(symbol, identity, self.target.identity())
+                code = disk.read(key) if self.cache else None
+                if code is None:
+                    self.compiled += symbol.startswith("piece_")
+                    codes[symbol] = compiler.submit(self._compile, key, text(), optimize)
+                else:
+                    codes[symbol] = code
+            for symbol, code in codes.items():
+                self._loader.add(code.result() if isinstance(code, Future) else code)
+                self._loaded.add(symbol)
+        self._loader.finish()
+
+    def _compile(self, key: str, text: str, optimize: bool) -> bytes:
+        code = compiling.compile_text(text, self.target, optimize)
+        if self.cache:
+            disk.write(key, code)
+        return code
+
+    def _place(self, program: LaneProgram, name: str) -> Ready:
+        def addresses(phase: str) -> np.ndarray:
+            found = [self._loader.address(compiling.piece_name(piece)) for piece in program.phase(phase)]
+            return np.array([*(found or [self._loader.address(NOTHING)]), 0], np.uint64)
+
+        lists = {phase: addresses(phase) for phase in PHASES}
+        advance = _CODE(self._loader.address(f"{name}_advance"))
+        evaluate = _CODE(self._loader.address(f"{name}_evaluate"))
+        return Ready(advance, evaluate, lists, Space(program.layout, program.method).size)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def advance(
+        self,
+        groups: Sequence[Group],
+        until: float,
+        h: float,
+        t0: float = 0.0,
+        every: int = 0,
+        out: np.ndarray | None = None,
+    ) -> None:
+        """Steps all lanes to clock `until`, in place.
+
+        Args:
+            groups: (program, table (rows, B), member (B,) rows of `out`, negative for none) of each group.
+            until: clock at which lanes stop [steps].
+            h: step [s].
+            t0: time of clock 0 [s].
+            every: steps between two output ticks, 0 for none.
+            out: (members, ticks, nc) C-contiguous, receives the channels at clock k every.
+        """
+        if self.dtype == np.float32 and until >= 2**24:
+            raise ValueError(f"a clock of {until} steps does not fit float32: restart the clock, moving t0 along")
+        work: deque[tuple[Any, np.ndarray, int, int]] = deque()
+        keep = []
+        total = sum(-(-table.shape[1] // self.target.lanes) for _, table, _ in groups)
+        chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
+        slots = 1
+        for program, table, member in groups:
+            ready = self.prepare(program)
+            member = self._check(program, table, member, out)
+            job = self._job(ready, table, until=until, h=h, t0=t0, every=every if out is not None else 0)
+            job[JOB.index("member")] = member.ctypes.data
+            if out is not None:
+                job[JOB.index("out")], job[JOB.index("ticks")] = out.ctypes.data, out.shape[1]
+            keep.append((job, member))
+            slots = max(slots, ready.slots)
+            blocks = -(-table.shape[1] // self.target.lanes)
+            work.extend((ready.advance, job, k, min(k + chunk, blocks)) for k in range(0, blocks, chunk))
+        self._run(work, slots)
+
+    def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
+        """Runs one phase on every lane at t0 + clock h, whatever its trip.
+
+        Results go to the rows of the table: accelerate dx, mon; project q, x, dx, mon, rep; accumulate acc. Returned
+        are the channels (nc, B) of observe and the rates (nq, B) of drift.
+        """
+        ready = self.prepare(program)
+        self._check(program, table, None, None)
+        job = self._job(ready, table, until=0.0, h=h, t0=t0, every=0)
+        layout, lanes = program.layout, table.shape[1]
+        names = RESULTS[phase]
+        slots = np.array([slot for name in names for slot in layout.slots(name)], np.int64)
+        fresh = None
+        if names[0] in layout.columns():
+            targets = [table[row].ctypes.data for name in names for row in layout.rows(name)]
+        else:
+            fresh = np.empty((len(slots), lanes), self.dtype)
+            targets = [row.ctypes.data for row in fresh]
+        addresses = np.array(targets, np.uint64)
+        for name, value in (("count", len(slots)), ("slots", slots.ctypes.data), ("targets", addresses.ctypes.data)):
+            job[JOB.index(name)] = value
+        job[JOB.index("list_phase")] = ready.lists[phase].ctypes.data
+        blocks = -(-lanes // self.target.lanes)
+        self._run(deque([(ready.evaluate, job, 0, blocks)]), ready.slots)
+        return fresh
+
+    def _job(self, ready: Ready, table: np.ndarray, **numbers: float) -> np.ndarray:
+        job = np.zeros(len(JOB), np.int64)
+        job[JOB.index("table")], job[JOB.index("lanes")] = table.ctypes.data, table.shape[1]
+        for name in ("until", "h", "t0"):
+            job.view(np.float64)[JOB.index(name)] = numbers[name]
+        job[JOB.index("every")] = numbers["every"]
+        for phase, addresses in ready.lists.items():
+            job[JOB.index(f"list_{phase}")] = addresses.ctypes.data
+        return job
+
+    def _check(
+        self, program: LaneProgram, table: np.ndarray, member: np.ndarray | None, out: np.ndarray | None
+    ) -> np.ndarray:
+        rows, nc = program.layout.row_count, program.layout.nc
+        if table.dtype != self.dtype or table.ndim != 2 or table.shape[0] != rows or not table.flags.c_contiguous:
+            raise ValueError(
+                f"a table is C-contiguous {self.dtype} of {rows} rows, found {table.dtype} of shape {table.shape}"
+            )
+        members = np.full(table.shape[1], -1, np.int64) if member is None else np.ascontiguousarray(member, np.int64)
+        if members.shape != (table.shape[1],):
+            raise ValueError(f"member has one entry a lane, {table.shape[1]}, found shape {members.shape}")
+        if out is not None:
+            if out.dtype != self.dtype or out.ndim != 3 or out.shape[2] != nc or not out.flags.c_contiguous:
+                raise ValueError(f"out is C-contiguous {self.dtype} (members, ticks, {nc}), found {out.shape}")
+            if members.size and members.max() >= out.shape[0]:
+                raise ValueError(f"member {members.max()} has no row in out, which has {out.shape[0]}")
+        return members
+
+    def _run(self, work: deque[tuple[Any, np.ndarray, int, int]], slots: int) -> None:
+        """Empties the list with all threads; ctypes gives the interpreter free while a chunk runs."""
+        count = min(self.threads, len(work))
+        size = (slots + 1) * self.target.lanes
+        while len(self._workspaces) < count:
+            self._workspaces.append(np.zeros(0, self.dtype))
+        for k in range(count):
+            if self._workspaces[k].size < size:
+                self._workspaces[k] = np.zeros(size, self.dtype)
+
+        slot = self.target.lanes * self.target.bytes  # a power of two, to which LLVM takes slots to be aligned
+
+        def worker(k: int) -> None:
+            workspace = -(-self._workspaces[k].ctypes.data // slot) * slot
+            while True:
+                try:
+                    code, job, first, last = work.popleft()
+                except IndexError:
+                    return
+                code(job.ctypes.data, workspace, first, last)
+
+        if count <= 1:
+            worker(0)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads)
+        for future in [self._pool.submit(worker, k) for k in range(count)]:
+            future.result()

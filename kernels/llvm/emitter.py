@@ -1,0 +1,283 @@
+"""A simplified scalar graph becomes the LLVM text of one function on vectors of lanes.
+
+`void name(ptr workspace, i32 vectors)`: the first so many vectors of the block, one number of each lane a slot. Fused
+multiply-adds are formed here by one rule (a product used exactly once, by a sum, fuses with it; the first operand where
+both could) and LLVM gets no licence to form or change any, so that a piece gives the same bits whatever is compiled
+next to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shiftjax.kernels.llvm import vector_math as mathlib
+from shiftjax.kernels.llvm.target import Target
+from shiftjax.kernels.llvm.tiling import SIZE, Part, absorbed, levels, split
+from shiftjax.kernels.simplify import Graph
+
+INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
+BASES = ("ws", "tmp")
+COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+
+
+def declarations(target: Target) -> str:
+    """Everything a function of `emit` may call."""
+    v, s = target.vector, target.suffix
+    lines = [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare {v} @llvm.fabs.{s}({v})"]
+    lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS - {"atan2", "pow"})]
+    lines += [f"declare {v} @llvm.{name}.{s}({v}, {v})" for name in ("atan2", "pow")]
+    lines.append(f"declare void @{mathlib.reduce_name(target)}(ptr nocapture) nounwind memory(argmem: readwrite) cold")
+    lines.append(f"declare i1 @llvm.vector.reduce.and.v{target.width}i1(<{target.width} x i1>)")
+    return "\n".join(lines)
+
+
+def emit(
+    graph: Graph,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    name: str,
+    target: Target,
+    size: int = SIZE,
+) -> str:
+    """The text of `void name(ptr %ws, i32 %vectors)` that reads slots `inputs` and writes slots `outputs`.
+
+    Args:
+        size: operations of a part, which all vectors run before the next part.
+    """
+    parts, temporaries = split(graph, inputs, outputs, size)
+    texts = [_Emitter(part, target).function(f"{name}_{k}") for k, part in enumerate(parts)]
+    lines = [f"  %tmp = alloca [{max(temporaries, 1)} x [{target.lanes} x {target.scalar}]], align 64"]
+    for k in range(target.team):
+        lines += [
+            f"  %{base}{k} = getelementptr {target.scalar}, ptr %{base}, i64 {k * target.width}" for base in BASES
+        ]
+    for p in range(len(parts)):
+        for k in range(target.team):
+            if k:
+                lines.append(f"  %more{p}.{k} = icmp ugt i32 %vectors, {k}")
+                lines.append(f"  br i1 %more{p}.{k}, label %vector{p}.{k}, label %ran{p}\nvector{p}.{k}:")
+            lines.append(f"  call void @{name}_{p}(ptr %ws{k}, ptr %tmp{k})")
+        lines.append(f"  br label %ran{p}\nran{p}:")
+    body = "\n".join(lines)
+    head = f"define void @{name}(ptr noalias %ws, i32 %vectors) nounwind"
+    return "\n".join((*texts, f"{head} {{\nentry:\n{body}\n  ret void\n}}\n"))
+
+
+class _Emitter:
+    """Writes one part: `void name(ptr %ws, ptr %tmp)` on one vector."""
+
+    def __init__(self, part: Part, target: Target) -> None:
+        self.graph, self.inputs, self.target = part.graph, part.inputs, target
+        self.align = target.width * target.bytes
+        self.lines: list[str] = []
+        self.w = mathlib.Writer(target, self.lines, "t")
+        self.names: dict[int, str] = {}
+        self.negated: dict[int, str] = {}
+        self.pairs: dict[int, tuple[str, str]] = {}  # argument -> (k + MAGIC, r)
+        self.results: dict[int, tuple[str, str]] = {}  # argument -> (sin, cos)
+        self.blocks = 0
+        self.stores: dict[int, list[tuple[int, int]]] = {}
+        written = dict(zip(part.outputs, part.graph.outputs, strict=True))
+        for slot, ref in written.items():
+            self.stores.setdefault(ref >> 1, []).append((slot, ref))
+        nodes = part.graph.nodes
+        self.early = {k for k, node in enumerate(nodes) if node[0] == "in" and self.inputs[node[1]] in written}
+        self.fused = absorbed(part.graph)
+
+    def function(self, name: str) -> str:
+        self.w.table = f"@{name}_constants"
+        inside = {self.graph.nodes[k][place] >> 1 for k, place in self.fused.items()}
+        depths = levels(self.graph)
+        order: list[list[int]] = [[] for _ in range(max(depths, default=0) + 1)]
+        for number, node in enumerate(self.graph.nodes):
+            if number not in inside and node[0] not in ("in", "const"):
+                order[depths[number]].append(number)
+        for number in sorted(self.early):
+            self.name(number)
+        for number, node in enumerate(self.graph.nodes):
+            if number in self.stores and node[0] in ("in", "const"):
+                self._store(number)
+        for depth, numbers in enumerate(order):
+            if depth:
+                self._reduce_all([k for k in numbers if self.graph.nodes[k][0] in ("sin", "cos")])
+            for number in numbers:
+                self.names[number] = self._operation(number)
+                if number in self.stores:
+                    self._store(number)
+        alloca = ""
+        if self.blocks:
+            size = f"[3 x {self.target.vector}]"
+            alloca = f"  %io = alloca {size}, align 64\n"
+        body = "\n".join(self.lines)
+        head = f"define internal void @{name}(ptr noalias nocapture %ws, ptr noalias nocapture %tmp) nounwind"
+        return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
+
+    def _constants(self) -> str:
+        """The table of vector constants; not constant for LLVM, which would load single numbers and spread them."""
+        t = self.target
+        if not self.w.constants:
+            return ""
+        values = ", ".join(f"{t.scalar} {number}" for number in self.w.constants for _ in range(t.width))
+        kind = f"[{len(self.w.constants) * t.width} x {t.scalar}]"
+        return f"{self.w.table} = internal global {kind} [{values}], align 64\n"
+
+    def name(self, number: int) -> str:
+        """The LLVM value of a node; inputs are loaded where they are first used."""
+        known = self.names.get(number)
+        if known is not None:
+            return known
+        node = self.graph.nodes[number]
+        if node[0] == "const":
+            return self._number(node[1])
+        if node[0] == "in":
+            text = self.w.line(f"load {self.target.vector}, ptr {self._slot(self.inputs[node[1]])}, align {self.align}")
+        else:
+            raise AssertionError(f"{node} used before it is computed")
+        self.names[number] = text
+        return text
+
+    def ref(self, ref: int) -> str:
+        """The LLVM value of a reference with its sign."""
+        number = ref >> 1
+        if not ref & 1:
+            return self.name(number)
+        node = self.graph.nodes[number]
+        if node[0] == "const":
+            return self._number(-node[1])
+        known = self.negated.get(number)
+        if known is None:
+            known = self.negated[number] = self.w.line(f"fneg {self.target.vector} {self.name(number)}")
+        return known
+
+    def _number(self, value: float) -> str:
+        """A constant, loaded where it is used; zero takes no load."""
+        return self.target.splat(value) if value == 0.0 else self.w.constant(value)
+
+    def _slot(self, slot: int) -> str:
+        base, place = ("%ws", slot) if slot >= 0 else ("%tmp", -1 - slot)
+        return self.w.line(f"getelementptr inbounds {self.target.scalar}, ptr {base}, i64 {place * self.target.lanes}")
+
+    def _store(self, number: int) -> None:
+        for slot, ref in self.stores[number]:
+            value = self.ref(ref)
+            self.lines.append(f"  store {self.target.vector} {value}, ptr {self._slot(slot)}, align {self.align}")
+
+    def _operation(self, number: int) -> str:
+        node = self.graph.nodes[number]
+        op = node[0]
+        v, w = self.target.vector, self.w
+        if op == "mul":
+            return w.line(f"fmul {v} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op == "add":
+            return self._sum(number, node[1], node[2])
+        if op == "div":
+            return w.line(f"fdiv {v} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op in ("sin", "cos"):
+            return self.results[node[1] >> 1][op == "cos"]
+        if op == "abs":
+            return w.line(f"call {v} @llvm.fabs.{self.target.suffix}({v} {self.ref(node[1])})")
+        if op in INTRINSICS:
+            values = ", ".join(f"{v} {self.ref(ref)}" for ref in node[1:])
+            return w.line(f"call {v} @llvm.{op}.{self.target.suffix}({values})")
+        return self._choice(node)
+
+    def _sum(self, number: int, a: int, b: int) -> str:
+        place = self.fused.get(number)
+        if place is None:
+            if a & 1 and not b & 1:
+                a, b = b, a
+            if b & 1:
+                return self.w.line(f"fsub {self.target.vector} {self.ref(a)}, {self.name(b >> 1)}")
+            return self.w.line(f"fadd {self.target.vector} {self.ref(a)}, {self.name(b >> 1)}")
+        product, other = (a, b) if place == 1 else (b, a)
+        _, x, y = self.graph.nodes[product >> 1]
+        if product & 1:
+            x = x ^ 1
+        return self.w.fma(self.ref(x), self.ref(y), self.ref(other))
+
+    def _choice(self, node: tuple) -> str:
+        op, v, w = node[0], self.target.vector, self.w
+        truth = f"<{self.target.width} x i1>"
+        if op == "true" or op == "false":
+            return f"splat (i1 {op})"
+        if op in COMPARISONS:
+            if self.graph.is_truth(node[1]):
+                return w.line(
+                    f"icmp {op if op in ('eq', 'ne') else 'u' + op} {truth} {self.ref(node[1])}, {self.ref(node[2])}"
+                )
+            return w.line(f"fcmp {COMPARISONS[op]} {v} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op in ("and", "or"):
+            return w.line(f"{op} {truth} {self.ref(node[1])}, {self.ref(node[2])}")
+        if op == "not":
+            return w.line(f"xor {truth} {self.ref(node[1])}, splat (i1 true)")
+        if op == "select":
+            kind = truth if self.graph.is_truth(node[2]) else v
+            values = f"{kind} {self.ref(node[2])}, {kind} {self.ref(node[3])}"
+            return w.line(f"select {truth} {self.ref(node[1])}, {values}")
+        if op in ("max", "min"):
+            return self._extreme(node)
+        if op == "is_finite":
+            zero = w.line(f"fsub {v} {self.ref(node[1])}, {self.ref(node[1])}")
+            return w.line(f"fcmp ord {v} {zero}, zeroinitializer")
+        if op == "sign":
+            x = self.ref(node[1])
+            up = w.line(f"fcmp ogt {v} {x}, zeroinitializer")
+            down = w.line(f"fcmp olt {v} {x}, zeroinitializer")
+            low = w.line(f"select {truth} {down}, {v} {self.target.splat(-1.0)}, {v} {x}")
+            return w.line(f"select {truth} {up}, {v} {self.target.splat(1.0)}, {v} {low}")
+        raise NotImplementedError(f"operation {op!r} has no LLVM spelling")
+
+    def _extreme(self, node: tuple) -> str:
+        """max or min that hands on NaN from either side; one instruction against a constant."""
+        v, w = self.target.vector, self.w
+        a, b = node[1], node[2]
+        if self.graph.value(b) is not None:
+            a, b = b, a
+        x, y = self.ref(a), self.ref(b)
+        better = w.line(f"fcmp {'ogt' if node[0] == 'max' else 'olt'} {v} {x}, {y}")
+        value = w.line(f"select <{self.target.width} x i1> {better}, {v} {x}, {v} {y}")  # y where either is NaN
+        if self.graph.value(a) is not None:
+            return value
+        strange = w.line(f"fcmp uno {v} {x}, zeroinitializer")
+        return w.line(f"select <{self.target.width} x i1> {strange}, {v} {x}, {v} {value}")
+
+    def _reduce_all(self, numbers: list[int]) -> None:
+        """Range reduction of all sines of one depth, with one branch to the slow one for the case that any is large."""
+        t, w = self.target, self.w
+        wanted: dict[int, set[str]] = {}
+        for number in numbers:
+            node = self.graph.nodes[number]
+            wanted.setdefault(node[1] >> 1, set()).add(node[0])
+        args = {k: self.name(k) for k in wanted}
+        total = None
+        for x in args.values():
+            total = w.fma(x, x, total) if total else w.op("fmul", x, x)
+        for k, x in args.items():
+            self.pairs[k] = mathlib.reduction(w, x)
+        bound = mathlib.limit(t) ** 2
+        small = w.line(f"fcmp olt {t.vector} {total}, {t.splat(bound)}")
+        every = w.line(f"call i1 @llvm.vector.reduce.and.v{t.width}i1(<{t.width} x i1> {small})")
+        self.blocks += 1
+        here, slow, join = f"fast{self.blocks}", f"slow{self.blocks}", f"join{self.blocks}"
+        self.lines.append(f"  br label %{here}\n{here}:")
+        self.lines.append(f"  br i1 {every}, label %{join}, label %{slow}, !prof !0\n{slow}:")
+        repaired = {k: self._call_reduce(x, *self.pairs[k]) for k, x in args.items()}
+        self.lines.append(f"  br label %{join}\n{join}:")
+        for k, (shifted, r) in self.pairs.items():
+            if k in args:
+                new = repaired[k]
+                self.pairs[k] = (
+                    w.line(f"phi {t.vector} [ {shifted}, %{here} ], [ {new[0]}, %{slow} ]"),
+                    w.line(f"phi {t.vector} [ {r}, %{here} ], [ {new[1]}, %{slow} ]"),
+                )
+        for k, (shifted, r) in self.pairs.items():
+            if k in args:
+                self.results[k] = mathlib.sine_cosine(w, shifted, r, "sin" in wanted[k], "cos" in wanted[k])
+
+    def _call_reduce(self, x: str, shifted: str, r: str) -> tuple[str, str]:
+        t, w = self.target, self.w
+        places = [w.line(f"getelementptr {t.vector}, ptr %io, i64 {k}") for k in range(3)]
+        for place, value in zip(places, (x, shifted, r), strict=True):
+            self.lines.append(f"  store {t.vector} {value}, ptr {place}")
+        self.lines.append(f"  call void @{mathlib.reduce_name(t)}(ptr %io)")
+        return w.line(f"load {t.vector}, ptr {places[1]}"), w.line(f"load {t.vector}, ptr {places[2]}")

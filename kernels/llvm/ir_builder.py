@@ -1,0 +1,173 @@
+"""The vocabulary of the step loop: slots, truths of lanes, loops over slots, written as LLVM text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shiftjax.kernels.lane_program import Layout, Method
+from shiftjax.kernels.llvm.target import Target
+from shiftjax.kernels.llvm.vector_math import Writer
+
+JOB = (  # fields of 8 bytes: pointers, integers, doubles
+    *("table", "lanes", "member", "out", "ticks", "every", "until", "h", "t0"),
+    *("list_drift", "list_accelerate", "list_project", "list_observe", "list_accumulate", "list_phase"),
+    *("count", "slots", "targets"),
+)
+UNROLL = 48  # loops over at most so many slots are written out
+
+
+class Space:
+    """Slots of the workspace with what the step loop itself keeps behind the regions of the layout."""
+
+    def __init__(self, layout: Layout, method: Method) -> None:
+        self.layout = layout
+        self.place = {name: layout.slots(name).start for name in layout.regions()}
+        self.size = layout.slot_count
+        private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
+        private |= {"most": layout.nm, "q0": layout.nq, "x0": layout.nx, "hl": 1, "stop": 1, "active": 1, "flags": 1}
+        private |= {f"kx{s}": layout.nx for s in range(method.stages)}
+        private |= {f"kq{s}": layout.nq for s in range(method.stages)}
+        for name, size in private.items():
+            self.place[name] = self.size
+            self.size += size
+
+    def loads(self) -> list[tuple[int, int]]:
+        """(row, slot) of everything read from the table."""
+        names = [(name, name) for name in self.layout.columns()] + [("rep", "rep0")]
+        return self._pairs(names)
+
+    def saves(self) -> list[tuple[int, int]]:
+        """(row, slot) of everything written back when a lane stops."""
+        same = ("q", "x", "dx", "clock", "armed", "acc", "mon", "trip")
+        return self._pairs([(name, name) for name in same] + [("rep", "rep0")])
+
+    def _pairs(self, names: list[tuple[str, str]]) -> list[tuple[int, int]]:
+        return [(row, self.place[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))]
+
+
+class Words:
+    """Writes functions; lines of the one in work collect in `lines`."""
+
+    def __init__(self, layout: Layout, method: Method, target: Target) -> None:
+        self.layout, self.method, self.t = layout, method, target
+        self.space = Space(layout, method)
+        self.v, self.i1 = target.vector, f"<{target.width} x i1>"
+        self.lines: list[str] = []
+        self.w = Writer(target, self.lines, "a")
+        self.labels = 0
+
+    def say(self, text: str) -> None:
+        """Appends a line without a result."""
+        self.lines.append(text if text.endswith(":") else f"  {text}")
+
+    def label(self, stem: str) -> str:
+        """A fresh block name."""
+        self.labels += 1
+        return f"{stem}{self.labels}"
+
+    def at(self, region: str, index: int | str = 0) -> str:
+        """Pointer to a slot."""
+        first = self.space.place[region]
+        if isinstance(index, str):
+            index = self.w.line(f"add nuw i64 {index}, {first}")
+        else:
+            index = first + index
+        return self.w.line(f"getelementptr inbounds {self.v}, ptr %ws, i64 {index}")
+
+    def load(self, region: str, index: int | str = 0) -> str:
+        """The vector in a slot."""
+        return self.w.line(f"load {self.v}, ptr {self.at(region, index)}")
+
+    def store(self, value: str, region: str, index: int | str = 0) -> None:
+        """Puts a vector into a slot."""
+        self.say(f"store {self.v} {value}, ptr {self.at(region, index)}")
+
+    def each(self, count: int, body: Callable[[int | str], None]) -> None:
+        """`body` for every index: written out when short, a loop when long."""
+        if count <= UNROLL:
+            for k in range(count):
+                body(k)
+            return
+        before, loop, after = (self.label(name) for name in ("before", "loop", "after"))
+        index = f"%{loop}.i"
+        self.say(f"br label %{before}\n{before}:\n  br label %{loop}\n{loop}:")
+        self.say(f"{index} = phi i64 [ 0, %{before} ], [ {index}.next, %{loop} ]")
+        body(index)
+        self.say(f"{index}.next = add nuw i64 {index}, 1")
+        self.say(f"{index}.more = icmp ult i64 {index}.next, {count}")
+        self.say(f"br i1 {index}.more, label %{loop}, label %{after}\n{after}:")
+
+    def field(self, name: str) -> str:
+        """A field of the job: a double, a pointer or an integer."""
+        kind = (
+            "double"
+            if name in ("until", "h", "t0")
+            else "i64"
+            if name in ("lanes", "ticks", "every", "count")
+            else "ptr"
+        )
+        pointer = self.w.line(f"getelementptr i64, ptr %job, i64 {JOB.index(name)}")
+        value = self.w.line(f"load {kind}, ptr {pointer}")
+        if kind == "double" and self.t.precision == "f32":
+            value = self.w.line(f"fptrunc double {value} to float")
+        return value
+
+    def splat(self, scalar: str, kind: str | None = None) -> str:
+        """A scalar value in every lane."""
+        kind = kind or self.t.scalar
+        vector = f"<{self.t.width} x {kind}>"
+        one = self.w.line(f"insertelement {vector} poison, {kind} {scalar}, i64 0")
+        return self.w.line(f"shufflevector {vector} {one}, {vector} poison, <{self.t.width} x i32> zeroinitializer")
+
+    def mask(self, region: str = "active") -> str:
+        """The truth of the lanes kept in a slot as 0 or all ones."""
+        bits = self.w.line(f"load {self.t.integers}, ptr {self.at(region)}")
+        return self.w.line(f"icmp slt {self.t.integers} {bits}, zeroinitializer")
+
+    def keep_mask(self, mask: str, region: str = "active") -> None:
+        """Puts the truth of the lanes into a slot."""
+        bits = self.w.line(f"sext {self.i1} {mask} to {self.t.integers}")
+        self.say(f"store {self.t.integers} {bits}, ptr {self.at(region)}")
+
+    def logic(self, op: str, a: str, b: str = "splat (i1 true)") -> str:
+        """and, or, xor of truths; xor with one argument is not."""
+        return self.w.op(op, a, b, self.i1)
+
+    def compare(self, how: str, a: str, b: str) -> str:
+        """fcmp of vectors."""
+        return self.w.line(f"fcmp {how} {self.v} {a}, {b}")
+
+    def select(self, mask: str, a: str, b: str) -> str:
+        """a where mask, else b."""
+        return self.w.line(f"select {self.i1} {mask}, {self.v} {a}, {self.v} {b}")
+
+    def reduce(self, op: str, mask: str) -> str:
+        """Whether all (and) or any (or) lanes are true."""
+        return self.w.line(f"call i1 @llvm.vector.reduce.{op}.v{self.t.width}i1({self.i1} {mask})")
+
+    def call_list(self, name: str) -> None:
+        """Calls every function of a null-terminated list."""
+        start = self.field(f"list_{name}")
+        vectors = self.w.line(f"load i32, ptr {self.flag(3)}")
+        self.say(f"call void @run(ptr {start}, ptr %ws, i32 {vectors})")
+
+    def flag(self, which: int) -> str:
+        """Pointer to a scalar flag: 0 some lane idle, 1 some monitor not armed, 2 lanes running, 3 vectors in use."""
+        return self.w.line(f"getelementptr i32, ptr {self.at('flags')}, i64 {which}")
+
+    def set_flag(self, which: int, value: str) -> None:
+        """Stores a truth as a flag."""
+        wide = self.w.line(f"zext i1 {value} to i32")
+        self.say(f"store i32 {wide}, ptr {self.flag(which)}")
+
+    def get_flag(self, which: int) -> str:
+        """Loads a flag as a truth."""
+        raw = self.w.line(f"load i32, ptr {self.flag(which)}")
+        return self.w.line(f"icmp ne i32 {raw}, 0")
+
+    def function(self, head: str, body: Callable[[], None]) -> str:
+        """The text of one function."""
+        self.lines.clear()
+        self.w.count = 0
+        body()
+        return f"define {head} {{\nentry:\n" + "\n".join(self.lines) + "\n}\n"

@@ -1,0 +1,1 @@
+"""The mechanics of one lane: kinematics, inertia and bias, reduced equations, reactions, channels."""

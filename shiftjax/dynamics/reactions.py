@@ -1,0 +1,86 @@
+"""What joints transmit: multipliers of the loops, and the wrench of every joint of the cut tree.
+
+With the cuts open, the tree moves with the true accelerations a only if wrenches act at the cuts:
+J^T lambda = H a + h - tau. The primary rows carry all of them, J_Pd^T lambda = (H a + h - tau)_d, and lambda is 0 on
+the secondary rows. Of a statically indeterminate mechanism (a planar loop built in space, parallel hinges) that is one
+of many answers, and it may change with the partition and with the joint that is cut; determinate reactions do not.
+A joint of the tree transmits what recursive Newton-Euler finds beyond it, less what the cuts carry (Featherstone,
+Rigid Body Dynamics Algorithms, section 5.3 and chapter 8). Lane code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shiftjax.algebra import Scalar, Vec, cross, matvec, minus, negative, plus, zeros
+from shiftjax.dynamics.equations import Lane
+from shiftjax.dynamics.kinematics import Chain, Motion
+from shiftjax.dynamics.reduction import Reduction
+from shiftjax.dynamics.tree import tree_terms
+from shiftjax.topology.partition import Block
+from shiftjax.topology.plan import TreeJoint
+
+Wrench = tuple[Vec, Vec]  # moment, force
+
+
+class Reactions:
+    """The wrenches of one state; each loop's multipliers are solved for once, and only if a joint asked for needs them.
+
+    Args:
+        blocks: the partition of every substructure; a: (nv,) accelerations.
+    """
+
+    def __init__(self, lane: Lane, blocks: Sequence[Block], motion: Motion, a: Vec) -> None:
+        self.lane, self.blocks, self.motion = lane, blocks, motion
+        self.tree = tree_terms(motion, lane.gravity(), a)
+        self._multipliers: dict[int, dict[int, Scalar]] = {}
+
+    def on_child(self, index: int) -> Wrench:
+        """Moment and force that the parent's side exerts on the child through a joint [N m, N], in world axes, about
+        the origin of the joint's frame on the child.
+
+        It is all the joint transmits: the forces of the constraint and, along its motions, its own stiffness and
+        damping, the springs, dampers and friction that name it, and the drive of a prescribed coordinate. Springs
+        between two frames are not part of any joint.
+        """
+        plan = self.lane.plan
+        joint = plan.joints[index]
+        rooted = self.motion.chain(rooted=True)
+        moment, force = self.tree.wrenches[index]
+        moment = minus(moment, cross(_child_point(rooted, joint), force))
+        for k, loop in enumerate(plan.loops):
+            if index in loop.joints:
+                cut = self._at_cut(k, index)
+                carried = plus if index in loop.real_branch else minus
+                moment, force = carried(moment, cut[0]), carried(force, cut[1])
+        return (negative(moment), negative(force)) if joint.reverse else (moment, force)
+
+    def _at_cut(self, k: int, index: int) -> Wrench:
+        """What the closure of loop k exerts on its virtual end, about the child's frame of a joint, in world axes."""
+        plan = self.lane.plan
+        loop = plan.loops[k]
+        block = next((s for s, one in enumerate(plan.substructures) if k in one.loops), None)
+        if block is None:  # a loop of welds alone: any share of the load is valid, as for secondary rows
+            return zeros(), zeros()
+        if block not in self._multipliers:
+            self._multipliers[block] = self._solved(block)
+        first = 6 * plan.substructures[block].loops.index(k)
+        parts = [self._multipliers[block].get(first + row, 0.0) for row in range(6)]
+        chain = self.motion.chain(loop.base)
+        arm = minus(chain.node(loop.virtual).p, _child_point(chain, plan.joints[index]))
+        moment, force = plus(parts[:3], cross(arm, parts[3:])), parts[3:]
+        R = self.motion.chain(rooted=True).node(loop.base).R
+        return matvec(R, moment), matvec(R, force)
+
+    def _solved(self, index: int) -> dict[int, Scalar]:
+        """Multipliers of the primary rows of one substructure."""
+        block, rows = self.blocks[index], self.lane.rows(self.motion, index)
+        reduction = Reduction(rows, block.primary, block.dependent, block.independent, self.lane.units)
+        return reduction.multipliers(negative(self.tree.force))
+
+
+def _child_point(chain: Chain, joint: TreeJoint) -> Vec:
+    """Origin of a joint's frame on the user's child, relative to the chain's point; a virtual body is that frame."""
+    if joint.reverse:
+        return chain.frame(joint.near, joint.near_frame)[1]
+    return chain.node(joint.far).p if joint.chord else chain.frame(joint.far, joint.far_frame)[1]

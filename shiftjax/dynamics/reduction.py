@@ -1,0 +1,186 @@
+"""Solving with the primary block J_Pd of a substructure: block triangular form, then QR of each block.
+
+Problem: X with J_Pd X = R for several right-hand sides. Elimination in a fixed order meets zero pivots at regular poses
+(a link parallel to an axis); QR has none, and the sets of a partition carry no order. The diagonal blocks of the block
+triangular form are the Assur groups of the mechanism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shiftjax.algebra import (
+    Mat,
+    Scalar,
+    Vec,
+    absolute,
+    div,
+    dot,
+    is_zero,
+    larger,
+    largest,
+    minus,
+    mul,
+    neg,
+    scale,
+    sub,
+)
+from shiftjax.constraints import Rows
+from shiftjax.topology.block_triangular import block_triangular
+
+
+def gram_schmidt(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
+    """Solves A x = b for every b by modified Gram-Schmidt without roots (Golub, Van Loan, section 5.2.8).
+
+    Returns:
+        the solutions, the squares of the pivot lengths q.q, and their inverses.
+    """
+    r = len(A)
+    columns = [[A[i][j] for i in range(r)] for j in range(r)]
+    values = [list(b) for b in rhs]
+    upper = [[0.0] * r for _ in range(r)]
+    heads: list[Vec] = [[0.0] * r for _ in rhs]
+    squares: Vec = []
+    inverses: Vec = []
+    for k in range(r):
+        q = columns[k]
+        squares.append(dot(q, q))
+        inverses.append(div(1.0, squares[k]))
+        for target, keep, first in ((columns, upper[k], k + 1), (values, None, 0)):
+            for j in range(first, len(target)):
+                s = dot(q, target[j])
+                if is_zero(s):
+                    continue
+                f = mul(s, inverses[k])
+                target[j] = minus(target[j], scale(f, q))
+                if keep is None:
+                    heads[j][k] = f
+                else:
+                    keep[j] = f
+    solutions: list[Vec] = []
+    for g in heads:
+        x: Vec = [0.0] * r
+        for i in reversed(range(r)):
+            x[i] = g[i]
+            for j in range(i + 1, r):
+                x[i] = sub(x[i], mul(upper[i][j], x[j]))
+        solutions.append(x)
+    return solutions, squares, inverses
+
+
+def solve_blockwise(A: Mat, sides: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
+    """Solves the square A x = b for every b, one diagonal block of its block triangular form after the other.
+
+    Returns:
+        the solutions, the squares of all pivot lengths, and their inverses.
+    """
+    pattern = [[not is_zero(entry) for entry in row] for row in A]
+    X: list[Vec] = [[0.0] * len(A) for _ in sides]
+    squares: Vec = []
+    inverses: Vec = []
+    seen: list[int] = []
+    for rows, columns in block_triangular(pattern):
+        right = []
+        for x, b in zip(X, sides, strict=True):
+            right.append([sub(b[i], dot([A[i][j] for j in seen], [x[j] for j in seen])) for i in rows])
+        solved, square, inverse = gram_schmidt([[A[i][j] for j in columns] for i in rows], right)
+        for x, part in zip(X, solved, strict=True):
+            for j, value in zip(columns, part, strict=True):
+                x[j] = value
+        seen += columns
+        squares += square
+        inverses += inverse
+    return X, squares, inverses
+
+
+@dataclass
+class Reduction:
+    """J_Pd of one substructure, ready to solve: dimensionless inside, true units outside.
+
+    primary: local rows; dependent, independent: speed indices (global); unit: speed index -> unit.
+    """
+
+    rows: Rows
+    primary: tuple[int, ...]
+    dependent: tuple[int, ...]
+    independent: tuple[int, ...]
+    unit: Sequence[float]
+
+    def _entry(self, row: int, speed: int) -> Scalar:
+        entry = self.rows.J[row].get(speed, 0.0)
+        return mul(self.unit[speed] / self.rows.unit[row], entry)
+
+    def solve(self, sides: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
+        """X of J_Pd X = b for right-hand sides over the primary rows (true units).
+
+        Returns:
+            for every side the dimensionless values of the dependent columns, and the monitor (largest over smallest
+            pivot length)^2.
+        """
+        A = [[self._entry(row, speed) for speed in self.dependent] for row in self.primary]
+        scaled = [[mul(1.0 / self.rows.unit[row], b[k]) for k, row in enumerate(self.primary)] for b in sides]
+        X, squares, inverses = solve_blockwise(A, scaled)
+        return X, mul(largest(squares), largest(inverses))
+
+    def multipliers(self, right: Sequence[Scalar]) -> dict[int, Scalar]:
+        """Lambda of J_Pd^T lambda = right_d by primary row, in true units; right: (nv,) generalised forces."""
+        A = [[self._entry(row, speed) for row in self.primary] for speed in self.dependent]
+        (solved,), _, _ = solve_blockwise(A, [[mul(self.unit[speed], right[speed]) for speed in self.dependent]])
+        return {row: mul(1.0 / self.rows.unit[row], x) for row, x in zip(self.primary, solved, strict=True)}
+
+    def columns_of_B(self) -> list[Vec]:
+        """Right-hand sides -J_Pi, one for every independent speed (true units of a scaled speed)."""
+        return [
+            [neg(mul(self.unit[speed], self.rows.J[row].get(speed, 0.0))) for row in self.primary]
+            for speed in self.independent
+        ]
+
+    def spread_out(self, x: Vec) -> dict[int, Scalar]:
+        """Dependent values in true units, by speed."""
+        return {speed: mul(self.unit[speed], value) for speed, value in zip(self.dependent, x, strict=True)}
+
+    def null_columns(self, B: Sequence[Vec]) -> list[dict[int, Scalar]]:
+        """Z: for every independent speed the motion of all speeds of the substructure for a unit of it."""
+        out: list[dict[int, Scalar]] = []
+        for speed, column in zip(self.independent, B, strict=True):
+            entries = {d: mul(self.unit[d] / self.unit[speed], b) for d, b in zip(self.dependent, column, strict=True)}
+            out.append({speed: 1.0, **{d: value for d, value in entries.items() if not is_zero(value)}})
+        return out
+
+
+def largest_entry(B: Sequence[Vec]) -> Scalar:
+    """The largest |B_ij|, which the document calls the infinity norm."""
+    return largest([absolute(b) for column in B for b in column if not is_zero(b)])
+
+
+def ldl_solve(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
+    """Solves the symmetric positive definite A x = b by LDL^T, structural zeros kept.
+
+    Returns:
+        solutions, and the largest diagonal entry over its pivot: the loss of mass along some motion.
+    """
+    n = len(A)
+    lower: Mat = [[0.0] * n for _ in range(n)]
+    pivots: Vec = []
+    inverses: Vec = []
+    worst: Scalar = 1.0
+    for j in range(n):
+        weighted = [mul(lower[j][k], pivots[k]) for k in range(j)]
+        pivots.append(sub(A[j][j], dot(lower[j][:j], weighted)))
+        inverses.append(div(1.0, pivots[j]))
+        if any(not is_zero(w) for w in weighted):
+            worst = larger(worst, mul(A[j][j], inverses[j]))
+        for i in range(j + 1, n):
+            lower[i][j] = mul(sub(A[i][j], dot(lower[i][:j], weighted)), inverses[j])
+    out: list[Vec] = []
+    for b in rhs:
+        y: Vec = []
+        for i in range(n):
+            y.append(sub(b[i], dot(lower[i][:i], y)))
+        x: Vec = [mul(value, inverse) for value, inverse in zip(y, inverses, strict=True)]
+        for i in reversed(range(n)):
+            for k in range(i + 1, n):
+                x[i] = sub(x[i], mul(lower[k][i], x[k]))
+        out.append(x)
+    return out, worst

@@ -1,0 +1,283 @@
+"""Tree inertia and bias of one lane, and the reduced equations of motion on the loops' null space.
+
+H q'' + h = tau over all speeds of the cut tree; H is singular there (virtual and massless bodies), so only Z^T H Z is
+ever solved with. Composite inertias and recursive Newton-Euler as in Featherstone, Rigid Body Dynamics Algorithms,
+tables 5.1 and 6.2; per-tree reference points as in `kinematics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from shiftjax.algebra import (
+    Mat,
+    Scalar,
+    Vec,
+    add,
+    cross,
+    dot,
+    is_zero,
+    known,
+    matvec,
+    minus,
+    mul,
+    plus,
+    scale,
+    sub,
+    transpose,
+    zeros,
+)
+from shiftjax.dynamics.kinematics import Chain, Motion, SpeedScrew
+from shiftjax.dynamics.reduction import ldl_solve
+from shiftjax.forces import loads
+
+Column = dict[int, Scalar]  # speed -> entry
+
+
+@dataclass
+class Inertia:
+    """Spatial inertia about the reference point: mass, first moment m c, second moment (symmetric)."""
+
+    mass: Scalar
+    moment: Vec
+    second: Mat
+
+    def times(self, w: Vec, u: Vec) -> tuple[Vec, Vec]:
+        """Angular and linear momentum of the motion (w, u)."""
+        return (
+            plus(matvec(self.second, w), cross(self.moment, u)),
+            minus(scale(self.mass, u), cross(self.moment, w)),
+        )
+
+    def plus(self, other: Inertia) -> Inertia:
+        second = [[0.0] * 3 for _ in range(3)]
+        for i in range(3):
+            for j in range(i, 3):
+                second[i][j] = second[j][i] = add(self.second[i][j], other.second[i][j])
+        return Inertia(add(self.mass, other.mass), plus(self.moment, other.moment), second)
+
+
+def body_inertia(chain: Chain, node: int) -> Inertia | None:
+    """Inertia of a node's body; None for ground, virtual and massless bodies."""
+    body, params = chain.plan.nodes[node], chain.params
+    if node == 0 or body.virtual:
+        return None
+    mass = params.number(f"{body.path}.mass")
+    own = {k: params.number(f"{body.path}.inertia.{k}") for k in ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")}
+    if is_zero(mass) and all(is_zero(value) for value in own.values()):
+        return None
+    state = chain.node(node)
+    c = plus(state.p, matvec(state.R, params.vector(f"{body.path}.center_of_mass")))
+    moment = scale(mass, c)
+    about_centre = _turned(own, state.R)
+    square = dot(moment, c)
+    second = [[0.0] * 3 for _ in range(3)]
+    for i in range(3):
+        for j in range(i, 3):
+            steiner = sub(square if i == j else 0.0, mul(moment[i], c[j]))
+            second[i][j] = second[j][i] = add(about_centre[i][j], steiner)
+    return Inertia(mass, moment, second)
+
+
+def _turned(own: Mapping[str, Scalar], R: Mat) -> Mat:
+    """R I R^T, upper triangle.
+
+    Without products of inertia it is I_0 1 + sum (I_k - I_0) r_k r_k^T over the other two axes: half the operations,
+    and for a body with an axis of symmetry a single term.
+    """
+    diagonal = [own["Ixx"], own["Iyy"], own["Izz"]]
+    products = [own["Ixy"], own["Iyz"], own["Izx"]]
+    if not all(is_zero(p) for p in products):
+        local = [
+            [diagonal[0], products[0], products[2]],
+            [products[0], diagonal[1], products[1]],
+            [products[2], products[1], diagonal[2]],
+        ]
+        half = [matvec(local, row) for row in R]
+        return [[dot(half[i], R[j]) for j in range(3)] for i in range(3)]
+    equal = [k for k in range(3) if sum(known(d) and known(diagonal[k]) and d == diagonal[k] for d in diagonal) > 1]
+    common = equal[0] if equal else 0
+    out = [[diagonal[common] if i == j else 0.0 for j in range(3)] for i in range(3)]
+    for k, axis in enumerate(transpose(R)):
+        excess = sub(diagonal[k], diagonal[common]) if k != common else 0.0
+        stretched = scale(excess, axis)
+        for i in range(3):
+            for j in range(i, 3):
+                out[i][j] = add(out[i][j], mul(stretched[i], axis[j]))
+    return out
+
+
+@dataclass
+class Tree:
+    """Forces and energies of one state, over all speeds of the cut tree.
+
+    force: (nv,) tau - h - H a; kinetic, potential [J]; power [W] of what is not conservative; wrenches: for every joint
+    the (moment, force) it must exert on its far body to move what it carries so, about the point of the rooted chain.
+    """
+
+    force: Vec
+    kinetic: Scalar
+    potential: Scalar
+    power: Scalar
+    wrenches: list[tuple[Vec, Vec]]
+
+
+def composite_mass_matrix(motion: Motion) -> list[Column]:
+    """H of the cut tree by composite inertias."""
+    plan, chain = motion.plan, motion.chain(rooted=True)
+    total: dict[int, Inertia] = {}
+    H: list[Column] = [{} for _ in range(plan.nv)]
+    for index in reversed(range(len(plan.joints))):
+        joint = plan.joints[index]
+        own, sum_ = body_inertia(chain, joint.far), total.get(joint.far)
+        inertia = own if sum_ is None else (sum_ if own is None else sum_.plus(own))
+        if inertia is None:
+            continue
+        if joint.near:
+            above = total.get(joint.near)
+            total[joint.near] = inertia if above is None else above.plus(inertia)
+        for k, screw in enumerate(chain.screws_of(index)):
+            momentum = inertia.times(screw.angular, screw.linear)
+            for other, other_screw in _at_or_above(chain, index):
+                entry = _power(other_screw, momentum)
+                if other <= joint.v + k and not is_zero(entry):
+                    H[joint.v + k][other] = H[other][joint.v + k] = entry
+    return H
+
+
+def tree_terms(motion: Motion, gravity: Vec, a: Vec | None = None) -> Tree:
+    """Forces and energies at one state (recursive Newton-Euler, gravity as an acceleration).
+
+    Args:
+        a: (nv,) accelerations of the joints, all 0 if left out.
+    """
+    plan, chain = motion.plan, motion.chain(rooted=True)
+    load = loads(motion)
+    sped_up = _sped_up(chain, zeros(plan.nv) if a is None else a)
+    wrenches: list[tuple[Vec, Vec]] = [(zeros(), zeros())] * len(plan.joints)
+    force_on: dict[int, tuple[Vec, Vec]] = {}
+    kinetic: Scalar = 0.0
+    potential: Scalar = load.potential
+    force: Vec = zeros(plan.nv)
+    for index in reversed(range(len(plan.joints))):
+        joint = plan.joints[index]
+        moment, linear = force_on.get(joint.far, (zeros(), zeros()))
+        inertia, state = body_inertia(chain, joint.far), chain.node(joint.far)
+        if inertia is not None:
+            spin, momentum = inertia.times(state.w, state.u)
+            alpha, acc = sped_up[joint.far]
+            rate_n, rate_f = inertia.times(plus(state.alpha, alpha), minus(plus(state.acc, acc), gravity))
+            moment = plus(moment, plus(rate_n, plus(cross(state.w, spin), cross(state.u, momentum))))
+            linear = plus(linear, plus(rate_f, cross(state.w, momentum)))
+            kinetic = add(kinetic, mul(0.5, add(dot(state.w, spin), dot(state.u, momentum))))
+            potential = sub(potential, dot(gravity, _first_moment(motion, joint.far, inertia)))
+        if joint.far in load.wrenches:
+            pull = load.wrenches[joint.far]
+            moment, linear = minus(moment, pull[0]), minus(linear, pull[1])
+        for k, screw in enumerate(chain.screws_of(index)):
+            tau = load.generalized.get(joint.v + k, 0.0)
+            force[joint.v + k] = sub(tau, _power(screw, (moment, linear)))
+        wrenches[index] = (moment, linear)
+        if joint.near:
+            above = force_on.get(joint.near, (zeros(), zeros()))
+            force_on[joint.near] = (plus(above[0], moment), plus(above[1], linear))
+    return Tree(force, kinetic, potential, load.power, wrenches)
+
+
+def _sped_up(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
+    """Node -> what the accelerations of the joints below add to its spatial acceleration."""
+    found = {0: (zeros(), zeros())}
+    for index, joint in enumerate(chain.plan.joints):
+        alpha, acc = found[joint.near]
+        for k, screw in enumerate(chain.screws_of(index)):
+            alpha = plus(alpha, scale(a[joint.v + k], screw.angular))
+            acc = plus(acc, scale(a[joint.v + k], screw.linear))
+        found[joint.far] = (alpha, acc)
+    return found
+
+
+def _first_moment(motion: Motion, node: int, inertia: Inertia) -> Vec:
+    """Mass times the centre's position from one point of ground (floating trees have a moving reference point)."""
+    rooted, fixed = motion.chain(rooted=True), motion.chain()
+    if rooted is fixed:
+        return inertia.moment
+    return plus(inertia.moment, scale(inertia.mass, minus(fixed.node(node).p, rooted.node(node).p)))
+
+
+def _power(screw: SpeedScrew, wrench: tuple[Vec, Vec]) -> Scalar:
+    return add(dot(screw.angular, wrench[0]), dot(screw.linear, wrench[1]))
+
+
+def _at_or_above(chain: Chain, index: int) -> list[tuple[int, SpeedScrew]]:
+    """Speeds and screws of a joint and of all joints that carry it."""
+    out: list[tuple[int, SpeedScrew]] = []
+    while index >= 0:
+        joint = chain.plan.joints[index]
+        out += [(joint.v + k, screw) for k, screw in enumerate(chain.screws_of(index))]
+        index = chain.plan.nodes[joint.near].joint
+    return out
+
+
+def sparse_product(H: Sequence[Column], x: Column) -> Column:
+    """H x for a sparse x."""
+    out: Column = {}
+    for speed, value in x.items():
+        if is_zero(value):
+            continue
+        for other, entry in H[speed].items():
+            out[other] = add(out.get(other, 0.0), mul(entry, value))
+    return out
+
+
+def sparse_dot(x: Column, y: Column) -> Scalar:
+    out: Scalar = 0.0
+    for speed in sorted(x.keys() & y.keys()):
+        out = add(out, mul(x[speed], y[speed]))
+    return out
+
+
+class Reduced:
+    """Z^T H Z of one pose, factored once for the projection of the speeds and for the accelerations.
+
+    Z: columns in the order of elimination (deepest speed first, so that a tree fills in nothing).
+    """
+
+    def __init__(self, H: Sequence[Column], Z: Sequence[Column]) -> None:
+        self.H, self.Z = H, Z
+        self.HZ = [sparse_product(H, column) for column in Z]
+        n = len(Z)
+        self.mass = [[0.0] * n for _ in range(n)]
+        for i in range(n):
+            for j in range(i + 1):
+                self.mass[i][j] = self.mass[j][i] = sparse_dot(self.Z[i], self.HZ[j])
+        self.worst_pivot: Scalar = 1.0
+
+    def solve(self, right: Vec) -> Vec:
+        (x,), self.worst_pivot = ldl_solve(self.mass, [right])
+        return x
+
+    def along(self, x: Vec) -> Column:
+        """Z x."""
+        out: Column = {}
+        for column, value in zip(self.Z, x, strict=True):
+            for speed, entry in column.items():
+                out[speed] = add(out.get(speed, 0.0), mul(entry, value))
+        return out
+
+    def acceleration(self, force: Vec, particular: Column) -> Vec:
+        """a = Z a_i + a0 with Z^T H Z a_i = Z^T (force - H a0); force = tau - h."""
+        drag = sparse_product(self.H, particular)
+        net = {speed: sub(f, drag.get(speed, 0.0)) for speed, f in enumerate(force)}
+        a = self.along(self.solve([sparse_dot(column, net) for column in self.Z]))
+        return [add(a.get(speed, 0.0), particular.get(speed, 0.0)) for speed in range(len(force))]
+
+    def nearest(self, correction: Column) -> Column:
+        """correction - Z (Z^T H Z)^-1 (H Z)^T correction: the least change of speed in the mass metric."""
+        if not any(not is_zero(value) for value in correction.values()):
+            return {}
+        x = self.solve([sparse_dot(column, correction) for column in self.HZ])
+        out = dict(correction)
+        for speed, value in self.along(x).items():
+            out[speed] = sub(out.get(speed, 0.0), value)
+        return out

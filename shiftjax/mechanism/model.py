@@ -1,0 +1,301 @@
+"""A model: names and numbers of a mechanism, without any index; read by `formats`, made by `builder`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers as abstract_numbers
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from shiftjax.errors import ModelError, nearest
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.numbers import changed, changed_assembly, leaves, rebuilt
+from shiftjax.mechanism.paths import child, listed, parts, shortened, split
+from shiftjax.mechanism.records import (
+    FIXED,
+    IDENTITY,
+    ORIGIN,
+    ZERO,
+    Assembly,
+    Body,
+    ForceModule,
+    Frame,
+    FrameRef,
+    Geometry,
+    Inertia,
+    Joint,
+    Light,
+    Matrix,
+    Placement,
+    Restraint,
+    RunSettings,
+    Terrain,
+    Vector,
+    walk,
+)
+from shiftjax.record import record
+
+__all__ = [
+    "FIXED",
+    "IDENTITY",
+    "ORIGIN",
+    "SI",
+    "ZERO",
+    "Assembly",
+    "Body",
+    "ForceModule",
+    "Frame",
+    "FrameRef",
+    "Geometry",
+    "Inertia",
+    "Joint",
+    "Kept",
+    "Light",
+    "Matrix",
+    "Model",
+    "Placement",
+    "Restraint",
+    "RunSettings",
+    "Terrain",
+    "Vector",
+    "complete",
+]
+
+SI = Kept(angle="radians", length="meters", mass="kilograms", time="seconds")
+
+FIELDS = {
+    "body": {"mass", "inertia", "center_of_mass"},
+    "frame": {"T", "R", "rotation", "position", "orientation", "velocity", "angular_velocity"},
+    "joint": {"q", "v", "a", "reaction_force", "reaction_moment", "axis", "stiffness", "damping"}
+    | {"initial_displacement", "initial_velocity"},
+    "restraint": {"coefficients", "knot_points"},
+}
+GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model
+
+
+@record
+class Model:
+    """A mechanism as the user wrote it, in SI units; equal when a run of it would be."""
+
+    assemblies: tuple[Assembly, ...] = ()
+    frames: tuple[Frame, ...] = ()  # of ground
+    gravity: Vector = (0.0, 0.0, 9.81)  # acceleration [m/s^2]; +z is down in most files
+    lights: tuple[Light, ...] = ()
+    terrain: tuple[Terrain, ...] = ()
+    settings: RunSettings = RunSettings()
+    include_directories: tuple[str, ...] = ()
+    units: Kept = SI
+    name: str = dataclasses.field(default="", compare=False)
+    version: str = dataclasses.field(default="2.0", compare=False)
+    source: str = dataclasses.field(default="", compare=False)  # file it was read from
+    warnings: tuple[str, ...] = dataclasses.field(default=(), compare=False)
+    comment: str = ""
+
+    def bodies(self) -> Iterator[tuple[str, Body]]:
+        """Path and record of every active body, depth first in file order."""
+        for path, assembly, active in walk(self.assemblies):
+            if active:
+                yield from ((child(path, b.name), b) for b in assembly.bodies if b.active)
+
+    def joints(self) -> Iterator[tuple[str, Joint]]:
+        """Path and record of every active joint between active bodies or ground."""
+        alive = self._alive()
+        for path, joint in self._switched_on("joints"):
+            if joint.parent.body in alive and joint.child.body in alive:
+                yield path, joint
+
+    def restraints(self) -> Iterator[tuple[str, Restraint]]:
+        """Path and record of every active restraint that acts on active things."""
+        alive = self._alive()
+        acting = {path for path, _ in self.joints()}
+        for path, restraint in self._switched_on("restraints"):
+            if restraint.joint in acting or (
+                restraint.frames is not None and all(ref.body in alive for ref in restraint.frames)
+            ):
+                yield path, restraint
+
+    def force_modules(self) -> Iterator[tuple[str, ForceModule]]:
+        """Path and record of every active force module."""
+        yield from self._switched_on("force_modules")
+
+    def dangling(self) -> tuple[str, ...]:
+        """Paths of active joints and restraints left out because they touch something switched off."""
+        used = {("joints", path) for path, _ in self.joints()} | {("restraints", path) for path, _ in self.restraints()}
+        return tuple(
+            path for kind in ("joints", "restraints") for path, _ in self._switched_on(kind) if (kind, path) not in used
+        )
+
+    def unsupported(self) -> tuple[tuple[str, str], ...]:
+        """Path and kind of every active thing that is kept but cannot be simulated yet."""
+        found = [(path, module.type) for path, module in self.force_modules()]
+        if self.settings.contact_detection and self.terrain:
+            found += [(f"terrain:{item.name}", "terrain contact") for item in self.terrain]
+        return tuple(found)
+
+    def numbers(self) -> dict[str, float]:
+        """Every number of the active parts by its path, in the order of the file."""
+        found = dict(leaves(self.gravity, "model_parameters.gravity"))
+        for frame in self.frames:
+            found.update(leaves(frame, child(FIXED, frame.name)))
+        for path, body in self.bodies():
+            found.update(leaves(body, path))
+            for frame in body.frames:
+                found.update(leaves(frame, child(path, frame.name)))
+        for path, joint in self.joints():
+            found.update(leaves(joint, path))
+        for path, restraint in self.restraints():
+            found.update(leaves(restraint, path))
+        return found
+
+    def matrices(self) -> dict[str, Matrix]:
+        """Every constant rotation matrix R of the active parts, by its path."""
+        found = {f"{child(FIXED, frame.name)}.R": frame.R for frame in self.frames}
+        for path, body in self.bodies():
+            found.update({f"{child(path, frame.name)}.R": frame.R for frame in body.frames})
+        for path, joint in self.joints():
+            if isinstance(joint.initial_displacement, Placement):
+                found[f"{path}.initial_displacement.R"] = joint.initial_displacement.R
+        return found
+
+    def replace(self, values: Mapping[str, float]) -> Model:
+        """The model with other numbers at some paths (the leading assembly may be left out where unique)."""
+        known = self.numbers()
+        grouped: dict[str, dict[str, float]] = {}
+        for path, value in values.items():
+            full = self._number(path, known)
+            thing, field = split(full)
+            grouped.setdefault(thing, {})[field] = _finite(full, field, value)
+        gravity = list(self.gravity)
+        for field, value in grouped.pop("model_parameters", {}).items():
+            gravity[int(field[-2])] = value
+        found = dataclasses.replace(
+            self,
+            gravity=(gravity[0], gravity[1], gravity[2]),
+            frames=tuple(changed(frame, child(FIXED, frame.name), grouped) for frame in self.frames),
+        )
+        if not grouped:
+            return found
+        return dataclasses.replace(
+            found, assemblies=rebuilt(self.assemblies, lambda a, path: changed_assembly(a, path, grouped))
+        )
+
+    def resolve(self, path: str) -> str:
+        """The full form of a path of an object, number or channel; ModelError where it is none, or not unique."""
+        thing, field = split(path)
+        if thing in GLOBAL:
+            return thing + field
+        word = field.lstrip(".").split("[")[0].split(".")[0]
+        kinds = {kind for kind, fields in FIELDS.items() if word in fields} or set(FIELDS)
+        objects = [(full, kind) for full, kind in self._objects() if kind in kinds]
+        if any(full == thing for full, _ in objects):
+            return thing + field
+        found = {full for full, kind in objects if shortened(full, thing, 2 if kind == "frame" else 1)}
+        if len(found) == 1:
+            return found.pop() + field
+        if found:
+            raise ModelError(
+                path, f"{len(found)} objects of this name", listed(sorted(found)), "Write the path in full."
+            )
+        objects = objects[:2000]  # looking for likeness is slow
+        short = [full.split(":", 1)[-1] for full, _ in objects if ":" in full and not full.startswith("fixed:")]
+        hint = nearest(thing[:80], [full for full, _ in objects] + short)
+        raise ModelError(
+            path,
+            f"no active {' or '.join(sorted(kinds))} called {thing[:80]!r}",
+            "paths 'assembly:name' and 'assembly:body:frame'",
+            hint or "`shiftjax info MODEL` lists the names.",
+        )
+
+    def _number(self, path: str, known: Mapping[str, float]) -> str:
+        """The full path of a number."""
+        full = self.resolve(path)
+        if full in known:
+            return full
+        thing, field = split(full)
+        own = [p for p in known if split(p)[0] == thing]
+        hint = nearest(full[:120], own)
+        raise ModelError(path, f"no number {field or 'there'!r}", listed(own) or "nothing", hint or "Choose one.")
+
+    def _objects(self) -> Iterator[tuple[str, str]]:
+        """Path and kind of everything a path can name."""
+        yield from ((child(FIXED, name), "frame") for name in (ORIGIN, *(f.name for f in self.frames)))
+        for path, body in self.bodies():
+            yield path, "body"
+            yield from ((child(path, name), "frame") for name in (ORIGIN, *(f.name for f in body.frames)))
+        yield from ((path, "joint") for path, _ in self.joints())
+        yield from ((path, "restraint") for path, _ in self.restraints())
+
+    def _alive(self) -> set[str]:
+        return {FIXED, *(path for path, _ in self.bodies())}
+
+    def _switched_on(self, kind: str) -> Iterator[tuple[str, Any]]:
+        for path, assembly, active in walk(self.assemblies):
+            if active:
+                yield from ((child(path, item.name), item) for item in getattr(assembly, kind) if item.active)
+
+
+def _finite(path: str, field: str, value: object) -> float:
+    """The value as a finite float."""
+    if isinstance(value, bool) or not isinstance(value, abstract_numbers.Real) or not math.isfinite(value):
+        raise ModelError(path, repr(value)[:80], "one finite number", "Give a number.")
+    if field == ".mass" and value < 0:
+        raise ModelError(path, repr(value), "a mass of 0 or more", "Correct the mass.")
+    return float(value)
+
+
+def complete(model: Model) -> Model:
+    """The model with one float joint for every component of bodies that no chain of joints ties to ground.
+
+    The root of a component is its body of largest mass, ties by smallest path; the joint is called
+    `<body>_float` (suffixed where taken) and stands in the assembly of that body.
+    """
+    group: dict[str, str] = {FIXED: FIXED, **{path: path for path, _ in model.bodies()}}
+
+    def find(path: str) -> str:
+        while group[path] != path:
+            group[path] = group[group[path]]
+            path = group[path]
+        return path
+
+    for _, joint in model.joints():
+        group[find(joint.parent.body)] = find(joint.child.body)
+    roots: dict[str, tuple[float, str]] = {}
+    for path, body in model.bodies():
+        if find(path) != find(FIXED):
+            key = find(path)
+            roots[key] = min(roots.get(key, (math.inf, "")), (-body.mass, path))
+    if not roots:
+        return model
+    added: dict[str, list[str]] = {}
+    for _, path in roots.values():
+        added.setdefault(path.rpartition(":")[0], []).append(path)
+
+    def with_floats(assembly: Assembly, path: str) -> Assembly:
+        taken = {joint.name for joint in assembly.joints}
+        joints = list(assembly.joints)
+        for body in added.get(path, ()):
+            name = unused(f"{parts(body)[-1]}_float", taken)
+            taken.add(name)
+            joints.append(
+                Joint(
+                    name,
+                    "float",
+                    FrameRef(FIXED),
+                    FrameRef(body),
+                    initial_displacement=Placement(),
+                    initial_velocity=(0.0,) * 6,
+                )
+            )
+        return dataclasses.replace(assembly, joints=tuple(joints))
+
+    return dataclasses.replace(model, assemblies=rebuilt(model.assemblies, with_floats))
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """The name, or the name with the first suffix _2, _3 ... that is not taken."""
+    found, k = name, 1
+    while found in taken:
+        k += 1
+        found = f"{name}_{k}"
+    return found

@@ -1,0 +1,240 @@
+"""What a model is made of: frozen records of names and numbers, as the user wrote them.
+
+All lengths in m, masses in kg, angles in rad, times in s; sequences are tuples; references hold absolute paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.paths import child
+from shiftjax.record import record
+
+Vector = tuple[float, float, float]
+Matrix = tuple[Vector, Vector, Vector]  # rows
+
+ZERO: Vector = (0.0, 0.0, 0.0)
+IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+FIXED = "fixed"
+ORIGIN = "origin"
+
+
+@record
+class Frame:
+    """A frame of a body: maps frame coordinates to body coordinates by T and R exp(rotation)."""
+
+    name: str
+    T: Vector = ZERO  # [m]
+    R: Matrix = IDENTITY
+    rotation: Vector = ZERO  # rotation vector applied after R, in frame axes [rad]
+    comment: str = ""
+
+
+@record
+class FrameRef:
+    """A frame of a body or of ground, by name."""
+
+    body: str  # absolute path, or "fixed"
+    frame: str = ORIGIN  # plain name
+
+    @property
+    def path(self) -> str:
+        """The path of the frame, as numbers and channels write it."""
+        return child(self.body, self.frame)
+
+
+@record
+class Inertia:
+    """Matrix entries of the inertia about the centre of mass along body axes [kg m^2]."""
+
+    Ixx: float = 0.0
+    Iyy: float = 0.0
+    Izz: float = 0.0
+    Ixy: float = 0.0
+    Iyz: float = 0.0
+    Izx: float = 0.0
+
+    @property
+    def matrix(self) -> Matrix:
+        return (
+            (self.Ixx, self.Ixy, self.Izx),
+            (self.Ixy, self.Iyy, self.Iyz),
+            (self.Izx, self.Iyz, self.Izz),
+        )
+
+
+@record
+class Geometry:
+    """A shape of a body; kept for the viewer, its lengths in m (`formats.geometry` says which)."""
+
+    type: str
+    filename: tuple[str, ...]  # of a mesh: its file and companions
+    options: Kept = Kept()
+
+
+@record
+class Body:
+    """A rigid body; all zeros is a massless one."""
+
+    name: str
+    mass: float = 0.0  # [kg]
+    center_of_mass: Vector = ZERO  # from the body's origin along its axes [m]
+    inertia: Inertia = Inertia()
+    frames: tuple[Frame, ...] = ()
+    geometry: tuple[Geometry, ...] = ()
+    collision_geometry: str | None = None
+    active: bool = True
+    comment: str = ""
+
+
+@record
+class Placement:
+    """Displacement of a float, rigid or spherical joint: child frame in parent frame, T and R exp(rotation)."""
+
+    T: Vector = ZERO  # [m]
+    R: Matrix = IDENTITY
+    rotation: Vector = ZERO  # [rad]
+
+
+@record
+class Joint:
+    """A joint from a frame of the parent to a frame of the child; its positive sense is parent to child."""
+
+    name: str
+    type: str  # a key of shiftjax.joints.KINDS
+    parent: FrameRef
+    child: FrameRef
+    axis: Vector | None = None  # for the kinds that need one, as written
+    initial_displacement: float | Placement = 0.0  # [rad or m]
+    initial_velocity: float | tuple[float, ...] = 0.0  # one number, or one a speed; () for rigid
+    stiffness: tuple[float, ...] = ()  # ascending: Q = -sum c_k q^k
+    damping: tuple[float, ...] = ()  # ascending: Q = -sum d_k q'^k
+    active: bool = True
+    comment: str = ""
+
+
+@record
+class Restraint:
+    """A spring, damper or friction: Q = -f(x), f piecewise polynomial, highest power first."""
+
+    name: str
+    type: str  # "spring", "damper" or "friction"
+    joint: str | None  # absolute path, or None
+    frames: tuple[FrameRef, FrameRef] | None
+    distance_type: str | None  # None (Euclidean), "Tx", "Ty" or "Tz" along the first frame's axes
+    knot_points: tuple[float, ...]  # piece k holds left of knot k
+    coefficients: tuple[tuple[float, ...], ...]  # one more than knots, each descending
+    active: bool = True
+    comment: str = ""
+
+
+@record
+class Light:
+    """A Phong light; directional and spot lights shine along +z of their frame."""
+
+    name: str
+    type: str  # "point", "spot" or "directional"
+    parent: FrameRef
+    Ka: Vector | None = None
+    Kd: Vector | None = None
+    Ks: Vector | None = None
+    options: Kept = Kept()
+
+
+@record
+class Terrain:
+    """A terrain raster; kept for the viewer."""
+
+    name: str
+    parent: FrameRef
+    options: Kept = Kept()
+
+
+@record
+class ForceModule:
+    """A tire or a controller of the file: kept, not yet simulated."""
+
+    name: str
+    type: str  # "tire" or "pid"
+    active: bool = True
+    options: Kept = Kept()
+
+
+@record
+class RunSettings:
+    """The file's solver, integrator and logger blocks; every key kept, the first of each list counts."""
+
+    solvers: tuple[Kept, ...] = ()
+    integrators: tuple[Kept, ...] = ()
+    loggers: tuple[Kept, ...] = ()
+
+    @property
+    def span(self) -> float | None:
+        """Time span [s]."""
+        return self._first(self.integrators, "time_span")
+
+    @property
+    def output_step(self) -> float | None:
+        """Time between outputs [s]."""
+        return self._first(self.integrators, "time_step")
+
+    @property
+    def infinity_norm_multiplier(self) -> float:
+        """m of the repartition rule."""
+        found = self._first(self.solvers, "infinity_norm_multiplier")
+        return 2.0 if found is None else float(found)
+
+    @property
+    def integration_type(self) -> str | None:
+        return self._first(self.integrators, "type")
+
+    @property
+    def contact_detection(self) -> bool:
+        return self._first(self.solvers, "contact_detection") not in (None, False, 0, "", "none", "off", "false")
+
+    @staticmethod
+    def _first(blocks: tuple[Kept, ...], key: str) -> Any:
+        return next((block[key] for block in blocks if block.get(key) is not None), None)
+
+
+@record
+class Assembly:
+    """A group of bodies and what acts on them; nests to any depth, so nothing here recurses."""
+
+    name: str
+    active: bool = True
+    bodies: tuple[Body, ...] = ()
+    joints: tuple[Joint, ...] = ()
+    restraints: tuple[Restraint, ...] = ()
+    force_modules: tuple[ForceModule, ...] = ()
+    assemblies: tuple[Assembly, ...] = ()
+    comment: str = ""
+
+    def flat(self) -> Iterator[tuple[Any, ...]]:
+        """Every assembly of the tree, depth first, as its own fields and the number of its children."""
+        own = [field.name for field in fields(Assembly) if field.name != "assemblies"]
+        for _, assembly, _ in walk((self,)):
+            yield (*(getattr(assembly, name) for name in own), len(assembly.assemblies))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Assembly):
+            return NotImplemented
+        return self is other or list(self.flat()) == list(other.flat())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.flat()))
+
+    def __repr__(self) -> str:
+        return f"Assembly({self.name!r}, {len(self.bodies)} bodies, {len(self.assemblies)} assemblies)"
+
+
+def walk(assemblies: tuple[Assembly, ...]) -> Iterator[tuple[str, Assembly, bool]]:
+    """Path, assembly and whether it is active, depth first in file order; without recursion."""
+    stack = [(child("", a.name), a, a.active) for a in reversed(assemblies)]
+    while stack:
+        path, assembly, active = stack.pop()
+        yield path, assembly, active
+        stack.extend((child(path, a.name), a, active and a.active) for a in reversed(assembly.assemblies))

@@ -1,0 +1,351 @@
+"""`Live`: one design that runs as long as somebody watches, while its numbers change and its bodies are pulled.
+
+The same kernel, steps and repartitions as `simulate`, in small runs of steps. Between them numbers may change (loops
+are closed again from where the mechanism stands, with the least move), and a body may be pulled by a spring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import shiftjax.run.driver as driver
+from shiftjax.dynamics.equations import Lane
+from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.errors import ModelError, one_of
+from shiftjax.forces.external import NUMBERS
+from shiftjax.formats import load
+from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.lane_program import METHODS
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import FIXED
+from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.poses import turn
+from shiftjax.record import record
+from shiftjax.run.assembly import CLOSED, Start, follow
+from shiftjax.run.ensemble import Settings, begin
+from shiftjax.run.lane_program import ACCUMULATORS
+from shiftjax.run.prepare import Prepared, partitions, prepare, refuse_massless_motion, refuse_open_welds, refuse_text
+from shiftjax.run.report import report_of
+
+PULL_RATE = 20.0  # rad/s of the spring: a body that nothing else holds hangs g / rate^2 = 2.5 cm below the hand
+PULL_TIME = 8e-3  # s over which a pull is constant, or one step: short beside 1 / rate, so that its damping acts as one
+IMMOBILE = 1e-12  # 1/kg: below, a point cannot be moved by a pull
+BODY = ("position", "orientation", "velocity", "angular_velocity")
+WIDTH = 13  # numbers of `BODY`
+
+
+@record
+class Instant:
+    """A state to which a run can be set back."""
+
+    time: float
+    q: np.ndarray  # (nq,)
+    v: np.ndarray  # (nv,)
+
+
+@record
+class Pull:
+    """A spring from a point of a body to a point of the world."""
+
+    body: str
+    point: np.ndarray  # (3,) in the body [m]
+    target: np.ndarray  # (3,) in the world [m]
+
+
+class Live:
+    """A running simulation of one design.
+
+    Attributes:
+        model: as it was given; values: path -> number now, of those that may change.
+        step: seconds; time: how far the run is [s].
+        nodes: "fixed" and the bodies, in the order of poses; units: of the channels.
+        report: the topology report of `shiftjax info --json`.
+        pull: the spring that pulls now, or None; ended: what stopped the run, "" while it goes.
+    """
+
+    def __init__(
+        self,
+        model: Model | str,
+        vary: Sequence[str] = (),
+        *,
+        step: float = 1e-3,
+        channels: Sequence[str] = (),
+        method: str = "rk4",
+        backend: str | None = None,
+    ) -> None:
+        """Compiles the model and puts it at its start.
+
+        Args:
+            model: a Model, a library name or a path. vary: paths of the numbers that may change.
+            step: seconds. channels: paths to observe. method: "rk4" or "euler".
+
+        Raises:
+            ModelError: anything the model or the arguments make impossible.
+        """
+        one_of("method", method, METHODS)
+        refuse_text("vary", vary)
+        refuse_text("channels", channels)
+        if not (isinstance(step, int | float) and 0 < step < np.inf):
+            raise ModelError("step", repr(step), "a positive number of seconds", "Give one.")
+        model = model if isinstance(model, Model) else load(model)
+        numbers = model.numbers()
+        bodies = [path for path, _ in model.bodies()]
+        seen = [f"{body}.{what}" for body in bodies for what in BODY]
+        wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
+        found = prepare(model, wanted, channel_paths=[*seen, *channels], method=method)
+        refuse_open_welds(found)
+        refuse_massless_motion(found, found.file_start)
+        self.model, self.step, self.nodes = model, float(step), (FIXED, *bodies)
+        self.report: dict[str, Any] = report_of(found)
+        self._prepared = _pulled(found, bodies)
+        self._kernel = make_kernel(backend, "f64", threads=1)
+        self._wrench = np.zeros(len(NUMBERS) * len(bodies))
+        self.units = {c.path: c.unit for c in self._prepared.setup.channels[len(seen) :]}
+        self.pull: Pull | None = None
+        self.restart()
+
+    # -- the run -----------------------------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Path -> value of every number that may change."""
+        return {path: float(value[0]) for path, value in zip(self._prepared.vary, self._prepared.values, strict=True)}
+
+    def restart(self, values: Mapping[str, float] | None = None) -> None:
+        """From the model's start, with other numbers where given.
+
+        Raises:
+            ModelError: no such number, or loops that do not close with them; the run is then as it was.
+        """
+        found = self._with(values or {})
+        start = found.start()
+        if not start.closed[0]:
+            raise _open(_told(values or {}), float(start.gap[0]))
+        self.pull, self._wrench = None, np.zeros_like(self._wrench)
+        self._begin(found, start, 0.0)
+
+    def change(self, values: Mapping[str, float]) -> None:
+        """Goes on with other numbers from where the mechanism stands; those of a start count at the next one.
+
+        Raises:
+            ModelError: as of `restart`.
+        """
+        self._stand(self._with(values), self.instant(), _told(values))
+
+    def set_back(self, instant: Instant) -> None:
+        """Goes on from an instant of this run, with the numbers as they are now.
+
+        Raises:
+            ModelError: loops that these numbers do not close there; the run is then as it was.
+        """
+        self._stand(self._prepared, instant, f"the instant at {instant.time:g} s")
+
+    def advance(self, seconds: float) -> None:
+        """Runs on for about that long [s], at least a step; a run that has ended stays."""
+        left = max(1, round(seconds / self.step))
+        while left > 0 and not self.ended:
+            steps = left
+            if self.pull is not None:
+                steps = min(left, max(1, round(PULL_TIME / self.step)))
+                self._push(self._spring(self.pull))
+            driver.run_to(self._lanes, steps)
+            done = int(self._lanes.row("clock")[0])
+            self._lanes.settings.t0 += done * self.step
+            self._lanes.row("clock")[:] = 0.0
+            self._lanes.tried_at[:] = -1.0
+            left -= done
+            self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
+        self._observe()
+
+    @property
+    def time(self) -> float:
+        """[s]"""
+        return self._lanes.settings.t0
+
+    def instant(self) -> Instant:
+        """The state now."""
+        return Instant(self.time, self._rows("q")[:, 0], self._rows("v")[:, 0])
+
+    # -- what is seen ------------------------------------------------------------------------------------------------
+
+    def poses(self) -> np.ndarray:
+        """(nodes, 7): position [m] and quaternion, w first; ground is the first."""
+        ground = np.array([[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+        return np.concatenate([ground, self._seen[: WIDTH * (len(self.nodes) - 1)].reshape(-1, WIDTH)[:, :7]])
+
+    def channels(self) -> dict[str, np.ndarray]:
+        """Channel -> () or its own shape."""
+        found, at = {}, WIDTH * (len(self.nodes) - 1)
+        for channel in self._prepared.setup.channels[4 * (len(self.nodes) - 1) :]:
+            values = self._seen[at : at + channel.size]
+            found[channel.path] = values[0] if channel.scalar else values
+            at += channel.size
+        return found
+
+    def certificate(self) -> dict[str, float]:
+        """Largest loop gap [m or rad] and smallest pivot ratio since the run began or its numbers changed, and the
+        error of the energy balance in parts of the largest energy."""
+        acc = dict(zip(ACCUMULATORS, self._lanes.rows("acc")[:, 0].astype(float), strict=True))
+        scale = max(acc["kinetic"], acc["potential"])
+        energy = acc["energy_error"] / scale if scale > 0 else 0.0
+        return {"gap": acc["gap"], "pivot_ratio": max(acc["spread"], 1.0) ** -0.5, "energy_error": energy}
+
+    # -- pulling -----------------------------------------------------------------------------------------------------
+
+    def grab(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
+        """Pulls a body's point (3,) [m, in the body] towards a point of the world (3,) [m], until `let_go`.
+
+        The spring is critically damped with the rate `PULL_RATE` for the point's mass, which is the least that the
+        mechanism shows there in any direction: 1 / largest eigenvalue of J M^-1 J^T (Khatib 1987, operational space).
+
+        Raises:
+            ModelError: no such body, or no points.
+        """
+        one_of("body to pull", body, self.nodes[1:])
+        points = np.asarray(point, float), np.asarray(target, float)
+        if any(p.shape != (3,) or not np.isfinite(p).all() for p in points):
+            raise ModelError(
+                f"pull of {body}", f"point {point}, target {target}", "three finite numbers each", "Give x, y, z."
+            )
+        self.pull = Pull(body, *points)
+
+    def let_go(self) -> None:
+        """Ends the pull."""
+        self.pull = None
+        self._push(np.zeros(len(self._wrench)))
+
+    def _spring(self, pull: Pull) -> np.ndarray:
+        """All wrenches for a pull now; at a dead point, where its mass has no bound, it is that of all bodies."""
+        now, rate = self.values, PULL_RATE * min(1.0, PULL_TIME / self.step)
+        whole = sum(now.get(f"{path}.mass", body.mass) for path, body in self.model.bodies())
+        mass = min(self._mass_at(pull), whole)
+        arm, speed = self._point(pull)
+        gap = pull.target - self._body(pull)[:3] - arm
+        force = mass * (rate**2 * gap - 2 * rate * speed)
+        return self._on(pull, force, arm)
+
+    def _mass_at(self, pull: Pull) -> float:
+        """Mass [kg] that a point shows, from what unit forces on it add to the accelerations; 0 where it is fixed."""
+        nv = self._prepared.plan.nv
+        kept, wrench = self._lanes.table.copy(), self._wrench
+        arm, _ = self._point(pull)
+        answers = []
+        for force in (np.zeros(3), *np.eye(3)):
+            self._push(self._on(pull, force, arm))
+            answers.append(self._lanes.rows("dx")[:nv, 0].copy())
+        mobility = np.zeros((3, 3))
+        for k, answer in enumerate(answers[1:]):
+            self._lanes.rows("x")[:nv, 0] = answer - answers[0]  # as speeds, which are seen at the point
+            mobility[:, k] = self._point(pull)[1]
+        self._lanes.table[:], self._wrench = kept, wrench
+        largest = float(np.linalg.eigvalsh(0.5 * (mobility + mobility.T))[-1])
+        return 1.0 / largest if largest > IMMOBILE else 0.0
+
+    def _point(self, pull: Pull) -> tuple[np.ndarray, np.ndarray]:
+        """Arm from the body's origin to the pulled point [m] and the point's velocity [m/s], in the world."""
+        self._observe()
+        seen = self._body(pull)
+        arm = turn(seen[:7], pull.point)
+        return arm, seen[7:10] + np.cross(seen[10:], arm)
+
+    def _body(self, pull: Pull) -> np.ndarray:
+        """(13,) what was seen of the pulled body, in the order of `BODY`."""
+        at = self.nodes.index(pull.body) - 1
+        return self._seen[WIDTH * at : WIDTH * (at + 1)]
+
+    def _on(self, pull: Pull, force: np.ndarray, arm: np.ndarray) -> np.ndarray:
+        """All wrenches, of which one is not zero: a force at the pulled point."""
+        out = np.zeros_like(self._wrench)
+        first = len(NUMBERS) * (self.nodes.index(pull.body) - 1)
+        out[first : first + len(NUMBERS)] = [*force, *np.cross(arm, force)]
+        return out
+
+    def _push(self, wrench: np.ndarray) -> None:
+        """Sets all wrenches, and the accelerations that they make."""
+        self._wrench = wrench
+        self._lanes.rows("p")[-len(wrench) :, 0] = wrench
+        if not self.ended:
+            self._lanes.evaluate("accelerate", np.arange(1))
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _rows(self, name: str) -> np.ndarray:
+        """(n, 1) coordinates "q" or speeds "v" now."""
+        found = self._lanes.rows("q") if name == "q" else self._lanes.rows("x")[: self._prepared.plan.nv]
+        return found.astype(float)
+
+    def _with(self, values: Mapping[str, float]) -> Prepared:
+        """What was prepared, with other numbers."""
+        new = self._prepared.values.copy()
+        for path, value in values.items():
+            full = self.model.resolve(path)
+            one_of("number to change", full, self._prepared.vary)
+            if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
+                raise ModelError(full, repr(value)[:80], "a finite number", "Give one.")
+            new[self._prepared.vary.index(full)] = value
+        found = replace(self._prepared, values=new)
+        found.file_start = self._prepared.file_start  # the file's own, whatever the numbers
+        return found
+
+    def _between(self, found: Prepared) -> Any:
+        """Members and fraction -> the lane so far from the numbers of now to those of `found`."""
+
+        def lane_of(members: np.ndarray, fraction: float | np.ndarray) -> Lane:
+            lane = found.lane_of(members, 1.0)
+            numbers = dict(lane.params.numbers)
+            for path, old, new in zip(found.vary, self._prepared.values, found.values, strict=True):
+                numbers[path] = old[members] + fraction * (new - old)[members]
+            return replace(lane, params=Parameters(numbers, lane.params.matrices))
+
+        return lane_of
+
+    def _stand(self, found: Prepared, instant: Instant, where: str) -> None:
+        """Goes on from an instant, its loops closed again with the least move."""
+        q, gap = follow(found.plan, self._between(found), instant.q[:, None])
+        if not gap[0] <= CLOSED * max(1.0, found.setup.length):
+            raise _open(where, float(gap[0]))
+        start = Start(q, instant.v[:, None], np.ones(1, bool), gap, np.zeros(1, int), np.zeros(1))
+        self._begin(found, start, instant.time)
+
+    def _begin(self, found: Prepared, start: Start, time: float) -> None:
+        """A fresh lane at a start; speeds are projected onto the loops there."""
+        multiplier = self.model.settings.infinity_norm_multiplier
+        forever = 1 << 40  # steps: there is no end before which steps could not be moved, and no recording inside
+        settings = Settings(self.step, forever, forever, time, multiplier)
+        blocks = partitions(found, start, multiplier)
+        own = [found.vary.index(path) for path in found.setup.varied[: len(found.setup.varied) - len(self._wrench)]]
+        p = np.concatenate([found.values[own, 0], self._wrench])[:, None]
+        self._lanes = begin(found.setup, self._kernel, settings, start.q, start.v, p, start.closed, blocks)
+        self._prepared = found
+        self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
+        self._observe()
+
+    def _observe(self) -> None:
+        self._lanes.evaluate("observe", np.arange(1))
+        self._seen = self._lanes.out[0, 0].astype(float)
+
+
+def _pulled(found: Prepared, bodies: Sequence[str]) -> Prepared:
+    """With wrenches from outside on all bodies, so that any of them can be pulled by the same program."""
+    nodes = {node.path: k for k, node in enumerate(found.plan.nodes) if not node.virtual}
+    plan = replace(found.plan, external=tuple(nodes[body] for body in bodies))
+    numbers = tuple(f"{body}.{number}" for body in bodies for number in NUMBERS)
+    setup = replace(found.setup, plan=plan, varied=(*found.setup.varied, *numbers), programs={})
+    out = replace(found, plan=plan, setup=setup)
+    out.file_start = found.file_start
+    return out
+
+
+def _told(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{path} = {value:g}" for path, value in values.items()) or "the start"
+
+
+def _open(where: str, gap: float) -> ModelError:
+    return ModelError(where, f"loops that stay open by {gap:.3g} (m or rad)", "loops that close", "Take other numbers.")
+
+
+__all__ = ["Instant", "Live", "Pull"]

@@ -1,0 +1,186 @@
+"""Steps that would land on a singular pose are covered by 2 to 4 steps in unequal parts instead.
+
+Where the rank drops, rounding of Phi moves the null space by eps / sigma^2: the configuration alone does not determine
+the motion, and a step that lands there is lost. So no stage and no end may fall into the window; afterwards the lane is
+back on the grid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.dynamics.equations import MONITORS_PER_BLOCK
+from shiftjax.dynamics.kinematics import coordinate_rates
+from shiftjax.joints import KINDS
+from shiftjax.outcome import Outcome
+from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.host_evaluation import spread_over
+from shiftjax.topology.plan import Plan
+
+PATTERNS: tuple[tuple[float, ...], ...] = (
+    (0.37, 0.63),
+    (0.63, 0.37),
+    (0.42, 0.58),
+    (0.31, 0.69),
+    (0.3, 0.37, 0.33),
+    (0.37, 0.3, 0.33),
+    (0.27, 0.23, 0.23, 0.27),
+)  # parts of as many steps as there are parts
+LAST = (1.0,)  # the plain step, where the span ends before any pattern fits
+SHORTEST = 0.25  # steps; every part of a pattern is longer, so that a kernel asked to reach this makes one step
+assert all(len(parts) * part > SHORTEST for parts in PATTERNS for part in parts)
+
+
+def move_off(lanes: Ensemble, members: np.ndarray) -> None:
+    """Covers the next steps of some frozen members such that no stage falls into the window, as well as it goes."""
+    left = lanes.settings.steps - np.rint(lanes.row("clock")[members])
+    for count in np.unique(left):
+        fitting = [parts for parts in PATTERNS if len(parts) <= count] or [LAST]
+        _best_of(lanes, members[left == count], fitting)
+
+
+def step_through(lanes: Ensemble, members: np.ndarray) -> None:
+    """The plain step, whatever its pivots."""
+    _best_of(lanes, members, [LAST])
+
+
+def _best_of(lanes: Ensemble, members: np.ndarray, patterns: list[tuple[float, ...]]) -> None:
+    before = lanes.table[:, members].copy()
+    first_clock = lanes.row("clock")[members].copy()
+    best, score = before.copy(), np.full(len(members), np.inf)
+    taken = np.ones(len(members))
+    for parts in patterns:
+        open_ = np.flatnonzero(~(score <= 1.0))
+        if len(open_) == 0:
+            break
+        after, reached = _try(lanes, members[open_], before[:, open_], parts)
+        better = reached < score[open_]
+        best[:, open_[better]], score[open_[better]] = after[:, better], reached[better]
+        taken[open_[better]] = len(parts)
+    layout = lanes.setup.layout()
+    lanes.table[:, members] = best
+    limit = layout.rows("limit")
+    lanes.table[limit.start : limit.stop, members] = before[limit.start : limit.stop]
+    lanes.row("fraction")[members] = 1.0
+    lanes.row("clock")[members] = first_clock + taken
+    lost = ~np.isfinite(score)
+    lanes.table[:, members[lost]] = before[:, lost]
+    lanes.status[members[lost]] = int(Outcome.non_finite)
+    moved = ~lost
+    lanes.status[members[moved & (score > 1.0)]] = int(Outcome.near_singular)
+    _record(lanes, members[moved], before[:, moved], taken[moved])
+
+
+def _try(
+    lanes: Ensemble, members: np.ndarray, before: np.ndarray, parts: tuple[float, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Runs one pattern from the frozen state.
+
+    Returns:
+        the table after it, and the largest (pivot spread / window) on the way; inf where it was lost.
+    """
+    layout, kept = lanes.setup.layout(), lanes.table[:, members].copy()
+    window = [MONITORS_PER_BLOCK * s + 2 for s in range(lanes.setup.blocks)]
+    limits = layout.rows("limit")
+    bound = before[limits.start : limits.stop][window]
+    table = before.copy()
+    table[limits.start : limits.stop] = np.inf
+    start, worst = table[layout.rows("clock").start].copy(), np.zeros(len(members))
+    done = 0.0
+    for part in parts:
+        table[layout.rows("clock").start] = start + len(parts) * done
+        table[layout.rows("fraction").start] = len(parts) * part
+        lanes.table[:, members] = table
+        _one_step(lanes, members)
+        table = lanes.table[:, members].copy()
+        monitors = table[layout.rows("mon").start : layout.rows("mon").stop][window]
+        worst = np.maximum(worst, (monitors / bound).max(0))
+        worst = np.where(table[layout.rows("trip").start] != 0, np.inf, worst)
+        done += part
+    table[layout.rows("trip").start] = 0.0
+    lanes.table[:, members] = kept
+    return table, np.where(np.isnan(worst), np.inf, worst)
+
+
+def _one_step(lanes: Ensemble, members: np.ndarray) -> None:
+    """One step of every member without recording, whatever their clocks: a kernel runs to a common clock."""
+    clock = lanes.row("clock")
+    for batch in [members] if not lanes.setup.plan.drivers else np.split(members, len(members)):
+        now = float(clock[batch[0]])
+        clock[batch] = 0.0
+        lanes.advance(batch, SHORTEST, shift=now, recorded=False)
+
+
+def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.ndarray) -> None:
+    """Writes the output instants inside and at the end of moved runs; those inside are interpolated."""
+    if not lanes.setup.layout().nc:
+        return
+    every = lanes.settings.every
+    after = lanes.table[:, members].copy()
+    start = np.rint(before[lanes.setup.layout().rows("clock").start])
+    for k in range(1, int(taken.max(initial=0)) + 1):
+        due = ((start + k) % every == 0) & (k <= taken)
+        if not due.any():
+            continue
+        mine, s = members[due], k / taken[due]
+        between = _interpolated(lanes, before[:, due], after[:, due], s, taken[due] * lanes.settings.h)
+        lanes.table[:, mine] = np.where(s == 1.0, after[:, due], between)
+        lanes.row("clock")[mine] = start[due] + k
+        lanes.evaluate("observe", mine)
+    lanes.table[:, members] = after
+
+
+def _interpolated(lanes: Ensemble, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """Quintic through q, v, a at both ends (Hairer, Norsett, Wanner, Solving ODEs I, section II.6).
+
+    Quaternions run through their own derivatives q' and are normalised.
+    """
+    layout, plan = lanes.setup.layout(), lanes.setup.plan
+    q, x, dx = (slice(layout.rows(n).start, layout.rows(n).stop) for n in ("q", "x", "dx"))
+    out = b.copy()
+    value, slope, curve = _quintic(s)
+    ends = [(end[q], *_rates(plan, end[q], end[x], end[dx])) for end in (a, b)]
+    out[q] = sum(value[i] * ends[i][0] + span * slope[i] * ends[i][1] + span**2 * curve[i] * ends[i][2] for i in (0, 1))
+    # Speeds: the cubic through v and a at both ends; accelerations: its slope.
+    c = _cubic(s)
+    out[x] = c[0] * a[x] + c[1] * b[x] + span * (c[2] * a[dx] + c[3] * b[dx])
+    bend = 6 * s * (s - 1) / span
+    out[dx] = bend * (a[x] - b[x]) + (3 * s - 1) * (s - 1) * a[dx] + s * (3 * s - 2) * b[dx]
+    for first in _quaternions(plan):
+        part = out[q][first : first + 4]
+        part /= np.linalg.norm(part, axis=0)
+    return out
+
+
+def _quaternions(plan: Plan) -> list[int]:
+    """First coordinate of every quaternion."""
+    found: list[int] = []
+    for joint in plan.joints:
+        at = joint.q
+        for primitive in KINDS[joint.kind].primitives:
+            found += [at] if primitive.quaternion else []
+            at += primitive.nq
+    return found
+
+
+def _rates(plan: Plan, q: np.ndarray, x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and second time derivatives of the coordinates."""
+    members = q.shape[1]
+    first = spread_over(coordinate_rates(plan, list(q), list(x)), members)
+    turning = spread_over(coordinate_rates(plan, list(first), list(x)), members)
+    second = spread_over(coordinate_rates(plan, list(q), list(dx)), members)
+    for at in _quaternions(plan):
+        second[at : at + 4] += turning[at : at + 4]
+    return first, second
+
+
+def _quintic(s: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
+    """Weights of values, slopes and curvatures at both ends, at the fraction s."""
+    value1 = s**3 * (10 - 15 * s + 6 * s**2)
+    slope0, slope1 = s * (1 - s) ** 3 * (1 + 3 * s), -(s**3) * (1 - s) * (4 - 3 * s)
+    curve0, curve1 = 0.5 * s**2 * (1 - s) ** 3, 0.5 * s**3 * (1 - s) ** 2
+    return [1 - value1, value1], [slope0, slope1], [curve0, curve1]
+
+
+def _cubic(s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    return (1 + 2 * s) * (1 - s) ** 2, s**2 * (3 - 2 * s), s * (1 - s) ** 2, s**2 * (s - 1)

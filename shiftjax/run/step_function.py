@@ -1,0 +1,145 @@
+"""`compile`: one step of a model as a plain JAX function of one lane, for users who build their own loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shiftjax.errors import ModelError, one_of
+from shiftjax.formats import load
+from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.lane_program import DTYPES, METHODS
+from shiftjax.kernels.xla import step_function
+from shiftjax.mechanism.model import Model
+from shiftjax.run.ensemble import Settings, begin
+from shiftjax.run.lane_program import ACCUMULATORS, build
+from shiftjax.run.prepare import Prepared, partitions, prepare, refuse_massless_motion
+from shiftjax.topology.partition import Partition
+
+GROUPS = ("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip")
+
+Params = dict[str, Any]  # varied path -> () a lane, (B,) an ensemble
+State = dict[str, Any]  # group of `GROUPS` -> (rows,) a lane, (B, rows) an ensemble
+
+
+class Simulator:
+    """A model compiled for stepping.
+
+    Attributes:
+        partition: the nominal partition, that of the file's own assembled start; a lane for which it goes bad trips.
+        step_size: seconds.
+    """
+
+    def __init__(self, prepared: Prepared, step_size: float, backend: str | None) -> None:
+        self.prepared, self.step_size, self.backend = prepared, step_size, backend
+        self.precision = prepared.setup.precision
+        self._multiplier = prepared.model.settings.infinity_norm_multiplier
+        blocks = partitions(prepared, prepared.file_start, self._multiplier)
+        self.partition = Partition(tuple(block[0] for block in blocks))
+        self._step: Callable[..., Any] | None = None
+
+    def start(self, vary: Mapping[str, Any]) -> tuple[Params, State]:
+        """Assembles members on the host, with the nominal partition.
+
+        Args:
+            vary: (B,) values for every path given to `compile`.
+
+        Returns:
+            params: path -> (B,); state: (B, rows) of every group.
+
+        Raises:
+            ModelError: paths other than those compiled for.
+        """
+        self._need_x64()
+        given = {self.prepared.model.resolve(path): values for path, values in vary.items()}
+        if set(given) != set(self.prepared.vary):
+            raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.prepared.vary)}", "Give values for these paths.")
+        setup = self.prepared.setup
+        vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
+        again = prepare(self.prepared.model, vary, method=setup.method, precision=setup.precision)
+        began = again.start()
+        members = again.members
+        settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
+        blocks = [[block] * members for block in self.partition.blocks]
+        p = again.parameters()
+        lanes = begin(
+            setup, make_kernel(self.backend, self.precision), settings, began.q, began.v, p, began.closed, blocks
+        )
+        lanes.row("trip")[lanes.status != 0] = -lanes.status[lanes.status != 0]
+        params = dict(zip(setup.varied, (jnp.asarray(row) for row in p.astype(DTYPES[self.precision])), strict=True))
+        return params, {name: jnp.asarray(lanes.rows(name).T) for name in GROUPS}
+
+    def step(self, params: Params, state: State) -> tuple[State, dict[str, Any]]:
+        """One step of one lane; pure, for `jax.jit`, `jax.vmap`, `jax.lax` loops.
+
+        Returns:
+            the state, unchanged where the lane tripped; info: `status` (0 good, else what tripped it: 1 + index of a
+            monitor, one more than there are for a number that is not finite, negative for a bad start), the running
+            `gap`, `velocity_gap`, `pivot_ratio`, and the attempted step's `monitors`.
+        """
+        self._need_x64()
+        if self._step is None:
+            self._step = step_function(build(self.prepared.setup, self.partition), self.precision)
+        dtype = DTYPES[self.precision]
+        p = tuple(params[path] for path in self.prepared.setup.varied)
+        lane = {name: tuple(state[name][k] for k in range(state[name].shape[0])) for name in GROUPS}
+        new = self._step(p, lane, np.asarray(self.step_size, dtype), np.asarray(0.0, dtype))
+        frozen = state["trip"][0] != 0.0
+        out = {name: jnp.where(frozen, state[name], _stacked(new[name], state[name])) for name in GROUPS}
+        acc = dict(zip(ACCUMULATORS, new["acc"], strict=True))
+        info = {
+            "status": out["trip"][0],
+            "gap": acc["gap"],
+            "velocity_gap": acc["velocity_gap"],
+            "pivot_ratio": jax.lax.rsqrt(jnp.maximum(acc["spread"], jnp.ones_like(acc["spread"]))),
+            "monitors": out["mon"],
+        }
+        return out, info
+
+    def _need_x64(self) -> None:
+        if self.precision == "f64" and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+            raise ModelError(
+                "precision",
+                "an f64 program while JAX computes in f32",
+                'jax.config.update("jax_enable_x64", True), or precision="f32"',
+                "Do one of them before the first step.",
+            )
+
+
+def _stacked(values: Sequence[Any], like: Any) -> Any:
+    return jnp.stack([jnp.asarray(v, like.dtype) for v in values]) if len(values) else like
+
+
+def compile(
+    model: Model | str,
+    vary: Sequence[str] = (),
+    step: float = 1e-3,
+    method: str = "rk4",
+    precision: str = "f64",
+    backend: str | None = None,
+) -> Simulator:
+    """Compiles one step of a model.
+
+    Args:
+        model: a Model, a library name or a path. vary: number paths that will differ between lanes; step: seconds.
+
+    Raises:
+        ModelError: anything the model or the arguments make impossible.
+    """
+    one_of("method", method, METHODS)
+    one_of("precision", precision, DTYPES)
+    if not (isinstance(step, int | float) and 0 < step < np.inf):
+        raise ModelError("step", repr(step), "a positive number of seconds", "Give one.")
+    model = model if isinstance(model, Model) else load(model)
+    numbers = model.numbers()
+    paths = [model.resolve(path) for path in vary]
+    prepared = prepare(model, {path: [numbers.get(path, 0.0)] for path in paths}, method=method, precision=precision)
+    refuse_massless_motion(prepared, prepared.file_start)
+    return Simulator(prepared, step, backend)
+
+
+__all__ = ["Simulator", "compile"]
