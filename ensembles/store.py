@@ -6,8 +6,8 @@ A Zarr store opened by xarray, in four groups:
     /trajectories  (member, time, ...) of the members that were kept: the channels, and the pose of every body
     /log           (line) every repartition; `log.entries` gives them as `Result.log` does
 Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
-Properties: nothing is overwritten unless told; a store is written beside its place and then renamed, so that a reader
-sees the old one or the new one whole; nothing but a store of ours is ever removed.
+Properties: nothing is overwritten unless asked for; a store is written beside its place and then renamed, so that a
+reader sees the old one or the new one whole; nothing but a store of ours is ever removed.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class _Lane:
         }
 
     def larger(self, most: tuple[Any, ...] | None, new: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Elementwise maximum that hands on NaN."""
+        """Elementwise maximum that propagates NaN."""
         return new if most is None else tuple(lax.max(a, b) for a, b in zip(most, new, strict=True))
 
     def step(self, p: Sequence[Any], state: State, h: Any, t0: Any) -> State:
@@ -210,7 +210,7 @@ class Kernel:
             lane = _Lane(program, _phases(program, self.precision), self.dtype)
         self.compiled += len(program.pieces())
 
-        def march(p: tuple, state: State, stop: Any, h: Any, t0: Any) -> State:
+        def step_until(p: tuple, state: State, stop: Any, h: Any, t0: Any) -> State:
             def going(s: State) -> Any:
                 runs = lax.bitwise_and(lax.eq(s["trip"][0], lane.number(0.0)), lax.lt(s["clock"][0], stop))
                 return lax.bitwise_and(runs, lax.gt(s["fraction"][0], lane.number(0.0)))
@@ -222,7 +222,7 @@ class Kernel:
 
         found = (
             program,
-            jax.jit(jax.vmap(march, in_axes=(0, 0, 0, None, None))),
+            jax.jit(jax.vmap(step_until, in_axes=(0, 0, 0, None, None))),
             jax.jit(evaluate, static_argnums=0),
         )
         self._ready[id(program)] = found
@@ -253,7 +253,7 @@ class Kernel:
         every: int,
         out: np.ndarray | None,
     ) -> None:
-        march = self.prepare(program)[1]
+        step_until = self.prepare(program)[1]
         layout = program.layout
         clock, trip, fraction = (table[layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
         while True:
@@ -264,7 +264,7 @@ class Kernel:
             stop = np.where(running, np.minimum(tick, until), -np.inf).astype(self.dtype)
             with jax.enable_x64(self.precision == "f64"):
                 p, state = self._split(program, table)
-                self._merge(program, table, march(p, state, stop, *self._times(h, t0)), running)
+                self._merge(program, table, step_until(p, state, stop, *self._times(h, t0)), running)
             if every > 0 and out is not None:
                 ticks = np.floor(clock / every)
                 due = running & (trip == 0) & (ticks * every == clock) & (member >= 0) & (ticks < out.shape[1])

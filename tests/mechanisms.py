@@ -12,7 +12,7 @@ from shiftjax.dynamics.equations import null_space as columns_of_z
 from shiftjax.dynamics.tree import Reduced, composite_mass_matrix, sparse_product, tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.assembly import close, null_space
 from shiftjax.run.prepare import Prepared, partitions, prepare
 from shiftjax.topology.partition import Block, free_speeds
@@ -71,7 +71,7 @@ def closed_states(
     rng = np.random.default_rng(seed)
     q = np.repeat(prepared.file_start.q, count, axis=1)
     for _ in range(steps):
-        q = hosted.advanced(plan, q, random_motion(plan, lane, q, rng) * reach)
+        q = host.retract(plan, q, random_motion(plan, lane, q, rng) * reach)
         for s in range(len(plan.substructures)):
             q, _ = close(plan, lane, q, s, ())
     return prepared, q, random_motion(plan, lane, q, rng)
@@ -82,7 +82,7 @@ def random_motion(plan: Plan, lane: Lane, q: np.ndarray, rng: np.random.Generato
     members, unit = q.shape[1], np.asarray(lane.units)
     v = rng.standard_normal((plan.nv, members)) * unit[:, None]
     for s, block in enumerate(plan.substructures):
-        _, J = hosted.closure(lane, q, s)
+        _, J = host.closure(lane, q, s)
         columns = list(block.columns)
         for k in range(members):
             Z = null_space(J[k])
@@ -100,7 +100,7 @@ def host_acceleration(
     solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     particular = {k: x for solution in solved for k, x in solution.particular.items()}
     out = accelerate(lane, motion, columns_of_z(solved, free_speeds(plan)), particular, None)
-    return hosted.spread_over(out.a, q.shape[1]), out
+    return host.per_member(out.a, q.shape[1]), out
 
 
 def nominal_blocks(prepared: Prepared) -> list[Block]:
@@ -115,10 +115,10 @@ def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Seque
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
     solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     reduced = Reduced(composite_mass_matrix(motion), columns_of_z(solved, free_speeds(plan)))
-    force = hosted.spread_over(tree_terms(motion, lane.gravity()).force, members)
+    force = host.per_member(tree_terms(motion, lane.gravity()).force, members)
     drag = sparse_product(reduced.H, {k: x for one in solved for k, x in one.particular.items()})
-    force = np.abs(force) + np.abs(hosted.spread_over([drag.get(k, 0.0) for k in range(plan.nv)], members))
+    force = np.abs(force) + np.abs(host.per_member([drag.get(k, 0.0) for k in range(plan.nv)], members))
     dense = [[column.get(k, 0.0) for column in reduced.Z] for k in range(plan.nv)]
-    Z = np.abs(hosted.matrix_over(dense, members))
-    inverse = np.abs(np.linalg.inv(hosted.matrix_over(reduced.mass, members)))
+    Z = np.abs(host.matrices_per_member(dense, members))
+    inverse = np.abs(np.linalg.inv(host.matrices_per_member(reduced.mass, members)))
     return (Z @ (inverse @ (Z.transpose(0, 2, 1) @ force.T[:, :, None])))[:, :, 0].max(1)

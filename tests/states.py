@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.formats import load
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
 from tests.mechanisms import host_acceleration
@@ -46,7 +46,7 @@ def _well_conditioned(prepared: Prepared, state: State) -> bool:
     q, _ = arrays(prepared, [state])
     lane = prepared.file_lane()
     blocks = own_blocks(prepared, q)[0]
-    return all(hosted.block_monitors(lane, q, s, b)[1][0] > WELL for s, b in enumerate(blocks))
+    return all(host.block_monitors(lane, q, s, b)[1][0] > WELL for s, b in enumerate(blocks))
 
 
 def by_name(oracle: Oracle, q: np.ndarray, v: np.ndarray) -> State:
@@ -70,7 +70,7 @@ def own_blocks(prepared: Prepared, q: np.ndarray, free: Sequence[str] = ()) -> l
     kept = {j.v + i for j in plan.joints if j.path.rsplit(":", 1)[-1] in free for i in range(j.nv)}
     columns: list[list[Block]] = []
     for s, block in enumerate(plan.substructures):
-        _, J = hosted.closure(lane, q, s)
+        _, J = host.closure(lane, q, s)
         local = [k for k, c in enumerate(block.columns) if c in kept]
         columns.append(blocks_of(complete_pivoting(J, RANK_TOLERANCE["f64"], local), block))
     return list(zip(*columns, strict=True)) if columns else [()] * q.shape[1]

@@ -13,7 +13,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.assembly import Start
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.report import info
@@ -41,8 +41,8 @@ def largest_gaps(prepared: Prepared, start: Start) -> tuple[float, float]:
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     gap = speed_gap = 0.0
     for s, block in enumerate(prepared.plan.substructures):
-        gap = max(gap, float(np.abs(hosted.true_gap(lane, start.q, s)).max()))
-        _, J = hosted.closure(lane, start.q, s)
+        gap = max(gap, float(np.abs(host.true_gap(lane, start.q, s)).max()))
+        _, J = host.closure(lane, start.q, s)
         columns = list(block.columns)
         dimensionless = start.v[columns] / np.asarray(lane.units)[columns][:, None]
         speed_gap = max(speed_gap, float(np.abs(np.einsum("bij,jb->bi", J, dimensionless)).max()))
@@ -207,7 +207,7 @@ def test_speeds_are_the_smallest_consistent_ones() -> None:
     prepared = prepare(five_bar(j1=1.0), {})
     start = prepared.file_start
     lane = prepared.file_lane()
-    _, J = hosted.closure(lane, start.q, 0)
+    _, J = host.closure(lane, start.q, 0)
     columns = list(prepared.plan.substructures[0].columns)
     own = columns.index(prepared.plan.joints[prepared.plan.joint_index("a:j1")].v)
     rest = [k for k in range(5) if k != own]

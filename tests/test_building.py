@@ -17,10 +17,10 @@ from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import FrameRef, Model
 from shiftjax.mechanism.records import Light
-from shiftjax.run.host_evaluation import spread_over
+from shiftjax.run.host_evaluation import per_member
 from shiftjax.run.prepare import prepare
 from shiftjax.viewer import shapes
 from shiftjax.viewer.automatic import solid
@@ -58,7 +58,7 @@ def started(name: str) -> tuple[Model, dict[str, np.ndarray], frozenset[str]]:
         if k and not node.virtual:
             state = chain.node(k)
             values = [*(p + o for p, o in zip(state.p, point, strict=True)), *quaternion_of_rotation(state.R)]
-            poses[node.path] = spread_over(values, 1)[:, 0]
+            poses[node.path] = per_member(values, 1)[:, 0]
     return model, poses, frozenset(joint.path for joint in plan.joints if joint.chord)
 
 
@@ -312,7 +312,7 @@ def lit(*lights: Light) -> Model:
 
 
 def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
-    spot = Light("spot", "spot", FrameRef("a:rod", "nose"), Kd=(1.0, 0.9, 0.8), options=Kept({"cone": 0.3}))
+    spot = Light("spot", "spot", FrameRef("a:rod", "nose"), Kd=(1.0, 0.9, 0.8), options=FrozenJson({"cone": 0.3}))
     sun = Light("sun", "directional", FrameRef("fixed", "high"), Ka=(0.0, 0.0, 0.0))
     bulb = Light("bulb", "point", FrameRef("a:rod"), Ks=(1.0, 1.0, 1.0))
     one, two, three = lamps_of(lit(spot, sun, bulb), {"fixed": 0, "a:rod": 1})
@@ -330,7 +330,7 @@ def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
 
 
 def test_lights_switched_off_leave_the_overhead_one() -> None:
-    off = Light("off", "point", FrameRef("fixed"), options=Kept({"active": False}))
+    off = Light("off", "point", FrameRef("fixed"), options=FrozenJson({"active": False}))
     gone = Light("gone", "point", FrameRef("a:nobody"))
     assert [lamp.path for lamp in lamps_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead"]
 

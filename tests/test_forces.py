@@ -17,7 +17,7 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import host_acceleration, nominal_blocks, pendulum, rod
@@ -163,7 +163,7 @@ def tree_of(prepared: Prepared, q: np.ndarray, v: np.ndarray) -> Any:
 def generalized(prepared: Prepared) -> np.ndarray:
     """(nv,) forces of the restraint alone at the start: the tree's less those of the tree without it."""
     start, free = prepared.file_start, prepare(_without_restraint(prepared), {})
-    both = [hosted.spread_over(tree_of(p, start.q, start.v).force, 1)[:, 0] for p in (prepared, free)]
+    both = [host.per_member(tree_of(p, start.q, start.v).force, 1)[:, 0] for p in (prepared, free)]
     return both[0] - both[1]
 
 
@@ -193,7 +193,7 @@ def test_springs_are_the_slope_of_their_potential(distance: str | None, ends: st
     _, prepared = tethered("spring", distance, ends)
     plan, start, step = prepared.plan, prepared.file_start, 1e-5
     changes = np.hstack([np.eye(plan.nv), -np.eye(plan.nv)]) * step
-    q = hosted.advanced(plan, np.repeat(start.q, 2 * plan.nv, axis=1), changes)
+    q = host.retract(plan, np.repeat(start.q, 2 * plan.nv, axis=1), changes)
     potential = tree_of(prepared, q, np.repeat(start.v, 2 * plan.nv, axis=1)).potential
     slope = (potential[: plan.nv] - potential[plan.nv :]) / (2 * step)
     assert np.abs(generalized(prepared) + slope).max() < DIFFERENCE

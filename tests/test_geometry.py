@@ -15,7 +15,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.keys import SHAPES
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.viewer import shapes
 from shiftjax.viewer.building import scene_of
@@ -133,7 +133,7 @@ def test_a_thick_arrow_keeps_its_head_and_a_multisphere_is_a_hull() -> None:
 )
 def test_geometry_that_cannot_be_used_is_named(type: str, options: dict[str, Any], message: str) -> None:
     """A model made of records in Python has passed no reader."""
-    scene = of_lone(lone((Geometry(type, (), Kept(options)),), mass=1.0))
+    scene = of_lone(lone((Geometry(type, (), FrozenJson(options)),), mass=1.0))
     (warning,) = scene.warnings
     assert re.search(message, warning)
     assert drawn(scene, "a:rod"), "automatic shapes in its place"

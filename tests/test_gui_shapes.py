@@ -8,7 +8,7 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.errors import ModelError
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.poses import to_world
 from shiftjax.viewer import opening, shapes
@@ -116,13 +116,13 @@ def test_a_size_that_is_none_is_told_and_changes_nothing(state: State) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "add_shape")
     before, parts = state.shapes[SHAPE], state.scene.parts
-    shaping.edit(state, SHAPE, Geometry("sphere", (), Kept(radius=-1.0)))
+    shaping.edit(state, SHAPE, Geometry("sphere", (), FrozenJson(radius=-1.0)))
     assert "lengths above 0" in state.messages[-1]
     assert state.shapes[SHAPE] is before and state.scene.parts is parts
 
 
 def test_arrows_are_shapes_of_a_models_file() -> None:
-    [(mesh, place, _)] = shape_of(Geometry("arrow", (), Kept(radius=0.02, length=0.8)), "b", Path, None, [])
+    [(mesh, place, _)] = shape_of(Geometry("arrow", (), FrozenJson(radius=0.02, length=0.8)), "b", Path, None, [])
     points = mesh.vertices @ place[:3, :3].T + place[:3, 3]
     assert np.allclose((points[:, 2].min(), points[:, 2].max()), (0.0, 0.8))
     assert np.allclose(np.linalg.norm(points[points[:, 2] < 1e-9, :2], axis=1).max(), 0.02)

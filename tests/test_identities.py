@@ -14,7 +14,7 @@ from shiftjax.dynamics.equations import solve_block, velocity_residual
 from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats import load
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import Prepared, prepare
 from tests.mechanisms import host_acceleration
 from tests.reference.oracle import Oracle
@@ -122,8 +122,8 @@ def test_kinetic_energy_is_half_v_m_v(seed: int) -> None:
     motion = prepared.file_lane().motion(list(q), list(v))
     H = composite_mass_matrix(motion)
     members = q.shape[1]
-    full = hosted.matrix_over([[column.get(k, 0.0) for k in range(len(H))] for column in H], members)
-    kinetic = hosted.spread_over([tree_terms(motion, prepared.file_lane().gravity()).kinetic], members)[0]
+    full = host.matrices_per_member([[column.get(k, 0.0) for k in range(len(H))] for column in H], members)
+    kinetic = host.per_member([tree_terms(motion, prepared.file_lane().gravity()).kinetic], members)[0]
     assert np.allclose(full, full.transpose(0, 2, 1), rtol=0, atol=0)
     assert kinetic == pytest.approx(0.5 * np.einsum("ik,kij,jk->k", v, full, v), rel=ALGEBRA)
 
@@ -135,21 +135,19 @@ def test_jacobian_and_gamma_are_derivatives_of_the_closure(seed: int) -> None:
     plan, lane, h = prepared.plan, prepared.file_lane(), 1e-5
     for s in range(len(plan.substructures)):
         rows = lane.rows(lane.motion(list(q), list(v)), s)
-        rate = hosted.spread_over(velocity_residual(rows, list(v)), q.shape[1])
+        rate = host.per_member(velocity_residual(rows, list(v)), q.shape[1])
         assert np.abs(rate).max() < ALGEBRA * np.abs(v).max() * 100  # states move as the loops allow
         anyhow = v + np.random.default_rng(seed).standard_normal(v.shape)
-        expected = hosted.spread_over(velocity_residual(rows, list(anyhow)), q.shape[1])
+        expected = host.per_member(velocity_residual(rows, list(anyhow)), q.shape[1])
         for k in range(q.shape[1]):
             slope = coordinate_rates(plan, [jnp.asarray(x) for x in q[:, k]], [jnp.asarray(x) for x in anyhow[:, k]])
             phi = lambda *x, s=s: [jnp.asarray(y) for y in lane.rows(lane.motion(list(x), None), s).phi]  # noqa: E731
             point = [jnp.asarray(x) for x in q[:, k]]
             _, tangent = jax.jvp(phi, point, [jnp.asarray(x, float) for x in slope])
             assert np.abs(np.array(tangent) - expected[:, k]).max() < 1e-8 * np.abs(anyhow).max()
-        ends = [hosted.advanced(plan, q, sign * h * v) for sign in (1, -1)]
-        drift = [
-            hosted.spread_over(velocity_residual(lane.rows(lane.motion(list(e), None), s), list(v)), 4) for e in ends
-        ]
-        gamma = hosted.spread_over(rows.gamma, q.shape[1])
+        ends = [host.retract(plan, q, sign * h * v) for sign in (1, -1)]
+        drift = [host.per_member(velocity_residual(lane.rows(lane.motion(list(e), None), s), list(v)), 4) for e in ends]
+        gamma = host.per_member(rows.gamma, q.shape[1])
         assert np.abs((drift[0] - drift[1]) / (2 * h) + gamma).max() < DIFFERENCE * max(1.0, np.abs(gamma).max()) * 100
 
 
@@ -167,7 +165,7 @@ def test_null_space_and_accelerations_keep_all_rows(seed: int) -> None:
                 z = np.zeros(plan.nv)
                 z[list(column)] = [float(np.ravel(x)[0]) for x in column.values()]
                 assert np.abs(J @ z).max() < ALGEBRA * 10  # columns of Z up to ten
-            gamma = hosted.spread_over(rows.gamma, 1)[:, 0]
+            gamma = host.per_member(rows.gamma, 1)[:, 0]
             assert np.abs(J @ a[:, k] - gamma).max() < ALGEBRA * max(1.0, np.abs(a[:, k]).max())
 
 
@@ -179,9 +177,9 @@ def test_power_is_the_rate_of_energy(seed: int) -> None:
     a, power = solved(prepared, q, v)
     energy = []
     for sign in (1, -1):
-        there = hosted.advanced(plan, q, sign * h * v + h * h / 2 * a)
+        there = host.retract(plan, q, sign * h * v + h * h / 2 * a)
         tree = tree_terms(lane.motion(list(there), list(v + sign * h * a)), lane.gravity())
-        energy.append(hosted.spread_over([tree.kinetic, tree.potential], q.shape[1]))
+        energy.append(host.per_member([tree.kinetic, tree.potential], q.shape[1]))
     rates = (energy[0] - energy[1]) / (2 * h)
     scale = np.abs(rates).max(0) + np.abs(power)
     assert np.abs(rates.sum(0) - power).max() < DIFFERENCE * scale.max() * 10

@@ -16,7 +16,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.models import names
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import prepare
 from shiftjax.run.report import info
 from shiftjax.run.simulate import simulate
@@ -129,8 +129,7 @@ def _regular(prepared: Any, q: np.ndarray, blocks: Any) -> bool:
     """All ranks kept, all pivots above a hundredth of the largest."""
     full = own_blocks(prepared, q)[0]
     return all(
-        len(block.primary) == len(best.primary)
-        and hosted.block_monitors(prepared.file_lane(), q, s, block)[1][0] > 1e-2
+        len(block.primary) == len(best.primary) and host.block_monitors(prepared.file_lane(), q, s, block)[1][0] > 1e-2
         for s, (block, best) in enumerate(zip(blocks, full, strict=True))
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.mechanism.model import Body, FrameRef, Joint, Kept, Model, Placement, complete
+from shiftjax.mechanism.model import Body, FrameRef, FrozenJson, Joint, Model, Placement, complete
 from tests.documents import A, edited, everything, new
 
 
@@ -158,8 +158,8 @@ def test_records_are_immutable_and_equal_by_value() -> None:
     with pytest.raises(AttributeError):
         model.gravity = (0.0, 0.0, 0.0)  # pyright: ignore[reportAttributeAccessIssue]
     assert Body("a") == Body("a")
-    kept = Kept({"a": [1, {"b": None}]})
-    assert kept == Kept(a=(1, Kept(b=None)))
-    assert hash(kept) == hash(Kept(a=(1, Kept(b=None))))
+    kept = FrozenJson({"a": [1, {"b": None}]})
+    assert kept == FrozenJson(a=(1, FrozenJson(b=None)))
+    assert hash(kept) == hash(FrozenJson(a=(1, FrozenJson(b=None))))
     assert kept != {"a": 1}
     assert Model() == Model(name="other", source="elsewhere", warnings=("w",))

@@ -11,7 +11,7 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import names, path
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
 from shiftjax.topology.partition import (
@@ -209,7 +209,7 @@ def test_place_does_not_change_the_partition() -> None:
     blocks = [nominal_blocks(p) for p in prepared]
     assert blocks[0] == blocks[1]
     monitors = [
-        hosted.block_monitors(p.file_lane(), p.file_start.q, 0, b[0]) for p, b in zip(prepared, blocks, strict=True)
+        host.block_monitors(p.file_lane(), p.file_start.q, 0, b[0]) for p, b in zip(prepared, blocks, strict=True)
     ]
     for a, b in zip(*monitors, strict=True):
         assert a[0] == pytest.approx(b[0], rel=1e-12)

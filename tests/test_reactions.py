@@ -15,7 +15,7 @@ from shiftjax.dynamics.reactions import Reactions
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.lane_program import build
 from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
@@ -55,7 +55,7 @@ def reactions(document: Document, states: Sequence[State], cut: Sequence[str] = 
         found = Reactions(lane, blocks, lane.motion(list(q[:, [k]]), list(v[:, [k]])), list(a[:, [k]]))
         wrenches = ([*found.on_child(j)[0], *found.on_child(j)[1]] for j in range(len(prepared.plan.joints)))
         names = (joint.path.rsplit(":", 1)[-1] for joint in prepared.plan.joints)
-        out.append({name: hosted.spread_over(w, 1)[:, 0] for name, w in zip(names, wrenches, strict=True)})
+        out.append({name: host.per_member(w, 1)[:, 0] for name, w in zip(names, wrenches, strict=True)})
     return out
 
 

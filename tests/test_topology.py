@@ -16,7 +16,7 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.models import names
 from shiftjax.models.n_four_bar import n_four_bar
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.lane_program import build
 from shiftjax.run.prepare import Prepared, partitions, prepare
 from shiftjax.run.report import dot, info, tables, text
@@ -184,9 +184,9 @@ def dense_jacobian(prepared: Prepared, q: np.ndarray) -> np.ndarray:
     for k in range(plan.nv):
         change = np.zeros((plan.nv, 1))
         change[k] = h
-        ends = [hosted.advanced(plan, q, s * change) for s in (1, -1)]
+        ends = [host.retract(plan, q, s * change) for s in (1, -1)]
         up, down = (
-            np.concatenate([hosted.true_gap(lane, e, s)[0] for s in range(len(plan.substructures))]) for e in ends
+            np.concatenate([host.true_gap(lane, e, s)[0] for s in range(len(plan.substructures))]) for e in ends
         )
         out[:, k] = (up - down) / (2 * h * unit)
     return out
@@ -205,7 +205,7 @@ def test_s8_the_jacobian_is_block_diagonal(name: str) -> None:
         outside = np.setdiff1d(np.arange(plan.nv), block.columns)
         assert not own[:, outside].any()
         unit = np.asarray(prepared.file_lane().units)[list(block.columns)]
-        _, J = hosted.closure(prepared.file_lane(), q, s)
+        _, J = host.closure(prepared.file_lane(), q, s)
         assert np.abs(own[:, block.columns] * unit - J[0]).max() < DIFFERENCE
         assert block.columns == tuple(range(block.columns[0], block.columns[0] + len(block.columns)))
 
@@ -224,7 +224,7 @@ def test_s14_tables_against_the_dense_oracle(name: str) -> None:
     scatter = np.concatenate([np.arange(oracle.joints[k].v.start, oracle.joints[k].v.stop) for k in order]).astype(int)
     Z = np.zeros((plan.nv, 0))
     for s, part in enumerate(found["substructures"]):
-        _, J = hosted.closure(prepared.file_lane(), prepared.file_start.q, s)
+        _, J = host.closure(prepared.file_lane(), prepared.file_start.q, s)
         local = [part["columns"].index(c) for c in part["dependent"]]
         free = [part["columns"].index(c) for c in part["independent"]]
         primary = [row - part["first_row"] for row in part["primary_rows"]]
@@ -264,7 +264,7 @@ def test_f6_redundant_rows_are_what_they_are_said_to_repeat(name: str) -> None:
     prepared = prepare(model, {})
     for s, part in enumerate(info(model)["substructures"]):
         labels = list(row_names(prepared.plan, s))
-        _, J = hosted.closure(prepared.file_lane(), prepared.file_start.q, s)
+        _, J = host.closure(prepared.file_lane(), prepared.file_start.q, s)
         for row in part["redundant_rows"]:
             partners = J[0][[labels.index(label) for label in row["with"]]]
             own = J[0][labels.index(row["row"])]

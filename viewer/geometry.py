@@ -12,7 +12,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.geometry import geometry, written
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Frame, Geometry
 from shiftjax.viewer import shapes
@@ -87,24 +87,24 @@ def finder(model: Model, folder: Path | None) -> Callable[[str], Path]:
     return find
 
 
-def _colour(options: Kept) -> Colour | None:
+def _colour(options: FrozenJson) -> Colour | None:
     if "colour" not in options:
         return None
     r, g, b, a = (*options["colour"], 1.0)[:4]
     return r, g, b, a
 
 
-def _round(mesh: Mesh, options: Kept) -> tuple[Mesh, np.ndarray]:
+def _round(mesh: Mesh, options: FrozenJson) -> tuple[Mesh, np.ndarray]:
     radius = options["radius"]
     return mesh, place(scale=[radius, radius, options["length"]])
 
 
-def _plane(options: Kept) -> tuple[Mesh, np.ndarray]:
+def _plane(options: FrozenJson) -> tuple[Mesh, np.ndarray]:
     x, y = options["size"]
     return shapes.box(), place(scale=[x, y, THIN * max(x, y)])
 
 
-PRIMITIVES: dict[str, Callable[[Kept], tuple[Mesh, np.ndarray]]] = {
+PRIMITIVES: dict[str, Callable[[FrozenJson], tuple[Mesh, np.ndarray]]] = {
     "box": lambda options: (shapes.box(), place(scale=options["size"])),
     "plane": _plane,
     "sphere": lambda options: (shapes.sphere(), place(scale=options["radius"])),

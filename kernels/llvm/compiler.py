@@ -6,7 +6,7 @@ import llvmlite.binding as llvm
 
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.kernels.llvm import emitter as emit
-from shiftjax.kernels.llvm import payne_hanek as large
+from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.stepper import stepper
 from shiftjax.kernels.llvm.target import Target, machine
 from shiftjax.kernels.simplify import simplify
@@ -56,7 +56,7 @@ def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
 
 def support_text(target: Target) -> str:
     """The module of what pieces call."""
-    return large.support(target)
+    return payne_hanek.support(target)
 
 
 def compile_text(text: str, target: Target, optimize: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""The processor's own vector units: lane programs as LLVM code, lanes spread over threads."""
+"""The processor's own vector units: lane programs as LLVM code, lanes divided over threads."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ class Kernel:
         return members
 
     def _run(self, work: deque[tuple[Any, np.ndarray, int, int]], slots: int) -> None:
-        """Empties the list with all threads; ctypes gives the interpreter free while a chunk runs."""
+        """Empties the list with all threads; ctypes releases the GIL while a chunk runs."""
         count = min(self.threads, len(work))
         size = (slots + 1) * self.target.lanes
         while len(self._workspaces) < count:

@@ -113,7 +113,7 @@ class _Emitter:
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _constants(self) -> str:
-        """The table of vector constants; not constant for LLVM, which would load single numbers and spread them."""
+        """The table of vector constants; not constant for LLVM, which would load single numbers and broadcast them."""
         t = self.target
         if not self.w.constants:
             return ""
@@ -228,7 +228,7 @@ class _Emitter:
         raise NotImplementedError(f"operation {op!r} has no LLVM spelling")
 
     def _extreme(self, node: tuple) -> str:
-        """max or min that hands on NaN from either side; one instruction against a constant."""
+        """max or min that propagates NaN from either side; one instruction against a constant."""
         v, w = self.target.vector, self.w
         a, b = node[1], node[2]
         if self.graph.value(b) is not None:

@@ -45,7 +45,7 @@ class Space:
         return [(row, self.place[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))]
 
 
-class Words:
+class IrBuilder:
     """Writes functions; lines of the one in work collect in `lines`."""
 
     def __init__(self, layout: Layout, method: Method, target: Target) -> None:
@@ -56,7 +56,7 @@ class Words:
         self.w = Writer(target, self.lines, "a")
         self.labels = 0
 
-    def say(self, text: str) -> None:
+    def emit(self, text: str) -> None:
         """Appends a line without a result."""
         self.lines.append(text if text.endswith(":") else f"  {text}")
 
@@ -80,7 +80,7 @@ class Words:
 
     def store(self, value: str, region: str, index: int | str = 0) -> None:
         """Puts a vector into a slot."""
-        self.say(f"store {self.v} {value}, ptr {self.at(region, index)}")
+        self.emit(f"store {self.v} {value}, ptr {self.at(region, index)}")
 
     def each(self, count: int, body: Callable[[int | str], None]) -> None:
         """`body` for every index: written out when short, a loop when long."""
@@ -90,12 +90,12 @@ class Words:
             return
         before, loop, after = (self.label(name) for name in ("before", "loop", "after"))
         index = f"%{loop}.i"
-        self.say(f"br label %{before}\n{before}:\n  br label %{loop}\n{loop}:")
-        self.say(f"{index} = phi i64 [ 0, %{before} ], [ {index}.next, %{loop} ]")
+        self.emit(f"br label %{before}\n{before}:\n  br label %{loop}\n{loop}:")
+        self.emit(f"{index} = phi i64 [ 0, %{before} ], [ {index}.next, %{loop} ]")
         body(index)
-        self.say(f"{index}.next = add nuw i64 {index}, 1")
-        self.say(f"{index}.more = icmp ult i64 {index}.next, {count}")
-        self.say(f"br i1 {index}.more, label %{loop}, label %{after}\n{after}:")
+        self.emit(f"{index}.next = add nuw i64 {index}, 1")
+        self.emit(f"{index}.more = icmp ult i64 {index}.next, {count}")
+        self.emit(f"br i1 {index}.more, label %{loop}, label %{after}\n{after}:")
 
     def field(self, name: str) -> str:
         """A field of the job: a double, a pointer or an integer."""
@@ -127,7 +127,7 @@ class Words:
     def keep_mask(self, mask: str, region: str = "active") -> None:
         """Puts the truth of the lanes into a slot."""
         bits = self.w.line(f"sext {self.i1} {mask} to {self.t.integers}")
-        self.say(f"store {self.t.integers} {bits}, ptr {self.at(region)}")
+        self.emit(f"store {self.t.integers} {bits}, ptr {self.at(region)}")
 
     def logic(self, op: str, a: str, b: str = "splat (i1 true)") -> str:
         """and, or, xor of truths; xor with one argument is not."""
@@ -149,7 +149,7 @@ class Words:
         """Calls every function of a null-terminated list."""
         start = self.field(f"list_{name}")
         vectors = self.w.line(f"load i32, ptr {self.flag(3)}")
-        self.say(f"call void @run(ptr {start}, ptr %ws, i32 {vectors})")
+        self.emit(f"call void @run(ptr {start}, ptr %ws, i32 {vectors})")
 
     def flag(self, which: int) -> str:
         """Pointer to a scalar flag: 0 some lane idle, 1 some monitor not armed, 2 lanes running, 3 vectors in use."""
@@ -158,7 +158,7 @@ class Words:
     def set_flag(self, which: int, value: str) -> None:
         """Stores a truth as a flag."""
         wide = self.w.line(f"zext i1 {value} to i32")
-        self.say(f"store i32 {wide}, ptr {self.flag(which)}")
+        self.emit(f"store i32 {wide}, ptr {self.flag(which)}")
 
     def get_flag(self, which: int) -> str:
         """Loads a flag as a truth."""

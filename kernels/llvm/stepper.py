@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftjax.kernels.lane_program import Layout, Method
-from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL, Words
+from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL, IrBuilder
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
 
@@ -34,7 +34,7 @@ def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: s
     return Stepper(layout, method, timed, target, copies).module(name)
 
 
-class Stepper(Words):
+class Stepper(IrBuilder):
     """Writes the two functions and their cold helpers."""
 
     def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, copies: Copies) -> None:
@@ -83,30 +83,30 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def advance(self) -> None:
         """Blocks one after the other, each to its end."""
-        self.blocks(self.march)
+        self.blocks(self.step_until)
 
     def blocks(self, body: Callable[[], None]) -> None:
         """`body` for every block, with its first lane in %lane."""
-        self.say("br label %head\nhead:")
-        self.say("%block = phi i64 [ %first, %entry ], [ %block.next, %tail ]")
-        self.say("%more = icmp slt i64 %block, %last")
-        self.say("br i1 %more, label %body, label %exit\nbody:")
-        self.say(f"%lane = mul i64 %block, {self.t.width}")
-        self.say("call void @load(ptr %job, ptr %ws, i64 %lane)")
+        self.emit("br label %head\nhead:")
+        self.emit("%block = phi i64 [ %first, %entry ], [ %block.next, %tail ]")
+        self.emit("%more = icmp slt i64 %block, %last")
+        self.emit("br i1 %more, label %body, label %exit\nbody:")
+        self.emit(f"%lane = mul i64 %block, {self.t.width}")
+        self.emit("call void @load(ptr %job, ptr %ws, i64 %lane)")
         body()
-        self.say("br label %tail\ntail:")
-        self.say("%block.next = add i64 %block, 1\n  br label %head\nexit:\n  ret void")
+        self.emit("br label %tail\ntail:")
+        self.emit("%block.next = add i64 %block, 1\n  br label %head\nexit:\n  ret void")
 
-    def march(self) -> None:
+    def step_until(self) -> None:
         """Steps of one block until no lane runs."""
-        self.say("call void @begin(ptr %job, ptr %ws, i64 %lane)")
-        self.say("br label %again\nagain:")
-        self.say(f"br i1 {self.get_flag(2)}, label %step, label %stopped\nstep:")
+        self.emit("call void @begin(ptr %job, ptr %ws, i64 %lane)")
+        self.emit("br label %again\nagain:")
+        self.emit(f"br i1 {self.get_flag(2)}, label %step, label %stopped\nstep:")
         self.one_step()
-        self.judge()
-        self.say("br label %accept\naccept:")
+        self.check_monitors()
+        self.emit("br label %accept\naccept:")
         self.accept()
-        self.say("br label %again\nstopped:")
+        self.emit("br label %again\nstopped:")
 
     def one_step(self) -> None:
         """Stages, end and projection; monitors collect their largest value on the way."""
@@ -265,7 +265,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """Lanes whose monitor k is at most its limit; not so where it is NaN."""
         return self.compare("ole", self.load("mon", k), self.load("limit", k))
 
-    def judge(self) -> None:
+    def check_monitors(self) -> None:
         """Goes on to `accept`, by way of `trip` when a running lane is not perfectly well."""
         good = self.finite()
         for k in range(self.layout.nm):
@@ -274,21 +274,21 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         every = self.reduce("and", self.logic("or", good, idle))
         armed = self.w.line(f"xor i1 {self.get_flag(1)}, true")
         fine = self.w.line(f"and i1 {every}, {armed}")
-        self.say(f"br i1 {fine}, label %accept, label %unwell, !prof !0\nunwell:")
-        self.say("call void @trip(ptr %job, ptr %ws, i64 %lane)")
-        self.say(f"br i1 {self.get_flag(2)}, label %accept0, label %stopped\naccept0:")
+        self.emit(f"br i1 {fine}, label %accept, label %unwell, !prof !0\nunwell:")
+        self.emit("call void @trip(ptr %job, ptr %ws, i64 %lane)")
+        self.emit(f"br i1 {self.get_flag(2)}, label %accept0, label %stopped\naccept0:")
 
     def accept(self) -> None:
         """Accumulates, moves the clock, and looks whether an output tick or the end is reached."""
-        self.say(f"br i1 {self.get_flag(0)}, label %mixed, label %whole\nmixed:")
-        self.say("call void @restore(ptr %ws)\n  br label %whole\nwhole:")
+        self.emit(f"br i1 {self.get_flag(0)}, label %mixed, label %whole\nmixed:")
+        self.emit("call void @restore(ptr %ws)\n  br label %whole\nwhole:")
         self.call_list("accumulate")
         self.each(self.layout.nr, lambda k: self.store(self.load("rep", k), "rep0", k))
         clock = self.w.op("fadd", self.load("clock"), self.load("fraction"))
         self.store(clock, "clock")
         due = self.reduce("or", self.logic("and", self.mask(), self.compare("oge", clock, self.load("stop"))))
-        self.say(f"br i1 {due}, label %happens, label %again\nhappens:")
-        self.say("call void @event(ptr %job, ptr %ws, i64 %lane)")
+        self.emit(f"br i1 {due}, label %happens, label %again\nhappens:")
+        self.emit("call void @event(ptr %job, ptr %ws, i64 %lane)")
 
     def restore(self) -> None:
         """Puts back q, x, dx of the lanes that do not run."""
@@ -299,7 +299,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
                 count,
                 lambda k, r=region, o=kept: self.store(self.select(running, self.load(r, k), self.load(o, k)), r, k),
             )
-        self.say("ret void")
+        self.emit("ret void")
 
     def trip(self) -> None:
         """Finds which lanes trip and on what, freezes and writes them, arms the monitors of the others."""
@@ -321,9 +321,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             unarmed = self.logic("or", unarmed, self.compare("oeq", value, "zeroinitializer"))
         self.set_flag(1, self.reduce("or", self.logic("and", stays, unarmed)))
         self.keep_running(stays)
-        self.say("call void @restore(ptr %ws)")
+        self.emit("call void @restore(ptr %ws)")
         self.save(tripped)
-        self.say("ret void")
+        self.emit("ret void")
 
     def keep_running(self, stays: str) -> None:
         """Which lanes go on, as a mask and as flags."""
@@ -343,11 +343,11 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         for k in range(1, self.pieces_target.team):
             more = self.w.line(f"icmp uge i64 {bits}, {1 << (k * width)}")
             count = self.w.line(f"select i1 {more}, i32 {k + 1}, i32 {count}")
-        self.say(f"store i32 {count}, ptr {self.flag(3)}")
+        self.emit(f"store i32 {count}, ptr {self.flag(3)}")
 
     def save(self, leaves: str) -> None:
         """Writes the rows of the lanes that stop."""
-        self.say(f"call void @save(ptr %job, ptr %ws, i64 %lane, i64 {self.bits(leaves)})")
+        self.emit(f"call void @save(ptr %job, ptr %ws, i64 %lane, i64 {self.bits(leaves)})")
 
     def period(self) -> str:
         """Steps between two output ticks, infinity where none are wanted."""
@@ -387,7 +387,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.set_flag(1, self.reduce("or", self.logic("and", runs, unarmed)))
         self.keep_running(runs)
         self.set_stop(clock, until)
-        self.say("ret void")
+        self.emit("ret void")
 
     def event(self) -> None:
         """Output ticks, then lanes that have reached the end."""
@@ -396,16 +396,16 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         periods = self.periods(clock, period)
         on_tick = self.compare("oeq", self.w.op("fmul", periods, period), clock)
         tick = self.logic("and", running, on_tick)
-        self.say(f"br i1 {self.reduce('or', tick)}, label %record, label %recorded\nrecord:")
+        self.emit(f"br i1 {self.reduce('or', tick)}, label %record, label %recorded\nrecord:")
         self.call_list("observe")
         self.record(tick, periods)
-        self.say("br label %recorded\nrecorded:")
+        self.emit("br label %recorded\nrecorded:")
         self.set_stop(clock, until)
         leaves = self.logic("and", running, self.compare("oge", clock, until))
-        self.say(f"br i1 {self.reduce('or', leaves)}, label %leave, label %done\nleave:")
+        self.emit(f"br i1 {self.reduce('or', leaves)}, label %leave, label %done\nleave:")
         self.save(leaves)
         self.keep_running(self.logic("and", running, self.logic("xor", leaves)))
-        self.say("br label %done\ndone:\n  ret void")
+        self.emit("br label %done\ndone:\n  ret void")
 
     def record(self, tick: str, periods: str) -> None:
         """Writes the channels of the lanes in `tick` to out[member, periods, :]."""
@@ -415,16 +415,16 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         for i in range(t.width):
             skip = self.label("skip")
             yes, ok, go = (self.label(name) for name in ("yes", "ok", "go"))
-            self.say(
+            self.emit(
                 f"br i1 {w.line(f'extractelement {self.i1} {tick}, i64 {i}')}, label %{yes}, label %{skip}\n{yes}:"
             )
             place = w.line(f"add i64 %lane, {i}")
             row = w.line(f"load i64, ptr {w.line(f'getelementptr i64, ptr {member}, i64 {place}')}")
             known = w.line(f"icmp sge i64 {row}, 0")
-            self.say(f"br i1 {known}, label %{ok}, label %{skip}\n{ok}:")
+            self.emit(f"br i1 {known}, label %{ok}, label %{skip}\n{ok}:")
             number = w.line(f"fptosi {t.scalar} {w.line(f'extractelement {self.v} {periods}, i64 {i}')} to i64")
             inside = w.line(f"icmp slt i64 {number}, {ticks}")
-            self.say(f"br i1 {inside}, label %{go}, label %{skip}\n{go}:")
+            self.emit(f"br i1 {inside}, label %{go}, label %{skip}\n{go}:")
             line = w.line(f"add i64 {w.line(f'mul i64 {row}, {ticks}')}, {number}")
             target = w.line(f"getelementptr {t.scalar}, ptr {out}, i64 {w.line(f'mul i64 {line}, {nc}')}")
 
@@ -432,10 +432,10 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
                 first = w.line(f"mul i64 {c}, {t.width}") if isinstance(c, str) else c * t.width
                 source = w.line(f"getelementptr {t.scalar}, ptr {chan}, i64 {w.line(f'add i64 {first}, {i}')}")
                 value = w.line(f"load {t.scalar}, ptr {source}")
-                self.say(f"store {t.scalar} {value}, ptr {w.line(f'getelementptr {t.scalar}, ptr {target}, i64 {c}')}")
+                self.emit(f"store {t.scalar} {value}, ptr {w.line(f'getelementptr {t.scalar}, ptr {target}, i64 {c}')}")
 
             self.each(nc, copy)
-            self.say(f"br label %{skip}\n{skip}:")
+            self.emit(f"br label %{skip}\n{skip}:")
 
     # -- rows and slots ----------------------------------------------------------------------------------------------
 
@@ -459,6 +459,6 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             self.set_vectors(str((1 << self.t.width) - 1))
             self.set_time(0.0)
             self.call_list("phase")
-            self.say("call void @give(ptr %job, ptr %ws, i64 %lane)")
+            self.emit("call void @give(ptr %job, ptr %ws, i64 %lane)")
 
         self.blocks(body)

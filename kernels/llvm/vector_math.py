@@ -3,8 +3,8 @@
 Cody and Waite, Software Manual for the Elementary Functions (1980), chapter 8: x = k pi/2 + r. With fused
 multiply-adds three parts of pi/2 of full length serve every |x| < LIMIT: x - k P1 is exact because both are multiples
 of ulp(P1) / 2 and the difference is below 1. Arguments beyond LIMIT go through `reduce`, one lane at a time
-(`large.py`), which leaves smaller arguments of the same vector alone: lanes never influence each other. Nothing comes
-from libm, so that bits do not depend on the system. The sine of -0.0 is +0.0.
+(`payne_hanek`), which leaves smaller arguments of the same vector alone: lanes never influence each other. Nothing
+comes from libm, so that bits do not depend on the system. The sine of -0.0 is +0.0.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]], show: Callable[[st
         show("  ".join(cells).rstrip())
 
 
-def say_outcomes(result: Result) -> None:
+def report_outcomes(result: Result) -> None:
     """What did not end well, on stderr: which members, what happened, what to do."""
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)

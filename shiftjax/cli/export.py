@@ -28,7 +28,7 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("export", "neither --glb nor --html", "one of them or both", "Say what to write.")
     with opening.opened(options.study, showing.run_options(options)) as study:
         stage = Stage(study)
-        showing.say_warnings(stage.first)
+        showing.report_warnings(stage.first)
         member, others = showing.members_of(study, options)
         tracks = {k: study.track(k) for k in (member, *map(int, others))}
         scene, scenes = stage.scene(member), {k: stage.scene(k) for k in tracks}

@@ -38,7 +38,7 @@ def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*film.STILLS, *film.MOVIES), options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
         stage = Stage(study)
-        showing.say_warnings(stage.first)
+        showing.report_warnings(stage.first)
         member, others = showing.members_of(study, options)
         left = Design(stage, member)
         with showing.beside(left, options) as right, pictures(left, right, others, options) as picture:

@@ -33,7 +33,7 @@ def call(options: argparse.Namespace) -> int:
         )
     if options.out:
         store.write(result, options.out, force=options.force)
-    common.say_outcomes(result)
+    common.report_outcomes(result)
     if options.json:
         print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
     else:

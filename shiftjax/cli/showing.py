@@ -137,7 +137,7 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
         return
     with opening.opened(name, run_options(options)) as study:
         right = Design(Stage(study), int(kept_of(study, choice, f"--beside {name}@")[0]))
-        say_warnings(right.scene)
+        report_warnings(right.scene)
         yield right
 
 
@@ -146,6 +146,6 @@ def _names_a_study(text: str) -> bool:
     return text in names() or Path(text).suffix.lower() in (".zarr", ".json", ".csv")
 
 
-def say_warnings(scene: Scene) -> None:
+def report_warnings(scene: Scene) -> None:
     for warning in scene.warnings:
         print(f"warning: {warning}", file=sys.stderr)

@@ -47,7 +47,7 @@ def call(options: argparse.Namespace) -> int:
         store.write(result, options.out, force=options.force)
     if options.picture:
         picture.draw(result, options.picture)
-    common.say_outcomes(result)
+    common.report_outcomes(result)
     if options.json:
         print(json.dumps(summary(result), allow_nan=False, ensure_ascii=False))
     else:

@@ -47,7 +47,7 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
         stage = Stage(study)
-        showing.say_warnings(stage.first)
+        showing.report_warnings(stage.first)
         member, others = showing.members_of(study, options)
         with showing.beside(Design(stage, member), options) as beside:
             app.show(study, stage.first, member=member, ghosts=others, beside=beside, **_choices(options))
@@ -69,7 +69,7 @@ def _live(options: argparse.Namespace) -> int:
     live = Live(model, [s.path for s in sliders], channels=options.channel, step=options.step or STEP)
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
         scene = opening.staged(session.history)
-        showing.say_warnings(scene)
+        showing.report_warnings(scene)
         app.show(session.history, scene, live=session, **_choices(options))
     return 0
 

@@ -130,7 +130,7 @@ def _energy(state: ObservedState, channel: Channel) -> Vec:
 def _substructure(state: ObservedState, channel: Channel) -> Vec:
     solution = state.block(channel.target[0])
     if channel.name == "pivot_ratio":
-        return [div(1.0, sqrt(solution.spread))]
+        return [div(1.0, sqrt(solution.squared_condition))]
     if channel.name == "b_norm":
         return [solution.b_norm]
     unit = state.lane.units

@@ -36,7 +36,9 @@ from shiftjax.joints import KINDS
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
 
-MONITORS_PER_BLOCK = 3  # largest |B_ij|; pivot spread against its trigger; the same against the window of moved steps
+MONITORS_PER_BLOCK = (
+    3  # largest |B_ij|; squared pivot condition, for its trigger; the same, for the window of singular steps
+)
 
 
 @dataclass
@@ -76,20 +78,20 @@ class BlockSolution:
     Z: list[Column]
     particular: Column
     b_norm: Scalar
-    spread: Scalar  # (largest over smallest pivot)^2
+    squared_condition: Scalar  # (largest over smallest pivot)^2
 
 
 def solve_block(lane: Lane, block: Block, rows: Rows, right: Vec) -> BlockSolution:
     """Z of J_Pd B = -J_Pi, and the dependent values x of J_Pd x = right_P."""
     reduction = Reduction(rows, block.primary, block.dependent, block.independent, lane.units)
     sides = [*reduction.columns_of_B(), [right[k] for k in block.primary]]
-    X, spread = reduction.solve(sides)
+    X, squared_condition = reduction.solve(sides)
     B = X[:-1]
-    particular = {k: x for k, x in reduction.spread_out(X[-1]).items() if not is_zero(x)}
-    return BlockSolution(rows, reduction.null_columns(B), particular, largest_entry(B), spread)
+    particular = {k: x for k, x in reduction.in_true_units(X[-1]).items() if not is_zero(x)}
+    return BlockSolution(rows, reduction.null_columns(B), particular, largest_entry(B), squared_condition)
 
 
-def moved(plan: Plan, q: Vec, change: Column) -> Vec:
+def retract(plan: Plan, q: Vec, change: Column) -> Vec:
     """q (+) change: added to plain coordinates, composed with quaternions, which come out normalised."""
     out = list(q)
     for joint in plan.joints:

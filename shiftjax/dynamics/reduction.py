@@ -136,7 +136,7 @@ class Reduction:
             for speed in self.independent
         ]
 
-    def spread_out(self, x: Vec) -> dict[int, Scalar]:
+    def in_true_units(self, x: Vec) -> dict[int, Scalar]:
         """Dependent values in true units, by speed."""
         return {speed: mul(self.unit[speed], value) for speed, value in zip(self.dependent, x, strict=True)}
 

@@ -15,7 +15,7 @@ from shiftjax.formats.json_text import dumps
 from shiftjax.formats.jsonc import MAX_BYTES, parse
 from shiftjax.formats.shift_json import Document
 from shiftjax.formats.writer import to_dict
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model, complete
 
 
@@ -39,7 +39,7 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
             document.warnings += warnings
             found = document.model()
             # kept until mounted, so that units can be compared; the numbers are SI already
-            seen[path] = dataclasses.replace(found, source=str(path), units=Kept(document.unit_names))
+            seen[path] = dataclasses.replace(found, source=str(path), units=FrozenJson(document.unit_names))
         return seen[path]
 
     if isinstance(source, Mapping):

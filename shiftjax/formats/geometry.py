@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.formats.keys import SHAPES
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.frozen_json import Kept, thaw
+from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.records import Geometry
 
 SHARED: dict[str, Callable[[Node, Units], Any]] = {
@@ -42,9 +42,9 @@ def geometry(node: Node, units: Units) -> Geometry:
     block = node.object(f"a geometry of type {type}")
     options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}
     if type == "mesh":
-        return Geometry(type, filenames(block["filename"]), Kept(options))
+        return Geometry(type, filenames(block["filename"]), FrozenJson(options))
     options |= {key: _size(block[key], type, key, units.length) for key in sorted(SHAPES[type])}
-    return Geometry(type, (), Kept(options))
+    return Geometry(type, (), FrozenJson(options))
 
 
 def written(shape: Geometry) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from shiftjax.algebra import matmul, matvec, plus, rotation_of_vector
 from shiftjax.formats.draft import Draft, remap, with_frames
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model, unused
 from shiftjax.mechanism.numbers import rebuilt
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, Terrain, walk
@@ -72,7 +72,7 @@ def reached_from(folder: Path, part: Model) -> Model:
 
     def terrain(item: Terrain) -> Terrain:
         files = {key: _from(way, name) for key, name in item.options.items() if key in MAPS and isinstance(name, str)}
-        return dataclasses.replace(item, options=Kept({**item.options, **files}))
+        return dataclasses.replace(item, options=FrozenJson({**item.options, **files}))
 
     ground = tuple(terrain(item) for item in part.terrain)
     return dataclasses.replace(part, assemblies=rebuilt(part.assemblies, assembly), terrain=ground)

@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.formats.keys import KEYS, MISSPELT
-from shiftjax.mechanism.frozen_json import Kept, freeze
+from shiftjax.mechanism.frozen_json import FrozenJson, freeze
 from shiftjax.mechanism.records import IDENTITY, Matrix, Vector
 
 ROTATION_TOLERANCE = 1e-5  # public files are off by up to 2e-6
@@ -169,23 +169,23 @@ class Node:
             )
         return found
 
-    def kept(self) -> Any:
+    def frozen(self) -> Any:
         """The value, frozen as it is; numbers must be finite."""
         try:
             frozen = freeze(self.value)
         except RecursionError:
             self.refuse("values nested at most 50 deep", "Flatten it.", "a value nested deeper than that")
-        _check_kept(frozen, self)
+        _check_frozen(frozen, self)
         return frozen
 
 
-def _check_kept(value: Any, node: Node) -> None:
-    if isinstance(value, Kept):
+def _check_frozen(value: Any, node: Node) -> None:
+    if isinstance(value, FrozenJson):
         for key, item in value.items():
-            _check_kept(item, node[key] if isinstance(node.value, Mapping) else node)
+            _check_frozen(item, node[key] if isinstance(node.value, Mapping) else node)
     elif isinstance(value, tuple):
         for item in value:
-            _check_kept(item, node)
+            _check_frozen(item, node)
     elif isinstance(value, float) and not math.isfinite(value):
         node.refuse("finite numbers", "Write a finite number.")
     elif type(value) is int and abs(value) >= 10**17:

@@ -10,7 +10,7 @@ from shiftjax.formats.geometry import filenames, geometry
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node, show
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import (
     FIXED,
     Body,
@@ -113,12 +113,12 @@ def _geometry(node: Node, units: Units) -> tuple[Geometry, ...]:
 
 
 def light(node: Node, name: str, names: Names, units: Units) -> Light:
-    options = {key: node[key].kept() for key in ("comment", "active") if node.has(key)}
+    options = {key: node[key].frozen() for key in ("comment", "active") if node.has(key)}
     if node.has("cone"):
         options["cone"] = node["cone"].number(scale=units.angle)
     colours = {key: node[key].vector3() if node.has(key) else None for key in ("Ka", "Kd", "Ks")}
     return Light(
-        name, node["type"].choice(LIGHTS, "directional"), _parent(node, names), **colours, options=Kept(options)
+        name, node["type"].choice(LIGHTS, "directional"), _parent(node, names), **colours, options=FrozenJson(options)
     )
 
 
@@ -130,12 +130,12 @@ def terrain(node: Node, name: str, names: Names, units: Units) -> Terrain:
         right = TERRAIN_KEYS.get(key, key)
         if right in options:
             node.refuse("one of them", "Remove one.", f"two keys for {right!r}")
-        options[right] = node[key].vector(2, units.length) if key == "scale" else node[key].kept()
+        options[right] = node[key].vector(2, units.length) if key == "scale" else node[key].frozen()
     if node.has("x_scale") or node.has("y_scale"):
         if "scale" in options:
             node.refuse("one of them", "Remove one.", "both 'scale' and 'x_scale', 'y_scale'")
         options["scale"] = tuple(node[key].number(1.0, units.length) for key in ("x_scale", "y_scale"))
-    return Terrain(name, _parent(node, names), Kept(options))
+    return Terrain(name, _parent(node, names), FrozenJson(options))
 
 
 def _parent(node: Node, names: Names) -> FrameRef:
@@ -158,7 +158,7 @@ def module_kind(node: Node) -> str:
 def force_module(node: Node, name: str) -> ForceModule:
     """A tire or pid, kept as written; its keys are checked."""
     kind = node["type"].text()
-    options = {key: node[key].kept() for key in node.value if key not in ("name", "type", "active") and node.has(key)}
+    options = {key: node[key].frozen() for key in node.value if key not in ("name", "type", "active") and node.has(key)}
     if kind == "pid":
         for key in ("p", "i", "d"):
             node[key].number(0.0)
@@ -167,4 +167,4 @@ def force_module(node: Node, name: str) -> ForceModule:
                 node[key].object(f"a pid's {key}")
     elif not isinstance(node["wheel_body"].value, (str, list, tuple)):
         node["wheel_body"].refuse("the name of a body", "Name the wheel.", show(node["wheel_body"].value))
-    return ForceModule(name, kind, node["active"].flag(True), Kept(options))
+    return ForceModule(name, kind, node["active"].flag(True), FrozenJson(options))

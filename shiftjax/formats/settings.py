@@ -8,7 +8,7 @@ from typing import Any
 from shiftjax.formats.keys import SIMULATION
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import RunSettings
 
 BLOCKS = {"solvers": "a solver", "integrators": "an integrator", "loggers": "a logger"}
@@ -21,15 +21,15 @@ NUMBERS = {
 
 def settings(parameters: Node, units: Units) -> RunSettings:
     """The run settings of `model_parameters`."""
-    blocks: dict[str, list[Kept]] = {name: [] for name in BLOCKS}
+    blocks: dict[str, list[FrozenJson]] = {name: [] for name in BLOCKS}
     if parameters.has("simulation"):
         for name, values in _of_simulation(parameters["simulation"].object("simulation"), units).items():
-            blocks[name].append(Kept(values))
+            blocks[name].append(FrozenJson(values))
     for name, kind in BLOCKS.items():
         for key in (name[:-1], name):  # the transition of 2019 wrote the singular
             value = parameters[key]
             nodes = [value] if isinstance(value.value, Mapping) else list(value.items())
-            blocks[name] += [Kept(_values(node.object(kind), units)) for node in nodes]
+            blocks[name] += [FrozenJson(_values(node.object(kind), units)) for node in nodes]
     return RunSettings(**{name: tuple(found) for name, found in blocks.items()})
 
 
@@ -61,7 +61,7 @@ def _values(node: Node, units: Units) -> dict[str, Any]:
             if out[key] < 0 or (key in POSITIVE and out[key] == 0):
                 field.refuse("a positive number", "Correct it.")
         elif key == "contact_detection":
-            out[key] = field.kept()
+            out[key] = field.frozen()
         else:
             out[key] = field.text()
     return out

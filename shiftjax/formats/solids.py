@@ -17,7 +17,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.geometry import geometry
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import IDENTITY, ZERO, Inertia, Vector
 from shiftjax.record import record
 
@@ -138,7 +138,7 @@ def _check_mesh(corners: np.ndarray, numbers: np.ndarray) -> None:
         raise ModelError("triangles", f"a surface that is not closed ({odd} odd edges)", "a closed surface", todo)
 
 
-def _box(options: Kept) -> Moments:
+def _box(options: FrozenJson) -> Moments:
     x, y, z = options["size"]
     return x * y * z, 0.0, (x * x / 12, y * y / 12, z * z / 12)
 
@@ -147,18 +147,18 @@ def _ellipsoid(x: float, y: float, z: float) -> Moments:
     return 4 / 3 * math.pi * x * y * z, 0.0, (x * x / 5, y * y / 5, z * z / 5)
 
 
-def _cylinder(options: Kept) -> Moments:
+def _cylinder(options: FrozenJson) -> Moments:
     r, h = options["radius"], options["length"]
     return math.pi * r * r * h, 0.0, (r * r / 4, r * r / 4, h * h / 12)
 
 
-def _cone(options: Kept) -> Moments:
+def _cone(options: FrozenJson) -> Moments:
     """Its tip at +length/2: the centre of mass is a quarter of its length above the base."""
     r, h = options["radius"], options["length"]
     return math.pi * r * r * h / 3, -h / 4, (3 / 20 * r * r, 3 / 20 * r * r, 3 / 80 * h * h)
 
 
-def _capsule(options: Kept) -> Moments:
+def _capsule(options: FrozenJson) -> Moments:
     """A cylinder and two half balls, whose centres of mass are 3/8 of the radius beyond its ends."""
     r, h = options["radius"], options["length"]
     middle, ends = math.pi * r * r * h, 4 / 3 * math.pi * r**3
@@ -169,7 +169,7 @@ def _capsule(options: Kept) -> Moments:
     return volume, 0.0, (across, across, along)
 
 
-SOLIDS: dict[str, Callable[[Kept], Moments]] = {
+SOLIDS: dict[str, Callable[[FrozenJson], Moments]] = {
     "box": _box,
     "sphere": lambda options: _ellipsoid(*[options["radius"]] * 3),
     "ellipsoid": lambda options: _ellipsoid(*options["radii"]),

@@ -8,8 +8,8 @@ from typing import Any
 MAX_DEPTH = 50
 
 
-class Kept(Mapping[str, Any]):
-    """An immutable, hashable JSON object; its lists are tuples, its objects are `Kept`."""
+class FrozenJson(Mapping[str, Any]):
+    """An immutable, hashable JSON object; its lists are tuples, its objects are `FrozenJson`."""
 
     __slots__ = ("_items",)
 
@@ -30,20 +30,20 @@ class Kept(Mapping[str, Any]):
         return hash(frozenset(self._items.items()))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Kept) and self._items == other._items
+        return isinstance(other, FrozenJson) and self._items == other._items
 
     def __repr__(self) -> str:
-        return f"Kept({self._items!r})"
+        return f"FrozenJson({self._items!r})"
 
 
 def freeze(value: Any, depth: int = 0) -> Any:
     """The hashable form of a JSON value; RecursionError for one nested deeper than `MAX_DEPTH`."""
     if depth > MAX_DEPTH:
         raise RecursionError(f"nested deeper than {MAX_DEPTH}")
-    if isinstance(value, Kept):
+    if isinstance(value, FrozenJson):
         return value
     if isinstance(value, Mapping):
-        out = Kept()
+        out = FrozenJson()
         out._items.update({str(key): freeze(item, depth + 1) for key, item in value.items()})
         return out
     if isinstance(value, (list, tuple)):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.numbers import changed, changed_assembly, leaves, rebuilt
 from shiftjax.mechanism.paths import child, listed, parts, shortened, split
 from shiftjax.mechanism.records import (
@@ -50,7 +50,7 @@ __all__ = [
     "Geometry",
     "Inertia",
     "Joint",
-    "Kept",
+    "FrozenJson",
     "Light",
     "Matrix",
     "Model",
@@ -62,7 +62,7 @@ __all__ = [
     "complete",
 ]
 
-SI = Kept(angle="radians", length="meters", mass="kilograms", time="seconds")
+SI = FrozenJson(angle="radians", length="meters", mass="kilograms", time="seconds")
 
 FIELDS = {
     "body": {"mass", "inertia", "center_of_mass"},
@@ -85,7 +85,7 @@ class Model:
     terrain: tuple[Terrain, ...] = ()
     settings: RunSettings = RunSettings()
     include_directories: tuple[str, ...] = ()
-    units: Kept = SI
+    units: FrozenJson = SI
     name: str = dataclasses.field(default="", compare=False)
     version: str = dataclasses.field(default="2.0", compare=False)
     source: str = dataclasses.field(default="", compare=False)  # file it was read from

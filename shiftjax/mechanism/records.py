@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.paths import child
 from shiftjax.record import record
 
@@ -72,7 +72,7 @@ class Geometry:
 
     type: str
     filename: tuple[str, ...]  # of a mesh: its file and companions
-    options: Kept = Kept()
+    options: FrozenJson = FrozenJson()
 
 
 @record
@@ -141,7 +141,7 @@ class Light:
     Ka: Vector | None = None
     Kd: Vector | None = None
     Ks: Vector | None = None
-    options: Kept = Kept()
+    options: FrozenJson = FrozenJson()
 
 
 @record
@@ -150,7 +150,7 @@ class Terrain:
 
     name: str
     parent: FrameRef
-    options: Kept = Kept()
+    options: FrozenJson = FrozenJson()
 
 
 @record
@@ -160,16 +160,16 @@ class ForceModule:
     name: str
     type: str  # "tire" or "pid"
     active: bool = True
-    options: Kept = Kept()
+    options: FrozenJson = FrozenJson()
 
 
 @record
 class RunSettings:
     """The file's solver, integrator and logger blocks; every key kept, the first of each list counts."""
 
-    solvers: tuple[Kept, ...] = ()
-    integrators: tuple[Kept, ...] = ()
-    loggers: tuple[Kept, ...] = ()
+    solvers: tuple[FrozenJson, ...] = ()
+    integrators: tuple[FrozenJson, ...] = ()
+    loggers: tuple[FrozenJson, ...] = ()
 
     @property
     def span(self) -> float | None:
@@ -196,7 +196,7 @@ class RunSettings:
         return self._first(self.solvers, "contact_detection") not in (None, False, 0, "", "none", "off", "false")
 
     @staticmethod
-    def _first(blocks: tuple[Kept, ...], key: str) -> Any:
+    def _first(blocks: tuple[FrozenJson, ...], key: str) -> Any:
         return next((block[key] for block in blocks if block.get(key) is not None), None)
 
 

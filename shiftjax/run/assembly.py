@@ -19,9 +19,9 @@ import numpy as np
 
 from shiftjax.dynamics.equations import Lane
 from shiftjax.run.host_evaluation import (
-    advanced,
     closure,
     prescribed_speeds,
+    retract,
     start_coordinates,
     start_speeds,
     true_gap,
@@ -185,7 +185,7 @@ def close(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]
         change /= longest[:, None]
         step = np.zeros((plan.nv, len(running)))
         step[columns] = (change * unit).T
-        q[:, running] = advanced(plan, q[:, running], step)
+        q[:, running] = retract(plan, q[:, running], step)
     return q, size
 
 
@@ -302,5 +302,5 @@ def _consistent_speeds(
         J, right = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], right, 0.0)
         given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]
         out[columns] = (given * unit).T
-    told = np.where(wanted != 0.0, np.abs(out - wanted), 0.0)
-    return out, told.max(0, initial=0.0)
+    conflict = np.where(wanted != 0.0, np.abs(out - wanted), 0.0)
+    return out, conflict.max(0, initial=0.0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as hosted
+import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble, Repartition
@@ -108,7 +108,7 @@ class _Fresh:
     @classmethod
     def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> _Fresh:
         lane, q = lanes.lane(members), lanes.rows("q")[:, members].astype(float)
-        _, J = hosted.closure(lane, q, s)
+        _, J = host.closure(lane, q, s)
         found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision])
         blocks = blocks_of(found, lanes.setup.plan.substructures[s])
         old = [lanes.known[s][c] for c in lanes.choice[s, members]]
@@ -155,6 +155,6 @@ def _monitors(lane: Lane, q: np.ndarray, s: int, blocks: Sequence[Block]) -> tup
     b, ratio = np.zeros(q.shape[1]), np.zeros(q.shape[1])
     for block in dict.fromkeys(blocks):
         mine = np.array([other == block for other in blocks])
-        b_all, ratio_all = hosted.block_monitors(lane.of(mine), q[:, mine], s, block)
+        b_all, ratio_all = host.block_monitors(lane.of(mine), q[:, mine], s, block)
         b[mine], ratio[mine] = b_all, ratio_all
     return b, ratio

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as hosted
+import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
 from shiftjax.outcome import Outcome
 from shiftjax.run.lane_program import ACCUMULATORS, REPORTS, Setup, build
@@ -107,7 +107,7 @@ class Ensemble:
                 self.known[s].append(block)
             mine = members[[b == block for b in blocks]]
             self.choice[s, mine] = self.known[s].index(block)
-            b, ratio = hosted.block_monitors(self.lane(mine), self._q(mine), s, block)
+            b, ratio = host.block_monitors(self.lane(mine), self._q(mine), s, block)
             self.ratio[s, mine] = ratio
             self._limit(s, mine, b, ratio)
 
@@ -195,8 +195,8 @@ def _begin_certificate(lanes: Ensemble) -> None:
     kinetic, potential = rep[REPORTS.index("kinetic")], rep[REPORTS.index("potential")]
     acc[ACCUMULATORS.index("gap")], acc[ACCUMULATORS.index("velocity_gap")] = rep[0], rep[1]
     for s in range(lanes.setup.blocks):
-        spread = lanes.rows("mon")[MONITORS_PER_BLOCK * s + 1]
-        acc[ACCUMULATORS.index("spread")] = np.maximum(acc[ACCUMULATORS.index("spread")], spread)
+        worst = acc[ACCUMULATORS.index("squared_condition")]
+        np.maximum(worst, lanes.rows("mon")[MONITORS_PER_BLOCK * s + 1], out=worst)
     acc[ACCUMULATORS.index("kinetic")] = kinetic
     acc[ACCUMULATORS.index("start_energy")] = kinetic + potential
     acc[ACCUMULATORS.index("start_potential")] = potential

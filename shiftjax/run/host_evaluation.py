@@ -10,14 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.algebra import Mat, Scalar, matmul, transpose
+from shiftjax.dynamics import equations
 from shiftjax.dynamics.channels import quaternion_of_rotation
-from shiftjax.dynamics.equations import Lane, moved, solve_block
+from shiftjax.dynamics.equations import Lane, solve_block
 from shiftjax.joints import KINDS
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
 
 
-def spread_over(values: Sequence[Scalar], members: int) -> np.ndarray:
+def per_member(values: Sequence[Scalar], members: int) -> np.ndarray:
     """(n, B) array of scalars, known numbers repeated."""
     out = np.empty((len(values), members))
     for k, value in enumerate(values):
@@ -25,7 +26,7 @@ def spread_over(values: Sequence[Scalar], members: int) -> np.ndarray:
     return out
 
 
-def matrix_over(values: Sequence[Sequence[Scalar]], members: int) -> np.ndarray:
+def matrices_per_member(values: Sequence[Sequence[Scalar]], members: int) -> np.ndarray:
     """(B, m, n) array of rows of scalars."""
     out = np.empty((members, len(values), len(values[0]) if values else 0))
     for i, row in enumerate(values):
@@ -45,7 +46,7 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     """
     members = q.shape[1]
     rows = lane.rows(lane.motion(list(q), None), index)
-    phi = spread_over(rows.phi, members)
+    phi = per_member(rows.phi, members)
     for k, (virtual, real) in enumerate(rows.turns):
         phi[6 * k : 6 * k + 3] = rotation_vectors(matmul(virtual, transpose(real)), members)
     unit, columns = lane.units, lane.plan.substructures[index].columns
@@ -61,7 +62,7 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
 
 def rotation_vectors(R: Mat, members: int) -> np.ndarray:
     """(3, B) logarithms [rad] of rotations, good up to and at half a turn (through the quaternion with w >= 0)."""
-    w, *vector = spread_over(quaternion_of_rotation(R), members)
+    w, *vector = per_member(quaternion_of_rotation(R), members)
     size = np.linalg.norm(vector, axis=0)
     small = size < 1e-9  # the angle is 2 size there to all digits
     with np.errstate(all="ignore"):
@@ -79,7 +80,7 @@ def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
 def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) right-hand sides nu of J v = nu, dimensionless."""
     rows = lane.rows(lane.motion(list(q), None), index)
-    return np.ascontiguousarray((spread_over(rows.nu, q.shape[1]) / np.asarray(rows.unit)[:, None]).T)
+    return np.ascontiguousarray((per_member(rows.nu, q.shape[1]) / np.asarray(rows.unit)[:, None]).T)
 
 
 def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -88,13 +89,13 @@ def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple
     rows = lane.rows(lane.motion(list(q), None), index)
     with np.errstate(all="ignore"):
         solution = solve_block(lane, block, rows, rows.phi)
-        ratio = 1.0 / np.sqrt(spread_over([solution.spread], members)[0])
-    return spread_over([solution.b_norm], members)[0], ratio
+        ratio = 1.0 / np.sqrt(per_member([solution.squared_condition], members)[0])
+    return per_member([solution.b_norm], members)[0], ratio
 
 
-def advanced(plan: Plan, q: np.ndarray, change: np.ndarray) -> np.ndarray:
+def retract(plan: Plan, q: np.ndarray, change: np.ndarray) -> np.ndarray:
     """q (+) change for (nv, B) changes."""
-    return spread_over(moved(plan, list(q), dict(enumerate(change))), q.shape[1])
+    return per_member(equations.retract(plan, list(q), dict(enumerate(change))), q.shape[1])
 
 
 def start_coordinates(lane: Lane, members: int) -> np.ndarray:
@@ -110,7 +111,7 @@ def start_coordinates(lane: Lane, members: int) -> np.ndarray:
         if kind.displacement == "placement":
             out += lane.params.vector(f"{place}.T")
         out += quaternion_of_rotation(lane.params.rotation(place))
-    return spread_over(out, members)
+    return per_member(out, members)
 
 
 def start_speeds(lane: Lane, members: int) -> np.ndarray:
@@ -120,4 +121,4 @@ def start_speeds(lane: Lane, members: int) -> np.ndarray:
         path = f"{joint.path}.initial_velocity"
         names = [path] if joint.nv == 1 else [f"{path}[{k}]" for k in range(joint.nv)]
         out += [lane.params.number(name) for name in names]
-    return spread_over(out, members)
+    return per_member(out, members)

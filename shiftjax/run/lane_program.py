@@ -30,8 +30,8 @@ from shiftjax.dynamics.equations import (
     accelerate,
     gaps,
     least_change,
-    moved,
     null_space,
+    retract,
     solve_block,
     velocity_residual,
 )
@@ -45,7 +45,7 @@ from shiftjax.topology.plan import Plan
 ACCUMULATORS = (
     "gap",
     "velocity_gap",
-    "spread",
+    "squared_condition",
     "energy_error",
     "kinetic",
     "potential",
@@ -211,10 +211,10 @@ class _Builder:
         nx, nr, nm = self.layout.nx, self.layout.nr, self.layout.nm
         x, rep, mon, acc = s[:nx], s[nx : nx + nr], s[nx + nr : nx + nr + nm], s[nx + nr + nm :]
         work = x[self.nv] if self.setup.works else 0.0
-        spread = largest([mon[MONITORS_PER_BLOCK * k + 1] for k in range(self.setup.blocks)])
+        squared_condition = largest([mon[MONITORS_PER_BLOCK * k + 1] for k in range(self.setup.blocks)])
         balance = absolute(sub(sub(add(rep[2], rep[3]), acc[6]), work))
         swing = absolute(sub(rep[3], acc[7]))
-        fresh = [rep[0], rep[1], spread, balance, rep[2], swing]
+        fresh = [rep[0], rep[1], squared_condition, balance, rep[2], swing]
         return [larger(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
 
     def observe(self, s: list[Scalar]) -> Vec:
@@ -241,7 +241,7 @@ class _Whole(_Builder):
         Z = null_space(solved, free_speeds(self.plan))
         particular = {k: value for solution in solved for k, value in solution.particular.items()}
         out = accelerate(lane, motion, Z, particular, reduced)
-        monitors = [m for s in solved for m in (s.b_norm, s.spread, s.spread)]
+        monitors = [m for s in solved for m in (s.b_norm, s.squared_condition, s.squared_condition)]
         return (
             [*out.a, *[out.power] * self.setup.works],
             [out.kinetic, out.potential],
@@ -272,7 +272,7 @@ class _Whole(_Builder):
             q, v, lane = self.split(s)
             before = lane.motion(q, None)
             change, _ = least_change(before, solutions(lane, before, lambda rows: rows.phi), free)
-            q = moved(self.plan, q, change)
+            q = retract(self.plan, q, change)
             still = lane.motion(q, None)
             change, reduced = least_change(still, solutions(lane, still, lambda rows: velocity_residual(rows, v)), free)
             v = [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
@@ -359,7 +359,12 @@ class _Blocks(_Builder):
             q, v, lane = self.split(s)
             rows = lane.rows(lane.motion(q, v), k)
             solution = solve_block(lane, block, rows, rows.gamma)
-            found = [*self._written(k, solution), solution.b_norm, solution.spread, solution.spread]
+            found = [
+                *self._written(k, solution),
+                solution.b_norm,
+                solution.squared_condition,
+                solution.squared_condition,
+            ]
             return [*found, *gaps([rows], v)] if ending else found
 
         Z, particular, gap = self._scratch(k)
@@ -388,7 +393,7 @@ class _Blocks(_Builder):
             q, v, lane = self.split(s[: len(self.state_slots)])
             Z, correction = self._read(s[len(self.state_slots) :])
             change = Reduced(composite_mass_matrix(lane.motion(q, None)), Z).nearest(correction)
-            return [add(x, change.get(k, 0.0)) for k, x in enumerate(v)] if of_speeds else moved(self.plan, q, change)
+            return [add(x, change.get(k, 0.0)) for k, x in enumerate(v)] if of_speeds else retract(self.plan, q, change)
 
         inputs = [*self.state_slots, *self._solution_slots()]
         outputs = self.slots("x", self.nv) if of_speeds else self.slots("q")

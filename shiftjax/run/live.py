@@ -124,7 +124,7 @@ class Live:
         found = self._with(values or {})
         start = found.start()
         if not start.closed[0]:
-            raise _open(_told(values or {}), float(start.gap[0]))
+            raise _open(_described(values or {}), float(start.gap[0]))
         self.pull, self._wrench = None, np.zeros_like(self._wrench)
         self._begin(found, start, 0.0)
 
@@ -134,7 +134,7 @@ class Live:
         Raises:
             ModelError: as of `restart`.
         """
-        self._stand(self._with(values), self.instant(), _told(values))
+        self._stand(self._with(values), self.instant(), _described(values))
 
     def set_back(self, instant: Instant) -> None:
         """Goes on from an instant of this run, with the numbers as they are now.
@@ -192,7 +192,7 @@ class Live:
         acc = dict(zip(ACCUMULATORS, self._lanes.rows("acc")[:, 0].astype(float), strict=True))
         scale = max(acc["kinetic"], acc["potential"])
         energy = acc["energy_error"] / scale if scale > 0 else 0.0
-        return {"gap": acc["gap"], "pivot_ratio": max(acc["spread"], 1.0) ** -0.5, "energy_error": energy}
+        return {"gap": acc["gap"], "pivot_ratio": max(acc["squared_condition"], 1.0) ** -0.5, "energy_error": energy}
 
     # -- pulling -----------------------------------------------------------------------------------------------------
 
@@ -340,7 +340,7 @@ def _pulled(found: Prepared, bodies: Sequence[str]) -> Prepared:
     return out
 
 
-def _told(values: Mapping[str, float]) -> str:
+def _described(values: Mapping[str, float]) -> str:
     return ", ".join(f"{path} = {value:g}" for path, value in values.items()) or "the start"
 
 

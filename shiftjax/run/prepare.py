@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as hosted
+import shiftjax.run.host_evaluation as host
 from shiftjax.algebra import Scalar
 from shiftjax.constraints import Harmonic
 from shiftjax.constraints.loop_closure import loop_rows
@@ -229,7 +229,7 @@ def partitions(
     out: list[list[Block]] = []
     for s, block in enumerate(plan.substructures):
         free = [k for k, column in enumerate(block.columns) if column in forced]
-        _, J = hosted.closure(nominal_lane, nominal.q, s)
+        _, J = host.closure(nominal_lane, nominal.q, s)
         found = complete_pivoting(J, tolerance, free)
         if free and found.rank[0] < complete_pivoting(J, tolerance).rank[0]:
             names = [name for name, column in zip(plan.speed_names(), range(plan.nv), strict=True) if column in forced]
@@ -237,13 +237,13 @@ def partitions(
                 "independent", f"{names}", "coordinates the loops leave free together", "Name fewer, or others."
             )
         chosen = blocks_of(found, block)[0]
-        base_b, base_ratio = hosted.block_monitors(nominal_lane, nominal.q, s, chosen)
-        b, ratio = hosted.block_monitors(lane, start.q, s, chosen)
+        base_b, base_ratio = host.block_monitors(nominal_lane, nominal.q, s, chosen)
+        b, ratio = host.block_monitors(lane, start.q, s, chosen)
         serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
         mine = [chosen] * prepared.members
         others = np.flatnonzero(~serves & start.closed) if not free else np.zeros(0, int)
         if len(others):
-            _, J = hosted.closure(lane.of(others), start.q[:, others], s)
+            _, J = host.closure(lane.of(others), start.q[:, others], s)
             for k, own in zip(others, blocks_of(complete_pivoting(J, tolerance), block), strict=True):
                 mine[k] = own
         out.append(mine)
@@ -263,10 +263,10 @@ def _is_mass(path: str) -> bool:
 def refuse_open_welds(prepared: Prepared) -> None:
     """Raises where a loop of rigid joints alone does not meet: nothing could move to close it."""
     plan, lane = prepared.plan, prepared.file_lane()
-    motion = lane.motion(list(hosted.start_coordinates(lane, 1)), None)
+    motion = lane.motion(list(host.start_coordinates(lane, 1)), None)
     tied = {k for block in plan.substructures for k in block.loops}
     for loop in (loop for k, loop in enumerate(plan.loops) if k not in tied):
-        gap = float(np.abs(hosted.spread_over(loop_rows(motion, loop, 1.0).phi, 1)).max())
+        gap = float(np.abs(host.per_member(loop_rows(motion, loop, 1.0).phi, 1)).max())
         if gap > WELDED:
             raise ModelError(
                 loop.name,
@@ -290,11 +290,11 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
     tolerance = RANK_TOLERANCE["f64"]
     solved = []
     for s, block in enumerate(plan.substructures):
-        _, J = hosted.closure(lane, start.q, s)
+        _, J = host.closure(lane, start.q, s)
         rows = lane.rows(motion, s)
         solved.append(solve_block(lane, blocks_of(complete_pivoting(J, tolerance), block)[0], rows, rows.phi))
     reduced = Reduced(composite_mass_matrix(motion), null_space(solved, free_speeds(plan)))
-    mass = hosted.matrix_over(reduced.mass, 1)[0]
+    mass = host.matrices_per_member(reduced.mass, 1)[0]
     if not len(mass) or not np.isfinite(mass).all():
         return
     size = np.sqrt(np.maximum(np.diag(mass), 0.0))
@@ -304,7 +304,7 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
     if values[0] > 1e-13:
         return
     x = vectors[:, 0] / size
-    travel = hosted.spread_over([reduced.along(list(x)).get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
+    travel = host.per_member([reduced.along(list(x)).get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
     carriers = [
         name
         for name, amount in zip(plan.speed_names(), np.abs(travel), strict=True)

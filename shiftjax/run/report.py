@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as hosted
+import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.equations import Lane
 from shiftjax.mechanism.model import Model
 from shiftjax.run.assembly import null_space
@@ -64,7 +64,7 @@ def report_of(prepared: Prepared) -> dict[str, Any]:
 
 
 def _eliminated(lane: Lane, q: np.ndarray, s: int) -> tuple[np.ndarray, Elimination]:
-    _, J = hosted.closure(lane, q, s)
+    _, J = host.closure(lane, q, s)
     return J[0], complete_pivoting(J, RANK_TOLERANCE["f64"])
 
 
@@ -154,7 +154,7 @@ def _body_twists(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:
         for index in plan.tree_joint_path(k):
             for i, screw in enumerate(chain.screws_of(index)):
                 speed = plan.joints[index].v + i
-                column = hosted.spread_over([*screw.angular, *screw.linear], 1)[:, 0]
+                column = host.per_member([*screw.angular, *screw.linear], 1)[:, 0]
                 out[k, :, speed] = column * unit[speed]
     return out
 

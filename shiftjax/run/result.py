@@ -124,7 +124,7 @@ def remedy(outcome: Outcome) -> str:
 
 
 def members_to_keep(keep: int | str, members: int) -> np.ndarray:
-    """(K,) member numbers spread evenly over an ensemble; `keep` is "all", "none" or how many."""
+    """(K,) member numbers squared_condition evenly over an ensemble; `keep` is "all", "none" or how many."""
     if keep == "all":
         return np.arange(members)
     if keep != "none" and not (isinstance(keep, int) and keep >= 0):

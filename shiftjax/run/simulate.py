@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.driver as driver
-import shiftjax.run.host_evaluation as hosted
+import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import Harmonic
 from shiftjax.dynamics.channels import channels as recorded
 from shiftjax.dynamics.channels import quaternion_of_rotation
@@ -30,7 +30,7 @@ from shiftjax.run.report import report_of
 from shiftjax.run.result import CERTIFICATE, Result, members_to_keep
 
 DEFAULT_STEP = 1e-3  # s
-TOLD = 1e-6  # a start that differs this much from what the user said is told [rad or m, per second]
+REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m, per second]
 WHOLE = 1e-9  # a ratio of times this near a whole number is one
 
 
@@ -169,9 +169,9 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
     good, gap = np.atleast_1d(start.status) <= 0, np.zeros(prepared.members)
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     for s, block in enumerate(prepared.plan.substructures):
-        loops = hosted.true_gap(lane, q, s)[:, : 6 * len(block.loops)]
+        loops = host.true_gap(lane, q, s)[:, : 6 * len(block.loops)]
         gap = np.maximum(gap, np.abs(loops).max(1, initial=0.0))
-    if (gap[good] > TOLD).any():
+    if (gap[good] > REPORTED).any():
         found = f"loops open by up to {gap[good].max():.3g} (m or rad)"
         raise ModelError("start", found, "the end of a run with the same lengths", "Vary the same values as there.")
     return Start(q, v, good, gap, gap.astype(int), gap)
@@ -222,7 +222,7 @@ def _poses(
         if k and not node.virtual:
             state = chain.node(k)
             values = [*(p + o for p, o in zip(state.p, point, strict=True)), *quaternion_of_rotation(state.R)]
-            out[node.path] = hosted.spread_over(values, count * n).T.reshape(count, n, 7)
+            out[node.path] = host.per_member(values, count * n).T.reshape(count, n, 7)
     return out
 
 
@@ -285,7 +285,7 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     scale = np.maximum(acc["kinetic"], acc["potential"])
     with np.errstate(all="ignore"):
         energy = np.where(scale > 0, acc["energy_error"] / scale, 0.0)
-        ratio = 1.0 / np.sqrt(np.maximum(acc["spread"], 1.0)) if lanes.setup.blocks else np.ones(len(scale))
+        ratio = 1.0 / np.sqrt(np.maximum(acc["squared_condition"], 1.0)) if lanes.setup.blocks else np.ones(len(scale))
     steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
     never = ~began.closed
     gap = np.where(never, began.gap, acc["gap"])
@@ -312,15 +312,15 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ..
 def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     """What the user said of the start and did not get, because the loops do not allow it."""
     out: list[str] = []
-    wanted = hosted.start_coordinates(prepared.lane_of(np.arange(prepared.members), 1.0), prepared.members)
+    wanted = host.start_coordinates(prepared.lane_of(np.arange(prepared.members), 1.0), prepared.members)
     for k in prepared.named:
         joint = prepared.plan.joints[k]
         if joint.nq == 1:
-            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > TOLD) & began.closed
+            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > REPORTED) & began.closed
             if missed.any():
                 far = float(np.abs(began.q[joint.q] - wanted[joint.q])[missed].max())
                 out.append(f"{joint.path} could not be held in {missed.sum()} members: moved by up to {far:.3g}")
-    conflicts = (began.conflict > TOLD) & began.closed
+    conflicts = (began.conflict > REPORTED) & began.closed
     if conflicts.any():
         far = float(began.conflict[conflicts].max())
         out.append(f"initial speeds contradict the loops in {conflicts.sum()} members: changed by up to {far:.3g}")

@@ -14,7 +14,7 @@ from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.joints import KINDS
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
-from shiftjax.run.host_evaluation import spread_over
+from shiftjax.run.host_evaluation import per_member
 from shiftjax.topology.plan import Plan
 
 PATTERNS: tuple[tuple[float, ...], ...] = (
@@ -77,7 +77,7 @@ def _try(
     """Runs one pattern from the frozen state.
 
     Returns:
-        the table after it, and the largest (pivot spread / window) on the way; inf where it was lost.
+        the table after it, and the largest (pivot squared_condition / window) on the way; inf where it was lost.
     """
     layout, kept = lanes.setup.layout(), lanes.table[:, members].copy()
     window = [MONITORS_PER_BLOCK * s + 2 for s in range(lanes.setup.blocks)]
@@ -166,9 +166,9 @@ def _quaternions(plan: Plan) -> list[int]:
 def _rates(plan: Plan, q: np.ndarray, x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First and second time derivatives of the coordinates."""
     members = q.shape[1]
-    first = spread_over(coordinate_rates(plan, list(q), list(x)), members)
-    turning = spread_over(coordinate_rates(plan, list(first), list(x)), members)
-    second = spread_over(coordinate_rates(plan, list(q), list(dx)), members)
+    first = per_member(coordinate_rates(plan, list(q), list(x)), members)
+    turning = per_member(coordinate_rates(plan, list(first), list(x)), members)
+    second = per_member(coordinate_rates(plan, list(q), list(dx)), members)
     for at in _quaternions(plan):
         second[at : at + 4] += turning[at : at + 4]
     return first, second

@@ -91,11 +91,12 @@ class Simulator:
         frozen = state["trip"][0] != 0.0
         out = {name: jnp.where(frozen, state[name], _stacked(new[name], state[name])) for name in GROUPS}
         acc = dict(zip(ACCUMULATORS, new["acc"], strict=True))
+        condition = acc["squared_condition"]
         info = {
             "status": out["trip"][0],
             "gap": acc["gap"],
             "velocity_gap": acc["velocity_gap"],
-            "pivot_ratio": jax.lax.rsqrt(jnp.maximum(acc["spread"], jnp.ones_like(acc["spread"]))),
+            "pivot_ratio": jax.lax.rsqrt(jnp.maximum(condition, jnp.ones_like(condition))),
             "monitors": out["mon"],
         }
         return out, info

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.viewer.gui import actions, shaping, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.state import State
@@ -36,7 +36,7 @@ def draw(state: State) -> None:
     if changed:
         options["colour"] = tuple(min(max(float(c), 0.0), 1.0) for c in colour)
     if edited or changed:
-        shaping.edit(state, path, dataclasses.replace(geometry, options=Kept(options)))
+        shaping.edit(state, path, dataclasses.replace(geometry, options=FrozenJson(options)))
     if imgui.button("remove the shape"):
         actions.run(state, "remove")
     ui.mark("shape:remove")

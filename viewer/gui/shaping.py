@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
-from shiftjax.mechanism.frozen_json import Kept
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import unused
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Geometry
@@ -48,7 +48,7 @@ def add(state: State) -> None:
         return
     place = state.pick_point if state.pick_point is not None else _origin(state, path)
     name = _free(state, state.study.nodes[node])
-    state.shapes[name] = Geometry("box", (), Kept(_sizes(state, "box") | {"T": tuple(map(float, place))}))
+    state.shapes[name] = Geometry("box", (), FrozenJson(_sizes(state, "box") | {"T": tuple(map(float, place))}))
     _renew(state, name, state.study.nodes[node])
     state.pick_path(name)
 
@@ -57,7 +57,7 @@ def change(state: State, path: str, kind: str) -> None:
     """Gives a parametric shape another kind, in new sizes at its old place."""
     one_of(f"kind of {path}", kind, KINDS)
     kept = {key: value for key, value in state.shapes[path].options.items() if key in ("T", "R", "rotation", "colour")}
-    edit(state, path, Geometry(kind, (), Kept(_sizes(state, kind) | kept)))
+    edit(state, path, Geometry(kind, (), FrozenJson(_sizes(state, kind) | kept)))
 
 
 def edit(state: State, path: str, geometry: Geometry) -> None:

@@ -13,7 +13,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import four_bars, nominal_blocks, rod
@@ -163,7 +163,7 @@ def test_substructure_channels() -> None:
         for joint in prepared.plan.joints:
             q[joint.q] = result.channels[f"{joint.path}.q"][tick]
         for s, block in enumerate(blocks):
-            _, J = hosted.closure(lane, q, s)
+            _, J = host.closure(lane, q, s)
             columns = prepared.plan.substructures[s].columns
             d, i = ([columns.index(k) for k in part] for part in (block.dependent, block.independent))
             B = -np.linalg.solve(J[0][np.ix_(block.primary, d)], J[0][np.ix_(block.primary, i)])

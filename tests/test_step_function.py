@@ -17,7 +17,7 @@ from shiftjax.formats import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.models import names
-from shiftjax.run import host_evaluation as hosted
+from shiftjax.run import host_evaluation as host
 from shiftjax.run.lane_program import REPORTS, build
 from shiftjax.run.prepare import Prepared
 from shiftjax.run.simulate import simulate
@@ -146,7 +146,7 @@ class Case:
         self.prepared, self.q, self.v = closed_states(load(name), count, seed=3, steps=steps)
         self.blocks = nominal_blocks(self.prepared)
         lane = self.prepared.file_lane()
-        ratios = [hosted.block_monitors(lane, self.q, s, block)[1] for s, block in enumerate(self.blocks)]
+        ratios = [host.block_monitors(lane, self.q, s, block)[1] for s, block in enumerate(self.blocks)]
         self.regular = (np.min(ratios, axis=0) if ratios else np.ones(count)) > REGULAR
         setup = replace(
             self.prepared.setup,
