@@ -24,6 +24,7 @@ import numpy as np
 from timer import emit
 
 import shiftjax
+from shiftjax.kernels.contract import Group
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.kernels.llvm import compiler as compiling
 from shiftjax.kernels.llvm import cpu
@@ -88,7 +89,7 @@ def running(name: str) -> tuple[cpu.Kernel, LaneProgram, np.ndarray, dict[str, f
 
     def watched(self: cpu.Kernel, groups: Any, *rest: Any, **named: Any) -> None:
         if not caught:
-            caught.append((self, groups[0][0], groups[0][1].copy()))
+            caught.append((self, groups[0].program, groups[0].table.copy()))
         advance(self, groups, *rest, **named)
 
     mass = shiftjax.load(name).numbers()[f"{MODELS[name]}.mass"]
@@ -162,7 +163,7 @@ def times_of(
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         lanes = table.copy()
-        took = _seconds(lambda lanes=lanes: kernel.advance([(program, lanes, member)], float(STEPS), 1e-3))
+        took = _seconds(lambda lanes=lanes: kernel.advance([Group(program, lanes, None, member)], STEPS, h=1e-3))
         assert (lanes[program.layout.rows("clock").start] == STEPS).all(), "a lane stopped on the way"
         found.append(took / STEPS / (table.shape[1] / target.width) * 1e9)
     return tuple(float(x) for x in np.percentile(found, [0, 10, 50]))

@@ -1,17 +1,21 @@
-"""Which machine runs: the fastest there is, unless one is named."""
+"""Which machine runs: the fastest there is, unless one is named. A new machine is one folder and one entry."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from shiftjax.kernels import xla
+from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.llvm import cpu
+from shiftjax.table import Table
 
-BACKENDS = ("cpu", "xla")
+BACKENDS: Table[Callable[[str, int | None], Kernel]] = Table("backend", {"cpu": cpu.Kernel, "xla": xla.Kernel})
 
 
-def make_kernel(backend: str | None, precision: str, threads: int | None = None) -> cpu.Kernel | xla.Kernel:
+def make_kernel(backend: str | None, precision: str, threads: int | None = None) -> Kernel:
     """A kernel of the named backend; the vector units of the processor where none is named.
 
     Args:
-        backend: one of `BACKENDS` or None. precision: "f64" or "f32". threads: of the cpu kernel, all cores for None.
+        backend: a key of `BACKENDS` or None. precision: "f64" or "f32". threads: all cores for None.
     """
-    return xla.Kernel(precision) if backend == "xla" else cpu.Kernel(precision, threads)
+    return BACKENDS[backend or "cpu"](precision, threads)

@@ -135,15 +135,6 @@ class Method:
         return len(self.b)
 
 
-_RK4 = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
-_SIXTHS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
-METHODS = {
-    "rk4": Method("rk4", _RK4, _RK4, _SIXTHS, _SIXTHS, (0.0, 0.5, 0.5, 1.0), (True,) * 4),
-    # Semi-implicit: speeds first, then coordinates with the new speeds.
-    "euler": Method("euler", ((), (1.0,)), ((), (0.0,)), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (True, False)),
-}
-
-
 @record
 class LaneProgram:
     """One step of one lane as pieces; machines add the time loop, the stage loop and accept-or-freeze."""

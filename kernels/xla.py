@@ -14,19 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core, lax
 
+from shiftjax.kernels.contract import WRITES, Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
 
-Group = tuple[LaneProgram, np.ndarray, np.ndarray]
 State = dict[str, tuple[Any, ...]]  # the groups of rows of the layout, each a tuple of scalars
 Workspace = dict[str, list[Any]]  # the regions of slots while a step is made
-RESULTS = {
-    "drift": ("qdot",),
-    "accelerate": ("dx", "mon"),
-    "project": ("q", "x", "dx", "mon", "rep"),
-    "observe": ("chan",),
-    "accumulate": ("acc",),
-}
 
 
 def _phases(program: LaneProgram, precision: str) -> dict[str, Callable[[list[Any]], None]]:
@@ -79,7 +72,7 @@ class _Lane:
         slots = self.slots(p, state)
         self.put(slots, "t", (t0 + state["clock"][0] * h,))
         self.phases[phase](slots)
-        return {name: self.get(slots, name) for name in RESULTS[phase]}
+        return {name: self.get(slots, name) for name in WRITES[phase]}
 
     def attempt(self, p: Sequence[Any], state: State, h: Any, t0: Any) -> tuple[list[Any], tuple[Any, ...]]:
         """All stages, the end and its projection: the slots, and the largest monitors.
@@ -193,7 +186,7 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
 
 
 class Kernel:
-    """The same calls as `cpu.Kernel`; see there."""
+    """`contract.Kernel` in JAX."""
 
     def __init__(self, precision: str = "f64", threads: int | None = None, cache: bool = True) -> None:
         self.precision, self.dtype = precision, np.dtype(DTYPES[precision])
@@ -233,14 +226,14 @@ class Kernel:
         self,
         groups: Sequence[Group],
         until: float,
+        *,
         h: float,
         t0: float = 0.0,
         every: int = 0,
-        out: np.ndarray | None = None,
     ) -> None:
-        """As `cpu.Kernel.advance`; lanes stop at every output tick of theirs."""
-        for program, table, member in groups:
-            self._advance(program, table, np.asarray(member), until, h, t0, every if out is not None else 0, out)
+        """See `contract.Kernel.advance`; lanes stop at every output tick of theirs."""
+        for program, table, out, rows in groups:
+            self._advance(program, table, np.asarray(rows), until, h, t0, every if out is not None else 0, out)
 
     def _advance(
         self,
@@ -274,12 +267,12 @@ class Kernel:
                     out[member[due], ticks[due].astype(int)] = channels[:, due].T
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
-        """As `cpu.Kernel.evaluate`."""
+        """See `contract.Kernel.evaluate`."""
         run = self.prepare(program)[2]
         with jax.enable_x64(self.precision == "f64"):
             p, state = self._split(program, table)
             result = run(phase, p, state, *self._times(h, t0))
-            if RESULTS[phase][0] in program.layout.columns():
+            if WRITES[phase][0] in program.layout.columns():
                 self._merge(program, table, result, np.ones(table.shape[1], bool))
                 return None
             (values,) = result.values()

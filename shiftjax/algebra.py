@@ -1,4 +1,4 @@
-"""Scalars of a lane, with structural zeros and ones, and the vectors, rotations and screws made of them.
+"""Scalars of a lane, with structural zeros and ones, and the vectors and matrices made of them.
 
 A scalar is a Python float (known exactly while the program is built) or a lane value: a traced JAX scalar, or a NumPy
 array with one entry a member. Known numbers are folded here and nowhere else, so that a planar mechanism gets planar
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import reduce
 from typing import Any
 
@@ -221,6 +222,30 @@ def transpose(M: Sequence[Sequence[Scalar]]) -> Mat:
     return [list(column) for column in zip(*M, strict=True)]
 
 
+def derivative(
+    function: Callable[[Sequence[Scalar]], Scalar], x: Sequence[Scalar], direction: Sequence[Scalar]
+) -> tuple[Scalar, Scalar]:
+    """Value of a scalar function at x and its slope along a direction, by JAX's forward mode.
+
+    Args:
+        function: pure; it gets JAX values whatever x holds.
+        x, direction: (n,) scalars of one kind: lane values, or numbers and NumPy arrays of one length.
+    """
+    import jax
+    from jax.core import Tracer
+
+    values = [*x, *direction]
+    on_host = all(map(_on_host, values))
+    with jax.enable_x64(True) if on_host else nullcontext():
+        shape = np.broadcast_shapes(*(np.shape(a) for a in values))
+        kind = np.float64 if on_host else next(a.dtype for a in values if not _on_host(a))
+        full = [jax.numpy.broadcast_to(jax.numpy.asarray(a, kind), shape) for a in values]
+        value, slope = jax.jvp(lambda *point: function(point), tuple(full[: len(x)]), tuple(full[len(x) :]))
+    if not on_host or isinstance(value, Tracer):
+        return value, slope
+    return (np.asarray(value), np.asarray(slope)) if shape else (float(value), float(slope))
+
+
 def norm_squared(x: Sequence[Scalar]) -> Scalar:
     return dot(x, x)
 
@@ -229,63 +254,3 @@ def unit(x: Sequence[Scalar]) -> Vec:
     """The unit vector along x; exact for a vector that already has length one."""
     square = norm_squared(x)
     return list(x) if known(square) and square == 1.0 else scale(div(1.0, sqrt(square)), x)
-
-
-def rotation_about(axis: Sequence[Scalar], angle: Scalar) -> Mat:
-    """Rotation by `angle` [rad] about the unit vector `axis` (Rodrigues); an axis along x, y or z folds."""
-    if is_zero(angle):
-        return identity()
-    c, s = cos(angle), sin(angle)
-    k = sub(1.0, c)
-    x, y, z = axis
-    out = [[0.0] * 3 for _ in range(3)]
-    skew = [[0.0, neg(z), y], [z, 0.0, neg(x)], [neg(y), x, 0.0]]
-    for i in range(3):
-        for j in range(3):
-            square = mul(axis[i], axis[j])
-            if i == j and known(square) and abs(square) == 1.0:
-                out[i][j] = 1.0
-            else:
-                out[i][j] = add(add(c if i == j else 0.0, mul(k, square)), mul(s, skew[i][j]))
-    return out
-
-
-def rotation_of_vector(r: Sequence[Scalar]) -> Mat:
-    """exp of a rotation vector [rad], smooth at zero: through the quaternion (1, r/2 ...) of Rodrigues' formula.
-
-    sin(x)/x and (1 - cos x)/x^2 are taken from their series below x = 1e-4, where it is exact to rounding.
-    """
-    if all(is_zero(a) for a in r):
-        return identity()
-    x2 = norm_squared(r)
-    small = less(x2, 1e-8)
-    safe = select(small, 1.0, x2)
-    x = sqrt(safe)
-    half = sin(mul(0.5, x))
-    a = select(small, sub(1.0, mul(1.0 / 6.0, x2)), div(sin(x), x))
-    b = select(small, sub(0.5, mul(1.0 / 24.0, x2)), div(mul(2.0, mul(half, half)), safe))
-    skew = [[0.0, neg(r[2]), r[1]], [r[2], 0.0, neg(r[0])], [neg(r[1]), r[0], 0.0]]
-    square = matmul(skew, skew)
-    return [
-        [add(1.0 if i == j else 0.0, add(mul(a, skew[i][j]), mul(b, square[i][j]))) for j in range(3)] for i in range(3)
-    ]
-
-
-def rotation_of_quaternion(e: Sequence[Scalar]) -> Mat:
-    """Rotation matrix of a unit quaternion, w first (not normalised here)."""
-    w, x, y, z = e
-    two = [mul(2.0, a) for a in (x, y, z)]
-    xx, yy, zz = mul(two[0], x), mul(two[1], y), mul(two[2], z)
-    xy, xz, yz = mul(two[0], y), mul(two[0], z), mul(two[1], z)
-    wx, wy, wz = mul(two[0], w), mul(two[1], w), mul(two[2], w)
-    return [
-        [sub(1.0, add(yy, zz)), sub(xy, wz), add(xz, wy)],
-        [add(xy, wz), sub(1.0, add(xx, zz)), sub(yz, wx)],
-        [sub(xz, wy), add(yz, wx), sub(1.0, add(xx, yy))],
-    ]
-
-
-def quaternion_product(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vec:
-    """Hamilton product, w first."""
-    vector = plus(plus(scale(a[0], b[1:]), scale(b[0], a[1:])), cross(a[1:], b[1:]))
-    return [sub(mul(a[0], b[0]), dot(a[1:], b[1:])), *vector]

@@ -77,7 +77,8 @@ def final_numbers(result: Result) -> list[float]:
 def digest(result: Result) -> str:
     """SHA-256 of all numbers of a result, by name in a fixed order."""
     assert result.final is not None
-    groups: dict[str, Any] = {"channels": result.channels, "certificate": result.certificate, "final": result.final}
+    final = {key: result.final[key] for key in ("q", "v")}
+    groups: dict[str, Any] = {"channels": result.channels, "certificate": result.certificate, "final": final}
     groups |= {"poses": result.poses, "log": {"n": np.array(len(result.log))}, "status": {"s": result.status}}
     found = hashlib.sha256()
     for group, values in sorted(groups.items()):

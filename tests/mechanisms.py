@@ -14,7 +14,8 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.run import host_evaluation as host
 from shiftjax.run.assembly import close, null_space
-from shiftjax.run.prepare import Prepared, partitions, prepare
+from shiftjax.run.partitions import partitions
+from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.topology.partition import Block, free_speeds
 from shiftjax.topology.plan import Plan
 
@@ -99,7 +100,7 @@ def host_acceleration(
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
     solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     particular = {k: x for solution in solved for k, x in solution.particular.items()}
-    out = accelerate(lane, motion, columns_of_z(solved, free_speeds(plan)), particular, None)
+    out = accelerate(lane, motion, (), columns_of_z(solved, free_speeds(plan)), particular, None)
     return host.per_member(out.a, q.shape[1]), out
 
 
@@ -115,7 +116,7 @@ def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Seque
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
     solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     reduced = Reduced(composite_mass_matrix(motion), columns_of_z(solved, free_speeds(plan)))
-    force = host.per_member(tree_terms(motion, lane.gravity()).force, members)
+    force = host.per_member(tree_terms(motion, lane.gravity(), ()).force, members)
     drag = sparse_product(reduced.H, {k: x for one in solved for k, x in one.particular.items()})
     force = np.abs(force) + np.abs(host.per_member([drag.get(k, 0.0) for k in range(plan.nv)], members))
     dense = [[column.get(k, 0.0) for column in reduced.Z] for k in range(plan.nv)]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftjax import algebra
+from shiftjax import algebra, rotations
 from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.dynamics.tree import Inertia
 
@@ -37,22 +37,22 @@ def test_s54_cross_and_dot(a: list[float], b: list[float], c: list[float]) -> No
 def test_s54_rotations_are_orthonormal(axis: list[float], q: float) -> None:
     """R R^T = 1, det R = 1, the axis stays, and both ways to make R agree."""
     direction = algebra.unit(axis)
-    R = np.asarray(algebra.rotation_about(direction, q), float)
+    R = np.asarray(rotations.rotation_about(direction, q), float)
     assert close(R @ R.T, np.eye(3))
     assert close(np.linalg.det(R), 1)
     assert close(R @ direction, direction)
-    assert close(R, algebra.rotation_of_vector([q * x for x in direction]))
+    assert close(R, rotations.rotation_of_vector([q * x for x in direction]))
 
 
 @given(vector.filter(lambda v: 0.1 < np.linalg.norm(v)), st.floats(-3.1, 3.1))
 def test_s54_quaternion_round_trip(axis: list[float], q: float) -> None:
     """Rotation to quaternion and back, composed quaternions compose rotations."""
-    R = algebra.rotation_about(algebra.unit(axis), float(q) if q else 0.0)
+    R = rotations.rotation_about(algebra.unit(axis), float(q) if q else 0.0)
     e = [float(np.ravel(x)[0]) for x in quaternion_of_rotation([[np.array([x]) for x in row] for row in R])]
     assert close(np.linalg.norm(e), 1)
     assert e[0] >= 0
-    assert close(algebra.rotation_of_quaternion(e), R)
-    assert close(algebra.rotation_of_quaternion(algebra.quaternion_product(e, e)), np.asarray(R) @ np.asarray(R))
+    assert close(rotations.rotation_of_quaternion(e), R)
+    assert close(rotations.rotation_of_quaternion(rotations.quaternion_product(e, e)), np.asarray(R) @ np.asarray(R))
 
 
 @given(vector, vector, vector, st.floats(0.1, 10))
@@ -70,7 +70,7 @@ def test_s54_inertia_is_symmetric_and_power_is_energy(c: list[float], w: list[fl
 def test_known_zeros_and_ones_cost_nothing() -> None:
     """A rotation about z keeps its structural entries as Python floats (design rule 2)."""
     q = np.array([0.3, 0.4])
-    R = algebra.rotation_about([0.0, 0.0, 1.0], q)
+    R = rotations.rotation_about([0.0, 0.0, 1.0], q)
     assert [type(x) is float for row in R for x in row] == [False, False, True, False, False, True, True, True, True]
     assert algebra.mul(0.0, q) == 0.0
     assert algebra.mul(1.0, q) is q
@@ -81,6 +81,6 @@ def test_known_zeros_and_ones_cost_nothing() -> None:
 def test_rotation_vector_is_smooth_at_zero() -> None:
     """exp of a small rotation vector to rounding, at zero the identity and finite."""
     for size in (0.0, 1e-300, 1e-12, 1e-5, 1e-4, 1e-3):
-        R = algebra.rotation_of_vector([np.array([size]), 0.0, 0.0])
+        R = rotations.rotation_of_vector([np.array([size]), 0.0, 0.0])
         assert close(np.ravel(np.asarray(R[1][2])), -math.sin(size))
         assert close(np.ravel(np.asarray(R[1][1])), math.cos(size))

@@ -12,7 +12,7 @@ from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cache, cpu
 from shiftjax.kernels.llvm.compiler import compile_text, piece_text, support_text
 from shiftjax.kernels.llvm.target import host
-from tests.toys import pendulum, pendulums, piece, slots
+from tests.toys import advance, pendulum, pendulums, piece, slots
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +38,7 @@ def untraceable(program: LaneProgram) -> LaneProgram:
 def result(kernel: cpu.Kernel, program: LaneProgram) -> bytes:
     lanes = pendulums(program, 5)
     kernel.evaluate(program, "project", lanes, 0.0, 1e-3)
-    kernel.advance([(program, lanes, np.arange(5))], 20, 1e-3)
+    advance(kernel, [(program, lanes, np.arange(5))], 20, 1e-3)
     return lanes.tobytes()
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax.algebra import matmul, rotation_of_vector
+from shiftjax.algebra import matmul
 from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.rotations import rotation_of_vector
 from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,9 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
-from shiftjax.run.prepare import partitions, prepare
+from shiftjax.run.lane_program import Programs
+from shiftjax.run.partitions import partitions
+from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
 from shiftjax.topology.partition import Block, Partition, independent_speeds
 from tests.mechanisms import four_bars, pendulum, rod
@@ -33,10 +36,11 @@ def lanes_of(name: str, members: int = 3) -> Ensemble:
     prepared = prepare(load(name), {})
     began = prepared.file_start
     blocks = [[block[0]] * members for block in partitions(prepared, began, 2.0)]
-    q, v = (np.repeat(x, members, axis=1) for x in (began.q, began.v))
-    settings = Settings(1e-3, 100, 100)
-    good = np.ones(members, bool)
-    return begin(prepared.setup, make_kernel(None, "f64"), settings, q, v, np.zeros((0, members)), good, blocks)
+    q, v, states = (np.repeat(x, members, axis=1) for x in (began.q, began.v, began.states))
+    settings, kernel = Settings(1e-3, 100, 100), make_kernel(None, "f64")
+    good, everyone = np.ones(members, bool), [(Programs(prepared.setup), np.arange(members))]
+    start = replace(began, q=q, v=v, states=states)
+    return begin(kernel, settings, start, np.zeros((0, members)), good, blocks, everyone)
 
 
 # -- repartition ---------------------------------------------------------------------------------------------------
@@ -94,9 +98,9 @@ def test_the_same_split_is_no_repartition() -> None:
     """S12, design rule 3: a fresh partition equal to the old one changes no set, no program, no log."""
     lanes = lanes_of("bricard")
     members, layout = np.array([0, 2]), lanes.setup.layout()
-    before, programs = lanes.table.copy(), dict(lanes.setup.programs)
+    before, programs = lanes.table.copy(), lanes.recordings[0].programs.pieces
     driver.repartition(lanes, 0, members, np.array([True, False]))
-    assert lanes.log == [] and not lanes.repartitions.any() and lanes.setup.programs == programs
+    assert lanes.log == [] and not lanes.repartitions.any() and lanes.recordings[0].programs.pieces == programs
     armed, limit = layout.rows("armed").start, layout.rows("limit").start
     changed = np.argwhere(lanes.table != before).tolist()
     assert [armed + 1, 0] in changed  # by pivot: off until the pivot has recovered

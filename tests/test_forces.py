@@ -157,7 +157,7 @@ def plan_speeds(oracle: Oracle, prepared: Prepared, values: np.ndarray) -> np.nd
 def tree_of(prepared: Prepared, q: np.ndarray, v: np.ndarray) -> Any:
     """Forces and energies of states (nq, B), (nv, B)."""
     lane = prepared.file_lane()
-    return tree_terms(lane.motion(list(q), list(v)), lane.gravity())
+    return tree_terms(lane.motion(list(q), list(v)), lane.gravity(), ())
 
 
 def generalized(prepared: Prepared) -> np.ndarray:

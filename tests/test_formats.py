@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.formats import dumps, files, load, save, to_dict
-from shiftjax.formats.keys import KEYS, SHAPES
+from shiftjax.formats import dumps, load, save, to_dict
+from shiftjax.formats.keys import SHAPES, keys_of
+from shiftjax.formats.schema import schema
 from shiftjax.mechanism.model import Frame, FrameRef, Inertia, Placement, RunSettings
 from shiftjax.models import names
 from shiftjax.run.prepare import prepare
@@ -45,14 +46,13 @@ def test_s34_written_files_are_strict_ascii_json(tmp_path: Path) -> None:
 
 
 def test_s34_schema_is_published_and_holds_what_we_write() -> None:
-    schema = json.loads((Path(str(files.__file__)).parent / "schema.json").read_text())
-    definitions = schema["$defs"]
+    definitions = schema()["$defs"]
     for name, kind in (("assembly", "an assembly"), ("body", "a body"), ("joint", "a joint")):
-        assert set(definitions[name]["properties"]) <= KEYS[kind]
+        assert set(definitions[name]["properties"]) <= keys_of(kind)
     for kind in ("light", "terrain", "restraint"):
-        assert set(definitions[kind]["properties"]) <= KEYS[f"a {kind}"]
+        assert set(definitions[kind]["properties"]) <= keys_of(f"a {kind}")
     jsonschema = pytest.importorskip("jsonschema")
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = jsonschema.Draft202012Validator(schema())
     document = everything()
     validator.validate(json.loads(dumps(to_dict(load(document)))))
     document["assemblies"][0]["bodies"][0]["weight"] = 1
@@ -62,8 +62,7 @@ def test_s34_schema_is_published_and_holds_what_we_write() -> None:
 @pytest.mark.parametrize("shape", shapes(), ids=lambda shape: shape["type"])
 def test_d13_schema_holds_each_shape_with_its_own_keys(shape: dict[str, Any]) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((Path(str(files.__file__)).parent / "schema.json").read_text())
-    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/geometry", "$defs": schema["$defs"]})
+    validator = jsonschema.Draft202012Validator({"$ref": "#/$defs/geometry", "$defs": schema()["$defs"]})
     validator.validate(shape)
     foreign = {"size": [1, 2, 3], "points": [[0, 0, 0], [1, 0, 0]], "filename": ["a"]}
     for key in foreign.keys() - shape.keys():

@@ -16,14 +16,16 @@ from hypothesis import strategies as st
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.jsonc import parse
-from shiftjax.formats.keys import KEYS, SHAPES
+from shiftjax.formats.keys import SHAPES, keys_of
+from shiftjax.mechanism.fields import labels
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from tests.documents import edited, everything, new, old, shapes
 
 FILES = 10_000
-WORDS = [*sorted({key for keys in KEYS.values() for key in keys}), "origin", "fixed", "a:b", "", "`", "\ud800", "é"]
-SHAPE_WORDS = sorted({key for type in SHAPES for key in KEYS[f"a geometry of type {type}"]})
+KNOWN = sorted({key for label in labels() for key in keys_of(label)})
+WORDS = [*KNOWN, "origin", "fixed", "a:b", "", "`", "\ud800", "é"]
+SHAPE_WORDS = sorted({key for type in SHAPES for key in keys_of(f"a geometry of type {type}")})
 SCALARS = [None, True, False, 0, -1, 1e308, -1e308, 5e-324, math.nan, math.inf, 10**400, "", "x", "fixed", "a:b:c"]
 LISTS = [[], [[]], [0, 0], [0, 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["fixed"]]
 VALUES: list[Any] = [*SCALARS, *LISTS, {}, {"T": [0, 0, 0]}]
@@ -150,7 +152,7 @@ json_values = st.recursive(
 @settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
     json_values,
-    st.sampled_from(sorted(KEYS["the root"])),
+    st.sampled_from(sorted(keys_of("the root"))),
     st.sampled_from(["bodies", "joints", "restraints", "name", "assemblies"]),
 )
 def test_any_value_anywhere_at_the_top(value: Any, key: str, inner: str) -> None:

@@ -123,7 +123,7 @@ def test_kinetic_energy_is_half_v_m_v(seed: int) -> None:
     H = composite_mass_matrix(motion)
     members = q.shape[1]
     full = host.matrices_per_member([[column.get(k, 0.0) for k in range(len(H))] for column in H], members)
-    kinetic = host.per_member([tree_terms(motion, prepared.file_lane().gravity()).kinetic], members)[0]
+    kinetic = host.per_member([tree_terms(motion, prepared.file_lane().gravity(), ()).kinetic], members)[0]
     assert np.allclose(full, full.transpose(0, 2, 1), rtol=0, atol=0)
     assert kinetic == pytest.approx(0.5 * np.einsum("ik,kij,jk->k", v, full, v), rel=ALGEBRA)
 
@@ -178,7 +178,7 @@ def test_power_is_the_rate_of_energy(seed: int) -> None:
     energy = []
     for sign in (1, -1):
         there = host.retract(plan, q, sign * h * v + h * h / 2 * a)
-        tree = tree_terms(lane.motion(list(there), list(v + sign * h * a)), lane.gravity())
+        tree = tree_terms(lane.motion(list(there), list(v + sign * h * a)), lane.gravity(), ())
         energy.append(host.per_member([tree.kinetic, tree.potential], q.shape[1]))
     rates = (energy[0] - energy[1]) / (2 * h)
     scale = np.abs(rates).max(0) + np.abs(power)

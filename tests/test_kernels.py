@@ -9,11 +9,12 @@ import pytest
 from jax import lax
 
 from shiftjax.kernels import xla
-from shiftjax.kernels.lane_program import METHODS, LaneProgram, Layout
+from shiftjax.kernels.lane_program import LaneProgram, Layout
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.simplify import simplify
-from tests.toys import get, particle, pendulum, pendulums, piece, slots, table, wheel
+from shiftjax.run.integrators import METHODS
+from tests.toys import advance, get, particle, pendulum, pendulums, piece, slots, table, wheel
 
 ROUNDING = 1e-12  # a few hundred steps of a smooth motion, each off by some rounding errors
 SINGLE = 5e-5  # the same in float32
@@ -37,7 +38,7 @@ def run(kernel, program, lanes, until=200, every=50, member=None, t0=0.0):
     lanes = started(kernel, program, lanes.copy(), t0)
     member = np.arange(lanes.shape[1]) if member is None else member
     out = np.full((lanes.shape[1], until // every + 1, program.layout.nc), -7.0, lanes.dtype)
-    kernel.advance([(program, lanes, member)], until, H, t0, every, out)
+    advance(kernel, [(program, lanes, member)], until, H, t0, every, out)
     return lanes, out
 
 
@@ -121,7 +122,7 @@ def test_bits_depend_on_nothing_else(threads):
     assert np.roll(shifted, -3, axis=1).tobytes() == whole.tobytes()
     blind = pendulum(observed=False)
     unseen = started(machine, blind, pendulums(blind, 1000))
-    machine.advance([(blind, unseen, np.arange(1000))], 200, H)
+    advance(machine, [(blind, unseen, np.arange(1000))], 200, H)
     assert unseen.tobytes() == whole.tobytes()
 
 
@@ -130,7 +131,7 @@ def test_chunks_of_steps_change_no_bit(kernel):
     whole, _ = run(kernel, program, pendulums(program, 9))
     lanes = started(kernel, program, pendulums(program, 9))
     for until in (1, 2, 77, 200):
-        kernel.advance([(program, lanes, np.arange(9))], until, H)
+        advance(kernel, [(program, lanes, np.arange(9))], until, H)
     assert lanes.tobytes() == whole.tobytes()
 
 
@@ -168,7 +169,7 @@ def test_nan_in_a_monitor_trips_it(kernel):
     lanes[program.layout.rows("limit")[0], 1] = 0.0495
     for machine in (kernel, xla.Kernel("f64")):
         after = lanes.copy()
-        machine.advance([(program, after, np.arange(3))], 100, H)
+        advance(machine, [(program, after, np.arange(3))], 100, H)
         assert list(get(program, after, "trip")) == [1, 1, 1]
         assert list(get(program, after, "clock")) == [52, 24, 52]
         assert np.isnan(get(program, after, "mon")[0])
@@ -186,7 +187,7 @@ def test_a_tripped_lane_keeps_its_last_good_step(kernel):
     assert get(program, after, "mon")[4] > 1.0 >= abs(get(program, after, "x")[4])
     assert (ticks[4, stop // 50 + 1 :] == -7.0).all()
     again = after.copy()
-    kernel.advance([(program, again, np.arange(9))], 300, H)
+    advance(kernel, [(program, again, np.arange(9))], 300, H)
     assert again[:, 4].tobytes() == after[:, 4].tobytes(), "a tripped lane stays as it is"
 
 
@@ -227,14 +228,14 @@ def test_fractions_of_steps(kernel):
     by_hand = lanes.copy()
     for part, clock in ((0.375, 0.375), (0.625, 1.0)):
         lanes[program.layout.rows("fraction")[0]] = part
-        kernel.advance([(program, lanes, np.arange(6))], clock, H)
+        advance(kernel, [(program, lanes, np.arange(6))], clock, H)
         by_hand[program.layout.rows("clock")[0]] = 0
-        kernel.advance([(program, by_hand, np.arange(6))], 1, part * H)
+        advance(kernel, [(program, by_hand, np.arange(6))], 1, part * H)
         np.testing.assert_allclose(lanes[:3], by_hand[:3], rtol=1e-15)
     assert (get(program, lanes, "clock") == 1.0).all()
     stuck = lanes.copy()
     stuck[program.layout.rows("fraction")[0]] = 0.0
-    kernel.advance([(program, stuck, np.arange(6))], 10, H)
+    advance(kernel, [(program, stuck, np.arange(6))], 10, H)
     assert (get(program, stuck, "clock") == 1.0).all(), "a lane without a step does not run"
 
 
@@ -303,7 +304,7 @@ def test_groups_share_pieces(kernel):
         started(kernel, faster, pendulums(program, 12)[:, 5:].copy()),
     ]
     out = np.zeros((12, 5, 2))
-    kernel.advance([(program, lanes[0], np.arange(5)), (faster, lanes[1], np.arange(5, 12))], 200, H, 0.0, 50, out)
+    advance(kernel, [(program, lanes[0], np.arange(5)), (faster, lanes[1], np.arange(5, 12))], 200, H, 0.0, 50, out)
     assert kernel.compiled == before + 1
     alone, ticks = run(kernel, program, pendulums(program, 12))
     assert np.hstack(lanes)[:3].tobytes() == alone[:3].tobytes()
@@ -425,12 +426,12 @@ def test_wrong_arrays_are_refused(kernel):
     program = pendulum()
     lanes = pendulums(program, 4)
     with pytest.raises(ValueError, match="a table is C-contiguous float64 of 13 rows"):
-        kernel.advance([(program, lanes[:-1], np.arange(4))], 1, H)
+        advance(kernel, [(program, lanes[:-1], np.arange(4))], 1, H)
     with pytest.raises(ValueError, match="member has one entry a lane"):
-        kernel.advance([(program, lanes, np.arange(3))], 1, H)
+        advance(kernel, [(program, lanes, np.arange(3))], 1, H)
     with pytest.raises(ValueError, match="member 3 has no row in out"):
-        kernel.advance([(program, lanes, np.arange(4))], 1, H, 0.0, 1, np.zeros((3, 2, 2)))
+        advance(kernel, [(program, lanes, np.arange(4))], 1, H, 0.0, 1, np.zeros((3, 2, 2)))
     with pytest.raises(ValueError, match=r"out is C-contiguous float64 \(members, ticks, 2\)"):
-        kernel.advance([(program, lanes, np.arange(4))], 1, H, 0.0, 1, np.zeros((4, 2, 3)))
+        advance(kernel, [(program, lanes, np.arange(4))], 1, H, 0.0, 1, np.zeros((4, 2, 3)))
     with pytest.raises(ValueError, match="restart the clock"):
-        cpu.Kernel("f32", cache=False).advance([], 2**24, H)
+        advance(cpu.Kernel("f32", cache=False), [], 2**24, H)

@@ -16,13 +16,27 @@ LINKED = ("kernels", "ensembles", "viewer", "models")
 
 # Lowest floor first. A file imports from its own floor (without circles) and from the floors below.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("algebra", "disk_cache", "errors", "models", "outcome", "poses", "record", "version"),
+    (
+        "algebra",
+        "disk_cache",
+        "errors",
+        "field",
+        "lane",
+        "models",
+        "outcome",
+        "poses",
+        "record",
+        "rotations",
+        "table",
+        "version",
+    ),
     ("kernels",),
     ("joints",),
+    ("forces", "constraints"),
     ("mechanism",),
     ("formats",),
     ("topology",),
-    ("forces", "constraints", "dynamics"),
+    ("dynamics",),
     ("run",),
     ("ensembles",),
     ("viewer",),
@@ -213,7 +227,8 @@ def test_function_sizes() -> None:
     for path in SOURCES.values():
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef):
-                lines = (node.body[-1].end_lineno or 0) - node.body[0].lineno + 1
+                told = ast.get_docstring(node) is not None and len(node.body) > 1  # help is no code
+                lines = (node.body[-1].end_lineno or 0) - node.body[told].lineno + 1
                 if lines > FUNCTION_LIMIT:
                     wrong.append(f"{relative(path)}:{node.lineno} {node.name}: {lines} lines")
     assert not wrong, "\n".join(wrong)

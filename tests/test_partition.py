@@ -123,7 +123,7 @@ def test_forced_coordinates_stay_independent(shape: tuple[int, int, int, int], d
 
 def test_a_partition_is_sets() -> None:
     """Design section 2: sorted, equal for every order of elimination; speeds, not local columns."""
-    block = Substructure(loops=(0,), drivers=(), joints=(), columns=(7, 8, 9), first_row=0)
+    block = Substructure(groups=(0,), joints=(), columns=(7, 8, 9), first_row=0, rows=2)
     J = np.array([[0.0, 0.0, 3.0], [2.0, 0.0, 0.0]])
     first, second = blocks_of(complete_pivoting(np.stack([J, J * [2, 1, 0.5]]), TOLERANCE), block)
     assert first == second
@@ -163,7 +163,7 @@ def test_size_of_a_model() -> None:
 
     def size(model: Model) -> float:
         prepared = prepare(model, {})
-        assert prepared.setup.length == characteristic_length(prepared.plan, model.numbers())
+        assert prepared.setup.length == characteristic_length(prepared.plan, prepared.file_numbers)
         return prepared.setup.length
 
     assert size(four_bars(3)) == 0.5  # the coupler; ground pivots, metres apart, do not count

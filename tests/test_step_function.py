@@ -18,8 +18,9 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.models import names
 from shiftjax.run import host_evaluation as host
-from shiftjax.run.lane_program import REPORTS, build
+from shiftjax.run.lane_program import Programs
 from shiftjax.run.prepare import Prepared
+from shiftjax.run.setup import REPORTS
 from shiftjax.run.simulate import simulate
 from shiftjax.run.step_function import compile as compile_step
 from shiftjax.topology.partition import Partition
@@ -150,11 +151,10 @@ class Case:
         self.regular = (np.min(ratios, axis=0) if ratios else np.ones(count)) > REGULAR
         setup = replace(
             self.prepared.setup,
-            channels=channels(self.prepared.plan, some_channels(self.prepared), [], lambda path: path),
-            programs={},
+            channels=channels(self.prepared.plan, some_channels(self.prepared), lambda path: path),
         )
         self.traced: dict[str, Any] = {}
-        self.program = self._traced_once(build(setup, Partition(tuple(self.blocks))))
+        self.program = self._traced_once(Programs(setup).of(Partition(tuple(self.blocks))))
         self.table = np.zeros((self.program.layout.row_count, count))
         self.slots = np.zeros((self.program.layout.slot_count, count))
         for place in (self.rows, self.region):

@@ -17,8 +17,9 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.models import names
 from shiftjax.models.n_four_bar import n_four_bar
 from shiftjax.run import host_evaluation as host
-from shiftjax.run.lane_program import build
-from shiftjax.run.prepare import Prepared, partitions, prepare
+from shiftjax.run.lane_program import Programs
+from shiftjax.run.partitions import partitions
+from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.report import dot, info, tables, text
 from shiftjax.run.simulate import simulate
 from shiftjax.topology.analysis import analyze
@@ -70,10 +71,10 @@ def test_s7_base_body_is_no_part_of_a_cluster() -> None:
 def test_s7_a_bridging_loop_merges_clusters(last: int) -> None:
     """S7: windows 0 and 2 share no joint; window 1 bridges them into one cluster whenever it is found."""
     plan = analyze(load(n_four_bar(3)), cut=[f"pin_{last}"])
-    assert plan.loops[-1].name == f"n_four_bar:pin_{last}"
-    joints = {loop.name[-1]: set(loop.joints) for loop in plan.loops}
+    assert plan.constraints[-1].name == f"n_four_bar:pin_{last}"
+    joints = {group.name[-1]: set(group.coupled) for group in plan.constraints}
     assert not joints["0"] & joints["2"] and joints["0"] & joints["1"] and joints["1"] & joints["2"]
-    assert [len(s.loops) for s in plan.substructures] == [3]
+    assert [len(s.groups) for s in plan.substructures] == [3]
 
 
 def test_f5_clusters_off_is_one_block() -> None:
@@ -119,7 +120,7 @@ def anonymous(plan: Plan) -> str:
 
 def program_text(prepared: Prepared) -> str:
     blocks = partitions(prepared, prepared.file_start, 2.0)
-    program = build(prepared.setup, Partition(tuple(block[0] for block in blocks)))
+    program = Programs(prepared.setup).of(Partition(tuple(block[0] for block in blocks)))
     return "\n".join(str(piece.trace()) for piece in program.accelerate)
 
 
@@ -361,6 +362,6 @@ def test_s9_varied_numbers_do_not_recompile() -> None:
     for low in (0.5, 0.9):
         prepared = prepare(load("klann"), {"crank.mass": np.array([low, 1.1])})
         blocks = partitions(prepared, prepared.start(), 2.0)
-        program = build(prepared.setup, Partition(tuple(block[0] for block in blocks)))
+        program = Programs(prepared.setup).of(Partition(tuple(block[0] for block in blocks)))
         keys.append([piece.key for piece in (*program.accelerate, *program.project)])
     assert keys[0] == keys[1]

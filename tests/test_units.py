@@ -6,7 +6,6 @@ import pytest
 
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.units import FACTORS
-from shiftjax.mechanism.units import unit_of
 from shiftjax.models import names
 from shiftjax.run.simulate import simulate
 from tests.documents import everything
@@ -39,9 +38,9 @@ def test_units_are_those_the_reader_scales_by(name: str) -> None:
         group["restraints"][3]["coefficients"] = [[0.5, 3, 1], [7]]
     model = load(document)
     document["model_parameters"]["units"] = OTHER
-    scaled = load(document).numbers()
+    scaled, units = load(document).numbers(), model.number_units()
     for path, number in model.numbers().items():
-        unit = unit_of(model, path)
+        unit = units[path]
         assert math.isclose(scaled[path], factor(unit) * number, rel_tol=ROUNDING), (path, unit)
 
 
@@ -75,7 +74,8 @@ def test_units_as_they_are_written() -> None:
         "pendulum:rub.knot_points[0]": "rad/s",
         "pendulum:rub.coefficients[1][0]": "N m",
     }
-    assert {path: unit_of(model, path) for path in expected} == expected
+    units = model.number_units()
+    assert {path: units[path] for path in expected} == expected
 
 
 def test_a_result_tells_the_units_of_what_was_varied() -> None:

@@ -1,12 +1,14 @@
 """Small lane programs written by hand, and tables of lanes for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import numpy as np
 from jax import lax
 
-from shiftjax.kernels.lane_program import METHODS, LaneProgram, Layout, Piece
+from shiftjax.kernels.contract import Group, Kernel
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
+from shiftjax.run.integrators import METHODS
 
 DTYPE = {"f64": np.float64, "f32": np.float32}
 
@@ -21,6 +23,21 @@ def piece(
             return jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), DTYPE[precision])] * len(inputs))
 
     return Piece(name, f"{name}/{precision}", trace, inputs, outputs)
+
+
+def advance(
+    kernel: Kernel,
+    groups: Sequence[tuple[LaneProgram, np.ndarray, np.ndarray]],
+    until: float,
+    h: float,
+    t0: float = 0.0,
+    every: int = 0,
+    out: np.ndarray | None = None,
+) -> None:
+    """Runs groups of (program, table, rows of `out`), all of which record into one array."""
+    kernel.advance(
+        [Group(program, lanes, out, rows) for program, lanes, rows in groups], until, h=h, t0=t0, every=every
+    )
 
 
 def slots(layout: Layout, *names: str) -> tuple[int, ...]:

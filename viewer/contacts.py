@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shiftjax.joints import KINDS
-from shiftjax.joints.primitives import AXES
+from shiftjax.joints.kind import AXES
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, Body, Frame
@@ -51,10 +51,10 @@ class Style:
 
 def joint_axis(type: str, axis: Sequence[float] | None) -> np.ndarray:
     """(3,) unit axis of a joint in its frames; z for those without."""
-    word = next((p.axis for p in KINDS[type].primitives if p.axis), "z")
-    found = np.array(axis if word == "axis" and axis is not None else AXES.get(word, AXES["z"]), float)
-    size = float(np.linalg.norm(found))
-    return found / size if size > 0 else np.array(AXES["z"])
+    kind = KINDS[type]
+    if kind.needs_axis and not (axis is not None and any(axis)):
+        return np.array(AXES["z"])
+    return np.array(kind.direction({"axis": axis}) or AXES["z"], float)
 
 
 @record

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.units import unit_of
 from shiftjax.record import record
 from shiftjax.viewer.choice import Choices, resolved
 from shiftjax.viewer.study import Drawable, around, between
@@ -183,7 +182,7 @@ class History:
     def unit(self, name: str) -> str:
         """Of a channel or a number that may change."""
         known = resolved(name, [*self.channels, *self.values], self.where)
-        return self.channels[known] if known in self.channels else unit_of(self.model, known)
+        return self.channels[known] if known in self.channels else self.model.number_units()[known]
 
     def message(self, member: int) -> str:
         self._choices.member(member)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.algebra import matmul, rotation_of_vector
+from shiftjax.algebra import matmul
 from shiftjax.mechanism.records import ORIGIN, ZERO, Frame
+from shiftjax.rotations import rotation_of_vector
 
 PARALLEL = 0.9  # of a unit vector's component: from here on an axis is no helper for a cross product
 

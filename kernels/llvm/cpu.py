@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.kernels.contract import WRITES, Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm import compiler as compiling
@@ -21,15 +22,7 @@ from shiftjax.kernels.llvm.payne_hanek import NOTHING
 from shiftjax.kernels.llvm.target import host
 from shiftjax.record import record
 
-Group = tuple[LaneProgram, np.ndarray, np.ndarray]
 CHUNKS_PER_THREAD = 8  # so that threads finish together though lanes stop at different times
-RESULTS = {
-    "drift": ("qdot",),
-    "accelerate": ("dx", "mon"),
-    "project": ("q", "x", "dx", "mon", "rep"),
-    "observe": ("chan",),
-    "accumulate": ("acc",),
-}
 _CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -126,31 +119,22 @@ class Kernel:
         self,
         groups: Sequence[Group],
         until: float,
+        *,
         h: float,
         t0: float = 0.0,
         every: int = 0,
-        out: np.ndarray | None = None,
     ) -> None:
-        """Steps all lanes to clock `until`, in place.
-
-        Args:
-            groups: (program, table (rows, B), member (B,) rows of `out`, negative for none) of each group.
-            until: clock at which lanes stop [steps].
-            h: step [s].
-            t0: time of clock 0 [s].
-            every: steps between two output ticks, 0 for none.
-            out: (members, ticks, nc) C-contiguous, receives the channels at clock k every.
-        """
+        """See `contract.Kernel.advance`."""
         if self.dtype == np.float32 and until >= 2**24:
             raise ValueError(f"a clock of {until} steps does not fit float32: restart the clock, moving t0 along")
         work: deque[tuple[Any, np.ndarray, int, int]] = deque()
         keep = []
-        total = sum(-(-table.shape[1] // self.target.lanes) for _, table, _ in groups)
+        total = sum(-(-group.table.shape[1] // self.target.lanes) for group in groups)
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
         slots = 1
-        for program, table, member in groups:
+        for program, table, out, rows in groups:
             ready = self.prepare(program)
-            member = self._check(program, table, member, out)
+            member = self._check(program, table, rows, out)
             job = self._job(ready, table, until=until, h=h, t0=t0, every=every if out is not None else 0)
             job[JOB.index("member")] = member.ctypes.data
             if out is not None:
@@ -162,16 +146,12 @@ class Kernel:
         self._run(work, slots)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
-        """Runs one phase on every lane at t0 + clock h, whatever its trip.
-
-        Results go to the rows of the table: accelerate dx, mon; project q, x, dx, mon, rep; accumulate acc. Returned
-        are the channels (nc, B) of observe and the rates (nq, B) of drift.
-        """
+        """See `contract.Kernel.evaluate`."""
         ready = self.prepare(program)
         self._check(program, table, None, None)
         job = self._job(ready, table, until=0.0, h=h, t0=t0, every=0)
         layout, lanes = program.layout, table.shape[1]
-        names = RESULTS[phase]
+        names = WRITES[phase]
         slots = np.array([slot for name in names for slot in layout.slots(name)], np.int64)
         fresh = None
         if names[0] in layout.columns():

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from shiftjax.algebra import Scalar, add, cos, mul, sin, sub
+from shiftjax.constraints.kind import ConstraintKind, RowGroup
 from shiftjax.constraints.rows import Rows
+from shiftjax.lane import MotionView
 from shiftjax.record import record
+
+
+class TimeFunction(Protocol):
+    """A function of time on lane scalars with its two derivatives [rad or m, per second, per second squared]."""
+
+    def position(self, t: Scalar) -> Scalar: ...
+
+    def velocity(self, t: Scalar) -> Scalar: ...
+
+    def acceleration(self, t: Scalar) -> Scalar: ...
 
 
 @record
 class Harmonic:
-    """f(t) = offset + rate t + amplitude sin(frequency t + phase), in rad or m, rad/s.
-
-    Any object with `position`, `velocity` and `acceleration` of t on lane scalars serves in its place.
-    """
+    """f(t) = offset + rate t + amplitude sin(frequency t + phase), in rad or m, rad/s."""
 
     offset: float = 0.0
     rate: float = 0.0
@@ -39,12 +50,20 @@ class Harmonic:
         return mul(-self.amplitude * self.frequency**2, sin(self._angle(t))) if self.amplitude else 0.0
 
 
-def driver_row(q: Scalar, speed: int, unit: float, function: Harmonic, t: Scalar) -> Rows:
-    """Row of one driven coordinate; `speed` is its column, `unit` the length for a sliding joint."""
-    return Rows(
-        phi=[sub(q, function.position(t))],
-        J=[{speed: 1.0}],
-        nu=[function.velocity(t)],
-        gamma=[function.acceleration(t)],
-        unit=[unit],
-    )
+class Driver(ConstraintKind):
+    """One driven coordinate."""
+
+    joints, moves, holds, listed = 1, True, True, False
+
+    def row_names(self, group: RowGroup) -> tuple[str, ...]:
+        return ("driven",)
+
+    def rows(self, group: RowGroup, motion: MotionView) -> Rows:
+        (joint,), function = group.joints, motion.functions[group.function]
+        return Rows(
+            phi=[sub(motion.coordinate(joint), function.position(motion.t))],
+            J=[{motion.first_speed(joint): 1.0}],
+            nu=[function.velocity(motion.t)],
+            gamma=[function.acceleration(motion.t)],
+            unit=[group.units[0]],
+        )

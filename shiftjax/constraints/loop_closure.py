@@ -6,47 +6,62 @@ substructure's rows, pivots and partition do not change when the body it stands 
 
 from __future__ import annotations
 
-from shiftjax.algebra import Vec, cross, is_zero, minus, neg, plus, scale, transpose, zeros
+from shiftjax.algebra import Mat, Vec, cross, is_zero, matmul, minus, neg, plus, scale, transpose, zeros
+from shiftjax.constraints.kind import ConstraintKind, Loop, RowGroup
 from shiftjax.constraints.rows import Rows
-from shiftjax.dynamics.kinematics import BodyState, Chain, Motion
-from shiftjax.topology.plan import Loop
+from shiftjax.lane import ChainView, MotionView, NodeState
+from shiftjax.rotations import vector_of_rotation
+
+ROWS = tuple(f"{what} {axis}" for what in ("rotation", "translation") for axis in "xyz")
 
 
-def loop_rows(motion: Motion, loop: Loop, length: float) -> Rows:
-    """Closure of one loop; `length` [m] makes translation rows comparable with rotations.
+class LoopClosure(ConstraintKind):
+    """The closure of one loop."""
 
-    The orientation residual is the antisymmetric part of R_virtual R_real^T, exact to third order; assembly, which may
-    start far away, uses rotation logarithms instead.
-    """
-    chain = motion.chain(loop.base)
-    joint = motion.plan.joints[motion.plan.nodes[loop.virtual].joint]
-    virtual, real = chain.node(loop.virtual), chain.node(loop.real)
-    R, p = chain.frame(loop.real, joint.far_frame)
-    turn = zeros()
-    for a, b in zip(transpose(R), transpose(virtual.R), strict=True):
-        turn = plus(turn, cross(a, b))
-    rows = Rows(phi=[*scale(0.5, turn), *minus(virtual.p, p)], unit=[1.0] * 3 + [length] * 3)
-    rows.J = [{} for _ in range(6)]
-    _fill(rows, chain, loop.virtual_branch, virtual.p, +1)
-    _fill(rows, chain, loop.real_branch, p, -1)
-    rows.nu = zeros(6)
-    rows.turns = [(virtual.R, R)]
-    rows.gamma = zeros(6)
-    if motion.v is not None:
-        rows.gamma = minus(_bias(real, p), _bias(virtual, virtual.p))
-    return rows
+    listed = False
+
+    def row_names(self, group: RowGroup) -> tuple[str, ...]:
+        return ROWS
+
+    def rows(self, group: RowGroup, motion: MotionView) -> Rows:
+        """The orientation rows are the antisymmetric part of R_virtual R_real^T, exact to third order."""
+        loop, chain, virtual, R, p = _ends(group, motion)
+        turn = zeros()
+        for a, b in zip(transpose(R), transpose(virtual.R), strict=True):
+            turn = plus(turn, cross(a, b))
+        rows = Rows(phi=[*scale(0.5, turn), *minus(virtual.p, p)], unit=["rad"] * 3 + ["m"] * 3)
+        rows.J = [{} for _ in ROWS]
+        _fill(rows, motion, chain, loop.virtual_branch, virtual.p, +1)
+        _fill(rows, motion, chain, loop.real_branch, p, -1)
+        rows.nu, rows.gamma = zeros(6), zeros(6)
+        if motion.v is not None:
+            rows.gamma = minus(_bias(chain.node(loop.real), p), _bias(virtual, virtual.p))
+        return rows
+
+    def residual(self, group: RowGroup, motion: MotionView, rows: Rows) -> Vec:
+        """Rotation logarithms: vee of R - R^T vanishes at half a turn too."""
+        _, _, virtual, R, _ = _ends(group, motion)
+        return [*vector_of_rotation(matmul(virtual.R, transpose(R))), *rows.phi[3:]]
 
 
-def _fill(rows: Rows, chain: Chain, branch: tuple[int, ...], c: Vec, sign: int) -> None:
+def _ends(group: RowGroup, motion: MotionView) -> tuple[Loop, ChainView, NodeState, Mat, Vec]:
+    """The loop, its chain, its virtual end, and the frame with which that must coincide."""
+    assert group.loop is not None
+    chain = motion.chain(group.loop.base)
+    (placed,) = group.frames
+    return group.loop, chain, chain.node(group.loop.virtual), *chain.frame(placed)
+
+
+def _fill(rows: Rows, motion: MotionView, chain: ChainView, branch: tuple[int, ...], c: Vec, sign: int) -> None:
     for index in branch:
-        first = chain.plan.joints[index].v
+        first = motion.first_speed(index)
         for k, screw in enumerate(chain.screws_of(index)):
             for row, entry in enumerate([*screw.angular, *screw.linear_at(c)]):
                 if not is_zero(entry):
                     rows.J[row][first + k] = entry if sign > 0 else neg(entry)
 
 
-def _bias(state: BodyState, c: Vec) -> Vec:
+def _bias(state: NodeState, c: Vec) -> Vec:
     """Bias acceleration as a spatial vector about the cut point c.
 
     The terms w x (u + w x c) of both bodies cancel where the loop is closed and its speeds agree.

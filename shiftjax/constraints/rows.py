@@ -7,24 +7,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shiftjax.algebra import Mat, Scalar, Vec
+from shiftjax.algebra import Scalar, Vec
 
 
 @dataclass
 class Rows:
-    """Rows of constraints, in true units: `unit` 1 for rad and the model's length for metres makes them dimensionless.
+    """Rows of constraints, in true units.
 
-    phi, nu, gamma: (m,); J: one dict a row, speed index -> entry, structural zeros left out; unit: (m,).
-    turns: for every loop the orientations of its virtual and real end (assembly takes the rotation between them).
+    phi, nu, gamma: (m,); J: one dict a row, speed index -> entry, structural zeros left out; unit: (m,) "rad" or "m".
     """
 
     phi: Vec = field(default_factory=list)
     J: list[dict[int, Scalar]] = field(default_factory=list)
     nu: Vec = field(default_factory=list)
     gamma: Vec = field(default_factory=list)
-    unit: list[float] = field(default_factory=list)
-    turns: list[tuple[Mat, Mat]] = field(default_factory=list)
+    unit: list[str] = field(default_factory=list)
 
     def extend(self, other: Rows) -> None:
-        for name in ("phi", "J", "nu", "gamma", "unit", "turns"):
+        """More rows below these."""
+        for name in ("phi", "J", "nu", "gamma", "unit"):
             getattr(self, name).extend(getattr(other, name))
+
+
+def scales(units: list[str] | tuple[str, ...], length: float) -> list[float]:
+    """What makes rows or speeds dimensionless: 1 for rad, the model's length for m."""
+    return [length if unit == "m" else 1.0 for unit in units]

@@ -1,9 +1,9 @@
 """Channels: what can be recorded of a run, by path.
 
 `joint.q|v|a`, `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
-`body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first),
-`energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. Building a channel raises on bad
-paths; observing is lane code.
+`body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
+with states of its own, `energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity
+is one entry of `CHANNELS`. Building a channel raises on bad paths; observing is lane code.
 """
 
 from __future__ import annotations
@@ -12,49 +12,33 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from shiftjax.algebra import (
-    Mat,
-    Scalar,
-    Vec,
-    absolute,
-    add,
-    cross,
-    div,
-    largest,
-    less,
-    mul,
-    plus,
-    select,
-    sqrt,
-    sub,
-    total,
-)
+from shiftjax.algebra import Scalar, Vec, absolute, add, cross, div, largest, mul, plus, sqrt
 from shiftjax.dynamics.equations import BlockSolution, Lane, solve_block
 from shiftjax.dynamics.kinematics import Motion, ground_point
 from shiftjax.dynamics.reactions import Reactions
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.errors import ModelError, nearest
+from shiftjax.forces import FORCES
 from shiftjax.joints import KINDS
+from shiftjax.lane import PlacedFrame
 from shiftjax.record import record
+from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.table import Table
 from shiftjax.topology.partition import Partition
 from shiftjax.topology.plan import Plan
-
-JOINT = ("q", "v", "a")
-FRAME = {"position": "m", "orientation": "1", "velocity": "m/s", "angular_velocity": "rad/s"}
-REACTION = {"reaction_force": "N", "reaction_moment": "N m"}
-ENERGY = ("kinetic", "potential", "total")
-BLOCK = ("b_norm", "b_row_sum", "pivot_ratio")
 
 
 @dataclass
 class ObservedState:
-    """One state as the channels see it."""
+    """One state as the channels see it: coordinates, speeds, states of the forces, accelerations."""
 
     lane: Lane
     partition: Partition
     q: Vec
     v: Vec
+    states: Vec
     a: Vec
 
     @cached_property
@@ -63,7 +47,7 @@ class ObservedState:
 
     @cached_property
     def energies(self) -> dict[str, Scalar]:
-        tree = tree_terms(self.motion, self.lane.gravity())
+        tree = tree_terms(self.motion, self.lane.gravity(), self.states)
         return {
             "kinetic": tree.kinetic,
             "potential": tree.potential,
@@ -72,7 +56,7 @@ class ObservedState:
 
     @cached_property
     def reactions(self) -> Reactions:
-        return Reactions(self.lane, self.partition.blocks, self.motion, self.a)
+        return Reactions(self.lane, self.partition.blocks, self.motion, self.states, self.a)
 
     def block(self, index: int) -> BlockSolution:
         rows = self.lane.rows(self.motion, index)
@@ -80,13 +64,34 @@ class ObservedState:
 
 
 @record
+class Quantity:
+    """A kind of channel.
+
+    Attributes:
+        of: what it is recorded of: "joint" (its index), "frame" (its place), "force" (its index), "substructure" (its
+            index), or "" for the whole.
+        observe: state and target -> scalars; lane code.
+        unit: of every scalar; or plan and joint -> unit.
+        size: how many scalars; or plan and joint -> how many.
+        scalar: whether the channel has no axis of its own where there is one scalar.
+        of_partition: whether its code depends on the lane's partition.
+    """
+
+    of: str
+    observe: Callable[[ObservedState, Any], Vec]
+    unit: str | Callable[[Plan, int], str]
+    size: int | Callable[[Plan, int], int] = 1
+    scalar: bool = True
+    of_partition: bool = False
+
+
+@record
 class Channel:
-    """One recorded quantity: `kind` and `target` say what to compute, `size` scalars of `unit`."""
+    """One recorded quantity: `size` scalars of `unit`."""
 
     path: str
-    kind: str  # "joint", "reaction", "frame", "energy", "substructure"
-    target: tuple[int, int, str]  # joint or node or substructure; count; frame path
-    name: str
+    quantity: str  # a key of CHANNELS
+    target: Any  # what it is recorded of
     size: int
     scalar: bool  # True where the channel has no axis of its own
     unit: str
@@ -94,141 +99,166 @@ class Channel:
     @property
     def of_partition(self) -> bool:
         """Whether its code depends on the lane's partition."""
-        return self.kind in ("substructure", "reaction")
+        return CHANNELS[self.quantity].of_partition
 
     def observe(self, state: ObservedState) -> Vec:
-        return _OBSERVERS[self.kind](state, self)
+        return CHANNELS[self.quantity].observe(state, self.target)
 
 
-def _joint(state: ObservedState, channel: Channel) -> Vec:
-    joint = state.lane.plan.joints[channel.target[0]]
-    first = joint.q if channel.name == "q" else joint.v
-    return {"q": state.q, "v": state.v, "a": state.a}[channel.name][first : first + channel.size]
+def _coordinates(state: ObservedState, index: int) -> Vec:
+    joint = state.lane.plan.joints[index]
+    return state.q[joint.q : joint.q + joint.nq]
 
 
-def _reaction(state: ObservedState, channel: Channel) -> Vec:
-    moment, force = state.reactions.on_child(channel.target[0])
-    return force if channel.name == "reaction_force" else moment
+def _speeds(values: str) -> Callable[[ObservedState, int], Vec]:
+    def observe(state: ObservedState, index: int) -> Vec:
+        joint = state.lane.plan.joints[index]
+        return getattr(state, values)[joint.v : joint.v + joint.nv]
+
+    return observe
 
 
-def _frame(state: ObservedState, channel: Channel) -> Vec:
-    node, _, frame = channel.target
+def _joint_unit(per: str) -> Callable[[Plan, int], str]:
+    def unit(plan: Plan, index: int) -> str:
+        units = set(KINDS[plan.joints[index].kind].units)
+        if per == "" and plan.joints[index].nq != plan.joints[index].nv:
+            return "1" if units == {"rad"} else "mixed"
+        return (units.pop() if len(units) == 1 else "mixed" if units else "1") + per
+
+    return unit
+
+
+def _place(state: ObservedState, place: Any) -> Vec:
+    return plus(state.motion.chain().frame(place)[1], ground_point(state.lane.plan, state.lane.params))
+
+
+def _turn(state: ObservedState, place: Any) -> Vec:
+    return quaternion_of_rotation(state.motion.chain().frame(place)[0])
+
+
+def _velocity(state: ObservedState, place: Any) -> Vec:
     chain = state.motion.chain()
-    R, p = chain.frame(node, frame)
-    body = chain.node(node)
-    if channel.name == "position":
-        return plus(p, ground_point(state.lane.plan, state.lane.params))
-    if channel.name == "orientation":
-        return quaternion_of_rotation(R)
-    return list(body.w) if channel.name == "angular_velocity" else plus(body.u, cross(body.w, p))
+    body = chain.node(place.node)
+    return plus(body.u, cross(body.w, chain.frame(place)[1]))
 
 
-def _energy(state: ObservedState, channel: Channel) -> Vec:
-    return [state.energies[channel.name]]
-
-
-def _substructure(state: ObservedState, channel: Channel) -> Vec:
-    solution = state.block(channel.target[0])
-    if channel.name == "pivot_ratio":
-        return [div(1.0, sqrt(solution.squared_condition))]
-    if channel.name == "b_norm":
-        return [solution.b_norm]
-    unit = state.lane.units
-    sums: dict[int, Scalar] = {}
-    for column in solution.Z:
+def _row_sum(state: ObservedState, index: int) -> Vec:
+    unit, sums = state.lane.units, dict[int, Scalar]()
+    for column in state.block(index).Z:
         (own, _), *rest = column.items()
         for speed, z in rest:
             sums[speed] = add(sums.get(speed, 0.0), absolute(mul(unit[own] / unit[speed], z)))
     return [largest(list(sums.values()))]
 
 
-_OBSERVERS: dict[str, Callable[[ObservedState, Channel], Vec]] = {
-    "joint": _joint,
-    "reaction": _reaction,
-    "frame": _frame,
-    "energy": _energy,
-    "substructure": _substructure,
-}
+def _count(which: str) -> Callable[[Plan, int], int]:
+    return lambda plan, index: getattr(plan.joints[index], which)
 
 
-def quaternion_of_rotation(R: Mat) -> Vec:
-    """Unit quaternion (w first, w >= 0 unless it is 0) of a rotation matrix: Shepperd's four cases as selects."""
-    trace = total([R[0][0], R[1][1], R[2][2]])
-    best = largest([trace, R[0][0], R[1][1], R[2][2]])
-    off = [sub(R[2][1], R[1][2]), sub(R[0][2], R[2][0]), sub(R[1][0], R[0][1])]
-    pair = [add(R[1][2], R[2][1]), add(R[2][0], R[0][2]), add(R[0][1], R[1][0])]
-    cases: list[Vec] = [[add(1.0, trace), *off]]
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        vector: Vec = [0.0, 0.0, 0.0]
-        vector[i] = sub(add(1.0, mul(2.0, R[i][i])), trace)
-        vector[j], vector[k] = pair[k], pair[j]
-        cases.append([off[i], *vector])
-    chosen = cases[3]
-    for score, case in ((R[1][1], cases[2]), (R[0][0], cases[1]), (trace, cases[0])):
-        chosen = [select(less(score, best), old, new) for old, new in zip(chosen, case, strict=True)]
-    length = sqrt(total([mul(x, x) for x in chosen]))
-    scale = select(less(chosen[0], 0.0), div(-1.0, length), div(1.0, length))
-    return [mul(scale, x) for x in chosen]
+CHANNELS: Table[Quantity] = Table(
+    "channel",
+    {
+        "q": Quantity("joint", _coordinates, _joint_unit(""), _count("nq")),
+        "v": Quantity("joint", _speeds("v"), _joint_unit("/s"), _count("nv")),
+        "a": Quantity("joint", _speeds("a"), _joint_unit("/s^2"), _count("nv")),
+        "reaction_force": Quantity("joint", lambda s, k: s.reactions.on_child(k)[1], "N", 3, of_partition=True),
+        "reaction_moment": Quantity("joint", lambda s, k: s.reactions.on_child(k)[0], "N m", 3, of_partition=True),
+        "position": Quantity("frame", _place, "m", 3),
+        "orientation": Quantity("frame", _turn, "1", 4),
+        "velocity": Quantity("frame", _velocity, "m/s", 3),
+        "angular_velocity": Quantity("frame", lambda s, place: list(s.motion.chain().node(place.node).w), "rad/s", 3),
+        "state": Quantity("force", lambda s, k: [s.states[k]], "1"),
+        "energy.kinetic": Quantity("", lambda s, _: [s.energies["kinetic"]], "J"),
+        "energy.potential": Quantity("", lambda s, _: [s.energies["potential"]], "J"),
+        "energy.total": Quantity("", lambda s, _: [s.energies["total"]], "J"),
+        "b_norm": Quantity("substructure", lambda s, k: [s.block(k).b_norm], "1", of_partition=True),
+        "b_row_sum": Quantity("substructure", _row_sum, "1", of_partition=True),
+        "pivot_ratio": Quantity(
+            "substructure", lambda s, k: [div(1.0, sqrt(s.block(k).squared_condition))], "1", of_partition=True
+        ),
+    },
+)
 
 
-def channels(
-    plan: Plan, paths: Sequence[str], frames: Sequence[str], resolve: Callable[[str], str]
-) -> tuple[Channel, ...]:
+def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) -> tuple[Channel, ...]:
     """The channels of the given paths.
 
     Args:
-        frames: all frame paths of the model; resolve: makes a short object path whole.
+        resolve: makes a short path whole.
 
     Raises:
         ModelError: unknown object or quantity.
     """
-    return tuple(_channel(plan, path, frames, resolve) for path in paths)
+    return tuple(_channel(plan, path, resolve) for path in paths)
 
 
-def _channel(plan: Plan, path: str, frames: Sequence[str], resolve: Callable[[str], str]) -> Channel:
+def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
+    if path in CHANNELS and not CHANNELS[path].of:
+        return _made(plan, path, path, 0)
     head, _, name = path.rpartition(".")
-    if head == "energy" and name in ENERGY:
-        return Channel(path, "energy", (0, 1, ""), name, 1, True, "J")
+    quantity = CHANNELS.get(name)
     match = re.fullmatch(r"substructure\[(\d+)\]", head)
-    if match and name in BLOCK and int(match[1]) < len(plan.substructures):
-        return Channel(path, "substructure", (int(match[1]), 1, ""), name, 1, True, "1")
-    if name in JOINT or name in REACTION or name in FRAME:
-        target = resolve(head)
-        if name not in FRAME:
-            return _joint_channel(plan, path, target, name)
-        return _frame_channel(plan, path, target, name, frames)
-    known = [*JOINT, *REACTION, *FRAME, *(f"energy.{k}" for k in ENERGY), *(f"substructure[k].{k}" for k in BLOCK)]
+    if quantity and quantity.of == "substructure" and match and int(match[1]) < len(plan.substructures):
+        return _made(plan, path, name, int(match[1]))
+    if quantity and quantity.of == "joint":
+        return _made(plan, path, name, _joint(plan, path, resolve(head), name))
+    if quantity and quantity.of == "frame":
+        return _made(plan, path, name, _frame(plan, path, resolve(head)))
+    state = _state_of_force(plan, head, name)
+    if state is not None:
+        place, unit = state
+        return Channel(path, "state", place, 1, True, unit)
+    written = {"substructure": "substructure[k].", "": ""}
+    known = [f"{written.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
     raise ModelError(
         f"channel {path}", repr(name), ", ".join(known), nearest(name, known) or "See the list of channels."
     )
 
 
-def _joint_channel(plan: Plan, path: str, target: str, name: str) -> Channel:
+def _made(plan: Plan, path: str, name: str, target: Any) -> Channel:
+    quantity = CHANNELS[name]
+    size = quantity.size(plan, target) if callable(quantity.size) else quantity.size
+    unit = quantity.unit(plan, target) if callable(quantity.unit) else quantity.unit
+    return Channel(path, name, target, size, quantity.scalar and size == 1, unit)
+
+
+def _joint(plan: Plan, path: str, target: str, name: str) -> int:
     index = next((i for i, joint in enumerate(plan.joints) if joint.path == target), -1)
     if index < 0:
         known = [joint.path for joint in plan.joints]
         raise ModelError(
             f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
         )
-    if name in REACTION:
-        return Channel(path, "reaction", (index, 1, ""), name, 3, False, REACTION[name])
-    joint = plan.joints[index]
-    size = joint.nq if name == "q" else joint.nv
-    length = KINDS[joint.kind].unit if size == 1 else "mixed" if joint.nv == 6 else "1" if name == "q" else "rad"
-    unit = length + {"q": "", "v": "/s", "a": "/s^2"}[name]
-    return Channel(path, "joint", (index, size, ""), name, size, size == 1, unit)
+    pulls = [g for g in plan.constraints if g.frames and g.loop is None and index in g.coupled]
+    if name.startswith("reaction_") and pulls:
+        raise ModelError(
+            f"channel {path}",
+            f"the constraint {pulls[0].name} between frames, whose forces are in no joint",
+            "mechanisms of loops and of constraints between joints",
+            "Leave the channel out.",
+        )
+    return index
 
 
-def _frame_channel(plan: Plan, path: str, target: str, name: str, frames: Sequence[str]) -> Channel:
+def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:
     nodes = {node.path: k for k, node in enumerate(plan.nodes) if not node.virtual}
-    size = 4 if name == "orientation" else 3
     body, _, frame = target.rpartition(":")
     if target in nodes:
-        return Channel(path, "frame", (nodes[target], 1, ""), name, size, False, FRAME[name])
+        return PlacedFrame(nodes[target], None)
     if body in nodes and frame == "origin":
-        return Channel(path, "frame", (nodes[body], 1, ""), name, size, False, FRAME[name])
-    if body in nodes and target in frames:
-        return Channel(path, "frame", (nodes[body], 1, target), name, size, False, FRAME[name])
+        return PlacedFrame(nodes[body], None)
+    frames = dict(plan.frames)
+    if target in frames:
+        return frames[target]
     raise ModelError(
         f"channel {path}", repr(target), "a frame of an active body", nearest(target, frames) or "Check the path."
     )
+
+
+def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
+    """Place and unit of the state `name` of the force called `head`, None where there is none."""
+    for element in plan.forces:
+        for place, state in zip(element.states, FORCES[element.kind].states, strict=True):
+            if state.name == name and (element.path == head or element.path.endswith(f":{head}")):
+                return place, state.unit
+    return None

@@ -1,12 +1,13 @@
-"""The equations of one lane, piece by piece: loops of a substructure, accelerations, projection, energy, monitors.
+"""The equations of one lane, piece by piece: constraints of a substructure, accelerations, projection, monitors.
 
-Lane functions only: scalars in, scalars out; `program` decides which of them share a program.
+Lane functions only: scalars in, scalars out; `run.lane_program` decides which of them share a program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,59 +16,74 @@ from shiftjax.algebra import (
     Vec,
     absolute,
     add,
-    div,
     dot,
     is_zero,
     largest,
     mul,
-    norm_squared,
-    plus,
-    quaternion_product,
     scale,
-    sqrt,
     sub,
     total,
 )
-from shiftjax.constraints import Harmonic, Rows, speed_units, substructure_rows
-from shiftjax.dynamics.kinematics import Motion, Parameters
+from shiftjax.constraints import CONSTRAINTS, Rows, scales
+from shiftjax.dynamics.kinematics import Motion, Parameters, quaternion_places, speed_units
 from shiftjax.dynamics.reduction import Reduction, largest_entry
 from shiftjax.dynamics.tree import Column, Reduced, composite_mass_matrix, sparse_product, tree_terms
-from shiftjax.joints import KINDS
+from shiftjax.rotations import normalized, quaternion_product
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
 
-MONITORS_PER_BLOCK = (
-    3  # largest |B_ij|; squared pivot condition, for its trigger; the same, for the window of singular steps
-)
+MONITORS_PER_BLOCK = 3  # largest |B_ij|; squared pivot condition, for its trigger; the same, for the singular window
+GRAVITY = (0, 1, 2)  # its places in the vector of numbers
 
 
 @dataclass
 class Lane:
-    """What the lane functions of one program share."""
+    """What the lane functions of one program share.
+
+    Attributes:
+        length: the size of the model [m], by which rows and speeds in metres are made dimensionless.
+        functions: of time and coordinates, that the user gave. t: time [s].
+    """
 
     plan: Plan
     params: Parameters
     length: float
-    motions: Sequence[Harmonic]
+    functions: Sequence[Any]
     t: Scalar
 
     @property
     def units(self) -> list[float]:
-        return speed_units(self.plan, self.length)
+        """(nv,) what makes each speed dimensionless."""
+        return scales(speed_units(self.plan), self.length)
 
     def gravity(self) -> Vec:
-        return self.params.vector("model_parameters.gravity")
+        return self.params.at(GRAVITY)
 
     def motion(self, q: Vec, v: Vec | None) -> Motion:
-        return Motion(self.plan, self.params, q, v)
+        return Motion(self.plan, self.params, q, v, self.t, self.functions)
 
     def of(self, members: np.ndarray) -> Lane:
         """The same for some of its members, where lane values are NumPy arrays."""
-        numbers = {k: v[members] if isinstance(v, np.ndarray) else v for k, v in self.params.numbers.items()}
+        numbers = [v[members] if isinstance(v, np.ndarray) else v for v in self.params.numbers]
         return replace(self, params=Parameters(numbers, self.params.matrices))
 
     def rows(self, motion: Motion, index: int) -> Rows:
-        return substructure_rows(motion, self.plan.substructures[index], self.length, self.t, self.motions)
+        """All rows of one substructure."""
+        rows = Rows()
+        for k in self.plan.substructures[index].groups:
+            group = self.plan.constraints[k]
+            rows.extend(CONSTRAINTS[group.kind].rows(group, motion))
+        return rows
+
+    def residuals(self, motion: Motion, index: int, rows: Rows) -> Vec:
+        """What assembly brings to zero: Phi, rotation logarithms in place of what is exact only when closed."""
+        found: Vec = []
+        for k in self.plan.substructures[index].groups:
+            group = self.plan.constraints[k]
+            part = slice(len(found), len(found) + group.rows)
+            own = Rows(*(getattr(rows, name)[part] for name in ("phi", "J", "nu", "gamma", "unit")))
+            found += CONSTRAINTS[group.kind].residual(group, motion, own)
+        return found
 
 
 @dataclass
@@ -83,7 +99,7 @@ class BlockSolution:
 
 def solve_block(lane: Lane, block: Block, rows: Rows, right: Vec) -> BlockSolution:
     """Z of J_Pd B = -J_Pi, and the dependent values x of J_Pd x = right_P."""
-    reduction = Reduction(rows, block.primary, block.dependent, block.independent, lane.units)
+    reduction = Reduction(rows, block.primary, block.dependent, block.independent, lane.units, lane.length)
     sides = [*reduction.columns_of_B(), [right[k] for k in block.primary]]
     X, squared_condition = reduction.solve(sides)
     B = X[:-1]
@@ -93,27 +109,27 @@ def solve_block(lane: Lane, block: Block, rows: Rows, right: Vec) -> BlockSoluti
 
 def retract(plan: Plan, q: Vec, change: Column) -> Vec:
     """q (+) change: added to plain coordinates, composed with quaternions, which come out normalised."""
-    out = list(q)
-    for joint in plan.joints:
-        a, b = joint.q, joint.v
-        for primitive in KINDS[joint.kind].primitives:
-            step = [change.get(b + k, 0.0) for k in range(primitive.nv)]
-            if primitive.quaternion:
-                e = q[a : a + 4]
-                if any(not is_zero(s) for s in step):
-                    e = quaternion_product(e, [1.0, *scale(0.5, step)])
-                out[a : a + 4] = scale(div(1.0, sqrt(norm_squared(e))), e)
-            else:
-                out[a : a + primitive.nq] = plus(q[a : a + primitive.nq], step)
-            a, b = a + primitive.nq, b + primitive.nv
+    turned = dict(quaternion_places(plan))
+    out, at, speed = list(q), 0, 0
+    while at < plan.nq:
+        if at not in turned:
+            out[at] = add(q[at], change.get(speed, 0.0))
+            at, speed = at + 1, speed + 1
+            continue
+        step, e = [change.get(speed + k, 0.0) for k in range(3)], q[at : at + 4]
+        if any(not is_zero(s) for s in step):
+            e = quaternion_product(e, [1.0, *scale(0.5, step)])
+        out[at : at + 4] = normalized(e)
+        at, speed = at + 4, speed + 3
     return out
 
 
 @dataclass
 class Acceleration:
-    """dx of one state: accelerations and the power of what is not conservative."""
+    """dx of one state: accelerations, rates of the forces' states, and the power of what is not conservative."""
 
     a: Vec
+    rates: Vec
     power: Scalar
     worst_mass_pivot: Scalar
     kinetic: Scalar
@@ -121,19 +137,19 @@ class Acceleration:
 
 
 def accelerate(
-    lane: Lane, motion: Motion, Z: list[Column], particular: Column, reduced: Reduced | None
+    lane: Lane, motion: Motion, states: Sequence[Scalar], Z: list[Column], particular: Column, reduced: Reduced | None
 ) -> Acceleration:
     """Reduced equations of motion on the given null space; `reduced` where Z^T H Z of this pose is at hand."""
-    tree = tree_terms(motion, lane.gravity())
+    tree = tree_terms(motion, lane.gravity(), states)
     reduced = reduced or Reduced(composite_mass_matrix(motion), Z)
     a = reduced.acceleration(tree.force, particular)
     power = tree.power
-    if lane.plan.drivers:
-        power = add(power, _driver_power(motion, tree.force, reduced, a))
-    return Acceleration(a, power, reduced.worst_pivot, tree.kinetic, tree.potential)
+    if lane.plan.moves:
+        power = add(power, _prescribed_power(motion, tree.force, reduced, a))
+    return Acceleration(a, tree.rates, power, reduced.worst_pivot, tree.kinetic, tree.potential)
 
 
-def _driver_power(motion: Motion, force: Vec, reduced: Reduced, a: Vec) -> Scalar:
+def _prescribed_power(motion: Motion, force: Vec, reduced: Reduced, a: Vec) -> Scalar:
     """Power of rows with nu != 0: the constraint forces -J^T lambda = H a - (tau - h), along the speeds."""
     assert motion.v is not None
     balance = sparse_product(reduced.H, dict(enumerate(a)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from shiftjax.algebra import (
     Mat,
@@ -17,45 +18,46 @@ from shiftjax.algebra import (
     Vec,
     cross,
     identity,
+    is_zero,
     matmul,
     matvec,
     minus,
     negative,
     plus,
-    rotation_of_vector,
     scale,
     transpose,
-    unit,
     zeros,
 )
-from shiftjax.joints import KINDS
-from shiftjax.joints.primitives import AXES
-from shiftjax.topology.plan import Plan
+from shiftjax.joints import KINDS, JointKind
+from shiftjax.lane import FrameNumbers, Named, PlacedFrame, Places
+from shiftjax.rotations import rotation_of_vector
+from shiftjax.topology.plan import Plan, TreeJoint
 
 
 class Parameters:
-    """The numbers of one design: floats where they are constants of the program, lane values where they vary."""
+    """The numbers of one design: floats where they are constants of the program, lane values where they vary.
 
-    def __init__(self, numbers: Mapping[str, Scalar], matrices: Mapping[str, Sequence[Sequence[float]]]) -> None:
+    Args:
+        numbers, matrices: in the order of the plan's.
+    """
+
+    def __init__(self, numbers: Sequence[Scalar], matrices: Sequence[Sequence[Sequence[float]]]) -> None:
         self.numbers, self.matrices = numbers, matrices
-        self._frames: dict[str, tuple[Mat, Vec]] = {}
+        self._frames: dict[FrameNumbers | None, tuple[Mat, Vec]] = {None: (identity(), zeros())}
 
-    def number(self, path: str) -> Scalar:
-        return self.numbers[path]
+    def at(self, places: Places) -> Any:
+        """The number at a place, or lists of numbers in the shape of the places."""
+        return self.numbers[places] if isinstance(places, int) else [self.at(place) for place in places]
 
-    def vector(self, path: str) -> Vec:
-        return [self.numbers[f"{path}[{k}]"] for k in range(3)]
+    def frame(self, frame: FrameNumbers | None) -> tuple[Mat, Vec]:
+        """Rotation and translation of a frame in its body; None is the origin."""
+        if frame is not None and frame not in self._frames:
+            self._frames[frame] = (self.rotation(frame.matrix, frame.rotation), self.at(frame.T))
+        return self._frames[frame]
 
-    def frame(self, path: str) -> tuple[Mat, Vec]:
-        """Rotation and translation of a frame in its body; "" is the origin."""
-        if path not in self._frames:
-            self._frames[path] = (identity(), zeros()) if not path else (self.rotation(path), self.vector(f"{path}.T"))
-        return self._frames[path]
-
-    def rotation(self, path: str) -> Mat:
-        """R of a frame or placement times the exponential of its rotation vector."""
-        R = [list(row) for row in self.matrices[f"{path}.R"]]
-        return matmul(R, rotation_of_vector(self.vector(f"{path}.rotation")))
+    def rotation(self, matrix: int, vector: Places) -> Mat:
+        """A constant matrix times the exponential of a rotation vector."""
+        return matmul([list(row) for row in self.matrices[matrix]], rotation_of_vector(self.at(vector)))
 
 
 @dataclass
@@ -75,15 +77,20 @@ class BodyState:
 
 @dataclass
 class SpeedScrew:
-    """Motion of the far node for a unit speed: angular part, and linear part about the reference point."""
+    """Motion of the far node for a unit speed: turning about an axis through a point, and sliding."""
 
     angular: Vec
-    linear: Vec
-    point: Vec | None  # a point on the axis; None for a translation
+    slide: Vec  # velocity of the body's point at `point`
+    point: Vec  # from the reference point
+
+    def __post_init__(self) -> None:
+        self.linear = plus(cross(self.point, self.angular), self.slide)
 
     def linear_at(self, c: Vec) -> Vec:
         """Velocity of the body's point at c for a unit speed."""
-        return self.linear if self.point is None else cross(self.angular, minus(c, self.point))
+        if all(is_zero(a) for a in self.angular):
+            return self.slide
+        return plus(cross(self.angular, minus(c, self.point)), self.slide)
 
 
 class Chain:
@@ -101,14 +108,14 @@ class Chain:
         params: Parameters,
         q: Sequence[Scalar],
         v: Sequence[Scalar] | None,
+        *,
         base: int = 0,
         rooted: bool = False,
     ) -> None:
         self.plan, self.params, self.q, self.v, self.base, self.rooted = plan, params, q, v, base, rooted
-        point = ground_point(plan, params) if base == 0 else zeros()
-        self.nodes: dict[int, BodyState] = {
-            base: BodyState(identity(), negative(point), zeros(), zeros(), zeros(), zeros())
-        }
+        self.point = ground_point(plan, params) if base == 0 else zeros()
+        start = BodyState(identity(), negative(self.point), zeros(), zeros(), zeros(), zeros())
+        self.nodes: dict[int, BodyState] = {base: start}
         self.screws: dict[int, list[SpeedScrew]] = {}
 
     def node(self, k: int) -> BodyState:
@@ -123,28 +130,28 @@ class Chain:
         self.node(self.plan.joints[joint].far)
         return self.screws[joint]
 
-    def frame(self, k: int, path: str) -> tuple[Mat, Vec]:
-        """Pose of a frame of node k, relative to the base."""
-        state = self.node(k)
-        F_R, F_p = self.params.frame(path)
+    def frame(self, placed: PlacedFrame) -> tuple[Mat, Vec]:
+        """Pose of a frame, relative to the base."""
+        state = self.node(placed.node)
+        F_R, F_p = self.params.frame(placed.frame)
+        if placed.node == self.base:  # not turned: a frame at the reference point itself is exactly zero away
+            return F_R, minus(F_p, self.point)
         return matmul(state.R, F_R), plus(state.p, matvec(state.R, F_p))
 
     def _reach(self, k: int) -> None:
         index = self.plan.nodes[k].joint
         joint = self.plan.joints[index]
         near, kind = self.node(joint.near), KINDS[joint.kind]
-        R, p = self.frame(joint.near, joint.near_frame)
+        n = {name: self.params.at(places) for name, places in joint.numbers}
+        R, p = self.frame(joint.near_place)
         w, u, alpha, acc = near.w, near.u, near.alpha, near.acc
         # written from body to ground it turns about ground's frame, and its body's origin moves with the turn
-        free = self.rooted and joint.near == 0 and kind.nv == 6 and not joint.reverse
+        free = self.rooted and joint.near == 0 and kind.free and not joint.reverse
         screws: list[list[SpeedScrew]] = []
         if not kind.primitives:
-            R, p = self._welded(R, p, joint.path, kind.displacement, joint.reverse)
-        for primitive, nq, nv in _walk(kind.primitives, joint.reverse):
-            axis = AXES.get(primitive.axis) or (
-                unit(self.params.vector(f"{joint.path}.axis")) if primitive.axis else zeros()
-            )
-            turn, shift = primitive.motion(self.q[joint.q + nq : joint.q + nq + primitive.nq], axis)
+            R, p = self._welded(R, p, joint, kind)
+        for primitive, nq, nv in _walk(kind, joint.reverse):
+            turn, shift = primitive.motion(self.q[joint.q + nq : joint.q + nq + primitive.nq], n)
             before = R
             if joint.reverse:
                 R = matmul(R, transpose(turn))
@@ -156,13 +163,13 @@ class Chain:
                 p = zeros()
             inner, outer = (R, before) if joint.reverse else (before, R)
             own = []
-            for part, direction in primitive.screws(inner, outer, axis):
-                line = negative(direction) if joint.reverse else direction
-                turning = part == "angular"
-                own.append(SpeedScrew(line, cross(p, line), p) if turning else SpeedScrew(zeros(), line, None))
+            for angular, slide in primitive.screws(inner, outer, n):
+                if joint.reverse:
+                    angular, slide = negative(angular), negative(slide)
+                own.append(SpeedScrew(angular, slide, p))
             screws.append(own)
             if self.v is not None:
-                dw, du = _combine(own, self.v[joint.v + nv : joint.v + nv + primitive.nv])
+                dw, du = _combine(own, self.v[joint.v + nv : joint.v + nv + len(primitive.units)])
                 alpha = plus(alpha, cross(w, dw))
                 acc = plus(acc, plus(cross(u, dw), cross(w, du)))
                 w, u = plus(w, dw), plus(u, du)
@@ -173,23 +180,23 @@ class Chain:
         self.nodes[k] = BodyState(R, p, w, u, alpha, acc)
         self.screws[index] = [s for own in (reversed(screws) if joint.reverse else screws) for s in own]
 
-    def _welded(self, R: Mat, p: Vec, path: str, displacement: str, reverse: bool) -> tuple[Mat, Vec]:
+    def _welded(self, R: Mat, p: Vec, joint: TreeJoint, kind: JointKind) -> tuple[Mat, Vec]:
         """A joint without motion sits at its initial displacement."""
-        place = f"{path}.initial_displacement"
-        turn = self.params.rotation(place)
-        shift = self.params.vector(f"{place}.T") if displacement == "placement" else zeros()
-        if reverse:
+        assert not isinstance(joint.displacement, int)
+        shift, vector = joint.displacement
+        turn, shift = self.params.rotation(joint.turn, vector), self.params.at(shift)
+        if joint.reverse:
             R = matmul(R, transpose(turn))
             return R, minus(p, matvec(R, shift))
         return matmul(R, turn), plus(p, matvec(R, shift))
 
 
-def _walk(primitives: Sequence, reverse: bool) -> list[tuple]:
+def _walk(kind: JointKind, reverse: bool) -> list[tuple[Any, int, int]]:
     """Primitives in the order of the tree with the offsets of their coordinates and speeds."""
     out, nq, nv = [], 0, 0
-    for primitive in primitives:
+    for primitive in kind.primitives:
         out.append((primitive, nq, nv))
-        nq, nv = nq + primitive.nq, nv + primitive.nv
+        nq, nv = nq + primitive.nq, nv + len(primitive.units)
     return out[::-1] if reverse else out
 
 
@@ -203,7 +210,7 @@ def _combine(screws: Sequence[SpeedScrew], speeds: Sequence[Scalar]) -> tuple[Ve
 def ground_point(plan: Plan, params: Parameters) -> Vec:
     """The frame on ground of the first joint that ties the mechanism to it; the world's origin where none does."""
     for joint in plan.joints:
-        if joint.near == 0 and KINDS[joint.kind].nv < 6:
+        if joint.near == 0 and not KINDS[joint.kind].free:
             return params.frame(joint.near_frame)[1]
     return zeros()
 
@@ -212,26 +219,66 @@ def coordinate_rates(plan: Plan, q: Sequence[Scalar], v: Sequence[Scalar]) -> Ve
     """(nq,) time derivatives of the coordinates: the speeds, but for quaternions."""
     out: Vec = []
     for joint in plan.joints:
-        for primitive, nq, nv in _walk(KINDS[joint.kind].primitives, False):
+        for primitive, nq, nv in _walk(KINDS[joint.kind], False):
             a, b = joint.q + nq, joint.v + nv
-            out += primitive.rate(q[a : a + primitive.nq], v[b : b + primitive.nv])
+            out += primitive.rate(q[a : a + primitive.nq], v[b : b + len(primitive.units)])
     return out
+
+
+def quaternion_places(plan: Plan) -> list[tuple[int, int]]:
+    """First coordinate and first speed of every quaternion."""
+    return [
+        (joint.q + nq, joint.v + nv)
+        for joint in plan.joints
+        for primitive, nq, nv in _walk(KINDS[joint.kind], False)
+        if primitive.quaternion
+    ]
+
+
+def speed_units(plan: Plan) -> list[str]:
+    """(nv,) unit of the displacement of every speed, "rad" or "m"."""
+    return [unit for joint in plan.joints for unit in KINDS[joint.kind].units]
 
 
 class Motion:
     """All chains of one state, each made once.
 
     Args:
-        q: (nq,) coordinates [rad, m, quaternions], v: (nv,) speeds or None for poses only.
+        q: (nq,) coordinates [rad, m, quaternions], v: (nv,) speeds or None for poses only. t: time [s].
+        functions: of time and coordinates, that the user gave.
     """
 
-    def __init__(self, plan: Plan, params: Parameters, q: Sequence[Scalar], v: Sequence[Scalar] | None) -> None:
-        self.plan, self.params, self.q, self.v = plan, params, q, v
+    def __init__(
+        self,
+        plan: Plan,
+        params: Parameters,
+        q: Sequence[Scalar],
+        v: Sequence[Scalar] | None,
+        t: Scalar = 0.0,
+        functions: Sequence[Any] = (),
+    ) -> None:
+        self.plan, self.params, self.q, self.v, self.t, self.functions = plan, params, q, v, t, functions
         self._chains: dict[tuple[int, bool], Chain] = {}
-        self._floats = any(joint.near == 0 and KINDS[joint.kind].nv == 6 for joint in plan.joints)
+        self._floats = any(joint.near == 0 and KINDS[joint.kind].free for joint in plan.joints)
 
     def chain(self, base: int = 0, rooted: bool = False) -> Chain:
         key = (base, rooted and self._floats)
         if key not in self._chains:
-            self._chains[key] = Chain(self.plan, self.params, self.q, self.v, base, key[1])
+            self._chains[key] = Chain(self.plan, self.params, self.q, self.v, base=base, rooted=key[1])
         return self._chains[key]
+
+    def values(self, numbers: Named) -> Mapping[str, Any]:
+        """The numbers of an element: field -> scalar, or lists of scalars in the field's shape."""
+        return {name: self.params.at(places) for name, places in numbers}
+
+    def coordinate(self, joint: int) -> Scalar:
+        """The first coordinate of a joint [rad or m]."""
+        return self.q[self.plan.joints[joint].q]
+
+    def speed(self, joint: int) -> Scalar:
+        """The first speed of a joint [rad/s or m/s]; 0 where only poses are asked for."""
+        return 0.0 if self.v is None else self.v[self.plan.joints[joint].v]
+
+    def first_speed(self, joint: int) -> int:
+        """The index of the first speed of a joint."""
+        return self.plan.joints[joint].v

@@ -27,12 +27,12 @@ class Reactions:
     """The wrenches of one state; each loop's multipliers are solved for once, and only if a joint asked for needs them.
 
     Args:
-        blocks: the partition of every substructure; a: (nv,) accelerations.
+        blocks: the partition of every substructure; states: (ns,) of the forces; a: (nv,) accelerations.
     """
 
-    def __init__(self, lane: Lane, blocks: Sequence[Block], motion: Motion, a: Vec) -> None:
+    def __init__(self, lane: Lane, blocks: Sequence[Block], motion: Motion, states: Sequence[Scalar], a: Vec) -> None:
         self.lane, self.blocks, self.motion = lane, blocks, motion
-        self.tree = tree_terms(motion, lane.gravity(), a)
+        self.tree = tree_terms(motion, lane.gravity(), states, a)
         self._multipliers: dict[int, dict[int, Scalar]] = {}
 
     def on_child(self, index: int) -> Wrench:
@@ -59,13 +59,14 @@ class Reactions:
         """What the closure of loop k exerts on its virtual end, about the child's frame of a joint, in world axes."""
         plan = self.lane.plan
         loop = plan.loops[k]
-        block = next((s for s, one in enumerate(plan.substructures) if k in one.loops), None)
+        block = next((s for s, one in enumerate(plan.substructures) if k in one.groups), None)
         if block is None:  # a loop of welds alone: any share of the load is valid, as for secondary rows
             return zeros(), zeros()
         if block not in self._multipliers:
             self._multipliers[block] = self._solved(block)
-        first = 6 * plan.substructures[block].loops.index(k)
-        parts = [self._multipliers[block].get(first + row, 0.0) for row in range(6)]
+        first = plan.first_row(k)
+        rows = range(first, first + plan.constraints[k].rows)
+        parts = [self._multipliers[block].get(row, 0.0) for row in rows]
         chain = self.motion.chain(loop.base)
         arm = minus(chain.node(loop.virtual).p, _child_point(chain, plan.joints[index]))
         moment, force = plus(parts[:3], cross(arm, parts[3:])), parts[3:]
@@ -75,12 +76,13 @@ class Reactions:
     def _solved(self, index: int) -> dict[int, Scalar]:
         """Multipliers of the primary rows of one substructure."""
         block, rows = self.blocks[index], self.lane.rows(self.motion, index)
-        reduction = Reduction(rows, block.primary, block.dependent, block.independent, self.lane.units)
+        units, length = self.lane.units, self.lane.length
+        reduction = Reduction(rows, block.primary, block.dependent, block.independent, units, length)
         return reduction.multipliers(negative(self.tree.force))
 
 
 def _child_point(chain: Chain, joint: TreeJoint) -> Vec:
     """Origin of a joint's frame on the user's child, relative to the chain's point; a virtual body is that frame."""
     if joint.reverse:
-        return chain.frame(joint.near, joint.near_frame)[1]
-    return chain.node(joint.far).p if joint.chord else chain.frame(joint.far, joint.far_frame)[1]
+        return chain.frame(joint.near_place)[1]
+    return chain.node(joint.far).p if joint.chord else chain.frame(joint.far_place)[1]

@@ -26,7 +26,7 @@ from shiftjax.algebra import (
     scale,
     sub,
 )
-from shiftjax.constraints import Rows
+from shiftjax.constraints import Rows, scales
 from shiftjax.topology.block_triangular import block_triangular
 
 
@@ -98,7 +98,8 @@ def solve_blockwise(A: Mat, sides: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
 class Reduction:
     """J_Pd of one substructure, ready to solve: dimensionless inside, true units outside.
 
-    primary: local rows; dependent, independent: speed indices (global); unit: speed index -> unit.
+    primary: local rows; dependent, independent: speed indices (global); unit: speed index -> what makes it
+    dimensionless; length: the same for rows of metres [m].
     """
 
     rows: Rows
@@ -106,10 +107,14 @@ class Reduction:
     dependent: tuple[int, ...]
     independent: tuple[int, ...]
     unit: Sequence[float]
+    length: float
+
+    def __post_init__(self) -> None:
+        self.row_unit = scales(self.rows.unit, self.length)
 
     def _entry(self, row: int, speed: int) -> Scalar:
         entry = self.rows.J[row].get(speed, 0.0)
-        return mul(self.unit[speed] / self.rows.unit[row], entry)
+        return mul(self.unit[speed] / self.row_unit[row], entry)
 
     def solve(self, sides: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
         """X of J_Pd X = b for right-hand sides over the primary rows (true units).
@@ -119,7 +124,7 @@ class Reduction:
             pivot length)^2.
         """
         A = [[self._entry(row, speed) for speed in self.dependent] for row in self.primary]
-        scaled = [[mul(1.0 / self.rows.unit[row], b[k]) for k, row in enumerate(self.primary)] for b in sides]
+        scaled = [[mul(1.0 / self.row_unit[row], b[k]) for k, row in enumerate(self.primary)] for b in sides]
         X, squares, inverses = solve_blockwise(A, scaled)
         return X, mul(largest(squares), largest(inverses))
 
@@ -127,7 +132,7 @@ class Reduction:
         """Lambda of J_Pd^T lambda = right_d by primary row, in true units; right: (nv,) generalised forces."""
         A = [[self._entry(row, speed) for row in self.primary] for speed in self.dependent]
         (solved,), _, _ = solve_blockwise(A, [[mul(self.unit[speed], right[speed]) for speed in self.dependent]])
-        return {row: mul(1.0 / self.rows.unit[row], x) for row, x in zip(self.primary, solved, strict=True)}
+        return {row: mul(1.0 / self.row_unit[row], x) for row, x in zip(self.primary, solved, strict=True)}
 
     def columns_of_B(self) -> list[Vec]:
         """Right-hand sides -J_Pi, one for every independent speed (true units of a scaled speed)."""

@@ -7,7 +7,7 @@ tables 5.1 and 6.2; per-tree reference points as in `kinematics`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shiftjax.algebra import (
@@ -30,7 +30,7 @@ from shiftjax.algebra import (
 )
 from shiftjax.dynamics.kinematics import Chain, Motion, SpeedScrew
 from shiftjax.dynamics.reduction import ldl_solve
-from shiftjax.forces import loads
+from shiftjax.forces import FORCES, Load
 
 Column = dict[int, Scalar]  # speed -> entry
 
@@ -60,15 +60,14 @@ class Inertia:
 
 def body_inertia(chain: Chain, node: int) -> Inertia | None:
     """Inertia of a node's body; None for ground, virtual and massless bodies."""
-    body, params = chain.plan.nodes[node], chain.params
-    if node == 0 or body.virtual:
+    numbers, params = chain.plan.nodes[node].numbers, chain.params
+    if numbers is None:
         return None
-    mass = params.number(f"{body.path}.mass")
-    own = {k: params.number(f"{body.path}.inertia.{k}") for k in ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")}
-    if is_zero(mass) and all(is_zero(value) for value in own.values()):
+    mass, own = params.at(numbers.mass), params.at(numbers.inertia)
+    if is_zero(mass) and all(map(is_zero, own)):
         return None
     state = chain.node(node)
-    c = plus(state.p, matvec(state.R, params.vector(f"{body.path}.center_of_mass")))
+    c = plus(state.p, matvec(state.R, params.at(numbers.center_of_mass)))
     moment = scale(mass, c)
     about_centre = _turned(own, state.R)
     square = dot(moment, c)
@@ -80,14 +79,13 @@ def body_inertia(chain: Chain, node: int) -> Inertia | None:
     return Inertia(mass, moment, second)
 
 
-def _turned(own: Mapping[str, Scalar], R: Mat) -> Mat:
-    """R I R^T, upper triangle.
+def _turned(own: Sequence[Scalar], R: Mat) -> Mat:
+    """R I R^T, upper triangle, of the entries Ixx, Iyy, Izz, Ixy, Iyz, Izx.
 
     Without products of inertia it is I_0 1 + sum (I_k - I_0) r_k r_k^T over the other two axes: half the operations,
     and for a body with an axis of symmetry a single term.
     """
-    diagonal = [own["Ixx"], own["Iyy"], own["Izz"]]
-    products = [own["Ixy"], own["Iyz"], own["Izx"]]
+    diagonal, products = own[:3], own[3:]
     if not all(is_zero(p) for p in products):
         local = [
             [diagonal[0], products[0], products[2]],
@@ -113,7 +111,8 @@ class Tree:
     """Forces and energies of one state, over all speeds of the cut tree.
 
     force: (nv,) tau - h - H a; kinetic, potential [J]; power [W] of what is not conservative; wrenches: for every joint
-    the (moment, force) it must exert on its far body to move what it carries so, about the point of the rooted chain.
+    the (moment, force) it must exert on its far body to move what it carries so, about the point of the rooted chain;
+    rates: (ns,) of the forces' own states.
     """
 
     force: Vec
@@ -121,6 +120,17 @@ class Tree:
     potential: Scalar
     power: Scalar
     wrenches: list[tuple[Vec, Vec]]
+    rates: Vec
+
+
+def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
+    """All forces of the plan at one state, and the rates of their own states (ns,)."""
+    load, rates = Load(), zeros(motion.plan.ns)
+    for element in motion.plan.forces:
+        found = FORCES[element.kind].apply(element, motion, load, [states[k] for k in element.states])
+        for k, rate in zip(element.states, found, strict=True):
+            rates[k] = rate
+    return load, rates
 
 
 def composite_mass_matrix(motion: Motion) -> list[Column]:
@@ -146,14 +156,14 @@ def composite_mass_matrix(motion: Motion) -> list[Column]:
     return H
 
 
-def tree_terms(motion: Motion, gravity: Vec, a: Vec | None = None) -> Tree:
+def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | None = None) -> Tree:
     """Forces and energies at one state (recursive Newton-Euler, gravity as an acceleration).
 
     Args:
-        a: (nv,) accelerations of the joints, all 0 if left out.
+        states: (ns,) of the forces. a: (nv,) accelerations of the joints, all 0 if left out.
     """
     plan, chain = motion.plan, motion.chain(rooted=True)
-    load = loads(motion)
+    load, rates = loads(motion, states)
     sped_up = _sped_up(chain, zeros(plan.nv) if a is None else a)
     wrenches: list[tuple[Vec, Vec]] = [(zeros(), zeros())] * len(plan.joints)
     force_on: dict[int, tuple[Vec, Vec]] = {}
@@ -182,7 +192,7 @@ def tree_terms(motion: Motion, gravity: Vec, a: Vec | None = None) -> Tree:
         if joint.near:
             above = force_on.get(joint.near, (zeros(), zeros()))
             force_on[joint.near] = (plus(above[0], moment), plus(above[1], linear))
-    return Tree(force, kinetic, potential, load.power, wrenches)
+    return Tree(force, kinetic, potential, load.power, wrenches, rates)
 
 
 def _sped_up(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:

@@ -1,27 +1,24 @@
-"""Force elements of a lane: joint polynomials, restraints and wrenches from outside, summed into one load."""
+"""The table of force kinds. A new kind is one file and one entry."""
 
 from __future__ import annotations
 
-from shiftjax.dynamics.kinematics import Motion
-from shiftjax.forces import external, joint_polynomial, restraint
+from shiftjax.forces.external_wrench import ExternalWrench
+from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
+from shiftjax.forces.kind import ForceElement, ForceKind, State
 from shiftjax.forces.load import Load
+from shiftjax.forces.restraints import Damper, Friction, Spring
+from shiftjax.table import Table
 
+FORCES: Table[ForceKind] = Table(
+    "force kind",
+    {
+        "stiffness": JointStiffness(),
+        "damping": JointDamping(),
+        "spring": Spring(),
+        "damper": Damper(),
+        "friction": Friction(),
+        "external_wrench": ExternalWrench(),
+    },
+)
 
-def loads(motion: Motion) -> Load:
-    """All force elements of the plan at one state."""
-    load = Load()
-    for joint, name, count in motion.plan.joint_polynomials:
-        joint_polynomial.apply(motion, load, joint, name, count)
-    for element in motion.plan.restraints:
-        restraint.apply(motion, load, element)
-    for node in motion.plan.external:
-        external.apply(motion, load, node)
-    return load
-
-
-def dissipates(plan_polynomials: tuple[tuple[int, str, int], ...], restraint_types: tuple[str, ...]) -> bool:
-    """True where some element's power must be integrated to balance the energy."""
-    return any(name == "damping" for _, name, _ in plan_polynomials) or any(t != "spring" for t in restraint_types)
-
-
-__all__ = ["Load", "dissipates", "loads"]
+__all__ = ["FORCES", "ForceElement", "ForceKind", "Load", "State"]

@@ -1,20 +1,26 @@
-"""Models from Python: the same records as from a file, by the same reader and its checks."""
+"""Models from Python: the same records as from a file, by the same reader and its checks.
+
+The methods take what the table of fields lists, and nothing else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
-from shiftjax.formats import load
+from shiftjax.errors import ModelError, nearest
+from shiftjax.field import SHAPES, Field
+from shiftjax.formats.files import load
+from shiftjax.mechanism.fields import INERTIA, element, label_of
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef, Inertia
 
 Ref = str | tuple[str, str] | FrameRef  # a body (its origin), (body, frame), or a reference of another model
 Numbers = Sequence[float] | np.ndarray
-ENTRIES = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 
 
 def _ref(ref: Ref) -> list[Any]:
@@ -43,11 +49,94 @@ def _geometry(geometry: Any) -> list[Any]:
 
 
 def _inertia(inertia: Numbers | Mapping[str, float] | Inertia) -> dict[str, float]:
+    """Ixx, Iyy, Izz and perhaps Ixy, Iyz, Izx, or these by name, or what `shiftjax.solid` found."""
     if isinstance(inertia, Inertia):
         return asdict(inertia)
     if isinstance(inertia, Mapping):
         return dict(inertia)
-    return dict(zip(ENTRIES, inertia, strict=False))
+    return dict(zip(INERTIA, inertia, strict=False))
+
+
+WRITE: dict[str, Callable[[Any], Any]] = {
+    "reference": _ref,
+    "references": lambda refs: [_ref(ref) for ref in refs],
+    "a frame": _frames,
+    "a geometry": _geometry,
+}
+
+
+def arguments(label: str) -> dict[str, Field]:
+    """What a builder's method takes, in the order of the table; a group of fields is one argument of its name."""
+    found: dict[str, Field] = {}
+    for field in element(label):
+        if field.written and field.name != "name":
+            found.setdefault(field.name.partition(".")[0], field)
+    return found
+
+
+def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The object of a file that arguments stand for.
+
+    Raises:
+        ModelError: an argument that the table does not know.
+    """
+    known = arguments(label)
+    found: dict[str, Any] = {"name": name}
+    for argument, value in values.items():
+        if argument not in known:
+            todo = nearest(argument, known) or "Leave it out."
+            raise ModelError(f"{label} {name!r}", f"argument {argument!r}", ", ".join(known), todo)
+        if value is None or (argument == "geometry" and not value):
+            continue
+        field = known[argument]
+        group, _, key = field.key.rpartition(".")
+        if argument == group:
+            found.setdefault(group, {}).update(_inertia(value))
+        elif group:
+            found.setdefault(group, {})[key] = value
+        else:
+            found[key] = WRITE.get(field.of or field.shape, lambda same: same)(value)
+    return found
+
+
+def _method(key: str, what: str, positional: tuple[str, ...] = (), **defaults: Any) -> Callable[..., AssemblyBuilder]:
+    """A method that adds one element to the list `key`; its signature and help are made from the table."""
+
+    def add(self: AssemblyBuilder, name: str, *args: Any, **values: Any) -> AssemblyBuilder:
+        if len(args) > len(positional):
+            found, most = f"{len(args) + 1} positional arguments", f"{len(positional) + 1}"
+            raise ModelError(f"{what} {name!r}", found, most, "Name the others.")
+        values = {**defaults, **dict(zip(positional, args, strict=False)), **values}
+        label = what if what == "a body" or what == "a restraint" else label_of(what, values)
+        self.entry.setdefault(key, []).append(entry(label, name, values))
+        return self
+
+    known = {} if what in ("a force module", "a constraint") else arguments(what)
+    places = [
+        Parameter(word, Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(word, Parameter.empty))
+        for word in ("self", "name", *positional)
+    ]
+    named = [
+        Parameter(word, Parameter.KEYWORD_ONLY, default=defaults.get(word, field.default))
+        for word, field in known.items() if word not in positional
+    ]  # fmt: skip
+    more = [] if known else [Parameter("values", Parameter.VAR_KEYWORD)]
+    add.__signature__ = Signature([*places, *named, *more])  # type: ignore[attr-defined]
+    lines = [f"    {word}: {_helped(word, field)}" for word, field in known.items()]
+    text = "\n        ".join(["Args:", "    name: unique in its list.", *lines])
+    add.__doc__ = f"Adds {what}.\n\n        {text}\n"
+    add.__name__ = what.partition(" ")[2]
+    return add
+
+
+def _helped(word: str, field: Field) -> str:
+    """A line of help: sentence, shape and unit."""
+    if word == "inertia":
+        return (_inertia.__doc__ or "").rstrip(".") + "; about the centre of mass along body axes [kg m^2]."
+    if field.of:
+        return f"{field.doc}; {'T by name, or T, R, rotation by name' if word == 'frames' else 'as in a file'}."
+    unit = field.unit.replace("{x}", "(rad or m)").replace("{f}", "(N m or N)")
+    return f"{field.doc}; {SHAPES[field.shape]}" + (f" [{unit}]." if unit != "1" else ".")
 
 
 class AssemblyBuilder:
@@ -56,117 +145,25 @@ class AssemblyBuilder:
     def __init__(self, entry: dict[str, Any]) -> None:
         self.entry = entry
 
-    def _add(self, key: str, values: Mapping[str, Any]) -> AssemblyBuilder:
-        kept = {name: value for name, value in values.items() if value is not None}
-        self.entry.setdefault(key, []).append(kept)
-        return self
-
-    def body(
-        self,
-        name: str,
-        *,
-        mass: float = 1.0,
-        center_of_mass: Numbers = ZERO,
-        inertia: Numbers | Mapping[str, float] | Inertia = (1.0, 1.0, 1.0),
-        frames: Mapping[str, Any] | None = None,
-        geometry: str | Mapping[str, Any] | Sequence[str] | Sequence[Mapping[str, Any]] | None = None,
-        collision_geometry: str | None = None,
-        active: bool = True,
-        comment: str | None = None,
-    ) -> AssemblyBuilder:
-        """Adds a body.
-
-        Args:
-            name: its name.
-            mass: [kg].
-            center_of_mass: (3,) from its origin along its axes [m].
-            inertia: Ixx, Iyy, Izz and perhaps Ixy, Iyz, Izx about the centre of mass [kg m^2], or a dict of these,
-                or what `shiftjax.solid` found.
-            frames: T (3,) [m] by name, or a dict of T, R, rotation by name.
-            geometry: names of a mesh file and its companions, or shapes as in a file, such as
-                {"type": "box", "size": (1, 2, 3), "T": (0, 0, 0.5)} [m, rad].
-            collision_geometry: "convex_hull", "ellipsoid" or "sphere".
-            active: False switches it off.
-            comment: free text.
-        """
-        values = {
-            "name": name,
-            "center_of_mass": center_of_mass,
-            "inertia": {"mass": mass, **_inertia(inertia)},
-            "frames": _frames(frames or {}),
-            "geometry": _geometry(geometry) if geometry else None,
-            "collision_geometry": collision_geometry,
-            "active": active,
-            "comment": comment,
-        }
-        return self._add("bodies", values)
-
-    def joint(
-        self,
-        name: str,
-        type: str = "Rx",
-        *,
-        parent: Ref = FIXED,
-        child: Ref,
-        axis: str | Numbers | None = None,
-        initial_displacement: float | Mapping[str, Any] = 0.0,
-        initial_velocity: float | Numbers = 0.0,
-        stiffness: Numbers | None = None,
-        damping: Numbers | None = None,
-        active: bool = True,
-        comment: str | None = None,
-    ) -> AssemblyBuilder:
-        """Adds a joint from a frame of the parent to a frame of the child; stiffness and damping ascend."""
-        values = {
-            "name": name,
-            "type": type,
-            "parent": _ref(parent),
-            "child": _ref(child),
-            "axis": axis,
-            "initial_displacement": initial_displacement,
-            "initial_velocity": initial_velocity,
-            "stiffness": stiffness,
-            "damping": damping,
-            "active": active,
-            "comment": comment,
-        }
-        return self._add("joints", values)
-
-    def restraint(
-        self,
-        name: str,
-        type: str,
-        *,
-        coefficients: Sequence[Numbers],
-        joint: str | None = None,
-        frames: tuple[Ref, Ref] | None = None,
-        distance_type: str | None = None,
-        knot_points: Numbers = (),
-        active: bool = True,
-        comment: str | None = None,
-    ) -> AssemblyBuilder:
-        """Adds a spring, damper or friction on a joint or between two frames; coefficients descend."""
-        values = {
-            "name": name,
-            "type": type,
-            "joint": joint,
-            "body_frame_pair": [_ref(ref) for ref in frames] if frames is not None else None,
-            "distance_type": distance_type,
-            "knot_points": knot_points,
-            "coefficients": coefficients,
-            "active": active,
-            "comment": comment,
-        }
-        return self._add("restraints", values)
+    body = _method("bodies", "a body", mass=1.0, center_of_mass=ZERO, inertia=(1.0, 1.0, 1.0))
+    joint = _method(
+        "joints", "a joint", ("type",), type="Rx", parent=FIXED, initial_displacement=0.0, initial_velocity=0.0
+    )
+    restraint = _method("restraints", "a restraint", ("type",))
+    constraint = _method("constraints", "a constraint", ("type",))
 
     def force_module(self, type: str, **values: Any) -> AssemblyBuilder:
-        """Adds a tire or pid, kept as given."""
-        return self._add("force_modules", {"type": type, **values})
+        """Adds a force of a registered kind, or a tire or pid, which is kept as given."""
+        references = {key: values[key] for key in ("frame", "frames") if key in values}
+        given = {key: _ref(ref) if key == "frame" else [_ref(one) for one in ref] for key, ref in references.items()}
+        self.entry.setdefault("force_modules", []).append({"type": type, **values, **given})
+        return self
 
     def include(self, name: str, file: str, *, parent: Ref | None = None, active: bool = True) -> AssemblyBuilder:
         """Adds the assemblies of a file; its ground becomes the parent frame."""
         values = {"name": name, "include": file, "parent": None if parent is None else _ref(parent), "active": active}
-        return self._add("assemblies", values)
+        self.entry.setdefault("assemblies", []).append({k: v for k, v in values.items() if v is not None})
+        return self
 
     def assembly(self, name: str, *, active: bool = True, comment: str | None = None) -> AssemblyBuilder:
         """Adds an inner assembly and returns its builder."""

@@ -1,31 +1,36 @@
-"""Joints and restraints of a document: what connects bodies, in every notation."""
+"""Joints, and what acts on them or ties them together: what connects bodies, in every notation."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
+from shiftjax.constraints import CONSTRAINTS, ConstraintKind
+from shiftjax.forces import FORCES, ForceKind
+from shiftjax.formats.entry import Entry, scaled
 from shiftjax.formats.names import Names
-from shiftjax.formats.node import Node
+from shiftjax.formats.node import Node, show
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
-from shiftjax.mechanism.records import FIXED, IDENTITY, ZERO, FrameRef, Joint, Placement, Restraint, Vector
+from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, label_of
+from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.records import FIXED, IDENTITY, ZERO, Element, FrameRef, Joint, Placement, Restraint, Vector
 
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-RESTRAINTS = {"spring", "damper", "friction"}
-ALONG = {"Tx", "Ty", "Tz"}
-MAX_COEFFICIENTS = 50
 
 
 def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Joint:
     """A joint in the notation of v0.2 (body_frame_pairs, parent first) or v2.0 (parent, child)."""
     type_ = node["type"].choice(KINDS)
     kind = KINDS[type_]
+    entry = Entry(node, label_of("a joint", node.value), units, kind.unit)
     parent, child = _ends(node, "body_frame_pairs", names, local)
-    if node.has("damping") and node.has("damping_coefficients"):
-        node.refuse("one of them", "Remove one.", "both 'damping' and 'damping_coefficients'")
-    damping = "damping_coefficients" if node.has("damping_coefficients") else "damping"
+    own = {"stiffness": entry("stiffness"), "damping": entry("damping")}
+    for key, found in own.items():
+        if found and kind.displacement != "scalar":
+            todo = "Use a restraint between two frames."
+            entry.at(entry.fields[key]).refuse(f"none for {type_}: it has not one displacement", todo)
     return Joint(
         name,
         type_,
@@ -34,10 +39,11 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
         _axis(node["axis"], type_, kind),
         _displacement(node["initial_displacement"], kind, units),
         _velocity(node["initial_velocity"], kind, units),
-        _polynomial(node["stiffness"], type_, kind, units, rate=False),
-        _polynomial(node[damping], type_, kind, units, rate=True),
-        node["active"].flag(True),
-        node["comment"].comment(),
+        own["stiffness"],
+        own["damping"],
+        FrozenJson(entry.values(kind.fields)),
+        entry("active"),
+        entry("comment"),
     )
 
 
@@ -87,60 +93,29 @@ def _nothing(node: Node) -> bool:
 
 def _displacement(node: Node, kind: JointKind, units: Units) -> float | Placement:
     if kind.displacement == "scalar":
-        return node.number(0.0, units.displacement(kind.unit))
+        return node.number(0.0, units.factor(kind.unit))
     if _nothing(node):
         return Placement()
-    block = node.object("a placement")
-    T = block["T"].vector3(ZERO, units.length)
+    block = Entry(node.object("a placement"), "a placement", units)
+    T = block("T")
     if kind.displacement == "rotation" and T != ZERO:
-        block["T"].refuse("R only, for a spherical joint", "Move its frames instead.")
-    R = block["R"].rotation() if block.has("R") else IDENTITY
-    return Placement(T, R, block["rotation"].vector3(ZERO, units.angle))
+        block.node["T"].refuse("R only, for a spherical joint", "Move its frames instead.")
+    R = block("R") if block.node.has("R") else IDENTITY
+    return Placement(T, R, block("rotation"))
 
 
 def _velocity(node: Node, kind: JointKind, units: Units) -> float | tuple[float, ...]:
-    per_time = 1.0 / units.time
+    factors = [units.factor(f"{unit}/s") for unit in kind.units]
     if kind.displacement == "scalar":
-        return node.number(0.0, units.displacement(kind.unit) * per_time)
+        return node.number(0.0, factors[0])
     if _nothing(node):
         return (0.0,) * kind.nv
-    found = node.vector(kind.nv)
-    return _scaled(node, found, [units.length * per_time] * (kind.nv - 3) + [units.angle * per_time] * min(3, kind.nv))
-
-
-def _polynomial(node: Node, type_: str, kind: JointKind, units: Units, *, rate: bool) -> tuple[float, ...]:
-    """Ascending coefficients of a joint's own spring or damper."""
-    if node.value is None:
-        return ()
-    if isinstance(node.value, (int, float)):
-        node.refuse("a list of ascending coefficients", "Write [0, k] for k times the displacement or speed.")
-    found = node.vector()
-    if found and kind.displacement != "scalar":
-        node.refuse(f"none for {type_}: it has not one displacement", "Use a restraint between two frames.")
-    return _scaled(node, found, _factors(node, len(found), kind.unit, units, rate=rate))
-
-
-def _factors(node: Node, count: int, unit: str, units: Units, *, rate: bool) -> list[float]:
-    """Factors to SI of ascending coefficients."""
-    if count > MAX_COEFFICIENTS:
-        node.refuse(
-            f"at most {MAX_COEFFICIENTS} coefficients", "Use pieces of a lower degree.", f"{count} coefficients"
-        )
-    return [units.coefficient(unit, k, rate=rate) for k in range(count)]
-
-
-def _scaled(node: Node, found: Sequence[float], factors: Sequence[float]) -> tuple[float, ...]:
-    """The numbers in SI units."""
-    out = tuple(x * factor for x, factor in zip(found, factors, strict=True))
-    if not all(map(math.isfinite, out)):
-        node.refuse("numbers that are finite in SI units", "Correct them.")
-    return out
+    return scaled(node, node.vector(kind.nv), factors)
 
 
 def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> Restraint:
     """A spring, damper or friction on a joint or between two frames."""
-    type_ = node["type"].choice(RESTRAINTS)
-    rate = type_ != "spring"
+    type_ = Entry(node, "a restraint", units)("type")
     joint_path, ends, unit = None, None, "m"
     pair = node.has("body_frame_pair")
     if node.has("joint") == pair:
@@ -160,37 +135,108 @@ def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> 
         unit = kind.unit
         if node.has("distance_type"):
             node["distance_type"].refuse("none: it belongs to a body_frame_pair", "Remove it.")
-    x = units.displacement(unit) / (units.time if rate else 1.0)
-    knots = node["knot_points"].vector(scale=x) if node.has("knot_points") else ()
+    entry = RateEntry(node, units, unit) if type_ != "spring" else Entry(node, "a restraint", units, unit)
+    knots = entry("knot_points")
     if any(not b > a for a, b in pairwise(knots)):
         node["knot_points"].refuse("increasing numbers", "Sort the knots, with their coefficients.")
-    distance_type = node["distance_type"].choice(ALONG, None)
-    return Restraint(
-        name,
-        type_,
-        joint_path,
-        ends,
-        distance_type,
-        knots,
-        _pieces(node["coefficients"], len(knots), unit, units, rate=rate),
-        node["active"].flag(True),
-        node["comment"].comment(),
-    )
+    distance_type = entry("distance_type")
+    _check_pieces(node["coefficients"], len(knots))
+    pieces = entry("coefficients")
+    flags = entry("active"), entry("comment")
+    return Restraint(name, type_, joint_path, ends, distance_type, knots, pieces, *flags)
 
 
-def _pieces(node: Node, knots: int, unit: str, units: Units, *, rate: bool) -> tuple[tuple[float, ...], ...]:
-    """Descending coefficients of every piece."""
-    pieces = list(node.items())
-    if len(pieces) != knots + 1:
+class RateEntry(Entry):
+    """A restraint whose x is a rate: a damper or friction."""
+
+    def __init__(self, node: Node, units: Units, x: str) -> None:
+        super().__init__(node, "a restraint", units, x)
+
+    def _scale(self, field: Any, power: int = 0) -> float:
+        if field.name == "knot_points":
+            return self.units.factor("{x}/s", self.x)
+        return self.units.factor(DAMPER, self.x, power)
+
+
+def _check_pieces(node: Node, knots: int) -> None:
+    pieces = len(list(node.items()))
+    if pieces != knots + 1:
         node.refuse(
             f"{knots + 1} lists for {knots} knots (one more than knots)",
             "Add or remove a list.",
-            f"{len(pieces)} lists of coefficients",
+            f"{pieces} lists of coefficients",
         )
-    out = []
-    for piece in pieces:
-        found = piece.vector()
-        if not found:
-            piece.refuse("at least one coefficient, highest power first", "Write [0].")
-        out.append(_scaled(piece, found, _factors(piece, len(found), unit, units, rate=rate)[::-1]))
-    return tuple(out)
+
+
+def joint_label(node: Node) -> str:
+    """The label of a joint; its type is checked later."""
+    return label_of("a joint", node.value) if isinstance(node.value, Mapping) else "a joint"
+
+
+def module_label(node: Node) -> str:
+    """The label of a force module, its type checked before its keys."""
+    known = {*UNSIMULATED, *(name for name, kind in FORCES.items() if kind.listed)}
+    return _label(node, "a force module", known)
+
+
+def constraint_label(node: Node) -> str:
+    """The label of a constraint, its type checked before its keys."""
+    return _label(node, "a constraint", {name for name, kind in CONSTRAINTS.items() if kind.listed})
+
+
+def _label(node: Node, what: str, known: set[str]) -> str:
+    if not isinstance(node.value, Mapping):
+        node.refuse(f"an object ({what})", "Write { ... }.")
+    node["type"].choice(known)
+    return label_of(what, node.value)
+
+
+def force_module(node: Node, name: str, names: Names, local: str, units: Units) -> Element:
+    """A force of a registered kind; a tire or pid is kept as written, its keys are checked."""
+    kind = node["type"].text()
+    if kind not in UNSIMULATED:
+        return element(node, name, names, local, units, "a force module", FORCES[kind])
+    plain = ("name", "type", "active")
+    options = {key: node[key].frozen() for key in node.value if key not in plain and node.has(key)}
+    if kind == "pid":
+        for key in ("p", "i", "d"):
+            node[key].number(0.0)
+        for key in ("input", "output"):
+            if node.has(key):
+                node[key].object(f"a pid's {key}")
+    elif not isinstance(node["wheel_body"].value, (str, list, tuple)):
+        node["wheel_body"].refuse("the name of a body", "Name the wheel.", show(node["wheel_body"].value))
+    return Element(name, kind, active=node["active"].flag(True), options=FrozenJson(options))
+
+
+def constraint(node: Node, name: str, names: Names, local: str, units: Units) -> Element:
+    """A constraint of a registered kind."""
+    return element(node, name, names, local, units, "a constraint", CONSTRAINTS[node["type"].text()])
+
+
+def element(
+    node: Node, name: str, names: Names, local: str, units: Units, what: str, kind: ForceKind | ConstraintKind
+) -> Element:
+    """What a kind of force or constraint declares: its joints, frames and numbers."""
+    joints = [names.joint(item, local) for item in _several(node, "joint", kind.joints)]
+    for path in joints:
+        if KINDS[names.joints[path].type].displacement != "scalar":
+            node.refuse("joints of one displacement", "Name other joints.", f"joint {path}")
+    frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
+    x = KINDS[names.joints[joints[0]].type].unit if joints else "m"
+    entry = Entry(node, label_of(what, node.value), units, x)
+    values = FrozenJson(entry.values(kind.numbers()))
+    flags = entry("active"), entry("comment")
+    return Element(name, node["type"].text(), tuple(joints), tuple(frames), values, *flags)
+
+
+def _several(node: Node, key: str, count: int) -> list[Node]:
+    """The references under `joint` or `joints`, `frame` or `frames`."""
+    if not count:
+        return []
+    if count == 1:
+        return [node[key]]
+    found = list(node[f"{key}s"].items())
+    if len(found) != count:
+        node[f"{key}s"].refuse(f"a list of {count}", "Name them all.", f"{len(found)} of them")
+    return found

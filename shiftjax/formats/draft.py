@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node
 from shiftjax.mechanism.paths import child
-from shiftjax.mechanism.records import Assembly, Body, ForceModule, FrameRef, Joint, Restraint, walk
+from shiftjax.mechanism.records import Assembly, Body, Element, FrameRef, Joint, Restraint, walk
 
 
 @dataclasses.dataclass
@@ -20,11 +20,11 @@ class Draft:
     active: bool = True
     comment: str = ""
     bodies: list[str] = dataclasses.field(default_factory=list)  # paths
-    joint_nodes: list[tuple[str, Node]] = dataclasses.field(default_factory=list)
-    restraint_nodes: list[tuple[str, Node]] = dataclasses.field(default_factory=list)
+    nodes: dict[str, list[tuple[str, Node]]] = dataclasses.field(default_factory=dict)  # list -> names, what to read
     joints: list[Joint] = dataclasses.field(default_factory=list)
     restraints: list[Restraint] = dataclasses.field(default_factory=list)
-    force_modules: list[ForceModule] = dataclasses.field(default_factory=list)
+    force_modules: list[Element] = dataclasses.field(default_factory=list)
+    constraints: list[Element] = dataclasses.field(default_factory=list)
     children: list[Draft] = dataclasses.field(default_factory=list)
     done: Assembly | None = None
 
@@ -49,6 +49,7 @@ def finished(roots: Sequence[Draft], names: Names) -> tuple[Assembly, ...]:
             tuple(draft.joints),
             tuple(draft.restraints),
             tuple(draft.force_modules),
+            tuple(draft.constraints),
             tuple(inner.done for inner in draft.children if inner.done is not None),
             draft.comment,
         )
@@ -68,7 +69,7 @@ def grafted(assemblies: tuple[Assembly, ...], prefix: str, names: Names) -> list
         for item in assembly.joints:
             names.joints[child(path, item.name)] = item
         draft.joints, draft.restraints = list(assembly.joints), list(assembly.restraints)
-        draft.force_modules = list(assembly.force_modules)
+        draft.force_modules, draft.constraints = list(assembly.force_modules), list(assembly.constraints)
         drafts[path] = draft
         outer = drafts.get(path.rpartition(":")[0])
         (outer.children if outer else roots).append(draft)
@@ -87,6 +88,13 @@ def remap(roots: Sequence[Draft], prefix: str, move: Callable[[FrameRef], FrameR
             )
             for item in draft.restraints
         ]
+        draft.force_modules = [_pointed(item, prefix, move) for item in draft.force_modules]
+        draft.constraints = [_pointed(item, prefix, move) for item in draft.constraints]
+
+
+def _pointed(item: Element, prefix: str, move: Callable[[FrameRef], FrameRef]) -> Element:
+    joints = tuple(f"{prefix}:{path}" for path in item.joints)
+    return dataclasses.replace(item, joints=joints, frames=tuple(map(move, item.frames)))
 
 
 def with_frames(body: Body, frames: Sequence) -> Body:

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.field import Field
 from shiftjax.formats.keys import SHAPES
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
+from shiftjax.mechanism.fields import GEOMETRIES
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.records import Geometry
 
@@ -25,7 +27,6 @@ SHARED: dict[str, Callable[[Node, Units], Any]] = {
     "rotation": lambda node, units: node.vector3(scale=units.angle),
     "colour": lambda node, units: _colour(node),
 }
-FEWEST = {"line": 2, "point_cloud": 1, "multisphere": 1}  # rows of points or spheres
 
 
 def geometry(node: Node, units: Units) -> Geometry:
@@ -43,7 +44,8 @@ def geometry(node: Node, units: Units) -> Geometry:
     options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}
     if type == "mesh":
         return Geometry(type, filenames(block["filename"]), FrozenJson(options))
-    options |= {key: _size(block[key], type, key, units.length) for key in sorted(SHAPES[type])}
+    own = sorted(GEOMETRIES[type], key=lambda field: field.key)
+    options |= {field.key: _size(block[field.key], field, units.length) for field in own}
     return Geometry(type, (), FrozenJson(options))
 
 
@@ -60,17 +62,15 @@ def filenames(node: Node) -> tuple[str, ...]:
     return tuple(item.text() for item in node.items())
 
 
-def _size(node: Node, type: str, key: str, scale: float) -> Any:
+def _size(node: Node, field: Field, scale: float) -> Any:
     """Lengths [m]: one above 0, a list of them above 0, or rows of coordinates."""
-    if key == "points":
-        return _rows(node, 3, FEWEST[type], scale)
-    if key == "spheres":
-        rows = _rows(node, 4, FEWEST[type], scale)
-        if min(row[3] for row in rows) <= 0:
+    if field.shape in ("points", "spheres"):
+        rows = _rows(node, 3 if field.shape == "points" else 4, field.fewest, scale)
+        if field.shape == "spheres" and min(row[3] for row in rows) <= 0:
             node.refuse("rows [x, y, z, radius] with radii above 0", "Correct the radius.")
         return rows
-    one = key in ("radius", "length")
-    found = node.number(scale=scale) if one else node.vector(2 if type == "plane" else 3, scale)
+    count = {"vector": 3, "pair": 2}.get(field.shape)
+    found = node.number(scale=scale) if count is None else node.vector(count, scale)
     if np.min(found) <= 0:
         node.refuse("lengths above 0", "Correct it.")
     return found

@@ -10,18 +10,20 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.algebra import matmul, matvec, plus, rotation_of_vector
+from shiftjax.algebra import matmul, matvec, plus
 from shiftjax.formats.draft import Draft, remap, with_frames
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
+from shiftjax.mechanism.fields import FILES
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model, unused
 from shiftjax.mechanism.numbers import rebuilt
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, Terrain, walk
+from shiftjax.rotations import rotation_of_vector
 
 MAX_CHAIN = 40
 MAX_ELEMENTS = 100_000
-MAPS = ("elevation_map", "diffuse_map", "specular_map", "normal_map", "bump_map", "property_map")  # files of a terrain
+MAPS = tuple(f"{kind}_map" for kind in FILES)
 
 
 def find(node: Node, folder: Path, directories: Iterable[str]) -> Path:
@@ -49,7 +51,8 @@ def size(part: Model) -> int:
     """How many elements a model has, of every kind."""
     count = len(part.frames) + len(part.lights) + len(part.terrain)
     for path, assembly, _ in walk(part.assemblies):
-        count += 1 + len(assembly.joints) + len(assembly.restraints) + len(assembly.force_modules)
+        count += 1 + len(assembly.joints) + len(assembly.restraints)
+        count += len(assembly.force_modules) + len(assembly.constraints)
         count += sum(1 + len(body.frames) for body in assembly.bodies) + len(path) // 1000
     return count
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.formats.keys import KEYS, MISSPELT
+from shiftjax.formats.keys import keys_of, misspelt_of
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze
 from shiftjax.mechanism.records import IDENTITY, Matrix, Vector
 
@@ -52,7 +52,7 @@ class Node:
         """The same node, its value an object with known keys only (misspellings put right, with a warning)."""
         if not isinstance(self.value, Mapping):
             self.refuse(f"an object ({kind})", "Write { ... }.")
-        known, misspelt = KEYS[kind], MISSPELT.get(kind, {})
+        known, misspelt = keys_of(kind), misspelt_of(kind)
         found: dict[str, Any] = {}
         for key, value in self.value.items():
             right = misspelt.get(key, key) if isinstance(key, str) else key

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.formats.keys import SIMULATION
+from shiftjax.formats.entry import Entry
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import RunSettings
 
 BLOCKS = {"solvers": "a solver", "integrators": "an integrator", "loggers": "a logger"}
-POSITIVE = {"time_step", "infinity_norm_multiplier"}
-NUMBERS = {
-    "time_span", "time_step", "relative_error", "absolute_error", "omega_n", "integral_gain", "omega_n_max",
-    "infinity_norm_multiplier",
-}  # fmt: skip
+# v0.2 simulation block -> list of v2.0 and key there, where it is not a key of integrators
+SIMULATION = {
+    "integration_type": ("integrators", "type"),
+    "infinity_norm_multiplier": ("solvers", "infinity_norm_multiplier"),
+    "contact_detection": ("solvers", "contact_detection"),
+    "out_file": ("loggers", "csv_logfile"),
+}
 
 
 def settings(parameters: Node, units: Units) -> RunSettings:
@@ -29,39 +31,33 @@ def settings(parameters: Node, units: Units) -> RunSettings:
         for key in (name[:-1], name):  # the transition of 2019 wrote the singular
             value = parameters[key]
             nodes = [value] if isinstance(value.value, Mapping) else list(value.items())
-            blocks[name] += [FrozenJson(_values(node.object(kind), units)) for node in nodes]
+            blocks[name] += [FrozenJson(_values(node.object(kind), kind, units)) for node in nodes]
     return RunSettings(**{name: tuple(found) for name, found in blocks.items()})
 
 
 def _of_simulation(node: Node, units: Units) -> dict[str, dict[str, Any]]:
     """The v0.2 block, key by key into the lists of v2.0."""
     found: dict[str, dict[str, Any]] = {}
-    values = _values(node, units)
+    values = _values(node, "simulation", units)
     for key, value in values.items():
         if key == "comment":
             found.setdefault("integrators", {})["comment"] = value
             continue
-        block, name = SIMULATION[key]
+        block, name = SIMULATION.get(key, ("integrators", key))
         if block == "loggers":
             found.setdefault(block, {})["type"] = "csv"
         found.setdefault(block, {})[name] = value
     return found
 
 
-def _values(node: Node, units: Units) -> dict[str, Any]:
+def _values(node: Node, label: str, units: Units) -> dict[str, Any]:
     """The checked values of a block, times in seconds."""
-    out: dict[str, Any] = {}
+    entry, out = Entry(node, label, units), dict[str, Any]()
     for key in node.value:
-        field = node[key]
-        if field.value is None:
+        if node[key].value is None:
             continue
-        if key in NUMBERS:
-            time = units.time if key.startswith("time_") else 1.0 / units.time if key.startswith("omega") else 1.0
-            out[key] = field.number(scale=time)
-            if out[key] < 0 or (key in POSITIVE and out[key] == 0):
-                field.refuse("a positive number", "Correct it.")
-        elif key == "contact_detection":
-            out[key] = field.frozen()
-        else:
-            out[key] = field.text()
+        out[key], field = entry(key), entry.fields[key]
+        too_small = field.least is not None and out[key] < field.least
+        if too_small or (field.above is not None and out[key] <= field.above):
+            node[key].refuse("a positive number", "Correct it.")
     return out

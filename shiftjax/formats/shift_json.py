@@ -13,6 +13,7 @@ from typing import Any
 
 from shiftjax.formats import connections, include, parts
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
+from shiftjax.formats.entry import Entry, by_name
 from shiftjax.formats.include import Mount
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node
@@ -22,7 +23,11 @@ from shiftjax.mechanism.model import SI, Model, unused
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Light, RunSettings, Terrain
 
-VERSIONS = {"0.2", "0.2.0", "2.0", "2.0.0"}
+ACTING = {  # list of an assembly -> reader of its items
+    "restraints": connections.restraint,
+    "force_modules": connections.force_module,
+    "constraints": connections.constraint,
+}
 MAX_LEVELS = 2_000
 MAX_PATH = 50_000
 Opener = Callable[[Path, tuple[Path, ...]], Model]
@@ -78,17 +83,17 @@ class Document:
         )
 
     def _version(self) -> str:
-        node = self.parameters["version"]
+        node, known = self.parameters["version"], by_name("model_parameters")["version"]
         if node.value is None:
-            return "2.0"
+            return known.default
         text = str(node.value) if isinstance(node.value, (float, str)) else node.text()
-        return Node(text, node.where, self.warnings).choice(VERSIONS)
+        return Node(text, node.where, self.warnings).choice(set(known.choices))
 
     def _gravity(self) -> tuple[float, float, float]:
         if not self.parameters.has("gravity"):
             self.parameters.warn("no gravity given: 9.81 m/s^2 along +z (down)")
-            return (0.0, 0.0, 9.81)
-        return self.parameters["gravity"].vector3(scale=self.units.acceleration)
+            return by_name("model_parameters")["gravity"].default
+        return Entry(self.parameters, "model_parameters", self.units)("gravity")
 
     def _directories(self) -> tuple[str, ...]:
         found: list[str] = []
@@ -141,37 +146,40 @@ class Document:
         return [(item, name, outer, level) for item, name in named][::-1]
 
     def _contents(self, node: Node, draft: Draft) -> None:
-        """Bodies and force modules of an assembly; joints and restraints are only named."""
+        """Bodies of an assembly; what connects them is only named."""
 
-        def named(key: str, kind: str) -> list[tuple[str, Node]]:
+        def named(key: str, kind: str, label: Callable[[Node], str] | None = None) -> list[tuple[str, Node]]:
             value = node[key]
             items = [value] if key == "restraints" and isinstance(value.value, Mapping) else list(value.items())
-            nodes = [item.object(kind) for item in items]
+            nodes = [item.object(label(item) if label else kind) for item in items]
             return list(zip(unique_names(nodes, kind), nodes, strict=True))
 
         for name, item in named("bodies", "a body"):
             path = child(draft.path, name)
             self.names.bodies[path] = parts.body(item, name, self.units)
             draft.bodies.append(path)
-        draft.joint_nodes, draft.restraint_nodes = named("joints", "a joint"), named("restraints", "a restraint")
-        modules = [item.object(f"a {parts.module_kind(item)}") for item in node["force_modules"].items()]
-        names = unique_names(modules, "a force module")
-        draft.force_modules = [parts.force_module(item, name) for item, name in zip(modules, names, strict=True)]
+        draft.nodes = {
+            "joints": named("joints", "a joint", connections.joint_label),
+            "restraints": named("restraints", "a restraint"),
+            "force_modules": named("force_modules", "a force module", connections.module_label),
+            "constraints": named("constraints", "a constraint", connections.constraint_label),
+        }
 
     def _connect(self, drafts: list[Draft]) -> None:
-        """Joints of all assemblies, then restraints, which may name any of them."""
+        """Joints of all assemblies, then what acts on them or ties them together, which may name any of them."""
         for draft in drafts:
-            for name, node in draft.joint_nodes:
+            for name, node in draft.nodes.get("joints", ()):
                 found = connections.joint(node, name, self.names, draft.path, self.units)
                 self.names.joints[child(draft.path, name)] = found
                 draft.joints.append(found)
         for draft in drafts:
-            for name, node in draft.restraint_nodes:
-                draft.restraints.append(connections.restraint(node, name, self.names, draft.path, self.units))
+            for key, read in ACTING.items():
+                for name, node in draft.nodes.get(key, ()):
+                    getattr(draft, key).append(read(node, name, self.names, draft.path, self.units))
 
     def _include(self, node: Node, draft: Draft, outer: Draft | None) -> None:
         """Reads an included file and hangs its assemblies below the entry."""
-        for key in ("bodies", "joints", "restraints", "assemblies", "force_modules"):
+        for key in ("bodies", "joints", "assemblies", *ACTING):
             if node.has(key):
                 node[key].refuse("'include' alone", "Put them into an assembly of their own.", f"{key!r} beside it")
         path = include.find(node["include"], self.folder, self.directories)

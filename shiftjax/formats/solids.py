@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import matmul, rotation_of_vector
+from shiftjax.algebra import matmul
 from shiftjax.errors import ModelError
 from shiftjax.formats.geometry import geometry
 from shiftjax.formats.node import Node
@@ -20,6 +20,7 @@ from shiftjax.formats.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import IDENTITY, ZERO, Inertia, Vector
 from shiftjax.record import record
+from shiftjax.rotations import rotation_of_vector
 
 FLAT = 1e-9  # of a mesh's volume, in cubes of its extent: less is no solid but rounding
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from shiftjax.mechanism.numbers import filled
 from shiftjax.record import record
 
 FACTORS: dict[str, dict[str, float]] = {
@@ -24,33 +25,30 @@ SHORT = {
 
 @record
 class Units:
-    """Factors to SI; a coefficient of x^k has the unit of the force over that of x^k."""
+    """Factors to SI; forces and torques follow from mass, length and time, also where angles are degrees."""
 
     angle: float = 1.0
     length: float = 1.0
     mass: float = 1.0
     time: float = 1.0
 
-    @property
-    def acceleration(self) -> float:
-        return self.length / self.time**2
+    def factor(self, unit: str, x: str = "m", power: int = 0) -> float:
+        """What brings a number to SI.
 
-    @property
-    def inertia(self) -> float:
-        return self.mass * self.length**2
-
-    def displacement(self, kind: str) -> float:
-        """Factor of a displacement that is an angle ("rad") or a length ("m")."""
-        return self.angle if kind == "rad" else self.length
-
-    def coefficient(self, kind: str, power: int, *, rate: bool) -> float:
-        """Factor of the coefficient of x^power in a torque (x an angle) or force; x is a rate in dampers.
-
-        Torques are mass length^2 / time^2 also where angles are degrees.
+        Args:
+            unit: as in the table of fields: "kg m^2", "{x}/s". x: unit of the displacement meant by {x}.
+            power: k of a coefficient of x^k.
         """
-        torque = self.mass * self.length / self.time**2 * (self.length if kind == "rad" else 1.0)
-        x = self.displacement(kind) / (self.time if rate else 1.0)
-        return torque / x**power
+        own = {"rad": self.angle, "m": self.length, "kg": self.mass, "s": self.time, "1": 1.0}
+        own["N"] = self.mass * self.length / self.time**2
+        own["W"], own["J"], own["Pa"] = own["N"] * own["m"] / own["s"], own["N"] * own["m"], own["N"] / own["m"] ** 2
+        above, _, below = filled(unit, x, power).partition("/")
+        out = 1.0
+        for words, sign in ((above, 1), (below, -1)):
+            for word in words.split():
+                name, _, exponent = word.partition("^")
+                out *= own[name] ** (sign * int(exponent or 1))
+        return out
 
     @staticmethod
     def of(names: Mapping[str, str]) -> Units:

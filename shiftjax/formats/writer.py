@@ -1,30 +1,18 @@
-"""A Model as a document of the v2.0 dialect; what equals its default is left out."""
+"""A Model as a document of the v2.0 dialect, field by field as the table says; what equals its default is left out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
-from shiftjax.formats.geometry import written
+from shiftjax.field import Field
+from shiftjax.formats.geometry import written as shape_entry
+from shiftjax.mechanism.fields import element, label_of
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.numbers import value_of
 from shiftjax.mechanism.paths import parts
-from shiftjax.mechanism.records import (
-    FIXED,
-    IDENTITY,
-    ZERO,
-    Assembly,
-    Body,
-    ForceModule,
-    Frame,
-    FrameRef,
-    Joint,
-    Light,
-    Placement,
-    Restraint,
-    Terrain,
-    walk,
-)
+from shiftjax.mechanism.records import FIXED, Assembly, Element, FrameRef, Placement, walk
 
 VERSION = "2.0"
 
@@ -42,121 +30,86 @@ def to_dict(model: Model) -> dict[str, Any]:
         "loggers": thaw(settings.loggers),
     }
     document = {
-        "model_parameters": _without(parameters, {}),
-        "frames": [_frame(frame) for frame in model.frames],
-        "lights": [_light(light) for light in model.lights],
-        "terrain": [_terrain(terrain) for terrain in model.terrain],
+        "comment": model.comment or None,
+        "model_parameters": _there(parameters),
+        "frames": [entry(frame, "a frame") for frame in model.frames],
+        "lights": [entry(light, "a light") | thaw(light.options) for light in model.lights],
+        "terrain": [entry(terrain, "a terrain") | thaw(terrain.options) for terrain in model.terrain],
     }
-    comment = {"comment": model.comment} if model.comment else {}
-    return {**comment, **_without(document, {}), "assemblies": _assemblies(model.assemblies)}
+    return {**_there(document), "assemblies": _assemblies(model.assemblies)}
 
 
 def _assemblies(assemblies: tuple[Assembly, ...]) -> list[dict[str, Any]]:
     roots: list[dict[str, Any]] = []
     inside: dict[str, list[dict[str, Any]]] = {"": roots}
     for path, assembly, _ in walk(assemblies):
-        entry = {
-            **_head(assembly),
-            **_without(
-                {
-                    "bodies": [_body(body) for body in assembly.bodies],
-                    "joints": [_joint(joint) for joint in assembly.joints],
-                    "restraints": [_restraint(restraint) for restraint in assembly.restraints],
-                    "force_modules": [_module(module) for module in assembly.force_modules],
-                },
-                {},
-            ),
-        }
-        inside[path.rpartition(":")[0]].append(entry)
+        found = entry(assembly, "an assembly")
+        inside[path.rpartition(":")[0]].append(found)
         if assembly.assemblies:
-            entry["assemblies"] = inside[path] = []
+            found["assemblies"] = inside[path] = []
     return roots
 
 
-def _without(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are neither empty lists, None, nor their default."""
-    return {
-        key: value
-        for key, value in values.items()
-        if value is not None and value != [] and not (key in defaults and value == defaults[key])
-    }
+def _there(values: dict[str, Any]) -> dict[str, Any]:
+    """The values that say something."""
+    return {key: value for key, value in values.items() if value is not None and value not in ([], {})}
 
 
-def _head(item: Assembly | Body | Joint | Restraint) -> dict[str, Any]:
-    return _without(
-        {"name": item.name, "active": item.active, "comment": item.comment}, {"active": True, "comment": ""}
-    )
-
-
-def _turned(item: Frame | Placement) -> dict[str, Any]:
-    """T, R and rotation where they are not nothing; -0.0 counts as something."""
+def entry(item: Any, label: str) -> dict[str, Any]:
+    """The object of one record: its name, then what differs from its default; parts of a group stand together."""
     found: dict[str, Any] = {}
-    if repr(item.T) != repr(ZERO):
-        found["T"] = list(item.T)
-    if repr(item.R) != repr(IDENTITY):
-        found["R"] = [list(row) for row in item.R]
-    if repr(item.rotation) != repr(ZERO):
-        found["rotation"] = list(item.rotation)
-    return found
+    default: dict[str, bool] = {}  # group -> whether everything in it has its default
+    fields = [field for field in element(label) if field.written and (field.shape in WRITE or field.of in LISTS)]
+    for field in sorted(fields, key=lambda field: field.name != "name"):
+        value = value_of(item, field.name)
+        group, _, key = field.key.rpartition(".")
+        if value is None:
+            continue
+        plain = repr(value) == repr(field.default)  # -0.0 is not the default 0.0
+        if group:
+            default[group] = default.get(group, True) and plain
+            found.setdefault(group, {})[key] = _written(value, field)
+        elif not plain:
+            found[key] = _written(value, field)
+    return {key: value for key, value in _there(found).items() if not default.get(key)}
 
 
-def _frame(frame: Frame) -> dict[str, Any]:
-    return {"name": frame.name, **_turned(frame)} | ({"comment": frame.comment} if frame.comment else {})
+def _written(value: Any, field: Field) -> Any:
+    if field.of:
+        return [LISTS[field.of](item) for item in value]
+    return WRITE[field.shape](value)
+
+
+def _element(what: str) -> Callable[[Element], dict[str, Any]]:
+    def write(item: Element) -> dict[str, Any]:
+        return entry(item, label_of(what, {"type": item.type})) | thaw(item.options)
+
+    return write
 
 
 def _ref(ref: FrameRef) -> list[Any]:
     return [[FIXED] if ref.body == FIXED else parts(ref.body), ref.frame]
 
 
-def _body(body: Body) -> dict[str, Any]:
-    inertia = body.inertia
-    numbers = {"mass": body.mass} | {key: getattr(inertia, key) for key in ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")}
-    values = {
-        "center_of_mass": list(body.center_of_mass) if repr(body.center_of_mass) != repr(ZERO) else None,
-        "inertia": numbers if any(repr(x) != "0.0" for x in numbers.values()) else None,
-        "frames": [_frame(frame) for frame in body.frames],
-        "geometry": [written(shape) for shape in body.geometry],
-        "collision_geometry": body.collision_geometry,
-    }
-    return {**_head(body), **_without(values, {})}
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _joint(joint: Joint) -> dict[str, Any]:
-    displacement, velocity = joint.initial_displacement, joint.initial_velocity
-    values = {
-        "axis": list(joint.axis) if joint.axis is not None else None,
-        "initial_displacement": (_turned(displacement) or None)
-        if isinstance(displacement, Placement)
-        else displacement,
-        "initial_velocity": list(velocity) if isinstance(velocity, tuple) else velocity,
-        "stiffness": list(joint.stiffness),
-        "damping": list(joint.damping),
-    }
-    ends = {"type": joint.type, "parent": _ref(joint.parent), "child": _ref(joint.child)}
-    return {**_head(joint), **ends, **_without(values, {})}
-
-
-def _restraint(restraint: Restraint) -> dict[str, Any]:
-    values = {
-        "type": restraint.type,
-        "joint": parts(restraint.joint) if restraint.joint is not None else None,
-        "body_frame_pair": [_ref(ref) for ref in restraint.frames] if restraint.frames is not None else None,
-        "distance_type": restraint.distance_type,
-        "knot_points": list(restraint.knot_points),
-    }
-    pieces = {"coefficients": [list(piece) for piece in restraint.coefficients]}
-    return {**_head(restraint), **_without(values, {}), **pieces}
-
-
-def _light(light: Light) -> dict[str, Any]:
-    colours = {key: list(found) for key in ("Ka", "Kd", "Ks") if (found := getattr(light, key)) is not None}
-    return {"name": light.name, "type": light.type, "parent": _ref(light.parent), **colours, **thaw(light.options)}
-
-
-def _terrain(terrain: Terrain) -> dict[str, Any]:
-    return {"name": terrain.name, "parent": _ref(terrain.parent), **thaw(terrain.options)}
-
-
-def _module(module: ForceModule) -> dict[str, Any]:
-    values = {"name": module.name, "type": module.type, "active": module.active, **thaw(module.options)}
-    return _without(values, {"active": True})
+WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file holds
+    **dict.fromkeys(("number", "text", "comment", "flag", "choice", "name"), lambda value: value),
+    **dict.fromkeys(("vector", "matrix", "axis", "numbers", "ascending", "pieces", "velocity"), _listed),
+    "displacement": lambda value: entry(value, "a placement") if isinstance(value, Placement) else value,
+    "reference": _ref,
+    "references": lambda refs: [_ref(ref) for ref in refs],
+    "joint": parts,
+    "joints": lambda paths: [parts(path) for path in paths],
+}
+LISTS: dict[str, Callable[[Any], dict[str, Any]]] = {  # label of what a list holds -> the object of one of them
+    "a frame": lambda item: entry(item, "a frame"),
+    "a geometry": shape_entry,
+    "a body": lambda item: entry(item, "a body"),
+    "a joint": lambda item: entry(item, label_of("a joint", {"type": item.type})),
+    "a restraint": lambda item: entry(item, "a restraint"),
+    "a constraint": _element("a constraint"),
+    "a force module": _element("a force module"),
+}

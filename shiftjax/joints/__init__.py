@@ -1,4 +1,4 @@
-"""The table of joint kinds; nothing else in the package asks for a joint's type."""
+"""The table of joint kinds; nothing else asks for a joint's type. A new kind is one file and one entry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from shiftjax.joints.prismatic import PRISMATICS
 from shiftjax.joints.revolute import REVOLUTES
 from shiftjax.joints.rigid import RIGID
 from shiftjax.joints.spherical import SPHERICAL
+from shiftjax.table import Table
 
-KINDS: dict[str, JointKind] = {**REVOLUTES, **PRISMATICS, "rigid": RIGID, "float": FLOAT, "spherical": SPHERICAL}
+KINDS: Table[JointKind] = Table(
+    "joint kind", {**REVOLUTES, **PRISMATICS, "rigid": RIGID, "float": FLOAT, "spherical": SPHERICAL}
+)
 
 __all__ = ["KINDS", "JointKind"]

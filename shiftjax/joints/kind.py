@@ -1,9 +1,55 @@
-"""What a joint kind declares: its motion, its counts, and how it is written in a file."""
+"""What a joint kind declares: its motion, its numbers, and how it is written in a file."""
 
 from __future__ import annotations
 
-from shiftjax.joints.primitives import Primitive
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from shiftjax.algebra import Mat, Scalar, Vec, unit
+from shiftjax.field import Field
 from shiftjax.record import record
+from shiftjax.rotations import quaternion_of_rotation
+
+AXES: dict[str, Vec] = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
+
+
+def along(axis: str, n: Mapping[str, Any]) -> Vec:
+    """The unit vector along a letter, or along the joint's own `axis`."""
+    return AXES.get(axis) or unit(n["axis"])
+
+
+class Primitive(Protocol):
+    """An elementary motion: it takes the pose of the frame before it and gives the pose after it.
+
+    Attributes:
+        axis: "x", "y", "z", "axis" for the joint's own, "" where it has none. nq: coordinates.
+        units: of the displacement of each speed, "rad" or "m". quaternion: whether the coordinates are one.
+    """
+
+    @property
+    def axis(self) -> str: ...
+    @property
+    def nq(self) -> int: ...
+    @property
+    def units(self) -> tuple[str, ...]: ...
+    @property
+    def quaternion(self) -> bool: ...
+
+    def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
+        """Rotation and translation [m] of the frame after it in the frame before it; n: the joint's numbers."""
+        ...
+
+    def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
+        """For a unit of each speed the angular velocity, and the velocity of the moving frame's origin."""
+        ...
+
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
+        """Time derivatives of the coordinates."""
+        ...
+
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+        """The coordinates of a rotation and translation that it may have made; angles from -pi to pi."""
+        ...
 
 
 @record
@@ -13,12 +59,16 @@ class JointKind:
     Attributes:
         primitives: the motions in order; a rigid joint has none.
         displacement: "scalar" (one number), "placement" (T and R) or "rotation" (R only).
-        drawing: hint for the viewer: "hinge", "slider", "ball", "weld" or "free".
+        drawing: hint for the viewer: "hinge", "slider", "screw", "ball", "weld" or "free".
+        fields: numbers of its own, beside those that every joint has.
+        free: whether it places its child anywhere, so that a mechanism on it alone floats.
     """
 
     primitives: tuple[Primitive, ...]
     displacement: str
     drawing: str
+    fields: tuple[Field, ...] = ()
+    free: bool = False
 
     @property
     def nq(self) -> int:
@@ -26,17 +76,28 @@ class JointKind:
 
     @property
     def nv(self) -> int:
-        return sum(p.nv for p in self.primitives)
+        return len(self.units)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Unit of the displacement of every speed."""
+        return tuple(unit for p in self.primitives for unit in p.units)
 
     @property
     def needs_axis(self) -> bool:
         return any(p.axis == "axis" for p in self.primitives)
 
-    @property
-    def quaternion(self) -> bool:
-        return any(p.quaternion for p in self.primitives)
+    def direction(self, n: Mapping[str, Any]) -> Vec | None:
+        """The unit axis of its first motion in the joint's frames; None where it has none. n: the joint's numbers."""
+        return next((along(p.axis, n) for p in self.primitives if p.axis), None)
+
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+        """(nq,) coordinates of a child frame that stands so in the parent's frame; angles from -pi to pi."""
+        if self.displacement == "placement":
+            return [*p, *quaternion_of_rotation(R)] if self.primitives else []
+        return self.primitives[0].measured(R, p, n)
 
     @property
     def unit(self) -> str:
-        """Unit of a one-coordinate joint's displacement."""
-        return "m" if self.drawing == "slider" else "rad"
+        """Unit of the displacement of a one-coordinate joint; rad for the others."""
+        return self.units[0] if len(self.units) == 1 else "rad"

@@ -1,27 +1,14 @@
-"""The three elementary motions every joint is a short sequence of.
-
-Each moves a frame: it takes the pose of the frame before it and gives the pose after it, and the screws of its speeds.
-Run-time code on lane scalars, except for the counts.
-"""
+"""The elementary motions every built-in joint is a short sequence of. Lane code, except for the counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from shiftjax.algebra import (
-    Mat,
-    Scalar,
-    Vec,
-    identity,
-    matvec,
-    quaternion_product,
-    rotation_about,
-    rotation_of_quaternion,
-    scale,
-    transpose,
-    zeros,
-)
+from shiftjax.algebra import Mat, Scalar, Vec, atan2, dot, identity, matvec, mul, scale, sub, total, transpose, zeros
+from shiftjax.joints.kind import along
 from shiftjax.record import record
+from shiftjax.rotations import quaternion_of_rotation, quaternion_product, rotation_about, rotation_of_quaternion
 
 
 @record
@@ -30,18 +17,22 @@ class Rotation:
 
     axis: str  # "x", "y", "z", or "axis": the joint's own numbers
     nq: int = 1
-    nv: int = 1
+    units: tuple[str, ...] = ("rad",)
     quaternion: bool = False
-    linear: bool = False
 
-    def motion(self, q: Sequence[Scalar], axis: Vec) -> tuple[Mat, Vec]:
-        return rotation_about(axis, q[0]), zeros()
+    def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
+        return rotation_about(along(self.axis, n), q[0]), zeros()
 
-    def screws(self, R_before: Mat, R_after: Mat, axis: Vec) -> list[tuple[str, Vec]]:
-        return [("angular", matvec(R_before, axis))]
+    def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
+        return [(matvec(R_before, along(self.axis, n)), zeros())]
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return list(v)
+
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+        twice = [sub(R[2][1], R[1][2]), sub(R[0][2], R[2][0]), sub(R[1][0], R[0][1])]
+        cosine = mul(0.5, sub(total([R[0][0], R[1][1], R[2][2]]), 1.0))
+        return [atan2(mul(0.5, dot(twice, along(self.axis, n))), cosine)]
 
 
 @record
@@ -50,18 +41,20 @@ class Translation:
 
     axis: str
     nq: int = 1
-    nv: int = 1
+    units: tuple[str, ...] = ("m",)
     quaternion: bool = False
-    linear: bool = True
 
-    def motion(self, q: Sequence[Scalar], axis: Vec) -> tuple[Mat, Vec]:
-        return identity(), scale(q[0], axis)
+    def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
+        return identity(), scale(q[0], along(self.axis, n))
 
-    def screws(self, R_before: Mat, R_after: Mat, axis: Vec) -> list[tuple[str, Vec]]:
-        return [("linear", matvec(R_before, axis))]
+    def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
+        return [(zeros(), matvec(R_before, along(self.axis, n)))]
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return list(v)
+
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+        return [dot(p, along(self.axis, n))]
 
 
 @record
@@ -70,20 +63,18 @@ class Ball:
 
     axis: str = ""
     nq: int = 4
-    nv: int = 3
+    units: tuple[str, ...] = ("rad", "rad", "rad")
     quaternion: bool = True
-    linear: bool = False
 
-    def motion(self, q: Sequence[Scalar], axis: Vec) -> tuple[Mat, Vec]:
+    def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
         return rotation_of_quaternion(q), zeros()
 
-    def screws(self, R_before: Mat, R_after: Mat, axis: Vec) -> list[tuple[str, Vec]]:
-        return [("angular", column) for column in transpose(R_after)]
+    def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
+        return [(column, zeros()) for column in transpose(R_after)]
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         """q' = 1/2 q (0, v) (Shabana, Computational Dynamics, section on Euler parameters)."""
         return scale(0.5, quaternion_product(q, [0.0, *v]))
 
-
-Primitive = Rotation | Translation | Ball
-AXES: dict[str, Vec] = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+        return quaternion_of_rotation(R)

@@ -9,8 +9,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest
+from shiftjax.mechanism.fields import UNSIMULATED, kinds_with
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.numbers import changed, changed_assembly, leaves, rebuilt
+from shiftjax.mechanism.numbers import (
+    LABELS,
+    changed,
+    changed_assembly,
+    numbers_of,
+    rebuilt,
+    text_of,
+    unit_of,
+)
 from shiftjax.mechanism.paths import child, listed, parts, shortened, split
 from shiftjax.mechanism.records import (
     FIXED,
@@ -19,7 +28,7 @@ from shiftjax.mechanism.records import (
     ZERO,
     Assembly,
     Body,
-    ForceModule,
+    Element,
     Frame,
     FrameRef,
     Geometry,
@@ -44,7 +53,7 @@ __all__ = [
     "ZERO",
     "Assembly",
     "Body",
-    "ForceModule",
+    "Element",
     "Frame",
     "FrameRef",
     "Geometry",
@@ -64,13 +73,6 @@ __all__ = [
 
 SI = FrozenJson(angle="radians", length="meters", mass="kilograms", time="seconds")
 
-FIELDS = {
-    "body": {"mass", "inertia", "center_of_mass"},
-    "frame": {"T", "R", "rotation", "position", "orientation", "velocity", "angular_velocity"},
-    "joint": {"q", "v", "a", "reaction_force", "reaction_moment", "axis", "stiffness", "damping"}
-    | {"initial_displacement", "initial_velocity"},
-    "restraint": {"coefficients", "knot_points"},
-}
 GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model
 
 
@@ -115,37 +117,59 @@ class Model:
             ):
                 yield path, restraint
 
-    def force_modules(self) -> Iterator[tuple[str, ForceModule]]:
-        """Path and record of every active force module."""
-        yield from self._switched_on("force_modules")
+    def force_modules(self) -> Iterator[tuple[str, Element]]:
+        """Path and record of every active force module that acts on active things."""
+        yield from self._acting("force_modules")
+
+    def constraints(self) -> Iterator[tuple[str, Element]]:
+        """Path and record of every active constraint between active things."""
+        yield from self._acting("constraints")
+
+    def _acting(self, kind: str) -> Iterator[tuple[str, Element]]:
+        alive, acting = self._alive(), {path for path, _ in self.joints()}
+        for path, item in self._switched_on(kind):
+            if acting.issuperset(item.joints) and all(ref.body in alive for ref in item.frames):
+                yield path, item
 
     def dangling(self) -> tuple[str, ...]:
-        """Paths of active joints and restraints left out because they touch something switched off."""
-        used = {("joints", path) for path, _ in self.joints()} | {("restraints", path) for path, _ in self.restraints()}
-        return tuple(
-            path for kind in ("joints", "restraints") for path, _ in self._switched_on(kind) if (kind, path) not in used
-        )
+        """Paths of active joints and what acts on them, left out because they touch something switched off."""
+        found: list[str] = []
+        for kind in ("joints", "restraints", "force_modules", "constraints"):
+            used = {path for path, _ in getattr(self, kind)()}
+            found += [path for path, _ in self._switched_on(kind) if path not in used]
+        return tuple(found)
 
     def unsupported(self) -> tuple[tuple[str, str], ...]:
         """Path and kind of every active thing that is kept but cannot be simulated yet."""
-        found = [(path, module.type) for path, module in self.force_modules()]
+        found = [(path, module.type) for path, module in self.force_modules() if module.type in UNSIMULATED]
         if self.settings.contact_detection and self.terrain:
             found += [(f"terrain:{item.name}", "terrain contact") for item in self.terrain]
         return tuple(found)
 
+    def elements(self) -> Iterator[tuple[str, Any]]:
+        """Path and record of everything active that may have numbers, in the order of the file."""
+        yield "model_parameters", self
+        yield from ((child(FIXED, frame.name), frame) for frame in self.frames)
+        for path, body in self.bodies():
+            yield path, body
+            yield from ((child(path, frame.name), frame) for frame in body.frames)
+        yield from self.joints()
+        yield from self.restraints()
+        yield from self.force_modules()
+        yield from self.constraints()
+
     def numbers(self) -> dict[str, float]:
         """Every number of the active parts by its path, in the order of the file."""
-        found = dict(leaves(self.gravity, "model_parameters.gravity"))
-        for frame in self.frames:
-            found.update(leaves(frame, child(FIXED, frame.name)))
-        for path, body in self.bodies():
-            found.update(leaves(body, path))
-            for frame in body.frames:
-                found.update(leaves(frame, child(path, frame.name)))
-        for path, joint in self.joints():
-            found.update(leaves(joint, path))
-        for path, restraint in self.restraints():
-            found.update(leaves(restraint, path))
+        return {path + text_of(way): number for path, item in self.elements() for _, way, number in numbers_of(item)}
+
+    def number_units(self) -> dict[str, str]:
+        """The unit of every number by its path. All numbers are SI, whatever the file's own units were."""
+        types = {path: joint.type for path, joint in self.joints()}
+        found: dict[str, str] = {}
+        for path, item in self.elements():
+            along = item.joint if isinstance(item, Restraint | Element) else None
+            kind = types[along] if along else ""
+            found |= {path + text_of(way): unit_of(field, way, item, kind) for field, way, _ in numbers_of(item)}
         return found
 
     def matrices(self) -> dict[str, Matrix]:
@@ -185,8 +209,7 @@ class Model:
         thing, field = split(path)
         if thing in GLOBAL:
             return thing + field
-        word = field.lstrip(".").split("[")[0].split(".")[0]
-        kinds = {kind for kind, fields in FIELDS.items() if word in fields} or set(FIELDS)
+        kinds = kinds_with(field.lstrip(".").split("[")[0].split(".")[0])
         objects = [(full, kind) for full, kind in self._objects() if kind in kinds]
         if any(full == thing for full, _ in objects):
             return thing + field
@@ -223,8 +246,8 @@ class Model:
         for path, body in self.bodies():
             yield path, "body"
             yield from ((child(path, name), "frame") for name in (ORIGIN, *(f.name for f in body.frames)))
-        yield from ((path, "joint") for path, _ in self.joints())
-        yield from ((path, "restraint") for path, _ in self.restraints())
+        for kind in ("joint", "restraint", "force module", "constraint"):
+            yield from ((path, kind) for path, _ in getattr(self, f"{kind.replace(' ', '_')}s")())
 
     def _alive(self) -> set[str]:
         return {FIXED, *(path for path, _ in self.bodies())}
@@ -233,6 +256,9 @@ class Model:
         for path, assembly, active in walk(self.assemblies):
             if active:
                 yield from ((child(path, item.name), item) for item in getattr(assembly, kind) if item.active)
+
+
+LABELS[Model] = "model_parameters"
 
 
 def _finite(path: str, field: str, value: object) -> float:

@@ -112,6 +112,7 @@ class Joint:
     initial_velocity: float | tuple[float, ...] = 0.0  # one number, or one a speed; () for rigid
     stiffness: tuple[float, ...] = ()  # ascending: Q = -sum c_k q^k
     damping: tuple[float, ...] = ()  # ascending: Q = -sum d_k q'^k
+    values: FrozenJson = FrozenJson()  # numbers of the joint's kind: field -> number or numbers
     active: bool = True
     comment: str = ""
 
@@ -154,13 +155,30 @@ class Terrain:
 
 
 @record
-class ForceModule:
-    """A tire or a controller of the file: kept, not yet simulated."""
+class Element:
+    """A constraint, or a force of another kind than restraints: what it refers to, and its numbers.
+
+    Tires and controllers of the file are kept in `options`, not yet simulated.
+    """
 
     name: str
-    type: str  # "tire" or "pid"
+    type: str  # a key of CONSTRAINTS or FORCES, "tire" or "pid"
+    joints: tuple[str, ...] = ()  # absolute paths
+    frames: tuple[FrameRef, ...] = ()
+    values: FrozenJson = FrozenJson()  # field -> numbers
     active: bool = True
+    comment: str = ""
     options: FrozenJson = FrozenJson()
+
+    @property
+    def joint(self) -> str | None:
+        """The first joint."""
+        return self.joints[0] if self.joints else None
+
+    @property
+    def frame(self) -> FrameRef | None:
+        """The first frame."""
+        return self.frames[0] if self.frames else None
 
 
 @record
@@ -209,7 +227,8 @@ class Assembly:
     bodies: tuple[Body, ...] = ()
     joints: tuple[Joint, ...] = ()
     restraints: tuple[Restraint, ...] = ()
-    force_modules: tuple[ForceModule, ...] = ()
+    force_modules: tuple[Element, ...] = ()
+    constraints: tuple[Element, ...] = ()
     assemblies: tuple[Assembly, ...] = ()
     comment: str = ""
 

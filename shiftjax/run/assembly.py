@@ -17,15 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.equations import Lane
-from shiftjax.run.host_evaluation import (
-    closure,
-    prescribed_speeds,
-    retract,
-    start_coordinates,
-    start_speeds,
-    true_gap,
-)
+from shiftjax.field import Role
+from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds, retract, true_gap
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
@@ -40,15 +35,18 @@ RANK = 1e-8
 HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
 
 # members (indices), fraction of the way from the file's numbers -> lane
-LaneOf = Callable[[np.ndarray, float | np.ndarray], Lane]
+LaneOf = Callable[[np.ndarray, float | np.ndarray], StartLane]
 
 
 @dataclass
 class Start:
-    """Assembled starts: q (nq, B), v (nv, B), closed (B,), gap (B,) [m or rad], worst (B,) index of the worst loop."""
+    """Assembled starts: q (nq, B), v (nv, B), states (ns, B) of forces, closed (B,), gap (B,) [m or rad], worst (B,)
+    index of the constraint that stays open most.
+    """
 
     q: np.ndarray
     v: np.ndarray
+    states: np.ndarray
     closed: np.ndarray
     gap: np.ndarray
     worst: np.ndarray
@@ -57,7 +55,7 @@ class Start:
 
 def assemble(
     plan: Plan,
-    file_lane: Lane,
+    file_lane: StartLane,
     lane_of: LaneOf,
     members: int,
     file_order: Sequence[int],
@@ -72,30 +70,31 @@ def assemble(
         file_order: all joints as the file lists them: which of two contradicting speeds stays.
         named: joints named by vary, set or hold, in that order; named_speeds: joints whose initial speed was named.
     """
-    wanted = start_speeds(file_lane, 1)[:, 0]
+    wanted = per_member(file_lane.speeds(), 1)[:, 0]
     moving = [k for k in file_order if np.any(wanted[plan.joints[k].v : plan.joints[k].v + plan.joints[k].nv])]
-    driven = [driver.joint for driver in plan.drivers]
+    driven = [joint for group in plan.constraints if CONSTRAINTS[group.kind].holds for joint in group.joints]
     order = list(dict.fromkeys([*named, *driven, *moving]))
-    q_file = start_coordinates(file_lane, 1)
+    q_file = per_member(file_lane.coordinates(), 1)
     held = [_holdable(plan, file_lane, q_file, s, order) for s in range(len(plan.substructures))]
     for s, columns in enumerate(held):
         q_file, _ = _closed_or_released(plan, file_lane, q_file, s, columns)
     full = lane_of(np.arange(members), 1.0)
-    target = start_coordinates(full, members)
+    target = per_member(full.coordinates(), members)
     q = np.repeat(q_file, members, axis=1)
     _set_free(plan, q, target)
     q = _walk(plan, lane_of, q, q_file, target, held)
-    v = start_speeds(full, members)
+    v = per_member(full.speeds(), members)
     speed_order = list(dict.fromkeys([*named_speeds, *moving, *named]))
     v, conflict = _consistent_speeds(plan, full, q, v, q_file, file_lane, speed_order)
     gap, worst = np.zeros(members), np.zeros(members, int)
     for s, block in enumerate(plan.substructures):
         residual = np.abs(true_gap(full, q, s))
         size = np.nan_to_num(residual.max(1), nan=np.inf)
-        loop = np.minimum(residual.argmax(1) // 6, max(len(block.loops) - 1, 0))
-        worst = np.where(size > gap, np.asarray(block.loops or (0,))[loop], worst)
+        group_of_row = np.repeat(block.groups, [plan.constraints[k].rows for k in block.groups])
+        worst = np.where(size > gap, group_of_row[residual.argmax(1)], worst)
         gap = np.maximum(gap, size)
-    return Start(q, v, gap <= CLOSED * max(1.0, full.length), gap, worst, conflict)
+    states = per_member(full.states(), members)
+    return Start(q, v, states, gap <= CLOSED * max(1.0, full.length), gap, worst, conflict)
 
 
 def _holdable(plan: Plan, lane: Lane, q: np.ndarray, index: int, order: Sequence[int]) -> list[int]:
@@ -264,11 +263,10 @@ def follow(plan: Plan, lane_of: LaneOf, q: np.ndarray) -> tuple[np.ndarray, np.n
 def _number_steps(full: Lane, origin: Lane, members: int) -> np.ndarray:
     """Steps that keep every varied length within 5 % of the model's size, every varied direction within 10 degrees."""
     steps = np.ones(members)
-    for path, value in full.params.numbers.items():
-        reach = STEP_LENGTH * full.length if ".T[" in path else STEP_ANGLE
-        if isinstance(value, np.ndarray) and (".T[" in path or ".rotation[" in path or ".axis[" in path):
-            far = np.abs(value - origin.params.numbers[path]) / reach
-            steps = np.maximum(steps, np.nan_to_num(far, posinf=1.0))
+    for place, before, value in zip(full.plan.numbers, origin.params.numbers, full.params.numbers, strict=True):
+        if isinstance(value, np.ndarray) and place.role.of_shape:
+            reach = STEP_LENGTH * full.length if place.role is Role.LENGTH else STEP_ANGLE
+            steps = np.maximum(steps, np.nan_to_num(np.abs(value - before) / reach, posinf=1.0))
     return np.minimum(np.ceil(steps), 200).astype(int)
 
 
@@ -295,9 +293,8 @@ def _consistent_speeds(
         held = _holdable(plan, file_lane, q_file, s, order)
         rest = [k for k in range(len(columns)) if k not in held]
         given = np.ascontiguousarray((v[columns] / unit[:, None]).T)
-        right = (prescribed_speeds(lane, q, s) if block.drivers else 0.0) - (J[:, :, held] @ given[:, held, None])[
-            :, :, 0
-        ]
+        moves = any(CONSTRAINTS[plan.constraints[k].kind].moves for k in block.groups)
+        right = (prescribed_speeds(lane, q, s) if moves else 0.0) - (J[:, :, held] @ given[:, held, None])[:, :, 0]
         good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1))
         J, right = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], right, 0.0)
         given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]

@@ -1,29 +1,32 @@
-"""The lanes of an ensemble: their table of numbers, their partitions and limits, and their start.
+"""The lanes of an ensemble: their table of numbers, their partitions and limits, what is recorded, and their start.
 
 Host code above the kernels. The state is one table (rows, B); what is done with some members gathers their columns,
-grouped by the combination of their partitions.
+grouped by what is recorded of them and by the combination of their partitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
+from shiftjax.kernels.contract import Group, Kernel
+from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.outcome import Outcome
-from shiftjax.run.lane_program import ACCUMULATORS, REPORTS, Setup, build
+from shiftjax.run.assembly import Start
+from shiftjax.run.lane_program import Programs
+from shiftjax.run.setup import ACCUMULATORS, REPORTS, Setup
 from shiftjax.topology.partition import Block, Partition
 
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
-# The same, for moving steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
+# The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
 # 4e-9 with 3e-4; with 1e-3 no pattern of steps clears the window any more.
 WINDOW = 3e-4
 GAP_LIMIT = {"f64": 1e-6, "f32": 1e-3}  # m or rad; a projection leaves this much only if a needed row was dropped
 MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
-DTYPE = {"f64": np.float64, "f32": np.float32}
 
 
 @dataclass(frozen=True)
@@ -54,18 +57,41 @@ class Settings:
 
 
 @dataclass
+class Recording:
+    """What is recorded of some members: programs that observe its channels, and where it goes.
+
+    Attributes:
+        members: (K,) numbers of the members. out: (K, ticks, channels), NaN where nothing was recorded.
+    """
+
+    programs: Programs
+    members: np.ndarray
+    out: np.ndarray
+
+    def row(self, members: np.ndarray) -> np.ndarray:
+        """Rows of `out` of some of its members."""
+        return np.searchsorted(self.members, members)
+
+
+@dataclass
 class Ensemble:
-    """All lanes of one run. table: (rows, B); choice: (S, B) index into known[s]; status: (B,) Outcome values."""
+    """All lanes of one run.
+
+    Attributes:
+        table: (rows, B); recordings: of which `recorded` (B,) says each member's; choice: (S, B) index into known[s].
+        ratio: (S, B) pivot ratio where the lane took its partition; status: (B,) Outcome values.
+    """
 
     setup: Setup
-    kernel: object
+    kernel: Kernel
     settings: Settings
     table: np.ndarray
+    recordings: tuple[Recording, ...]
+    recorded: np.ndarray
     choice: np.ndarray
     known: list[list[Block]]
-    ratio: np.ndarray  # (S, B) pivot ratio where the lane took its partition
+    ratio: np.ndarray
     status: np.ndarray
-    out: np.ndarray  # (B, ticks, channels)
     log: list[Repartition] = field(default_factory=list)
     repartitions: np.ndarray = field(init=False)
     rejected: np.ndarray = field(init=False)
@@ -74,12 +100,13 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         members = self.table.shape[1]
+        self.layout = self.setup.layout()
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
 
     def rows(self, name: str) -> np.ndarray:
         """View of a group of rows of the table."""
-        place = self.setup.layout().rows(name)
+        place = self.layout.rows(name)
         return self.table[place.start : place.stop]
 
     def row(self, name: str) -> np.ndarray:
@@ -88,17 +115,15 @@ class Ensemble:
     def lane(self, members: np.ndarray) -> Lane:
         return self.setup.lane(list(self.rows("p")[:, members].astype(float)), 0.0)
 
-    def groups(self, members: np.ndarray) -> list[tuple[Partition, np.ndarray]]:
-        """Members by combination of partitions."""
-        if not len(self.choice):
-            return [(Partition(()), members)]
-        combos, which = np.unique(self.choice[:, members], axis=1, return_inverse=True)
+    def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
+        """Members by what is recorded of them and by combination of partitions."""
+        combos, which = np.unique(
+            np.concatenate([self.recorded[None, members], self.choice[:, members]]), axis=1, return_inverse=True
+        )
         which = np.ravel(which)
-        out: list[tuple[Partition, np.ndarray]] = []
-        for k, combo in enumerate(combos.T):
+        for k, (recording, *combo) in enumerate(combos.T):
             blocks = tuple(self.known[s][c] for s, c in enumerate(combo))
-            out.append((Partition(blocks), members[which == k]))
-        return out
+            yield self.recordings[recording], Partition(blocks), members[which == k]
 
     def take(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:
         """Gives members their partitions of substructure s and sets the limits of its monitors."""
@@ -124,54 +149,72 @@ class Ensemble:
 
     def evaluate(self, phase: str, members: np.ndarray) -> None:
         """Runs one phase on some members in place; observing writes the tick of their clock."""
-        for partition, mine in self.groups(members):
+        for recording, partition, mine in self.groups(members):
+            if phase == "observe" and not recording.out.shape[2]:
+                continue
             part = np.ascontiguousarray(self.table[:, mine])
-            program = build(self.setup, partition)
-            seen = self.kernel.evaluate(program, phase, part, self.settings.t0, self.settings.h)  # type: ignore[attr-defined]
+            program = recording.programs.of(partition)
+            seen = self.kernel.evaluate(program, phase, part, self.settings.t0, self.settings.h)
             if phase == "observe":
                 tick = np.rint(self.row("clock")[mine]).astype(int) // self.settings.every
-                self.out[mine, tick] = np.asarray(seen).T
+                recording.out[recording.row(mine), tick] = np.asarray(seen).T
             else:
                 self.table[:, mine] = part
 
-    def advance(self, members: np.ndarray, until: float, shift: float = 0.0, recorded: bool = True) -> None:
+    def advance(self, members: np.ndarray, until: float, *, shift: float = 0.0, recorded: bool = True) -> None:
         """Lets the kernel run some members up to step `until` (counted from step `shift`) or their trip."""
-        groups, back = [], []
-        for partition, mine in self.groups(members):
+        groups: list[Group] = []
+        back: list[tuple[np.ndarray, np.ndarray]] = []
+        for recording, partition, mine in self.groups(members):
             part = np.ascontiguousarray(self.table[:, mine])
-            groups.append((build(self.setup, partition), part, mine if recorded else np.full_like(mine, -1)))
+            rows = recording.row(mine) if recorded else np.full_like(mine, -1)
+            groups.append(Group(recording.programs.of(partition), part, recording.out, rows))
             back.append((mine, part))
         s = self.settings
-        self.kernel.advance(groups, until, s.h, s.t0 + shift * s.h, s.every, self.out)  # type: ignore[attr-defined]
+        self.kernel.advance(groups, until, h=s.h, t0=s.t0 + shift * s.h, every=s.every)
         for mine, part in back:
             self.table[:, mine] = part
 
 
 def begin(
-    setup: Setup,
-    kernel: object,
+    kernel: Kernel,
     settings: Settings,
-    q: np.ndarray,
-    v: np.ndarray,
+    start: Start,
     p: np.ndarray,
     good: np.ndarray,
     blocks: Sequence[Sequence[Block]],
+    recorded: Sequence[tuple[Programs, np.ndarray]],
 ) -> Ensemble:
     """An ensemble at its start: projected once, energies and certificate begun, first tick recorded.
 
     Args:
-        q, v, p: (nq, B), (nv, B), (np, B); good: (B,) members that may run; blocks: for every substructure the
-            partition of every member.
+        p: (np, B); good: (B,) members that may run; blocks: for every substructure the partition of every member.
+        recorded: programs and the members that they observe, every member once.
     """
-    layout, members, dtype = setup.layout(), q.shape[1], DTYPE[setup.precision]
+    setup = recorded[0][0].setup
+    layout, members, dtype = setup.layout(), start.q.shape[1], DTYPES[setup.precision]
     table = np.zeros((layout.row_count, members), dtype)
     ticks = settings.steps // settings.every + 1
-    out = np.full((members, ticks, layout.nc), np.nan, dtype)
+    which, recordings = np.zeros(members, int), []
+    for k, (programs, own) in enumerate(recorded):
+        which[own] = k
+        width = programs.setup.layout().nc
+        recordings.append(Recording(programs, own, np.full((len(own), ticks, width), np.nan, dtype)))
     lanes = Ensemble(
-        setup, kernel, settings, table, np.zeros((setup.blocks, members), int), [[] for _ in range(setup.blocks)],
-        np.ones((setup.blocks, members)), np.where(good, 0, int(Outcome.not_assembled)), out,
-    )  # fmt: skip
-    lanes.rows("q")[:], lanes.rows("x")[: setup.plan.nv], lanes.rows("p")[:] = q, v, p
+        setup=setup,
+        kernel=kernel,
+        settings=settings,
+        table=table,
+        recordings=tuple(recordings),
+        recorded=which,
+        choice=np.zeros((setup.blocks, members), int),
+        known=[[] for _ in range(setup.blocks)],
+        ratio=np.ones((setup.blocks, members)),
+        status=np.where(good, 0, int(Outcome.not_assembled)),
+    )
+    nv, ns = setup.plan.nv, setup.plan.ns
+    lanes.rows("q")[:], lanes.rows("x")[:nv], lanes.rows("x")[nv : nv + ns] = start.q, start.v, start.states
+    lanes.rows("p")[:] = p
     lanes.row("fraction")[:] = 1.0
     lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT[setup.precision]], [MASS_LIMIT]])
     lanes.rows("armed")[:] = 1.0
@@ -185,7 +228,7 @@ def begin(
     lanes.status[good & ~finite] = int(Outcome.non_finite)
     running = np.flatnonzero(lanes.status == 0)
     _begin_certificate(lanes)
-    if layout.nc and len(running):
+    if len(running):
         lanes.evaluate("observe", running)
     return lanes
 

@@ -1,4 +1,4 @@
-"""Lane functions run on the host: NumPy arrays with one entry a member in place of traced scalars.
+"""Lane functions evaluated on the host: NumPy arrays with one entry a member in place of traced scalars.
 
 Arrays have members last, (n, B); matrices handed to linear algebra have them first, (B, m, n).
 """
@@ -6,16 +6,52 @@ Arrays have members last, (n, B); matrices handed to linear algebra have them fi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.algebra import Mat, Scalar, matmul, transpose
+from shiftjax.algebra import Scalar, Vec
+from shiftjax.constraints import scales
 from shiftjax.dynamics import equations
-from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.dynamics.equations import Lane, solve_block
-from shiftjax.joints import KINDS
+from shiftjax.field import Role
+from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
+
+
+@dataclass
+class StartLane(Lane):
+    """A lane whose numbers say where a run begins, too; the lanes of programs do not hold those."""
+
+    def coordinates(self) -> Vec:
+        """(nq,) as the numbers say, loops open as they may be."""
+        out: Vec = []
+        for joint in self.plan.joints:
+            if not joint.nq:
+                continue
+            if isinstance(joint.displacement, int):
+                out.append(self.params.at(joint.displacement))
+                continue
+            *shift, vector = joint.displacement
+            for places in shift:
+                out += self.params.at(places)
+            out += quaternion_of_rotation(self.params.rotation(joint.turn, vector))
+        return out
+
+    def speeds(self) -> Vec:
+        """(nv,) as the numbers say."""
+        return [number for joint in self.plan.joints if joint.nv for number in self.params.at(joint.velocity)]
+
+    def states(self) -> Vec:
+        """(ns,) where the forces' own states begin."""
+        starts = [
+            places
+            for force in self.plan.forces
+            for name, places in force.numbers
+            if isinstance(places, int) and self.plan.numbers[places].role is Role.STATE
+        ]
+        return [self.params.at(places) for places in starts]
 
 
 def per_member(values: Sequence[Scalar], members: int) -> np.ndarray:
@@ -45,42 +81,32 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
         phi: (B, m) with rotation vectors for orientations; J: (B, m, n).
     """
     members = q.shape[1]
-    rows = lane.rows(lane.motion(list(q), None), index)
-    phi = per_member(rows.phi, members)
-    for k, (virtual, real) in enumerate(rows.turns):
-        phi[6 * k : 6 * k + 3] = rotation_vectors(matmul(virtual, transpose(real)), members)
+    motion = lane.motion(list(q), None)
+    rows = lane.rows(motion, index)
+    row_unit = scales(rows.unit, lane.length)
+    phi = per_member(lane.residuals(motion, index, rows), members) / np.asarray(row_unit)[:, None]
     unit, columns = lane.units, lane.plan.substructures[index].columns
-    phi /= np.asarray(rows.unit)[:, None]
     J = np.zeros((members, len(rows.J), len(columns)))
     for i, entries in enumerate(rows.J):
         for j, speed in enumerate(columns):
             if speed in entries:
-                J[:, i, j] = entries[speed] * (unit[speed] / rows.unit[i])
+                J[:, i, j] = entries[speed] * (unit[speed] / row_unit[i])
     # C order whatever B: matrix products add up in an order that depends on strides.
     return np.ascontiguousarray(phi.T), J
 
 
-def rotation_vectors(R: Mat, members: int) -> np.ndarray:
-    """(3, B) logarithms [rad] of rotations, good up to and at half a turn (through the quaternion with w >= 0)."""
-    w, *vector = per_member(quaternion_of_rotation(R), members)
-    size = np.linalg.norm(vector, axis=0)
-    small = size < 1e-9  # the angle is 2 size there to all digits
-    with np.errstate(all="ignore"):
-        return np.where(small, 2.0, 2.0 * np.arctan2(size, w) / size) * vector
-
-
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) residuals in m and rad."""
-    phi, _ = closure(lane, q, index)
-    rows = lane.plan.substructures[index]
-    unit = [1.0, 1.0, 1.0, lane.length, lane.length, lane.length] * len(rows.loops)
-    return phi * np.asarray(unit + [1.0] * len(rows.drivers))
+    motion = lane.motion(list(q), None)
+    rows = lane.rows(motion, index)
+    return np.ascontiguousarray(per_member(lane.residuals(motion, index, rows), q.shape[1]).T)
 
 
 def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     """(B, m) right-hand sides nu of J v = nu, dimensionless."""
     rows = lane.rows(lane.motion(list(q), None), index)
-    return np.ascontiguousarray((per_member(rows.nu, q.shape[1]) / np.asarray(rows.unit)[:, None]).T)
+    unit = np.asarray(scales(rows.unit, lane.length))
+    return np.ascontiguousarray((per_member(rows.nu, q.shape[1]) / unit[:, None]).T)
 
 
 def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -96,29 +122,3 @@ def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple
 def retract(plan: Plan, q: np.ndarray, change: np.ndarray) -> np.ndarray:
     """q (+) change for (nv, B) changes."""
     return per_member(equations.retract(plan, list(q), dict(enumerate(change))), q.shape[1])
-
-
-def start_coordinates(lane: Lane, members: int) -> np.ndarray:
-    """(nq, B) coordinates as the numbers say, loops open as they may be."""
-    out: list[Scalar] = []
-    for joint in lane.plan.joints:
-        place, kind = f"{joint.path}.initial_displacement", KINDS[joint.kind]
-        if not joint.nq:
-            continue
-        if kind.displacement == "scalar":
-            out.append(lane.params.number(place))
-            continue
-        if kind.displacement == "placement":
-            out += lane.params.vector(f"{place}.T")
-        out += quaternion_of_rotation(lane.params.rotation(place))
-    return per_member(out, members)
-
-
-def start_speeds(lane: Lane, members: int) -> np.ndarray:
-    """(nv, B) speeds as the numbers say."""
-    out: list[Scalar] = []
-    for joint in lane.plan.joints:
-        path = f"{joint.path}.initial_velocity"
-        names = [path] if joint.nv == 1 else [f"{path}[{k}]" for k in range(joint.nv)]
-        out += [lane.params.number(name) for name in names]
-    return per_member(out, members)

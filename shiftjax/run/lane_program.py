@@ -8,23 +8,18 @@ substructures' partitions, not a product.
 from __future__ import annotations
 
 import hashlib
-import inspect
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub
-from shiftjax.constraints import Harmonic, Rows
-from shiftjax.dynamics.channels import Channel, ObservedState
+from shiftjax.constraints import Rows
+from shiftjax.dynamics.channels import ObservedState
 from shiftjax.dynamics.equations import (
     MONITORS_PER_BLOCK,
+    Acceleration,
     BlockSolution,
     Lane,
     accelerate,
@@ -35,126 +30,59 @@ from shiftjax.dynamics.equations import (
     solve_block,
     velocity_residual,
 )
-from shiftjax.dynamics.kinematics import Motion, Parameters, coordinate_rates
+from shiftjax.dynamics.kinematics import Motion, coordinate_rates
 from shiftjax.dynamics.tree import Column, Reduced, composite_mass_matrix
-from shiftjax.forces import dissipates
-from shiftjax.kernels.lane_program import DTYPES, METHODS, LaneProgram, Layout, Piece
+from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
+from shiftjax.run.integrators import METHODS
+from shiftjax.run.setup import Setup, scratch_of
 from shiftjax.topology.partition import Partition, free_speeds
-from shiftjax.topology.plan import Plan
-
-ACCUMULATORS = (
-    "gap",
-    "velocity_gap",
-    "squared_condition",
-    "energy_error",
-    "kinetic",
-    "potential",
-    "start_energy",
-    "start_potential",
-)
-_nameless: dict[int, tuple[object, str]] = {}  # id -> the object, kept alive so that the id stays its own
-
-REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
-NO_PHYSICS = {"cli", "ensembles", "formats", "kernels", "models", "viewer"}  # folders that do not decide a piece's code
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What all programs of one run share.
+class Programs:
+    """The lane programs of one setup, each built once and traced only when a kernel finds nothing compiled."""
 
-    numbers: path -> float, the constants; varied: paths that are lane values, in the order of their slots; matrices:
-    path -> constant R; length [m]; motions: prescribed functions of time, in the order of the plan's drivers.
-    """
+    def __init__(self, setup: Setup) -> None:
+        self.setup, self.identity = setup, setup.identity()
+        self._built: dict[Partition, LaneProgram] = {}
 
-    plan: Plan
-    numbers: Mapping[str, float]
-    matrices: Mapping[str, Sequence[Sequence[float]]]
-    varied: tuple[str, ...]
-    length: float
-    method: str = "rk4"
-    precision: str = "f64"
-    motions: tuple[Harmonic, ...] = ()
-    channels: tuple[Channel, ...] = ()
-    programs: dict[Partition, LaneProgram] = field(default_factory=dict, compare=False)
+    def of(self, partition: Partition) -> LaneProgram:
+        """The lane program of one partition."""
+        if partition not in self._built:
+            maker = _Blocks if self.setup.by_block else _Whole
+            self._built[partition] = maker(self.setup, self.identity, partition).program()
+        return self._built[partition]
 
     @property
-    def blocks(self) -> int:
-        return len(self.plan.substructures)
-
-    @property
-    def by_block(self) -> bool:
-        return self.blocks > 1
-
-    @property
-    def works(self) -> int:
-        """Number of quadratures: the work of what is not conservative, where there is any."""
-        kinds = tuple(r.type for r in self.plan.restraints)
-        return int(dissipates(self.plan.joint_polynomials, kinds) or bool(self.plan.drivers or self.plan.external))
-
-    @property
-    def monitors(self) -> int:
-        """Three a substructure, then the loop gap and the loss of mass."""
-        return MONITORS_PER_BLOCK * self.blocks + 2
-
-    def layout(self) -> Layout:
-        plan = self.plan
-        scratch = sum(_scratch_of(plan, k) for k in range(self.blocks)) if self.by_block else 0
-        width = sum(channel.size for channel in self.channels)
-        return Layout(
-            nq=plan.nq,
-            nx=plan.nv + self.works,
-            np=len(self.varied),
-            nm=self.monitors,
-            nr=len(REPORTS),
-            na=len(ACCUMULATORS),
-            nc=width,
-            ns=scratch,
-        )
-
-    def lane(self, values: Sequence[Scalar], t: Scalar) -> Lane:
-        """The lane functions' common ground for given values of the varied numbers."""
-        numbers = {**self.numbers, **dict(zip(self.varied, values, strict=True))}
-        return Lane(self.plan, Parameters(numbers, self.matrices), self.length, self.motions, t)
-
-
-def _scratch_of(plan: Plan, index: int) -> int:
-    """Slots of one substructure: Z dense for any rank, a particular vector, two gaps."""
-    n = len(plan.substructures[index].columns)
-    return n * n + n + 2
-
-
-def build(setup: Setup, partition: Partition) -> LaneProgram:
-    """The lane program of one partition; traced only when a kernel finds nothing compiled."""
-    if partition not in setup.programs:
-        maker = _Blocks(setup, partition) if setup.by_block else _Whole(setup, partition)
-        setup.programs[partition] = maker.program()
-    return setup.programs[partition]
-
-
-def count_pieces(setup: Setup) -> int:
-    """Distinct compiled pieces for accelerations: one a partition, or one a block's partition and a common one."""
-    return len({piece.key for program in setup.programs.values() for piece in program.accelerate})
+    def pieces(self) -> int:
+        """Distinct pieces for accelerations: one a partition, or one a block's partition and a common one."""
+        return len({piece.key for program in self._built.values() for piece in program.accelerate})
 
 
 class _Builder:
     """Names the slots and makes pieces of lane functions."""
 
-    def __init__(self, setup: Setup, partition: Partition) -> None:
-        self.setup, self.partition, self.layout, self.plan = setup, partition, setup.layout(), setup.plan
-        self.nv = setup.plan.nv
+    def __init__(self, setup: Setup, identity: str, partition: Partition) -> None:
+        self.setup, self.identity, self.partition = setup, identity, partition
+        self.layout, self.plan = setup.layout(), setup.plan
+        self.nv, self.nx = setup.plan.nv, setup.plan.nv + setup.plan.ns  # speeds; with the states of forces
 
     def slots(self, name: str, count: int | None = None) -> list[int]:
         return list(self.layout.slots(name))[:count]
 
     @property
     def state_slots(self) -> list[int]:
-        """q, v, p, t: what the equations read."""
-        return [*self.slots("q"), *self.slots("x", self.nv), *self.slots("p"), *self.slots("t")]
+        """q, v, states of forces, p, t: what the equations read."""
+        return [*self.slots("q"), *self.slots("x", self.nx), *self.slots("p"), *self.slots("t")]
 
-    def split(self, values: Sequence[Scalar]) -> tuple[Vec, Vec, Lane]:
-        nq, nv, count = self.plan.nq, self.nv, len(self.setup.varied)
-        q, v, p, t = values[:nq], values[nq : nq + nv], values[nq + nv : nq + nv + count], values[nq + nv + count]
-        return list(q), list(v), self.setup.lane(p, t)
+    def split(self, values: Sequence[Scalar]) -> tuple[Vec, Vec, Vec, Lane]:
+        """Coordinates, speeds, states of forces, and the lane of the rest."""
+        nq, nv, nx, count = self.plan.nq, self.nv, self.nx, len(self.setup.varied)
+        q, x, p, t = values[:nq], values[nq : nq + nx], values[nq + nx : nq + nx + count], values[nq + nx + count]
+        return list(q), list(x[:nv]), list(x[nv:]), self.setup.lane(p, t)
+
+    def derivatives(self, out: Acceleration) -> Vec:
+        """dx: accelerations, rates of the forces' states, quadratures."""
+        return [*out.a, *out.rates, *[out.power] * len(self.setup.quadratures)]
 
     def piece(
         self,
@@ -166,9 +94,8 @@ class _Builder:
     ) -> Piece:
         """A piece whose code follows from the setup, the name and `depends` alone."""
         dtype = DTYPES[self.setup.precision]
-        return Piece(
-            name, _key(self.setup, name, depends), tracer(function, len(inputs), dtype), tuple(inputs), tuple(outputs)
-        )
+        key = hashlib.sha256(repr((self.identity, name, depends)).encode()).hexdigest()
+        return Piece(name, key, tracer(function, len(inputs), dtype), tuple(inputs), tuple(outputs))
 
     def program(self) -> LaneProgram:
         layout = self.layout
@@ -210,7 +137,7 @@ class _Builder:
         """Running extremes of the certificate (design rule 4)."""
         nx, nr, nm = self.layout.nx, self.layout.nr, self.layout.nm
         x, rep, mon, acc = s[:nx], s[nx : nx + nr], s[nx + nr : nx + nr + nm], s[nx + nr + nm :]
-        work = x[self.nv] if self.setup.works else 0.0
+        work = x[self.nx] if self.setup.quadratures else 0.0
         squared_condition = largest([mon[MONITORS_PER_BLOCK * k + 1] for k in range(self.setup.blocks)])
         balance = absolute(sub(sub(add(rep[2], rep[3]), acc[6]), work))
         swing = absolute(sub(rep[3], acc[7]))
@@ -219,8 +146,8 @@ class _Builder:
 
     def observe(self, s: list[Scalar]) -> Vec:
         nv = self.nv
-        q, v, lane = self.split(s[: len(s) - nv])
-        state = ObservedState(lane, self.partition, q, v, list(s[len(s) - nv :]))
+        q, v, states, lane = self.split(s[: len(s) - nv])
+        state = ObservedState(lane, self.partition, q, v, states, list(s[len(s) - nv :]))
         return [value for channel in self.setup.channels for value in channel.observe(state)]
 
 
@@ -235,24 +162,20 @@ class _Whole(_Builder):
         ]
 
     def _derivatives(
-        self, lane: Lane, motion: Any, solved: list[BlockSolution], reduced: Reduced | None
+        self, lane: Lane, motion: Motion, states: Vec, solved: list[BlockSolution], reduced: Reduced | None
     ) -> tuple[Vec, Vec, Vec]:
         """dx, energies, and all monitors but the gap."""
         Z = null_space(solved, free_speeds(self.plan))
         particular = {k: value for solution in solved for k, value in solution.particular.items()}
-        out = accelerate(lane, motion, Z, particular, reduced)
+        out = accelerate(lane, motion, states, Z, particular, reduced)
         monitors = [m for s in solved for m in (s.b_norm, s.squared_condition, s.squared_condition)]
-        return (
-            [*out.a, *[out.power] * self.setup.works],
-            [out.kinetic, out.potential],
-            [*monitors, out.worst_mass_pivot],
-        )
+        return self.derivatives(out), [out.kinetic, out.potential], [*monitors, out.worst_mass_pivot]
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         def run(s: list[Scalar]) -> Vec:
-            q, v, lane = self.split(s)
+            q, v, states, lane = self.split(s)
             motion, solved = self._solutions(lane, q, v)
-            dx, _, monitors = self._derivatives(lane, motion, solved, None)
+            dx, _, monitors = self._derivatives(lane, motion, states, solved, None)
             return [*dx, *monitors[:-1], 0.0, monitors[-1]]
 
         outputs = [*self.slots("dx"), *self.slots("mon")]
@@ -269,7 +192,7 @@ class _Whole(_Builder):
             ]
 
         def run(s: list[Scalar]) -> Vec:
-            q, v, lane = self.split(s)
+            q, v, states, lane = self.split(s)
             before = lane.motion(q, None)
             change, _ = least_change(before, solutions(lane, before, lambda rows: rows.phi), free)
             q = retract(self.plan, q, change)
@@ -277,7 +200,7 @@ class _Whole(_Builder):
             change, reduced = least_change(still, solutions(lane, still, lambda rows: velocity_residual(rows, v)), free)
             v = [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
             motion, solved = self._solutions(lane, q, v)
-            dx, energies, monitors = self._derivatives(lane, motion, solved, reduced)
+            dx, energies, monitors = self._derivatives(lane, motion, states, solved, reduced)
             gap, residual = gaps([solution.rows for solution in solved], v)
             return [*q, *v, *dx, *monitors[:-1], gap, monitors[-1], gap, residual, *energies]
 
@@ -299,10 +222,10 @@ class _Blocks(_Builder):
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         def common(s: list[Scalar]) -> Vec:
-            q, v, lane = self.split(s[: len(self.state_slots)])
+            q, v, states, lane = self.split(s[: len(self.state_slots)])
             Z, particular = self._read(s[len(self.state_slots) :])
-            out = accelerate(lane, lane.motion(q, v), Z, particular, None)
-            return [*out.a, *[out.power] * self.setup.works, 0.0, out.worst_mass_pivot]
+            out = accelerate(lane, lane.motion(q, v), states, Z, particular, None)
+            return [*self.derivatives(out), 0.0, out.worst_mass_pivot]
 
         outputs = [*self.slots("dx"), *self.slots("mon")[-2:]]
         last = self.piece("common", common, [*self.state_slots, *self._solution_slots()], outputs, self._freedoms())
@@ -321,7 +244,7 @@ class _Blocks(_Builder):
 
     def _scratch(self, k: int) -> tuple[list[int], list[int], list[int]]:
         """Slots of Z (column by column), of the particular solution, and of both gaps of substructure k."""
-        first = self.layout.slots("scratch").start + sum(_scratch_of(self.plan, i) for i in range(k))
+        first = self.layout.slots("scratch").start + sum(scratch_of(self.plan, i) for i in range(k))
         n, f = len(self.plan.substructures[k].columns), len(self.partition.blocks[k].independent)
         gap = first + n * n + n
         return list(range(first, first + n * f)), list(range(first + n * n, gap)), [gap, gap + 1]
@@ -356,7 +279,7 @@ class _Blocks(_Builder):
         block = self.partition.blocks[k]
 
         def run(s: list[Scalar]) -> Vec:
-            q, v, lane = self.split(s)
+            q, v, _, lane = self.split(s)
             rows = lane.rows(lane.motion(q, v), k)
             solution = solve_block(lane, block, rows, rows.gamma)
             found = [
@@ -377,7 +300,7 @@ class _Blocks(_Builder):
         block = self.partition.blocks[k]
 
         def run(s: list[Scalar]) -> Vec:
-            q, v, lane = self.split(s)
+            q, v, _, lane = self.split(s)
             rows = lane.rows(lane.motion(q, None), k)
             residual = velocity_residual(rows, v) if of_speeds else rows.phi
             return self._written(k, solve_block(lane, block, rows, negative(residual)))
@@ -390,7 +313,7 @@ class _Blocks(_Builder):
         """The least change of coordinates or speeds in the mass metric of the whole mechanism."""
 
         def run(s: list[Scalar]) -> Vec:
-            q, v, lane = self.split(s[: len(self.state_slots)])
+            q, v, _, lane = self.split(s[: len(self.state_slots)])
             Z, correction = self._read(s[len(self.state_slots) :])
             change = Reduced(composite_mass_matrix(lane.motion(q, None)), Z).nearest(correction)
             return [add(x, change.get(k, 0.0)) for k, x in enumerate(v)] if of_speeds else retract(self.plan, q, change)
@@ -404,13 +327,12 @@ class _Blocks(_Builder):
         count = len(self.state_slots)
 
         def run(s: list[Scalar]) -> Vec:
-            q, v, lane = self.split(s[:count])
+            q, v, states, lane = self.split(s[:count])
             Z, particular = self._read(s[count : len(s) - 2 * self.setup.blocks])
-            out = accelerate(lane, lane.motion(q, v), Z, particular, None)
+            out = accelerate(lane, lane.motion(q, v), states, Z, particular, None)
             each = s[len(s) - 2 * self.setup.blocks :]
             gap, residual = largest(each[::2]), largest(each[1::2])
-            dx = [*out.a, *[out.power] * self.setup.works]
-            return [*dx, gap, out.worst_mass_pivot, gap, residual, out.kinetic, out.potential]
+            return [*self.derivatives(out), gap, out.worst_mass_pivot, gap, residual, out.kinetic, out.potential]
 
         both = [slot for k in range(self.setup.blocks) for slot in self._scratch(k)[2]]
         outputs = [*self.slots("dx"), *self.slots("mon")[-2:], *self.slots("rep")]
@@ -428,34 +350,3 @@ def tracer(function: Callable[[list[Scalar]], Vec], count: int, dtype: str) -> C
             )(*arguments)
 
     return trace
-
-
-def _key(setup: Setup, name: str, depends: object) -> str:
-    """SHA-256 of a canonical text of all that decides the code of a piece (design section 4, LaneProgram)."""
-    constants = sorted((path, float(value).hex()) for path, value in setup.numbers.items() if path not in setup.varied)
-    motions = [_motion_text(motion) for motion in setup.motions]
-    head = (name, setup.plan, setup.varied, float(setup.length).hex(), setup.precision, motions, setup.works)
-    matrices = sorted((path, [[float(x).hex() for x in row] for row in R]) for path, R in setup.matrices.items())
-    text = repr((head, constants, matrices, depends, source_hash()))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _motion_text(motion: object) -> tuple[str, str]:
-    """What tells a prescribed motion from others; one without a text of its own is new in every process."""
-    named = type(motion).__repr__ is not object.__repr__
-    _, token = _nameless.setdefault(id(motion), (motion, uuid.uuid4().hex))
-    try:
-        return repr(motion) if named else token, inspect.getsource(type(motion))
-    except (OSError, TypeError):  # typed at a prompt
-        return token, ""
-
-
-@cache
-def source_hash() -> str:
-    """Hash of the versions and of the sources that decide what a traced program computes."""
-    package = Path(__file__).resolve().parents[1]
-    digest = hashlib.sha256(f"{version('jax')} {np.__version__}".encode())
-    for file in sorted(package.rglob("*.py")):
-        if file.relative_to(package).parts[0] not in NO_PHYSICS:
-            digest.update(file.read_bytes())
-    return digest.hexdigest()

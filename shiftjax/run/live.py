@@ -13,27 +13,29 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.driver as driver
-from shiftjax.dynamics.equations import Lane
-from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.errors import ModelError, one_of
-from shiftjax.forces.external import NUMBERS
-from shiftjax.formats import load
+from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kernels.lane_program import METHODS
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import turn
 from shiftjax.record import record
-from shiftjax.run.assembly import CLOSED, Start, follow
+from shiftjax.run.assembly import CLOSED, LaneOf, Start, follow
 from shiftjax.run.ensemble import Settings, begin
-from shiftjax.run.lane_program import ACCUMULATORS
-from shiftjax.run.prepare import Prepared, partitions, prepare, refuse_massless_motion, refuse_open_welds, refuse_text
+from shiftjax.run.host_evaluation import StartLane
+from shiftjax.run.integrators import METHODS
+from shiftjax.run.lane_program import Programs
+from shiftjax.run.partitions import partitions
+from shiftjax.run.prepare import Prepared, prepare, refuse_text
+from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.report import report_of
+from shiftjax.run.setup import ACCUMULATORS
 
 PULL_RATE = 20.0  # rad/s of the spring: a body that nothing else holds hangs g / rate^2 = 2.5 cm below the hand
 PULL_TIME = 8e-3  # s over which a pull is constant, or one step: short beside 1 / rate, so that its damping acts as one
 IMMOBILE = 1e-12  # 1/kg: below, a point cannot be moved by a pull
+WRENCH = 6  # numbers of a wrench from outside: force, moment
 BODY = ("position", "orientation", "velocity", "angular_velocity")
 WIDTH = 13  # numbers of `BODY`
 
@@ -45,6 +47,7 @@ class Instant:
     time: float
     q: np.ndarray  # (nq,)
     v: np.ndarray  # (nv,)
+    states: np.ndarray  # (ns,) of forces
 
 
 @record
@@ -96,14 +99,15 @@ class Live:
         bodies = [path for path, _ in model.bodies()]
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
-        found = prepare(model, wanted, channel_paths=[*seen, *channels], method=method)
+        found = prepare(model, wanted, channel_paths=[*seen, *channels], method=method, pulled=True)
         refuse_open_welds(found)
         refuse_massless_motion(found, found.file_start)
         self.model, self.step, self.nodes = model, float(step), (FIXED, *bodies)
         self.report: dict[str, Any] = report_of(found)
-        self._prepared = _pulled(found, bodies)
+        self._prepared, self._programs = found, Programs(found.setup)
+        self._pulled = [force.path for force in found.plan.forces if force.kind == "external_wrench"]
         self._kernel = make_kernel(backend, "f64", threads=1)
-        self._wrench = np.zeros(len(NUMBERS) * len(bodies))
+        self._wrench = np.zeros(WRENCH * len(bodies))
         self.units = {c.path: c.unit for c in self._prepared.setup.channels[len(seen) :]}
         self.pull: Pull | None = None
         self.restart()
@@ -168,7 +172,9 @@ class Live:
 
     def instant(self) -> Instant:
         """The state now."""
-        return Instant(self.time, self._rows("q")[:, 0], self._rows("v")[:, 0])
+        plan, x = self._prepared.plan, self._lanes.rows("x")[:, 0].astype(float)
+        q = self._lanes.rows("q")[:, 0].astype(float)
+        return Instant(self.time, q, x[: plan.nv], x[plan.nv : plan.nv + plan.ns])
 
     # -- what is seen ------------------------------------------------------------------------------------------------
 
@@ -260,8 +266,8 @@ class Live:
     def _on(self, pull: Pull, force: np.ndarray, arm: np.ndarray) -> np.ndarray:
         """All wrenches, of which one is not zero: a force at the pulled point."""
         out = np.zeros_like(self._wrench)
-        first = len(NUMBERS) * (self.nodes.index(pull.body) - 1)
-        out[first : first + len(NUMBERS)] = [*force, *np.cross(arm, force)]
+        first = WRENCH * self._pulled.index(pull.body)
+        out[first : first + WRENCH] = [*force, *np.cross(arm, force)]
         return out
 
     def _push(self, wrench: np.ndarray) -> None:
@@ -273,11 +279,6 @@ class Live:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _rows(self, name: str) -> np.ndarray:
-        """(n, 1) coordinates "q" or speeds "v" now."""
-        found = self._lanes.rows("q") if name == "q" else self._lanes.rows("x")[: self._prepared.plan.nv]
-        return found.astype(float)
-
     def _with(self, values: Mapping[str, float]) -> Prepared:
         """What was prepared, with other numbers."""
         new = self._prepared.values.copy()
@@ -287,19 +288,16 @@ class Live:
             if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
                 raise ModelError(full, repr(value)[:80], "a finite number", "Give one.")
             new[self._prepared.vary.index(full)] = value
-        found = replace(self._prepared, values=new)
-        found.file_start = self._prepared.file_start  # the file's own, whatever the numbers
-        return found
+        return replace(self._prepared, values=new)
 
-    def _between(self, found: Prepared) -> Any:
+    def _between(self, found: Prepared) -> LaneOf:
         """Members and fraction -> the lane so far from the numbers of now to those of `found`."""
 
-        def lane_of(members: np.ndarray, fraction: float | np.ndarray) -> Lane:
-            lane = found.lane_of(members, 1.0)
-            numbers = dict(lane.params.numbers)
-            for path, old, new in zip(found.vary, self._prepared.values, found.values, strict=True):
-                numbers[path] = old[members] + fraction * (new - old)[members]
-            return replace(lane, params=Parameters(numbers, lane.params.matrices))
+        def lane_of(members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
+            numbers = list(found.lane_of(members, 1.0).params.numbers)
+            for place, old, new in zip(found.places, self._prepared.values, found.values, strict=True):
+                numbers[place] = old[members] + fraction * (new - old)[members]
+            return found.with_numbers(numbers)
 
         return lane_of
 
@@ -308,7 +306,9 @@ class Live:
         q, gap = follow(found.plan, self._between(found), instant.q[:, None])
         if not gap[0] <= CLOSED * max(1.0, found.setup.length):
             raise _open(where, float(gap[0]))
-        start = Start(q, instant.v[:, None], np.ones(1, bool), gap, np.zeros(1, int), np.zeros(1))
+        start = Start(
+            q, instant.v[:, None], instant.states[:, None], np.ones(1, bool), gap, np.zeros(1, int), np.zeros(1)
+        )
         self._begin(found, start, instant.time)
 
     def _begin(self, found: Prepared, start: Start, time: float) -> None:
@@ -317,27 +317,18 @@ class Live:
         forever = 1 << 40  # steps: there is no end before which steps could not be moved, and no recording inside
         settings = Settings(self.step, forever, forever, time, multiplier)
         blocks = partitions(found, start, multiplier)
-        own = [found.vary.index(path) for path in found.setup.varied[: len(found.setup.varied) - len(self._wrench)]]
-        p = np.concatenate([found.values[own, 0], self._wrench])[:, None]
-        self._lanes = begin(found.setup, self._kernel, settings, start.q, start.v, p, start.closed, blocks)
+        own = dict(zip(found.places, found.values[:, 0], strict=True))
+        read = found.setup.varied[: len(found.setup.varied) - len(self._wrench)]
+        p = np.concatenate([[own[place] for place in read], self._wrench])[:, None]
+        everyone = [(self._programs, np.arange(1))]
+        self._lanes = begin(self._kernel, settings, start, p, start.closed, blocks, everyone)
         self._prepared = found
         self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
         self._observe()
 
     def _observe(self) -> None:
         self._lanes.evaluate("observe", np.arange(1))
-        self._seen = self._lanes.out[0, 0].astype(float)
-
-
-def _pulled(found: Prepared, bodies: Sequence[str]) -> Prepared:
-    """With wrenches from outside on all bodies, so that any of them can be pulled by the same program."""
-    nodes = {node.path: k for k, node in enumerate(found.plan.nodes) if not node.virtual}
-    plan = replace(found.plan, external=tuple(nodes[body] for body in bodies))
-    numbers = tuple(f"{body}.{number}" for body in bodies for number in NUMBERS)
-    setup = replace(found.setup, plan=plan, varied=(*found.setup.varied, *numbers), programs={})
-    out = replace(found, plan=plan, setup=setup)
-    out.file_start = found.file_start
-    return out
+        self._seen = self._lanes.recordings[0].out[0, 0].astype(float)
 
 
 def _described(values: Mapping[str, float]) -> str:

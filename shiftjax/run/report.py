@@ -70,6 +70,8 @@ def _eliminated(lane: Lane, q: np.ndarray, s: int) -> tuple[np.ndarray, Eliminat
 
 def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: Block) -> dict[str, Any]:
     structure, names, speeds = plan.substructures[s], row_names(plan, s), plan.speed_names()
+    groups = [plan.constraints[k] for k in structure.groups]
+    loops = [group for group in groups if group.loop is not None]
     combos = secondary_combinations(J, block.primary)
     secondary = [k for k in range(structure.rows) if k not in block.primary]
     redundant = [
@@ -80,8 +82,9 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: 
     first, last = float(found.pivots[0, 0]), float(found.pivots[0, rank - 1]) if rank else 0.0
     doubt = [p / first for p in (last, float(found.dropped[0])) if first > 0]
     return {
-        "loops": len(structure.loops),
-        "chords": [plan.loops[k].name for k in structure.loops],
+        "loops": len(loops),
+        "chords": [group.name for group in loops],
+        "constraints": [group.name for group in groups if group.loop is None],
         "rows": structure.rows,
         "columns": len(structure.columns),
         "rank": rank,
@@ -89,7 +92,7 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: 
         "dependent": [speeds[k] for k in block.dependent],
         "independent": [speeds[k] for k in block.independent],
         "redundant_rows": redundant,
-        "base": sorted({plan.nodes[plan.loops[k].base].path for k in structure.loops}),
+        "base": sorted({plan.nodes[group.loop.base].path for group in loops if group.loop}),
         "last_pivot": last,
         "dropped_pivot": float(found.dropped[0]),
         "tolerance": RANK_TOLERANCE["f64"],
@@ -170,9 +173,10 @@ def text(model: Model) -> str:
     for k, s in enumerate(found["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
-            f", on {', '.join(s['base'])}",
+            + (f", on {', '.join(s['base'])}" if s["base"] else ""),
             f"  dependent:   {', '.join(s['dependent'])}",
             f"  independent: {', '.join(s['independent']) or 'none'}",
+            *([f"  tied by:     {', '.join(s['constraints'])}"] if s["constraints"] else []),
         ]
         for row in s["redundant_rows"]:
             reason = f"repeats {', '.join(row['with'])}" if row["with"] else "holds by itself"

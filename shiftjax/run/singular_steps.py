@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.dynamics.equations import MONITORS_PER_BLOCK
-from shiftjax.dynamics.kinematics import coordinate_rates
-from shiftjax.joints import KINDS
+from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.host_evaluation import per_member
@@ -57,7 +56,7 @@ def _best_of(lanes: Ensemble, members: np.ndarray, patterns: list[tuple[float, .
         better = reached < score[open_]
         best[:, open_[better]], score[open_[better]] = after[:, better], reached[better]
         taken[open_[better]] = len(parts)
-    layout = lanes.setup.layout()
+    layout = lanes.layout
     lanes.table[:, members] = best
     limit = layout.rows("limit")
     lanes.table[limit.start : limit.stop, members] = before[limit.start : limit.stop]
@@ -79,7 +78,7 @@ def _try(
     Returns:
         the table after it, and the largest (pivot squared_condition / window) on the way; inf where it was lost.
     """
-    layout, kept = lanes.setup.layout(), lanes.table[:, members].copy()
+    layout, kept = lanes.layout, lanes.table[:, members].copy()
     window = [MONITORS_PER_BLOCK * s + 2 for s in range(lanes.setup.blocks)]
     limits = layout.rows("limit")
     bound = before[limits.start : limits.stop][window]
@@ -105,7 +104,7 @@ def _try(
 def _one_step(lanes: Ensemble, members: np.ndarray) -> None:
     """One step of every member without recording, whatever their clocks: a kernel runs to a common clock."""
     clock = lanes.row("clock")
-    for batch in [members] if not lanes.setup.plan.drivers else np.split(members, len(members)):
+    for batch in [members] if not lanes.setup.plan.moves else np.split(members, len(members)):
         now = float(clock[batch[0]])
         clock[batch] = 0.0
         lanes.advance(batch, SHORTEST, shift=now, recorded=False)
@@ -113,11 +112,9 @@ def _one_step(lanes: Ensemble, members: np.ndarray) -> None:
 
 def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.ndarray) -> None:
     """Writes the output instants inside and at the end of moved runs; those inside are interpolated."""
-    if not lanes.setup.layout().nc:
-        return
     every = lanes.settings.every
     after = lanes.table[:, members].copy()
-    start = np.rint(before[lanes.setup.layout().rows("clock").start])
+    start = np.rint(before[lanes.layout.rows("clock").start])
     for k in range(1, int(taken.max(initial=0)) + 1):
         due = ((start + k) % every == 0) & (k <= taken)
         if not due.any():
@@ -135,7 +132,7 @@ def _interpolated(lanes: Ensemble, a: np.ndarray, b: np.ndarray, s: np.ndarray, 
 
     Quaternions run through their own derivatives q' and are normalised.
     """
-    layout, plan = lanes.setup.layout(), lanes.setup.plan
+    layout, plan = lanes.layout, lanes.setup.plan
     q, x, dx = (slice(layout.rows(n).start, layout.rows(n).stop) for n in ("q", "x", "dx"))
     out = b.copy()
     value, slope, curve = _quintic(s)
@@ -146,21 +143,10 @@ def _interpolated(lanes: Ensemble, a: np.ndarray, b: np.ndarray, s: np.ndarray, 
     out[x] = c[0] * a[x] + c[1] * b[x] + span * (c[2] * a[dx] + c[3] * b[dx])
     bend = 6 * s * (s - 1) / span
     out[dx] = bend * (a[x] - b[x]) + (3 * s - 1) * (s - 1) * a[dx] + s * (3 * s - 2) * b[dx]
-    for first in _quaternions(plan):
+    for first, _ in quaternion_places(plan):
         part = out[q][first : first + 4]
         part /= np.linalg.norm(part, axis=0)
     return out
-
-
-def _quaternions(plan: Plan) -> list[int]:
-    """First coordinate of every quaternion."""
-    found: list[int] = []
-    for joint in plan.joints:
-        at = joint.q
-        for primitive in KINDS[joint.kind].primitives:
-            found += [at] if primitive.quaternion else []
-            at += primitive.nq
-    return found
 
 
 def _rates(plan: Plan, q: np.ndarray, x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +155,7 @@ def _rates(plan: Plan, q: np.ndarray, x: np.ndarray, dx: np.ndarray) -> tuple[np
     first = per_member(coordinate_rates(plan, list(q), list(x)), members)
     turning = per_member(coordinate_rates(plan, list(first), list(x)), members)
     second = per_member(coordinate_rates(plan, list(q), list(dx)), members)
-    for at in _quaternions(plan):
+    for at, _ in quaternion_places(plan):
         second[at : at + 4] += turning[at : at + 4]
     return first, second
 

@@ -10,14 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
-from shiftjax.formats import load
+from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kernels.lane_program import DTYPES, METHODS
+from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
 from shiftjax.run.ensemble import Settings, begin
-from shiftjax.run.lane_program import ACCUMULATORS, build
-from shiftjax.run.prepare import Prepared, partitions, prepare, refuse_massless_motion
+from shiftjax.run.integrators import METHODS
+from shiftjax.run.lane_program import Programs
+from shiftjax.run.partitions import partitions
+from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.refusals import refuse_massless_motion
+from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 
 GROUPS = ("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip")
@@ -40,6 +44,7 @@ class Simulator:
         self._multiplier = prepared.model.settings.infinity_norm_multiplier
         blocks = partitions(prepared, prepared.file_start, self._multiplier)
         self.partition = Partition(tuple(block[0] for block in blocks))
+        self._programs = Programs(prepared.setup)
         self._step: Callable[..., Any] | None = None
 
     def start(self, vary: Mapping[str, Any]) -> tuple[Params, State]:
@@ -66,11 +71,11 @@ class Simulator:
         settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
         blocks = [[block] * members for block in self.partition.blocks]
         p = again.parameters()
-        lanes = begin(
-            setup, make_kernel(self.backend, self.precision), settings, began.q, began.v, p, began.closed, blocks
-        )
+        kernel = make_kernel(self.backend, self.precision)
+        lanes = begin(kernel, settings, began, p, began.closed, blocks, [(self._programs, np.arange(members))])
         lanes.row("trip")[lanes.status != 0] = -lanes.status[lanes.status != 0]
-        params = dict(zip(setup.varied, (jnp.asarray(row) for row in p.astype(DTYPES[self.precision])), strict=True))
+        read = [self.prepared.plan.numbers[place].path for place in setup.varied]
+        params = dict(zip(read, (jnp.asarray(row) for row in p.astype(DTYPES[self.precision])), strict=True))
         return params, {name: jnp.asarray(lanes.rows(name).T) for name in GROUPS}
 
     def step(self, params: Params, state: State) -> tuple[State, dict[str, Any]]:
@@ -83,9 +88,10 @@ class Simulator:
         """
         self._need_x64()
         if self._step is None:
-            self._step = step_function(build(self.prepared.setup, self.partition), self.precision)
+            self._step = step_function(self._programs.of(self.partition), self.precision)
         dtype = DTYPES[self.precision]
-        p = tuple(params[path] for path in self.prepared.setup.varied)
+        numbers = self.prepared.plan.numbers
+        p = tuple(params[numbers[place].path] for place in self.prepared.setup.varied)
         lane = {name: tuple(state[name][k] for k in range(state[name].shape[0])) for name in GROUPS}
         new = self._step(p, lane, np.asarray(self.step_size, dtype), np.asarray(0.0, dtype))
         frozen = state["trip"][0] != 0.0
@@ -118,6 +124,7 @@ def _stacked(values: Sequence[Any], like: Any) -> Any:
 def compile(
     model: Model | str,
     vary: Sequence[str] = (),
+    *,
     step: float = 1e-3,
     method: str = "rk4",
     precision: str = "f64",

@@ -11,7 +11,7 @@ Computations, section 3.4.8; partitioning: Wehage, Haug, Journal of Mechanical D
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -131,26 +131,27 @@ def independent_speeds(plan: Plan, partition: Partition) -> tuple[int, ...]:
     return tuple(sorted((*free_speeds(plan), *(c for block in partition.blocks for c in block.independent))))
 
 
-def characteristic_length(plan: Plan, numbers: Mapping[str, float]) -> float:
+def characteristic_length(plan: Plan, numbers: Sequence[float]) -> float:
     """The size l [m] that makes translations comparable with rotations.
 
     The largest distance between two joint frames of one moving body, else from a joint frame to its centre of mass,
     else 1 m. Frames on ground do not count.
+
+    Args:
+        numbers: in the order of `plan.numbers`.
     """
-    frames: dict[str, set[str]] = {}
+    places: dict[str, set[tuple[int, ...]]] = {}
+    centres = {node.path: node.numbers.center_of_mass for node in plan.nodes if node.numbers is not None}
     for joint in plan.joints:
         for node, frame in ((joint.near, joint.near_frame), (joint.far, joint.far_frame)):
             if node:
-                frames.setdefault(plan.nodes[node].path, set()).add(frame)
+                places.setdefault(plan.nodes[node].path, set()).add(() if frame is None else frame.T)
 
-    def place(frame: str) -> np.ndarray:
-        return np.array([numbers[f"{frame}.T[{k}]"] for k in range(3)]) if frame else np.zeros(3)
+    def at(where: Sequence[int]) -> np.ndarray:
+        return np.array([numbers[k] for k in where]) if where else np.zeros(3)
 
-    def centre(body: str) -> np.ndarray:
-        return np.array([numbers[f"{body}.center_of_mass[{k}]"] for k in range(3)])
-
-    spans = [_dist(place(a), place(b)) for own in frames.values() for a in sorted(own) for b in sorted(own)]
-    arms = [_dist(place(a), centre(body)) for body, own in frames.items() for a in sorted(own)]
+    spans = [_dist(at(a), at(b)) for own in places.values() for a in sorted(own) for b in sorted(own)]
+    arms = [_dist(at(a), at(centres[body])) for body, own in places.items() for a in sorted(own)]
     return max(spans, default=0.0) or max(arms, default=0.0) or 1.0
 
 

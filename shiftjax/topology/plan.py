@@ -1,13 +1,27 @@
 """The Plan: what topology analysis found, in ints and names only.
 
 Nodes are bodies: node 0 is ground, virtual bodies (the cut ends of chord joints) are nodes too. Joints run from the
-node nearer to ground (`near`) to the node they carry (`far`), whichever way the user wrote them (`reverse`). Equal
-models give equal plans; a plan is hashable and holds no number of the model.
+node nearer to ground (`near`) to the node they carry (`far`), whichever way the user wrote them (`reverse`). The
+numbers of the model stand in one vector; the plan says where each enters. Equal models give equal plans; a plan is
+hashable and holds no number of the model.
 """
 
 from __future__ import annotations
 
+from shiftjax.constraints import CONSTRAINTS, Loop, RowGroup
+from shiftjax.field import Role
+from shiftjax.forces import FORCES, ForceElement
+from shiftjax.lane import FrameNumbers, Named, PlacedFrame, Places
 from shiftjax.record import record
+
+
+@record
+class BodyNumbers:
+    """Where the numbers of a body are."""
+
+    mass: int
+    inertia: tuple[int, ...]  # Ixx, Iyy, Izz, Ixy, Iyz, Izx
+    center_of_mass: tuple[int, int, int]
 
 
 @record
@@ -18,6 +32,7 @@ class Node:
     joint: int  # index of the joint that carries it; -1 for ground
     level: int
     virtual: bool = False
+    numbers: BodyNumbers | None = None  # None for ground and virtual bodies
 
 
 @record
@@ -28,67 +43,45 @@ class TreeJoint:
     kind: str
     near: int  # node towards ground
     far: int  # node it carries
-    near_frame: str  # path of the frame on the near body, "" for its origin
-    far_frame: str
+    near_frame: FrameNumbers | None  # on the near body, None for its origin
+    far_frame: FrameNumbers | None
     reverse: bool  # True where the tree runs from the user's child to the user's parent
     q: int  # first coordinate
     v: int  # first speed
     nq: int
     nv: int
     chord: bool  # True where `far` is a virtual body
-
-
-@record
-class Loop:
-    """One closed loop: the virtual end of a chord must coincide with the real body."""
-
-    name: str  # path of the chord joint
-    virtual: int  # node
-    real: int  # node
-    base: int  # deepest common node of both branches
-    virtual_branch: tuple[int, ...]  # joints from base to the virtual node
-    real_branch: tuple[int, ...]
+    numbers: Named  # of its kind
+    displacement: Places  # where it starts: a number, or three of T where it has them and three of a rotation vector
+    turn: int  # constant matrix before that rotation vector, -1 where there is none
+    velocity: tuple[int, ...]  # how fast it starts, a number a speed
 
     @property
-    def joints(self) -> tuple[int, ...]:
-        return tuple(sorted((*self.virtual_branch, *self.real_branch)))
+    def near_place(self) -> PlacedFrame:
+        return PlacedFrame(self.near, self.near_frame)
 
-
-@record
-class DriverRow:
-    """One coordinate prescribed as a function of time."""
-
-    name: str  # path of the joint
-    joint: int
-    function: int  # index into the list of motions of the run
+    @property
+    def far_place(self) -> PlacedFrame:
+        return PlacedFrame(self.far, self.far_frame)
 
 
 @record
 class Substructure:
-    """Loops and rows that share joints: one diagonal block of the Jacobian."""
+    """Constraints that share joints: one diagonal block of the Jacobian."""
 
-    loops: tuple[int, ...]
-    drivers: tuple[int, ...]
+    groups: tuple[int, ...]  # indices of constraints, loops first
     joints: tuple[int, ...]  # with speeds, in order
     columns: tuple[int, ...]  # speeds, contiguous
     first_row: int
-
-    @property
-    def rows(self) -> int:
-        return 6 * len(self.loops) + len(self.drivers)
+    rows: int
 
 
 @record
-class Restraint:
-    """A spring, damper or friction element of the file."""
+class NumberPlace:
+    """One number of the model: its path, and what it means."""
 
     path: str
-    type: str
-    joint: int  # -1 for one between two frames
-    nodes: tuple[int, ...]  # the two bodies
-    frames: tuple[str, ...]  # frame paths, "" for an origin
-    direction: str  # "", "x", "y" or "z" of the first frame
-    pieces: tuple[int, ...]  # number of coefficients of every piece
+    role: Role
 
 
 @record
@@ -97,18 +90,34 @@ class Plan:
 
     nodes: tuple[Node, ...]
     joints: tuple[TreeJoint, ...]
-    loops: tuple[Loop, ...]
-    drivers: tuple[DriverRow, ...]
+    constraints: tuple[RowGroup, ...]
     substructures: tuple[Substructure, ...]
-    restraints: tuple[Restraint, ...]
-    joint_polynomials: tuple[tuple[int, str, int], ...]  # (joint, "stiffness" or "damping", coefficients)
+    forces: tuple[ForceElement, ...]
+    numbers: tuple[NumberPlace, ...]  # the order of the vector of numbers; gravity first
+    matrices: tuple[str, ...]  # paths of the constant matrices, the order of theirs
+    frames: tuple[tuple[str, PlacedFrame], ...]  # path -> place of every frame
     nq: int
     nv: int
-    external: tuple[int, ...] = ()  # nodes with a wrench from outside
+    ns: int = 0  # states of forces
 
     @property
     def rows(self) -> int:
         return sum(s.rows for s in self.substructures)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The closed loops, in the order in which they were found."""
+        return tuple(group.loop for group in self.constraints if group.loop is not None)
+
+    @property
+    def moves(self) -> bool:
+        """Whether some constraint depends on time, so that it may do work."""
+        return any(CONSTRAINTS[group.kind].moves for group in self.constraints)
+
+    @property
+    def dissipates(self) -> bool:
+        """Whether some force is not conservative, so that its work must be integrated to balance the energy."""
+        return any(FORCES[force.kind].dissipates for force in self.forces)
 
     def joint_index(self, path: str) -> int:
         return next(i for i, joint in enumerate(self.joints) if joint.path == path)
@@ -128,12 +137,14 @@ class Plan:
             node = self.joints[self.nodes[node].joint].near
         return tuple(reversed(path))
 
-
-ROW_NAMES = ("rotation x", "rotation y", "rotation z", "translation x", "translation y", "translation z")
+    def first_row(self, index: int) -> int:
+        """First row of a constraint within its substructure."""
+        block = next(s for s in self.substructures if index in s.groups)
+        before = block.groups[: block.groups.index(index)]
+        return sum(self.constraints[k].rows for k in before)
 
 
 def row_names(plan: Plan, index: int) -> tuple[str, ...]:
-    """Names of the rows of one substructure: loop by its chord joint, then the component in the axes of its base."""
-    block = plan.substructures[index]
-    loops = [f"{plan.loops[k].name} {row}" for k in block.loops for row in ROW_NAMES]
-    return (*loops, *(f"{plan.drivers[k].name} driven" for k in block.drivers))
+    """Names of the rows of one substructure: the constraint, then what the row says."""
+    groups = [plan.constraints[k] for k in plan.substructures[index].groups]
+    return tuple(f"{g.name} {row}".rstrip() for g in groups for row in CONSTRAINTS[g.kind].row_names(g))

@@ -123,7 +123,7 @@ class Track:
 
     def coordinate(self, joint: Joint) -> np.ndarray:
         """(n,) displacement of a joint of one coordinate, with whole turns as the file begins them."""
-        q = displacement(joint, np.linalg.inv(self.frame(joint.parent)) @ self.frame(joint.child))
+        q = displacement(joint, np.linalg.inv(self.frame(joint.parent)) @ self.frame(joint.child))[..., 0]
         if KINDS[joint.type].unit != "rad":
             return q
         start = joint.initial_displacement

@@ -46,8 +46,9 @@ def colours(found: Mechanism, by: str) -> dict[str, Colour]:
 def _loops(found: Mechanism) -> dict[str, list[str]]:
     """Loop -> its joints and the bodies they carry, then its base."""
     plan = found.plan
-    own = {f"loop {loop.name}": _carried(found, loop.joints) for loop in plan.loops}
-    bases = {f"loop {loop.name}": plan.nodes[loop.base].path for loop in plan.loops}
+    loops = [(f"loop {group.name}", group.loop) for group in plan.constraints if group.loop is not None]
+    own = {name: _carried(found, loop.joints) for name, loop in loops}
+    bases = {name: plan.nodes[loop.base].path for name, loop in loops}
     held = {path for paths in own.values() for path in paths}
     return {name: [*paths, *([] if bases[name] in held else [bases[name]])] for name, paths in own.items()}
 
@@ -56,7 +57,7 @@ def _substructures(found: Mechanism) -> dict[str, list[str]]:
     """Substructure -> the joints of its loops and the bodies they carry."""
     plan = found.plan
     return {
-        f"substructure {k}": [path for loop in block.loops for path in _carried(found, plan.loops[loop].joints)]
+        f"substructure {k}": [path for g in block.groups for path in _carried(found, plan.constraints[g].coupled)]
         for k, block in enumerate(plan.substructures)
     }
 

@@ -1,4 +1,4 @@
-"""Where joints stand at given poses: axes, values and mobility, from geometry alone. NumPy, no JAX.
+"""Where joints stand at given poses: values, screws and mobility, by the core's kinematics on NumPy values. No JAX.
 
 Frame matrices are (4, 4), frame to world. A joint's motion is taken along its file sense, parent to child.
 """
@@ -9,14 +9,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from shiftjax.dynamics.equations import Lane
+from shiftjax.dynamics.kinematics import Motion, Parameters
 from shiftjax.joints import KINDS
-from shiftjax.joints.primitives import AXES, Ball, Translation
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
 from shiftjax.record import record
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.plan import Plan
-from shiftjax.viewer.places import of_frame, of_pose, quaternion
+from shiftjax.viewer.places import of_frame, of_pose
 
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 
@@ -28,7 +29,11 @@ class Mechanism:
     model: Model  # with a float joint for every component that has no joint to ground
     joints: dict[str, Joint]
     frames: dict[str, np.ndarray]  # path of a frame -> (4, 4) in its body
-    plan: Plan
+    lane: Lane
+
+    @property
+    def plan(self) -> Plan:
+        return self.lane.plan
 
     @property
     def closures(self) -> frozenset[str]:
@@ -54,7 +59,9 @@ def mechanism(model: Model) -> Mechanism:
     frames = _frames(FIXED, model.frames)
     for path, body in model.bodies():
         frames |= _frames(path, body.frames)
-    return Mechanism(model, dict(model.joints()), frames, analyze(model))
+    plan, numbers, matrices = analyze(model), model.numbers(), model.matrices()
+    own = Parameters([numbers[n.path] for n in plan.numbers], [matrices[path] for path in plan.matrices])
+    return Mechanism(model, dict(model.joints()), frames, Lane(plan, own, 1.0, (), 0.0))
 
 
 def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
@@ -69,69 +76,51 @@ def placed(found: Mechanism, ref: FrameRef, poses: Mapping[str, np.ndarray]) -> 
 
 
 def axis_of(joint: Joint) -> np.ndarray:
-    """(3,) unit axis in the joint's frames; zeros for a joint without one."""
-    primitives = KINDS[joint.type].primitives
-    if len(primitives) != 1 or isinstance(primitives[0], Ball):
-        return np.zeros(3)
-    name = primitives[0].axis
-    axis = np.array(joint.axis if name == "axis" else AXES[name], float)
-    return axis / np.linalg.norm(axis)
+    """(3,) unit axis in the joint's frames; zeros for a joint of other than one coordinate."""
+    kind = KINDS[joint.type]
+    return np.array(kind.direction({"axis": joint.axis}) if kind.nv == 1 else np.zeros(3), float)
 
 
 def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(1,) angle in -pi..pi [rad] or displacement [m]; (3,) or (4,) or (7,) for joints of several; () for a weld."""
     joint = found.joints[path]
     parent, child = (placed(found, ref, poses) for ref in (joint.parent, joint.child))
-    between = np.linalg.inv(parent) @ child
-    kind = KINDS[joint.type]
-    if kind.displacement == "scalar":
-        return np.atleast_1d(displacement(joint, between))
-    if not kind.nq:
-        return np.zeros(0)
-    turn = quaternion(between[:3, :3])
-    return turn if kind.displacement == "rotation" else np.concatenate([between[:3, 3], turn])
+    return displacement(joint, np.linalg.inv(parent) @ child)
 
 
 def displacement(joint: Joint, between: np.ndarray) -> np.ndarray:
-    """(...) of a joint of one coordinate whose child frames stand in its parent frames as (..., 4, 4) says."""
-    axis = axis_of(joint)
-    if isinstance(KINDS[joint.type].primitives[0], Translation):
-        return between[..., :3, 3] @ axis
-    R = between[..., :3, :3]
-    double = np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], -1)
-    return np.arctan2(0.5 * double @ axis, 0.5 * (np.trace(R, axis1=-2, axis2=-1) - 1))
+    """(..., nq) of a joint whose child frames stand in its parent frames as (..., 4, 4) says."""
+    R = [[between[..., i, j] for j in range(3)] for i in range(3)]
+    p = [between[..., i, 3] for i in range(3)]
+    found = KINDS[joint.type].measured(R, p, {"axis": joint.axis, **joint.values})
+    return np.stack([np.asarray(x) for x in found], axis=-1) if found else np.zeros((*between.shape[:-2], 0))
+
+
+def motion_at(found: Mechanism, poses: Mapping[str, np.ndarray]) -> Motion:
+    """The core's motion of the joints' values at the poses."""
+    values = [value(found, joint.path, poses) for joint in found.plan.joints]
+    return found.lane.motion([float(x) for each in values for x in each], None)
 
 
 def screws(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(nv, 6) of a joint's speeds: angular, then linear at the world's origin; in the world, file sense."""
-    joint = found.joints[path]
-    parent, child = (placed(found, ref, poses) for ref in (joint.parent, joint.child))
-    rows = []
-    for primitive in KINDS[joint.type].primitives:
-        if isinstance(primitive, Ball):
-            rows += [np.concatenate([w, np.cross(child[:3, 3], w)]) for w in child[:3, :3].T]
-            continue
-        axis = parent[:3, :3] @ (axis_of(joint) if primitive.axis == "axis" else np.array(AXES[primitive.axis]))
-        moves = isinstance(primitive, Translation)
-        rows.append(np.concatenate([np.zeros(3), axis] if moves else [axis, np.cross(parent[:3, 3], axis)]))
-    return np.array(rows).reshape(-1, 6)
+    index = found.plan.joint_index(path)
+    chain, sign = motion_at(found, poses).chain(), -1.0 if found.plan.joints[index].reverse else 1.0
+    rows = [np.array([*screw.angular, *screw.linear_at([-x for x in chain.point])], float)
+            for screw in chain.screws_of(index)]  # fmt: skip
+    return sign * np.array(rows).reshape(-1, 6)
 
 
 def mobility(found: Mechanism, poses: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Share of every joint in the motions the loops leave free: their sum is the number of degrees of freedom.
 
-    The diagonal of the orthogonal projector on null(J), J the loops' Jacobian, summed over a joint's speeds.
+    The diagonal of the orthogonal projector on null(J), J the Jacobian of all constraints, over a joint's speeds.
     """
-    plan = found.plan
-    J = np.zeros((6 * len(plan.loops), plan.nv))
-    for k, loop in enumerate(plan.loops):
-        for sign, branch in ((1.0, loop.virtual_branch), (-1.0, loop.real_branch)):
-            for index in branch:
-                joint = plan.joints[index]
-                S = screws(found, joint.path, poses) * (-sign if joint.reverse else sign)
-                J[6 * k : 6 * k + 6, joint.v : joint.v + joint.nv] = S.T
+    plan, motion = found.plan, motion_at(found, poses)
     free = np.ones(plan.nv)
-    if len(J):
+    for s, block in enumerate(plan.substructures):
+        rows = found.lane.rows(motion, s)
+        J = np.array([[float(entries.get(speed, 0.0)) for speed in block.columns] for entries in rows.J])
         _, size, right = np.linalg.svd(J, full_matrices=False)
-        free -= (right[size > RANK * size[0]] ** 2).sum(0)
+        free[list(block.columns)] -= (right[size > RANK * size[0]] ** 2).sum(0)
     return {joint.path: float(free[joint.v : joint.v + joint.nv].sum()) for joint in plan.joints}

@@ -1,0 +1,137 @@
+"""What is said of one field of an element, once: meaning to physics, unit, shape, default, keys in files, a sentence.
+
+`mechanism.fields` is the table of them. Joints, forces and constraints bring fields of their own kind.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from shiftjax.record import record
+
+
+class Role(StrEnum):
+    """What a number means to physics; nothing asks for a number's name."""
+
+    MASS = "mass"
+    INERTIA = "inertia"
+    CENTER = "centre of mass"
+    LENGTH = "length"  # places something
+    ANGLE = "angle"  # turns something
+    DIRECTION = "direction"
+    ACCELERATION = "acceleration"
+    POSITION = "start position"
+    SPEED = "start speed"
+    STATE = "start of a force's own state"
+    FORCE = "coefficient of a force"
+    KNOT = "knot of a piecewise force"
+    LOAD = "load from outside"
+    NUMBER = "number"
+
+    @property
+    def of_start(self) -> bool:
+        """Whether the number only says where a run begins."""
+        return self in (Role.POSITION, Role.SPEED, Role.STATE)
+
+    @property
+    def of_mass(self) -> bool:
+        """Whether the number decides how the mass is distributed over a body."""
+        return self in (Role.MASS, Role.INERTIA, Role.CENTER)
+
+    @property
+    def of_shape(self) -> bool:
+        """Whether loops that were closed may open when the number changes."""
+        return self in (Role.LENGTH, Role.ANGLE, Role.DIRECTION)
+
+
+# Units may hold these words: {x} is the unit of the joint's displacement (rad, or m, which it is too between frames),
+# {f} that of the force along it (N m, or N). The coefficient of x^k and of its rate to the k:
+SPRING, DAMPER = "{f}/{x}^k", "{f} s^k/{x}^k"
+SHAPES: dict[str, str] = {
+    "number": "a number",
+    "vector": "[x, y, z]",
+    "axis": "[x, y, z] or one of x, y, z",
+    "numbers": "a list of numbers",
+    "ascending": "a list of coefficients, the constant first",
+    "pieces": "a list of lists of coefficients, each with the highest power first",
+    "displacement": "a number, or {T, R, rotation} for joints of several coordinates",
+    "velocity": "a number, or a list of one number a speed",
+    "pair": "two numbers",
+    "colour": "three or four numbers from 0 to 1",
+    "points": "a list of [x, y, z]",
+    "spheres": "a list of [x, y, z, radius]",
+    "matrix": "a rotation matrix by rows",
+    "name": "a name",
+    "text": "a text",
+    "comment": "a text, or a list of its lines",
+    "flag": "true or false",
+    "choice": "a word",
+    "texts": "a list of texts",
+    "reference": '[["assembly", "body"], "frame"]',
+    "references": "a list of references to frames",
+    "joint": "the name of a joint",
+    "joints": "a list of names of joints",
+    "object": "an object",
+    "list": "a list of objects",
+    "anything": "any value, kept as it is",
+}
+
+
+@record
+class Field:
+    """One field of an element.
+
+    Attributes:
+        name: attribute of the record, "inertia.Ixx" one of a record inside; in `values` where the record has none.
+        doc: a sentence.
+        shape: a key of `SHAPES`.
+        role: what a number means; None for what is no number.
+        unit: of a number, in SI; words of `SPRING` and `DAMPER` are filled in by the element.
+        default: what a missing key means.
+        keys: where files hold it, that of the writer first, older notations after it; its name where left out.
+        misspelt: keys met in public files that are read as it, with a warning.
+        choices: the words there may be.
+        of: label of the objects inside (`mechanism.fields.ELEMENTS`).
+        required: whether a file must give it.
+        least, above: bounds of a number. fewest: of the items of a list.
+        written: False for older notations that only a reader knows.
+    """
+
+    name: str
+    doc: str
+    shape: str = "number"
+    role: Role | None = None
+    unit: str = "1"
+    default: Any = None
+    keys: tuple[str, ...] = ()
+    misspelt: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    of: str = ""
+    required: bool = False
+    least: float | None = None
+    above: float | None = None
+    fewest: int = 0
+    written: bool = True
+
+    @property
+    def numeric(self) -> bool:
+        """Whether its leaves are numbers of the model."""
+        return self.role is not None
+
+    @property
+    def key(self) -> str:
+        """Where a writer puts it."""
+        return (self.keys or (self.name,))[0]
+
+    @property
+    def every_key(self) -> tuple[str, ...]:
+        """Where a reader looks for it."""
+        return self.keys or (self.name,)
+
+
+def number(
+    name: str, unit: str, doc: str, *, default: float | None = None, role: Role = Role.NUMBER, shape: str = "number"
+) -> Field:
+    """A numeric field of a joint, force or constraint kind; one without a default must be given."""
+    return Field(name, doc, shape, role, unit, default, required=default is None)

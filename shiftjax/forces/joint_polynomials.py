@@ -1,0 +1,43 @@
+"""Stiffness and damping written in a joint: Q = -sum c_k q^k and Q = -sum d_k q'^k, ascending."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shiftjax.algebra import Scalar, mul, neg
+from shiftjax.forces.kind import ForceElement, ForceKind
+from shiftjax.forces.load import Load
+from shiftjax.forces.polynomials import antiderivative, ascending
+from shiftjax.lane import MotionView
+
+
+class JointStiffness(ForceKind):
+    """The polynomial of the displacement."""
+
+    joints, listed = 1, False
+
+    def apply(
+        self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        (joint,) = element.joints
+        c, q = motion.values(element.numbers)["stiffness"], motion.coordinate(joint)
+        load.push(motion.first_speed(joint), neg(ascending(c, q)))
+        load.store(ascending(antiderivative(c), q))
+        return ()
+
+
+class JointDamping(ForceKind):
+    """The polynomial of the speed."""
+
+    joints, listed, dissipates = 1, False, True
+
+    def apply(
+        self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        if motion.v is not None:
+            (joint,) = element.joints
+            v = motion.speed(joint)
+            force = ascending(motion.values(element.numbers)["damping"], v)
+            load.push(motion.first_speed(joint), neg(force))
+            load.dissipate(mul(force, v))
+        return ()

@@ -1,0 +1,113 @@
+"""Springs, dampers and friction of the file, along a joint or between two body frames: Q = -f(x).
+
+x is the joint's displacement, or the distance between the frames (or its component along an axis of the first frame),
+for a spring; its rate for a damper or friction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shiftjax.algebra import (
+    Scalar,
+    Vec,
+    cross,
+    div,
+    dot,
+    matvec,
+    minus,
+    mul,
+    neg,
+    negative,
+    plus,
+    scale,
+    sqrt,
+)
+from shiftjax.forces.kind import ForceElement, ForceKind
+from shiftjax.forces.load import Load
+from shiftjax.forces.polynomials import piecewise, piecewise_integral
+from shiftjax.joints.kind import AXES
+from shiftjax.lane import MotionView, NodeState
+
+
+class Restraint(ForceKind):
+    """A piecewise polynomial, its pieces with the highest power first."""
+
+    listed = False
+
+    def apply(
+        self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        if element.joints:
+            (joint,) = element.joints
+            rate = motion.speed(joint) if motion.v is not None else None
+            force = self.force(element, motion, load, motion.coordinate(joint), rate)
+            load.push(motion.first_speed(joint), neg(force))
+            return ()
+        span, direction, x, rate = _between(element, motion)
+        force = self.force(element, motion, load, x, rate)
+        load.pull_apart(motion, element.frames, span, negative(scale(force, direction)))
+        return ()
+
+    def force(self, element: ForceElement, motion: MotionView, load: Load, x: Scalar, rate: Scalar | None) -> Scalar:
+        """f at x or at its rate; books potential or power."""
+        raise NotImplementedError
+
+
+class Spring(Restraint):
+    """f of the displacement."""
+
+    drawing = "spring"
+
+    def force(self, element: ForceElement, motion: MotionView, load: Load, x: Scalar, rate: Scalar | None) -> Scalar:
+        knots, pieces = _polynomials(element, motion)
+        load.store(piecewise_integral(knots, pieces, x))
+        return piecewise(knots, pieces, x)
+
+
+class Damper(Restraint):
+    """f of the rate."""
+
+    dissipates, drawing = True, "damper"
+
+    def force(self, element: ForceElement, motion: MotionView, load: Load, x: Scalar, rate: Scalar | None) -> Scalar:
+        if rate is None:
+            return 0.0
+        force = piecewise(*_polynomials(element, motion), rate)
+        load.dissipate(mul(force, rate))
+        return force
+
+
+class Friction(Damper):
+    """A damper whose f may jump."""
+
+    drawing = "friction"
+
+
+def _polynomials(element: ForceElement, motion: MotionView) -> tuple[Sequence[Scalar], list[list[Scalar]]]:
+    """Knots, and the pieces with the constant first."""
+    n: Any = motion.values(element.numbers)
+    return n["knot_points"], [list(reversed(piece)) for piece in n["coefficients"]]
+
+
+def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Vec, Scalar, Scalar | None]:
+    """Way from the first frame to the second, direction of the force, displacement and its rate."""
+    world = motion.chain()
+    (R, first), (_, second) = (world.frame(placed) for placed in element.frames)
+    span = minus(second, first)
+    if element.direction:
+        direction = matvec(R, AXES[element.direction])
+        x = dot(direction, span)
+    else:
+        x = sqrt(dot(span, span))
+        direction = scale(div(1.0, x), span)
+    if motion.v is None:
+        return span, direction, x, None
+    here, there = (world.node(placed.node) for placed in element.frames)
+    speed = minus(_velocity(there, second), _velocity(here, plus(first, span)))
+    return span, direction, x, dot(direction, speed)
+
+
+def _velocity(state: NodeState, p: Vec) -> Vec:
+    return plus(state.u, cross(state.w, p))

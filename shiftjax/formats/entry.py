@@ -1,0 +1,115 @@
+"""One element of a document, read field by field as the table says: keys of every dialect, shape, unit, default."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from shiftjax.field import Field
+from shiftjax.formats.node import Node
+from shiftjax.formats.units import Units
+from shiftjax.mechanism.fields import element
+
+MAX_COEFFICIENTS = 50
+
+
+@cache
+def by_name(label: str) -> dict[str, Field]:
+    return {field.name: field for field in element(label)}
+
+
+class Entry:
+    """An object of a document.
+
+    Args:
+        label: of `mechanism.fields.element`. x: unit of the displacement along which forces of it act, "rad" or "m".
+    """
+
+    def __init__(self, node: Node, label: str, units: Units, x: str = "m") -> None:
+        self.node, self.fields, self.units, self.x = node, by_name(label), units, x
+
+    def __call__(self, name: str) -> Any:
+        """The value of a field in SI; its default where the file says nothing.
+
+        Raises:
+            ModelError: a value of another shape, two keys for one thing, nothing where something is required.
+        """
+        field = self.fields[name]
+        found = self.at(field)
+        if found.value is None and not field.required:
+            return field.default
+        return getattr(self, f"_{field.shape}")(found, field)
+
+    def at(self, field: Field) -> Node:
+        """Where the file holds a field: the first of its keys that is there."""
+        present = [key for key in field.every_key if self.node.has(key)]
+        if len(present) > 1:
+            self.node.refuse("one of them", "Remove one.", f"both {present[0]!r} and {present[1]!r}")
+        return self.node[(present or [field.key])[0]]
+
+    def values(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """The values of numeric fields, by name."""
+        return {field.name: self(field.name) for field in fields}
+
+    def _scale(self, field: Field, power: int = 0) -> float:
+        return self.units.factor(field.unit, self.x, power)
+
+    def _number(self, node: Node, field: Field) -> float:
+        return node.number(scale=self._scale(field))
+
+    def _vector(self, node: Node, field: Field) -> tuple[float, ...]:
+        return node.vector3(scale=self._scale(field))
+
+    def _numbers(self, node: Node, field: Field) -> tuple[float, ...]:
+        return node.vector(scale=self._scale(field))
+
+    def _matrix(self, node: Node, field: Field) -> Any:
+        return node.rotation()
+
+    def _flag(self, node: Node, field: Field) -> bool:
+        return node.flag(field.default)
+
+    def _text(self, node: Node, field: Field) -> str:
+        return node.text()
+
+    def _choice(self, node: Node, field: Field) -> str:
+        return node.choice(frozenset(field.choices))
+
+    def _comment(self, node: Node, field: Field) -> str:
+        return node.comment()
+
+    def _anything(self, node: Node, field: Field) -> Any:
+        return node.frozen()
+
+    def _ascending(self, node: Node, field: Field) -> tuple[float, ...]:
+        if isinstance(node.value, (int, float)):
+            node.refuse("a list of ascending coefficients", "Write [0, k] for k times the displacement or speed.")
+        found = node.vector()
+        return scaled(node, found, self._factors(node, field, len(found)))
+
+    def _pieces(self, node: Node, field: Field) -> tuple[tuple[float, ...], ...]:
+        """Lists of coefficients, each with the highest power first."""
+        out = []
+        for piece in node.items():
+            found = piece.vector()
+            if not found:
+                piece.refuse("at least one coefficient, highest power first", "Write [0].")
+            out.append(scaled(piece, found, self._factors(piece, field, len(found))[::-1]))
+        return tuple(out)
+
+    def _factors(self, node: Node, field: Field, count: int) -> list[float]:
+        """Factors to SI of ascending coefficients."""
+        if count > MAX_COEFFICIENTS:
+            most = f"at most {MAX_COEFFICIENTS} coefficients"
+            node.refuse(most, "Use pieces of a lower degree.", f"{count} coefficients")
+        return [self._scale(field, power) for power in range(count)]
+
+
+def scaled(node: Node, found: Sequence[float], factors: Sequence[float]) -> tuple[float, ...]:
+    """The numbers in SI units."""
+    out = tuple(x * factor for x, factor in zip(found, factors, strict=True))
+    if not all(map(math.isfinite, out)):
+        node.refuse("numbers that are finite in SI units", "Correct them.")
+    return out

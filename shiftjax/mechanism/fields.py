@@ -1,0 +1,278 @@
+"""The table of what every element of a model is made of.
+
+Numbers and their units, `replace` and `vary`, reader, writer, JSON Schema, the builder's arguments, `info --paths` and
+the format reference follow from it. A number of a new element is one line here, or one of the `fields` of its kind of
+joint, force or constraint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shiftjax.constraints import CONSTRAINTS, ConstraintKind
+from shiftjax.field import DAMPER, SPRING, Field, Role
+from shiftjax.forces import FORCES, ForceKind
+from shiftjax.joints import KINDS
+from shiftjax.mechanism.records import IDENTITY, ZERO
+
+NAME = Field("name", "unique in its list", "name", required=True)
+ACTIVE = Field("active", "false switches it off", "flag", default=True)
+COMMENT = Field("comment", "free text", "comment", default="")
+T = Field("T", "translation", "vector", Role.LENGTH, "m", ZERO)
+R = Field("R", "rotation matrix by rows, orthonormal within 1e-5", "matrix", default=IDENTITY)
+ROTATION = Field("rotation", "rotation vector after R", "vector", Role.ANGLE, "rad", ZERO)
+INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
+FILES = ("elevation", "diffuse", "specular", "normal", "bump", "property")  # maps of a terrain
+
+
+def _inertia(entry: str) -> Field:
+    doc = f"entry {entry[1:]} about the centre of mass along body axes"
+    keys = (f"inertia.{entry}", f"moment_of_inertia.{entry}")
+    return Field(f"inertia.{entry}", doc, "number", Role.INERTIA, "kg m^2", 0.0, keys)
+
+
+def _kept(*names: str) -> tuple[Field, ...]:
+    return tuple(Field(name, "kept as it is", "anything") for name in names)
+
+
+ROOT = (
+    Field("$schema", "for editors that check the file", "text", written=False),
+    COMMENT,
+    Field("model_parameters", "of the whole model", "object", of="model_parameters", required=True),
+    Field("fixed", "frames, lights and terrain of ground in v0.2", "object", of="fixed", written=False),
+    Field("frames", "of ground", "list", of="a frame"),
+    Field("lights", "of the scene", "list", of="a light"),
+    Field("terrain", "of the scene", "list", of="a terrain"),
+    Field("assemblies", "groups of bodies and what acts on them", "list", of="an assembly", required=True),
+)
+PARAMETERS = (
+    Field("version", "of the format", "choice", default="2.0", choices=("2.0", "2.0.0", "0.2", "0.2.0"), required=True),
+    Field("units", "of the file's numbers; SI where left out", "object", of="units"),
+    Field(
+        "gravity", "acceleration; +z is down in most files", "vector", Role.ACCELERATION, "m/s^2", (0.0, 0.0, 9.81),
+        required=True,
+    ),
+    Field("include_directories", "where included files are searched", "texts",
+          keys=("include_directories", "include_dir")),
+    Field("simulation", "solver, integrator and logger in v0.2", "object", of="simulation", written=False),
+    Field("solvers", "the first counts", "list", keys=("solvers", "solver"), of="a solver"),
+    Field("integrators", "the first counts", "list", keys=("integrators", "integrator"), of="an integrator"),
+    Field("loggers", "kept, not used", "list", keys=("loggers", "logger"), of="a logger"),
+)  # fmt: skip
+ASSEMBLY = (
+    COMMENT,
+    NAME,
+    ACTIVE,
+    Field("bodies", "rigid bodies", "list", default=(), of="a body"),
+    Field("joints", "between two bodies, or a body and ground", "list", default=(), of="a joint"),
+    Field("restraints", "springs, dampers and friction", "list", default=(), misspelt=("restraint",), of="a restraint"),
+    Field("constraints", "what else ties coordinates together", "list", default=(), of="a constraint"),
+    Field("force_modules", "forces of other kinds; tires and controllers are kept", "list", default=(),
+          of="a force module"),
+    Field("assemblies", "inside this one, to any depth", "list", default=(), of="an assembly"),
+    Field("include", "a file whose assemblies appear below this name", "text", written=False),
+    Field("parent", "what the included file calls fixed", "reference", written=False),
+)  # fmt: skip
+BODY = (
+    COMMENT,
+    NAME,
+    ACTIVE,
+    Field("mass", "0 of a massless body", "number", Role.MASS, "kg", 0.0,
+          ("inertia.mass", "mass", "moment_of_inertia.mass"), least=0.0),
+    *map(_inertia, INERTIA),
+    Field("center_of_mass", "from the body's origin along its axes", "vector", Role.CENTER, "m", ZERO),
+    Field("frames", "of the body", "list", default=(), of="a frame"),
+    Field("geometry", "shapes that are drawn", "list", default=(), keys=("geometry", "definition"), of="a geometry"),
+    Field("collision_geometry", "kept, not used: convex_hull, ellipsoid or sphere", "text"),
+)  # fmt: skip
+FRAME = (COMMENT, NAME, T, R, ROTATION)
+JOINT = (
+    COMMENT,
+    NAME,
+    ACTIVE,
+    Field("type", "the kind of joint", "choice", required=True),
+    Field("parent", "frame on which the joint stands", "reference", required=True),
+    Field("child", "frame that it moves", "reference", required=True),
+    Field("body_frame_pairs", "parent and child in v0.2", "references", misspelt=("body_frame_pair",), written=False),
+    Field("initial_displacement", "where it starts", "displacement", Role.POSITION, "{x}"),
+    Field("initial_velocity", "how fast it starts", "velocity", Role.SPEED, "{x}/s"),
+    Field("stiffness", "Q = -sum c_k q^k", "ascending", Role.FORCE, SPRING, ()),
+    Field("damping", "Q = -sum d_k v^k", "ascending", Role.FORCE, DAMPER, (), ("damping", "damping_coefficients")),
+    Field("axis", "of revolute and prismatic, in the joint's frames", "axis", Role.DIRECTION, misspelt=("aixs",)),
+)
+RESTRAINT = (
+    COMMENT,
+    NAME,
+    ACTIVE,
+    Field("type", "spring: by displacement; damper, friction: by its rate", "choice",
+          choices=("spring", "damper", "friction"), required=True),
+    Field("joint", "along whose motion it acts, or", "joint"),
+    Field("frames", "the two frames between which it acts", "references", keys=("body_frame_pair",),
+          misspelt=("body_frame_pairs",)),
+    Field("distance_type", "the axis of the first frame along which it acts; their distance where left out", "choice",
+          choices=("Tx", "Ty", "Tz")),
+    Field("coefficients", "of f in Q = -f(x), one list for each piece", "pieces", Role.FORCE, SPRING, required=True),
+    Field("knot_points", "ends of the pieces, rising: piece k holds left of knot k", "numbers", Role.KNOT, "{x}", ()),
+)  # fmt: skip
+MODULE = (COMMENT, NAME, ACTIVE, Field("type", "the kind of force", "choice", required=True))
+CONSTRAINT = (COMMENT, NAME, ACTIVE, Field("type", "the kind of constraint", "choice", required=True))
+LIGHT = (
+    COMMENT,
+    NAME,
+    ACTIVE,
+    Field("type", "of the light", "choice", default="directional", choices=("point", "spot", "directional")),
+    Field("parent", "frame that carries it; directional and spot lights shine along its z", "reference"),
+    *(Field(f"K{part[0]}", f"{part} colour", "vector") for part in ("ambient", "diffuse", "specular")),
+    Field("cone", "half angle of a spot", unit="rad"),
+)
+TERRAIN = (
+    COMMENT,
+    NAME,
+    ACTIVE,
+    Field("parent", "frame that carries it", "reference"),
+    *(Field(name, "kept as it is", "text") for name in ("coordinate_type", "interpolation_type", "type")),
+    Field("elevation_map", "file of heights", "anything", keys=("elevation_map", "definition", "filename")),
+    Field("diffuse_map", "file of colours", "anything", keys=("diffuse_map", "texture", "texture_filename")),
+    Field("scale", "extent along x and y", "pair", unit="m"),
+    *(Field(f"{axis}_scale", f"extent along {axis}", unit="m", written=False) for axis in "xy"),
+    *_kept("texture_scale", *(f"{kind}_map" for kind in FILES[2:])),
+)
+SHAPED = (
+    COMMENT,
+    Field("type", "of the shape", "choice"),
+    T,
+    R,
+    ROTATION,
+    Field("colour", "red, green, blue and perhaps opacity, as on a screen", "colour"),
+)
+RADIUS, LENGTH = (
+    Field(name, doc, unit="m", required=True, above=0.0) for name, doc in (("radius", "about z"), ("length", "along z"))
+)
+GEOMETRIES: dict[str, tuple[Field, ...]] = {  # type -> the fields that only some types have
+    "mesh": (Field("filename", "the mesh and its companions", "texts"),),
+    "box": (Field("size", "along x, y, z", "vector", unit="m", required=True, above=0.0),),
+    "plane": (Field("size", "along x, y", "pair", unit="m", required=True, above=0.0),),
+    "sphere": (RADIUS,),
+    "ellipsoid": (Field("radii", "along x, y, z", "vector", unit="m", required=True, above=0.0),),
+    "multisphere": (Field("spheres", "whose hull it is", "spheres", unit="m", required=True, fewest=1),),
+    **dict.fromkeys(("cylinder", "cone", "capsule", "arrow"), (RADIUS, LENGTH)),
+    "line": (Field("points", "along it", "points", unit="m", required=True, fewest=2),),
+    "point_cloud": (Field("points", "of it", "points", unit="m", required=True, fewest=1),),
+}
+TIMES = (
+    Field("time_span", "of the run", unit="s", least=0.0),
+    Field("time_step", "between outputs", unit="s", above=0.0),
+    Field("relative_error", "kept, not used", least=0.0),
+    Field("absolute_error", "kept, not used", least=0.0),
+    Field("omega_n", "kept, not used", unit="1/s", least=0.0),
+)
+SOLVING = (
+    Field("infinity_norm_multiplier", "m of the repartition rule; 2 where left out", above=0.0),
+    Field("contact_detection", "refused where there is terrain to touch", "anything"),
+)
+TYPE = Field("type", "kept; a run chooses its method itself", "text")
+ELEMENTS: dict[str, tuple[Field, ...]] = {
+    "the root": ROOT,
+    "model_parameters": PARAMETERS,
+    "units": tuple(Field(kind, "a name of a unit", "text") for kind in ("angle", "length", "mass", "time")),
+    "fixed": tuple(field for field in ROOT if field.name in ("frames", "lights", "terrain")),
+    "an assembly": ASSEMBLY,
+    "a body": BODY,
+    "a frame": FRAME,
+    "a placement": (T, R, ROTATION),
+    "a joint": JOINT,
+    "a restraint": RESTRAINT,
+    "a light": LIGHT,
+    "a terrain": TERRAIN,
+    "a force module of type tire": (*MODULE, *_kept("tire_type", "wheel_body", "definition", "use_transient_slip")),
+    "a force module of type pid": (
+        *MODULE,
+        *(Field(gain, "gain") for gain in "pid"),
+        *_kept("target"),
+        Field("input", "what it reads", "object", of="a pid's input"),
+        Field("output", "what it drives", "object", of="a pid's output"),
+    ),
+    "a pid's input": _kept("type", "body_frame_pair", "dof", "coordinate_system", "target_type", "joint"),
+    "a pid's output": _kept("type", "joint"),
+    "simulation": (COMMENT, Field("integration_type", "kept", "text"), *TIMES, *SOLVING, Field("out_file", "", "text")),
+    "a solver": (COMMENT, TYPE, *SOLVING),
+    "an integrator": (
+        COMMENT,
+        TYPE,
+        *TIMES,
+        Field("integral_gain", "kept, not used", least=0.0),
+        Field("omega_n_max", "kept, not used", unit="1/s", least=0.0),
+    ),
+    "a logger": (
+        COMMENT,
+        *(Field(key, "kept", "text") for key in ("type", "filename", "csv_logfile", "timestamp_logfile", "logfile")),
+    ),
+}
+UNSIMULATED = ("tire", "pid")  # types of force modules that are kept only
+# Words of paths that name no number: constant matrices, and what can be recorded of an object.
+RECORDED = {
+    "frame": {"R", "position", "orientation", "velocity", "angular_velocity"},
+    "joint": {"q", "v", "a", "reaction_force", "reaction_moment"},
+}
+
+
+def element(label: str) -> tuple[Field, ...]:
+    """The fields of what messages call `label`: "a body", "a joint of type screw", "a geometry of type box".
+
+    Raises:
+        KeyError: none of that name.
+    """
+    if label in ELEMENTS:
+        return ELEMENTS[label]
+    what, _, kind = label.partition(" of type ")
+    if what == "a geometry":
+        return (*SHAPED, *GEOMETRIES[kind])
+    if what == "a joint":
+        return (*JOINT, *KINDS[kind].fields)
+    if what == "a force module":
+        return (*MODULE, *references(FORCES[kind]), *FORCES[kind].numbers())
+    return (*CONSTRAINT, *references(CONSTRAINTS[kind]), *CONSTRAINTS[kind].numbers())
+
+
+def references(kind: ForceKind | ConstraintKind) -> tuple[Field, ...]:
+    """The keys by which a kind of force or constraint names its joints and frames."""
+    found = []
+    if kind.joints:
+        shape = ("joint", "the joint") if kind.joints == 1 else ("joints", f"the {kind.joints} joints")
+        found.append(Field(shape[0], shape[1], shape[0], required=True))
+    if kind.frames:
+        key, doc = ("frame", "the frame") if kind.frames == 1 else ("frames", f"the {kind.frames} frames")
+        found.append(Field(key, doc, "reference" if kind.frames == 1 else "references", required=True))
+    return tuple(found)
+
+
+def label_of(what: str, item: Mapping[str, Any]) -> str:
+    """The label of an object of a file: "a joint" and its type where that brings keys of its own."""
+    kind = item.get("type")
+    if what == "a joint":
+        own = isinstance(kind, str) and kind in KINDS and KINDS[kind].fields
+        return f"a joint of type {kind}" if own else what
+    return f"{what} of type {kind}"
+
+
+def labels() -> list[str]:
+    """All labels of `element`, in the order of the reference."""
+    joints = [f"a joint of type {name}" for name, kind in KINDS.items() if kind.fields]
+    forces = [f"a force module of type {name}" for name, kind in FORCES.items() if kind.listed]
+    constraints = [f"a constraint of type {name}" for name, kind in CONSTRAINTS.items() if kind.listed]
+    return [*ELEMENTS, *joints, *forces, *constraints, *(f"a geometry of type {name}" for name in GEOMETRIES)]
+
+
+def kinds_with(word: str) -> set[str]:
+    """The kinds of objects that have a number or a channel of this name; all kinds where none has."""
+    named = {
+        "body": BODY,
+        "frame": FRAME,
+        "joint": (*JOINT, *(field for kind in KINDS.values() for field in kind.fields)),
+        "restraint": RESTRAINT,
+        "force module": tuple(field for kind in FORCES.values() if kind.listed for field in kind.numbers()),
+        "constraint": tuple(field for kind in CONSTRAINTS.values() if kind.listed for field in kind.numbers()),
+    }
+    own = {kind: {f.name.split(".")[0] for f in found if f.numeric} for kind, found in named.items()}
+    return {kind for kind in named if word in own[kind] | RECORDED.get(kind, set())} or set(named)

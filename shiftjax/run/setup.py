@@ -1,0 +1,167 @@
+"""What all programs of one run share, and the text that identifies the code they become."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.algebra import Scalar
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.dynamics.channels import CHANNELS, Channel
+from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
+from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.forces import FORCES
+from shiftjax.joints import KINDS
+from shiftjax.kernels.lane_program import Layout
+from shiftjax.mechanism.records import Matrix
+from shiftjax.record import record
+from shiftjax.topology.plan import Plan
+
+ACCUMULATORS = (
+    "gap",
+    "velocity_gap",
+    "squared_condition",
+    "energy_error",
+    "kinetic",
+    "potential",
+    "start_energy",
+    "start_potential",
+)
+REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
+NO_PHYSICS = {"cli", "ensembles", "formats", "kernels", "models", "viewer"}  # folders that do not decide a piece's code
+_nameless: dict[int, tuple[object, str]] = {}  # id -> the object, kept alive so that the id stays its own
+
+
+@record
+class Setup:
+    """What all programs of one run share.
+
+    Attributes:
+        numbers: in the order of the plan's; None for those that only say where a run starts.
+        varied: places of the numbers that are lane values, in the order of their slots.
+        matrices: constant rotations, in the order of the plan's. length: the size of the model [m].
+        functions: of time and coordinates, in the order in which the plan counts them.
+    """
+
+    plan: Plan
+    numbers: tuple[float | None, ...]
+    varied: tuple[int, ...]
+    matrices: tuple[Matrix, ...]
+    length: float
+    method: str = "rk4"
+    precision: str = "f64"
+    functions: tuple[Any, ...] = ()
+    channels: tuple[Channel, ...] = ()
+
+    @property
+    def blocks(self) -> int:
+        return len(self.plan.substructures)
+
+    @property
+    def by_block(self) -> bool:
+        return self.blocks > 1
+
+    @property
+    def quadratures(self) -> tuple[str, ...]:
+        """What is integrated beside the motion: the work of what is not conservative, where there is any."""
+        return ("work",) if self.plan.dissipates or self.plan.moves else ()
+
+    @property
+    def monitors(self) -> int:
+        """Three a substructure, then the loop gap and the loss of mass."""
+        return MONITORS_PER_BLOCK * self.blocks + 2
+
+    def layout(self) -> Layout:
+        """The regions of one lane; x holds speeds, states of forces, quadratures."""
+        plan = self.plan
+        return Layout(
+            nq=plan.nq,
+            nx=plan.nv + plan.ns + len(self.quadratures),
+            np=len(self.varied),
+            nm=self.monitors,
+            nr=len(REPORTS),
+            na=len(ACCUMULATORS),
+            nc=sum(channel.size for channel in self.channels),
+            ns=sum(scratch_of(plan, k) for k in range(self.blocks)) if self.by_block else 0,
+        )
+
+    def lane(self, values: Sequence[Scalar], t: Scalar) -> Lane:
+        """The lane functions' common ground for given values of the varied numbers."""
+        numbers: list[Scalar] = list(self.numbers)
+        for place, value in zip(self.varied, values, strict=True):
+            numbers[place] = value
+        return Lane(self.plan, Parameters(numbers, self.matrices), self.length, self.functions, t)
+
+    def identity(self) -> str:
+        """SHA-256 of a canonical text of all that decides code, but for the piece (design section 4, LaneProgram)."""
+        constants = [
+            float(number).hex()
+            for place, number in enumerate(self.numbers)
+            if number is not None and place not in self.varied
+        ]
+        matrices = [[float(x).hex() for x in row] for R in self.matrices for row in R]
+        functions = [_function_text(function) for function in self.functions]
+        head = (self.plan, self.varied, float(self.length).hex(), self.precision, functions, self.quadratures)
+        text = repr((head, constants, matrices, source_hash(), list(_foreign_sources(self))))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def scratch_of(plan: Plan, index: int) -> int:
+    """Slots of one substructure: Z dense for any rank, a particular vector, two gaps."""
+    n = len(plan.substructures[index].columns)
+    return n * n + n + 2
+
+
+def _foreign_sources(setup: Setup) -> Iterator[str]:
+    """The sources of kinds that come from outside the package."""
+    plan = setup.plan
+    kinds: Iterable[Any] = (
+        *(KINDS[joint.kind] for joint in plan.joints),
+        *(p for joint in plan.joints for p in KINDS[joint.kind].primitives),
+        *(FORCES[force.kind] for force in plan.forces),
+        *(CONSTRAINTS[group.kind] for group in plan.constraints),
+        *(CHANNELS[channel.quantity].observe for channel in setup.channels),
+    )
+    for kind in kinds:
+        home = inspect.getmodule(kind if callable(kind) else type(kind))
+        if home is None or not home.__name__.startswith("shiftjax."):
+            yield source_of(kind)
+
+
+def source_of(thing: object) -> str:
+    """The text of the file that defines a kind or a function; what has none is new in every process."""
+    owner: Any = thing if inspect.isroutine(thing) else type(thing)
+    try:
+        return Path(inspect.getfile(owner)).read_text(encoding="utf-8")
+    except (OSError, TypeError):  # typed at a prompt
+        _, token = _nameless.setdefault(id(thing), (thing, uuid.uuid4().hex))
+        return token
+
+
+def _function_text(function: object) -> tuple[str, str]:
+    """What tells a function of the user from others: its numbers, and its source.
+
+    One whose `repr` says nothing of its numbers is new in every process.
+    """
+    named = type(function).__repr__ is not object.__repr__ and "<function" not in repr(function)
+    _, token = _nameless.setdefault(id(function), (function, uuid.uuid4().hex))
+    return repr(function) if named else token, source_of(function)
+
+
+@cache
+def source_hash() -> str:
+    """Hash of the versions and of the sources that decide what a traced program computes."""
+    package = Path(__file__).resolve().parents[1]
+    digest = hashlib.sha256(f"{version('jax')} {np.__version__}".encode())
+    for file in sorted(package.rglob("*.py")):
+        if file.relative_to(package).parts[0] not in NO_PHYSICS:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,32 @@
+"""The tables that extensions enter: a name, once, for a thing of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from shiftjax.errors import ModelError
+
+T = TypeVar("T")
+
+
+class Table(dict[str, T]):
+    """A dictionary whose entries stay: a name that is taken is refused, unless the same thing enters again.
+
+    Args:
+        what: what an entry is, for messages.
+    """
+
+    def __init__(self, what: str, entries: Mapping[str, T]) -> None:
+        super().__init__(entries)
+        self.what = what
+
+    def __setitem__(self, name: str, entry: T) -> None:
+        """Enters something.
+
+        Raises:
+            ModelError: the name is taken by something else.
+        """
+        if name in self and self[name] != entry:
+            raise ModelError(f"{self.what} {name!r}", "a name that is taken", "a new name", "Choose another one.")
+        super().__setitem__(name, entry)

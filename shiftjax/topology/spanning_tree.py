@@ -1,0 +1,148 @@
+"""The spanning tree of a mechanism from ground, its chords, and what ties its joints together. Before any numbering."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shiftjax.constraints import Loop
+from shiftjax.errors import ModelError
+from shiftjax.joints import KINDS, JointKind
+from shiftjax.mechanism.model import Joint, Model
+from shiftjax.mechanism.records import FIXED, FrameRef
+
+
+def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:
+    """Sorts by the element's own name, digits by value, then by the whole path: nesting and list order have no say."""
+    name = path.rsplit(":", 1)[-1]
+    parts = re.split(r"(\d+)", name)
+    return tuple(int(p) if p.isdigit() else p for p in parts), path
+
+
+@dataclass
+class Branch:
+    """A joint of the tree, from the node towards ground to the node it carries."""
+
+    path: str
+    joint: Joint
+    near: int
+    far: int
+    reverse: bool  # the tree runs from the user's child to the user's parent
+    chord: bool  # it carries a virtual body
+
+    @property
+    def near_ref(self) -> FrameRef:
+        return self.joint.child if self.reverse else self.joint.parent
+
+    @property
+    def far_ref(self) -> FrameRef:
+        return self.joint.parent if self.reverse else self.joint.child
+
+    @property
+    def kind(self) -> JointKind:
+        return KINDS[self.joint.type]
+
+    @property
+    def moves(self) -> bool:
+        return self.kind.nv > 0
+
+
+@dataclass
+class Tie:
+    """A constraint, its joints by their place in the tree."""
+
+    name: str
+    kind: str
+    joints: tuple[int, ...] = ()
+    frames: tuple[FrameRef, ...] = ()
+    coupled: tuple[int, ...] = ()  # all joints whose motion enters its rows
+    function: int = -1
+    loop: Loop | None = None
+    item: Any = None  # the record of the model that holds its numbers
+
+
+@dataclass
+class Tree:
+    """The spanning tree; node 0 is ground, branch k carries node k + 1."""
+
+    bodies: list[str] = field(default_factory=lambda: [FIXED])  # of every node
+    levels: list[int] = field(default_factory=lambda: [0])
+    branches: list[Branch] = field(default_factory=list)
+    node_of: dict[str, int] = field(default_factory=lambda: {FIXED: 0})
+
+    def attach(self, path: str, joint: Joint, near_body: str) -> Branch:
+        """Adds `joint` at the node of `near_body`; a far body that is there already becomes a chord."""
+        reverse = joint.parent.body != near_body
+        far_body = (joint.parent if reverse else joint.child).body
+        near, far = self.node_of[near_body], len(self.bodies)
+        branch = Branch(path, joint, near, far, reverse, far_body in self.node_of)
+        self.bodies.append(far_body)
+        self.levels.append(self.levels[near] + 1)
+        self.branches.append(branch)
+        self.node_of.setdefault(far_body, far)
+        return branch
+
+    def above(self, node: int) -> list[int]:
+        """Branches from ground to a node."""
+        found: list[int] = []
+        while node:
+            found.append(node - 1)
+            node = self.branches[node - 1].near
+        return found[::-1]
+
+    def between(self, bodies: Iterable[str]) -> tuple[int, ...]:
+        """Branches that move some of the bodies and not all of them alike; those to one body alone."""
+        ways = [self.above(self.node_of[body]) for body in bodies]
+        shared = set(ways[0]).intersection(*ways[1:]) if len(ways) > 1 else set()
+        return tuple(sorted({k for way in ways for k in way} - shared))
+
+    def loop(self, branch: Branch) -> Loop:
+        """The loop that a chord closes: climbs from both ends to the common base."""
+        branches: tuple[list[int], list[int]] = ([], [])
+        real = self.node_of[self.bodies[branch.far]]
+        ends = [branch.far, real]
+        while ends[0] != ends[1]:
+            side = 0 if self.levels[ends[0]] >= self.levels[ends[1]] else 1
+            branches[side].append(ends[side] - 1)
+            ends[side] = self.branches[ends[side] - 1].near
+        return Loop(branch.far, real, ends[0], tuple(reversed(branches[0])), tuple(reversed(branches[1])))
+
+
+def spanning_tree(model: Model, cut: Sequence[str] = ()) -> Tree:
+    """Breadth-first search from ground; the cut joints are added last, as chords.
+
+    Raises:
+        ModelError: if `cut` leaves a body without a way to ground.
+    """
+    joints = dict(sorted(model.joints(), key=lambda item: natural_key(item[0])))
+    left_out = {model.resolve(path) for path in cut}
+    touching: dict[str, list[str]] = {FIXED: [], **{path: [] for path, _ in model.bodies()}}
+    for path, joint in joints.items():
+        touching[joint.parent.body].append(path)
+        touching[joint.child.body].append(path)
+    tree, done = Tree(), set(left_out)
+    queue = deque((path, FIXED) for path in touching[FIXED])
+    while queue:
+        path, near_body = queue.popleft()
+        if path in done:
+            continue
+        done.add(path)
+        branch = tree.attach(path, joints[path], near_body)
+        if not branch.chord:
+            body = tree.bodies[branch.far]
+            queue.extend((other, body) for other in touching[body] if other not in done)
+    lost = [path for path in touching if path not in tree.node_of]
+    if lost:
+        raise ModelError(
+            "cut" if cut else lost[0],
+            f"no way from {lost[0]} to ground" + (" but through a cut joint" if cut else ""),
+            "every body reached from ground",
+            "Cut another joint." if cut else "Add a joint.",
+        )
+    for path in sorted(left_out, key=natural_key):
+        ends = (joints[path].parent.body, joints[path].child.body)
+        tree.attach(path, joints[path], min(ends, key=lambda body: (tree.levels[tree.node_of[body]], body)))
+    return tree

@@ -1,0 +1,30 @@
+"""A gear between two joints: q_1 = ratio q_2 + offset."""
+
+from __future__ import annotations
+
+from shiftjax.algebra import mul, neg, sub
+from shiftjax.constraints import CONSTRAINTS, ConstraintKind, RowGroup, Rows
+from shiftjax.field import number
+from shiftjax.lane import MotionView
+
+
+class Gear(ConstraintKind):
+    """Two joints that turn in a fixed ratio."""
+
+    joints = 2
+    fields = (
+        number("ratio", "1", "turns of the first joint for one of the second"),
+        number("offset", "{x}", "displacement of the first joint where the second's is zero", default=0.0),
+    )
+
+    def row_names(self, group: RowGroup) -> tuple[str, ...]:
+        return ("meshes",)
+
+    def rows(self, group: RowGroup, motion: MotionView) -> Rows:
+        n, (first, second) = motion.values(group.numbers), group.joints
+        phi = sub(sub(motion.coordinate(first), mul(n["ratio"], motion.coordinate(second))), n["offset"])
+        J = {motion.first_speed(first): 1.0, motion.first_speed(second): neg(n["ratio"])}
+        return Rows(phi=[phi], J=[J], nu=[0.0], gamma=[0.0], unit=[group.units[0]])
+
+
+CONSTRAINTS["gear"] = Gear()

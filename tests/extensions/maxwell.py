@@ -1,0 +1,24 @@
+"""A Maxwell element on a joint: a spring and a damper in series, whose stretch is a state of its own."""
+
+from shiftjax.algebra import div, mul, neg, sub
+from shiftjax.field import number
+from shiftjax.forces import FORCES, ForceKind, State
+
+
+class Maxwell(ForceKind):
+    """Q = -k s with s' = q' - k s / c; the spring stores k s^2 / 2, the damper takes (k s)^2 / c."""
+
+    joints, dissipates = 1, True
+    fields = (number("k", "{f}/{x}", "stiffness of the spring"), number("c", "{f} s/{x}", "of the damper"))
+    states = (State("stretch", "rad", "the stretch of the spring"),)
+
+    def apply(self, element, motion, load, states):
+        n, (joint,) = motion.values(element.numbers), element.joints
+        force = mul(n["k"], states[0])
+        load.push(motion.first_speed(joint), neg(force))
+        load.store(mul(0.5, mul(force, states[0])))
+        load.dissipate(div(mul(force, force), n["c"]))
+        return [sub(motion.speed(joint), div(force, n["c"]))]
+
+
+FORCES["maxwell"] = Maxwell()
