@@ -19,6 +19,7 @@ Scalar = Any  # float | np.ndarray (B,) | jax tracer ()
 Vec = list[Scalar]  # three scalars
 Mat = list[list[Scalar]]  # rows of scalars
 Screw = tuple[Vec, Vec]  # angular and linear part, about the point and along the axes of its context
+NUMPY = np.ndarray | np.generic  # what the host computes with NumPy alone: an operation on (1,)[0] gives a NumPy scalar
 
 _lax: Any = None
 
@@ -62,14 +63,14 @@ def _binary(name: str, host: Callable[[Any, Any], Any]) -> Callable[[Scalar, Sca
 
 
 def _on_host(a: Scalar) -> bool:
-    return type(a) is float or isinstance(a, np.ndarray)
+    return type(a) is float or isinstance(a, NUMPY)
 
 
 def _unary(name: str, folded: Callable[[float], float], host: Callable[[Any], Any]) -> Callable[[Scalar], Scalar]:
     def apply(a: Scalar) -> Scalar:
         if type(a) is float:
             return float(folded(a))
-        return host(a) if isinstance(a, np.ndarray) else getattr(_jax(), name)(a)
+        return host(a) if isinstance(a, NUMPY) else getattr(_jax(), name)(a)
 
     return apply
 
@@ -138,7 +139,7 @@ def select(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """`yes` where the condition (from `less`) holds, else `no`."""
     if type(condition) is float:
         return yes if condition else no
-    if isinstance(condition, np.ndarray):
+    if isinstance(condition, NUMPY):
         return np.where(condition, yes, no)
     lax = _jax()
     if type(yes) is float and type(no) is float:

@@ -135,3 +135,18 @@ def number(
 ) -> Field:
     """A numeric field of a joint, force or constraint kind; one without a default must be given."""
     return Field(name, doc, shape, role, unit, default, required=default is None)
+
+
+def filled(unit: str, x: str, power: int) -> str:
+    """A unit with its words filled in; see `SPRING`.
+
+    Args:
+        x: unit of the displacement, "rad" or "m". power: k of the coefficient of x^k, a rate in dampers.
+    """
+    if "{" not in unit:
+        return unit
+    force = "N" if x == "m" else "N m"
+    if "^k" in unit and power == 0:
+        return force
+    exponent = f"^{power}" if power > 1 else ""
+    return unit.replace("{x}", x).replace("{f}", force).replace("^k", exponent)

@@ -1,4 +1,4 @@
-"""What joints, forces and constraints may ask of a lane: where their numbers are, and how the mechanism moves now.
+"""What forces and constraints are to a lane, and what they may ask of it: their numbers, and how the mechanism moves.
 
 A *lane* is one member of an ensemble; lane code is written for one lane, on the scalars of `algebra`. The protocols
 here are what `dynamics.kinematics` offers, so that a kind of force or constraint imports nothing above its own floor.
@@ -31,6 +31,57 @@ class PlacedFrame:
 
     node: int
     frame: FrameNumbers | None
+
+
+@record
+class ForceElement:
+    """One force of a plan, in ints and names."""
+
+    path: str
+    kind: str  # a key of FORCES
+    joints: tuple[int, ...]  # on whose motions it acts
+    frames: tuple[PlacedFrame, ...]  # between which it acts
+    direction: str  # "x", "y" or "z" of the first frame, "" for the line between two frames
+    numbers: Named
+    dissipates: bool  # whether its power must be integrated to balance the energy
+    states: tuple[int, ...] = ()  # its own, in the vector of all forces' states
+
+
+@record
+class Loop:
+    """A closed loop: the virtual end of a chord must coincide with the real body."""
+
+    virtual: int  # node
+    real: int  # node
+    base: int  # deepest common node of both branches
+    virtual_branch: tuple[int, ...]  # joints from base to the virtual node
+    real_branch: tuple[int, ...]
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        return tuple(sorted((*self.virtual_branch, *self.real_branch)))
+
+
+@record
+class RowGroup:
+    """The rows of one constraint, in ints and names."""
+
+    name: str  # path of the chord joint, of the driven joint, or of the constraint
+    kind: str  # a key of CONSTRAINTS
+    joints: tuple[int, ...]  # that it names
+    frames: tuple[PlacedFrame, ...]  # that it names
+    coupled: tuple[int, ...]  # all joints whose motion enters its rows, rising
+    units: tuple[str, ...]  # of the displacements of the first speeds of `joints`
+    row_names: tuple[str, ...]  # what each row says
+    moves: bool  # whether its rows depend on time, so that they may do work
+    holds: bool  # whether it prescribes its joints, so that assembly does not move them
+    numbers: Named = ()
+    function: int = -1  # in the list of functions of the run
+    loop: Loop | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.row_names)
 
 
 class NodeState(Protocol):

@@ -34,7 +34,15 @@ from shiftjax.algebra import (
     sqrt,
     sub,
     total,
+    unit,
 )
+
+AXES: dict[str, Vec] = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
+
+
+def along(axis: str, own: Sequence[Scalar] | None) -> Vec:
+    """The unit vector along a letter, or along a direction of one's own."""
+    return AXES.get(axis) or unit(own or AXES["z"])
 
 
 def rotation_about(axis: Sequence[Scalar], angle: Scalar) -> Mat:

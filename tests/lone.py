@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.numbers import rebuilt
 from shiftjax.mechanism.records import Geometry
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.scene import Colour, Mesh, Part, Scene

@@ -13,9 +13,10 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import dumps, load, save, to_dict
-from shiftjax.formats.keys import SHAPES, keys_of
+from shiftjax.formats.entry import keys_of
 from shiftjax.formats.schema import schema
 from shiftjax.mechanism.model import Frame, FrameRef, Inertia, Placement, RunSettings
+from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.models import names
 from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
@@ -67,7 +68,7 @@ def test_d13_schema_holds_each_shape_with_its_own_keys(shape: dict[str, Any]) ->
     foreign = {"size": [1, 2, 3], "points": [[0, 0, 0], [1, 0, 0]], "filename": ["a"]}
     for key in foreign.keys() - shape.keys():
         assert not validator.is_valid(shape | {key: foreign[key]}), key
-    own = SHAPES[shape["type"]] - {"filename"}
+    own = {field.key for field in GEOMETRIES[shape["type"]]} - {"filename"}
     assert not any(validator.is_valid({key: shape[key] for key in shape if key != left}) for left in own)
 
 
@@ -77,7 +78,7 @@ def test_d13_shapes_are_in_metres_and_radians() -> None:
     scaled = load(edited("model_parameters.units", units, everything))
     (welded,) = (body for body in scaled.assemblies[0].bodies if body.name == "welded")
     found = {shape.type: shape.options for shape in welded.geometry}
-    assert set(found) == set(SHAPES)
+    assert set(found) == set(GEOMETRIES)
     assert found["box"]["size"] == pytest.approx((0.001, 0.002, 0.003))
     assert found["box"]["T"] == pytest.approx((0.001, 0.002, 0.003))
     assert found["box"]["rotation"] == pytest.approx((0, 0, math.radians(0.5)))

@@ -15,17 +15,18 @@ from hypothesis import strategies as st
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
+from shiftjax.formats.entry import keys_of
 from shiftjax.formats.jsonc import parse
-from shiftjax.formats.keys import SHAPES, keys_of
 from shiftjax.mechanism.fields import labels
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.models import path
 from tests.documents import edited, everything, new, old, shapes
 
 FILES = 10_000
 KNOWN = sorted({key for label in labels() for key in keys_of(label)})
 WORDS = [*KNOWN, "origin", "fixed", "a:b", "", "`", "\ud800", "é"]
-SHAPE_WORDS = sorted({key for type in SHAPES for key in keys_of(f"a geometry of type {type}")})
+SHAPE_WORDS = sorted({key for type in GEOMETRIES for key in keys_of(f"a geometry of type {type}")})
 SCALARS = [None, True, False, 0, -1, 1e308, -1e308, 5e-324, math.nan, math.inf, 10**400, "", "x", "fixed", "a:b:c"]
 LISTS = [[], [[]], [0, 0], [0, 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["fixed"]]
 VALUES: list[Any] = [*SCALARS, *LISTS, {}, {"T": [0, 0, 0]}]

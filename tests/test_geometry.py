@@ -14,9 +14,9 @@ import shiftjax.models as library
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.formats.keys import SHAPES
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
+from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.viewer import shapes
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.geometry import PRIMITIVES
@@ -102,7 +102,7 @@ def test_primitives_of_the_file(type: str, options: dict[str, Any], low: Any, hi
 
 
 def test_every_type_of_a_file_is_drawn() -> None:
-    assert set(PRIMITIVES) | {"mesh"} == set(SHAPES)
+    assert set(PRIMITIVES) | {"mesh"} == set(GEOMETRIES)
 
 
 def test_a_thick_arrow_keeps_its_head_and_a_multisphere_is_a_hull() -> None:

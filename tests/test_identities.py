@@ -201,5 +201,5 @@ def test_random_mechanisms_have_loops_and_freedoms() -> None:
     """The mechanisms above are worth testing: loops, substructures, freedoms, all kinds of joints."""
     plans = [mechanism(seed)[2].plan for seed in SEEDS]
     assert {1, 2, 3} >= {len(plan.loops) for plan in plans} and sum(len(plan.loops) for plan in plans) > len(plans)
-    assert {joint.kind for plan in plans for joint in plan.joints} >= set(KINDS)
+    assert {joint.type for plan in plans for joint in plan.joints} >= set(KINDS)
     assert any(joint.reverse for plan in plans for joint in plan.joints)

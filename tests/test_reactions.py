@@ -135,7 +135,7 @@ def test_every_body_is_in_balance(case: int | str) -> None:
 def test_the_random_mechanisms_have_what_can_go_wrong() -> None:
     """Joints against the tree among tree joints and cuts, joint springs, and sliders: asked of the set, not of each."""
     plans = [prepare(load(random_document(seed)), {}).plan for seed in SEEDS]
-    assert {joint.kind for plan in plans for joint in plan.joints} >= set(KINDS)
+    assert {joint.type for plan in plans for joint in plan.joints} >= set(KINDS)
     assert any(j.reverse and j.chord for p in plans for j in p.joints)
     assert any(j.reverse and not j.chord for p in plans for j in p.joints)
     assert all(any(force.kind in ("stiffness", "damping") for force in plan.forces) for plan in plans)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shiftjax.joints import KINDS
-from shiftjax.joints.kind import AXES
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, Body, Frame
 from shiftjax.record import record
+from shiftjax.rotations import AXES
 from shiftjax.viewer.places import ball, facing, moved, of_frame, of_pose
 
 WIDTH = 0.06  # half width of a bar, in parts of the length of a model's longer bars

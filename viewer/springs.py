@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shiftjax.joints.kind import AXES
+from shiftjax.rotations import AXES
 from shiftjax.viewer.contacts import Survey
 from shiftjax.viewer.places import facing, moved, of_frame, of_pose, place, triple
 from shiftjax.viewer.scene import Colour, Mesh, Moment, Spring, Strokes

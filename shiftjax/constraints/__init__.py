@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from shiftjax.constraints.coordinate_function import CoordinateFunction, FunctionOfCoordinates
 from shiftjax.constraints.driver import Driver, Harmonic, TimeFunction
-from shiftjax.constraints.kind import ConstraintKind, Loop, RowGroup
+from shiftjax.constraints.kind import ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
-from shiftjax.constraints.rows import Rows, scales
+from shiftjax.lane import Loop, RowGroup
 from shiftjax.table import Table
 
 CONSTRAINTS: Table[ConstraintKind] = Table(

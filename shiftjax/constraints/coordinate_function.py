@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from shiftjax.algebra import Scalar, derivative, is_zero, neg
-from shiftjax.constraints.kind import ConstraintKind, RowGroup
-from shiftjax.constraints.rows import Rows
-from shiftjax.lane import MotionView
+from shiftjax.constraints.kind import ConstraintKind, Rows
+from shiftjax.lane import MotionView, RowGroup
 from shiftjax.record import record
 
 
@@ -35,10 +34,7 @@ class CoordinateFunction:
 class FunctionOfCoordinates(ConstraintKind):
     """One row from a user's function."""
 
-    moves, listed = True, False
-
-    def row_names(self, group: RowGroup) -> tuple[str, ...]:
-        return ("function",)
+    moves, listed, row_names = True, False, ("function",)
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         given: CoordinateFunction = motion.functions[group.function]

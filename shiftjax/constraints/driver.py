@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from shiftjax.algebra import Scalar, add, cos, mul, sin, sub
-from shiftjax.constraints.kind import ConstraintKind, RowGroup
-from shiftjax.constraints.rows import Rows
-from shiftjax.lane import MotionView
+from shiftjax.constraints.kind import ConstraintKind, Rows
+from shiftjax.lane import MotionView, RowGroup
 from shiftjax.record import record
 
 
@@ -53,10 +52,8 @@ class Harmonic:
 class Driver(ConstraintKind):
     """One driven coordinate."""
 
-    joints, moves, holds, listed = 1, True, True, False
-
-    def row_names(self, group: RowGroup) -> tuple[str, ...]:
-        return ("driven",)
+    joints, row_names = 1, ("driven",)
+    moves, holds, listed = True, True, False
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         (joint,), function = group.joints, motion.functions[group.function]

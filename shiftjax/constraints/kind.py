@@ -1,45 +1,41 @@
-"""What a kind of constraint declares, and where a plan puts one group of its rows."""
+"""What a kind of constraint declares, and the rows that it gives: Phi(q, t) = 0 and what their derivatives need.
+
+nu = -Phi_t with J v = nu, and gamma = -(J v)_q v - 2 Phi_qt v - Phi_tt with J a = gamma (design, section 2).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
-from shiftjax.algebra import Vec
-from shiftjax.constraints.rows import Rows
+from shiftjax.algebra import Scalar, Vec
 from shiftjax.field import Field
-from shiftjax.lane import MotionView, Named, PlacedFrame
-from shiftjax.record import record
+from shiftjax.lane import MotionView, RowGroup
 
 
-@record
-class Loop:
-    """A closed loop: the virtual end of a chord must coincide with the real body."""
+@dataclass
+class Rows:
+    """Rows of constraints, in true units.
 
-    virtual: int  # node
-    real: int  # node
-    base: int  # deepest common node of both branches
-    virtual_branch: tuple[int, ...]  # joints from base to the virtual node
-    real_branch: tuple[int, ...]
+    phi, nu, gamma: (m,); J: one dict a row, speed index -> entry, structural zeros left out; unit: (m,) "rad" or "m".
+    """
 
-    @property
-    def joints(self) -> tuple[int, ...]:
-        return tuple(sorted((*self.virtual_branch, *self.real_branch)))
+    phi: Vec = field(default_factory=list)
+    J: list[dict[int, Scalar]] = field(default_factory=list)
+    nu: Vec = field(default_factory=list)
+    gamma: Vec = field(default_factory=list)
+    unit: list[str] = field(default_factory=list)
+
+    def extend(self, other: Rows) -> None:
+        """More rows below these."""
+        for name in ("phi", "J", "nu", "gamma", "unit"):
+            getattr(self, name).extend(getattr(other, name))
 
 
-@record
-class RowGroup:
-    """The rows of one constraint, in ints and names."""
-
-    name: str  # path of the chord joint, of the driven joint, or of the constraint
-    kind: str  # a key of CONSTRAINTS
-    joints: tuple[int, ...]  # that it names
-    frames: tuple[PlacedFrame, ...]  # that it names
-    coupled: tuple[int, ...]  # all joints whose motion enters its rows, rising
-    units: tuple[str, ...]  # of the displacements of the first speeds of `joints`
-    rows: int
-    numbers: Named = ()
-    function: int = -1  # in the list of functions of the run
-    loop: Loop | None = None
+def scales(units: Sequence[str], length: float) -> list[float]:
+    """What makes rows or speeds dimensionless: 1 for rad, the model's length for m."""
+    return [length if unit == "m" else 1.0 for unit in units]
 
 
 class ConstraintKind:
@@ -47,7 +43,7 @@ class ConstraintKind:
 
     Attributes:
         joints, frames: how many of each a file names for it (keys `joint` or `joints`, `frame` or `frames`).
-        fields: its numbers.
+        fields: its numbers. row_names: what each of its rows says.
         moves: whether its rows depend on time, so that they may do work.
         holds: whether it prescribes its joint, so that assembly does not move it.
         listed: whether files hold it in `constraints`; others come from elsewhere.
@@ -56,13 +52,10 @@ class ConstraintKind:
     joints: ClassVar[int] = 0
     frames: ClassVar[int] = 0
     fields: ClassVar[tuple[Field, ...]] = ()
+    row_names: ClassVar[tuple[str, ...]] = ("",)
     moves: ClassVar[bool] = False
     holds: ClassVar[bool] = False
     listed: ClassVar[bool] = True
-
-    def row_names(self, group: RowGroup) -> tuple[str, ...]:
-        """What each row says; their number is that of the group's rows."""
-        return ("",)
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         """The rows at one state; lane code. nu and gamma may be left out where speeds are None."""

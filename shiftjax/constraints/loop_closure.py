@@ -7,9 +7,8 @@ substructure's rows, pivots and partition do not change when the body it stands 
 from __future__ import annotations
 
 from shiftjax.algebra import Mat, Vec, cross, is_zero, matmul, minus, neg, plus, scale, transpose, zeros
-from shiftjax.constraints.kind import ConstraintKind, Loop, RowGroup
-from shiftjax.constraints.rows import Rows
-from shiftjax.lane import ChainView, MotionView, NodeState
+from shiftjax.constraints.kind import ConstraintKind, Rows
+from shiftjax.lane import ChainView, Loop, MotionView, NodeState, RowGroup
 from shiftjax.rotations import vector_of_rotation
 
 ROWS = tuple(f"{what} {axis}" for what in ("rotation", "translation") for axis in "xyz")
@@ -18,10 +17,7 @@ ROWS = tuple(f"{what} {axis}" for what in ("rotation", "translation") for axis i
 class LoopClosure(ConstraintKind):
     """The closure of one loop."""
 
-    listed = False
-
-    def row_names(self, group: RowGroup) -> tuple[str, ...]:
-        return ROWS
+    listed, row_names = False, ROWS
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         """The orientation rows are the antisymmetric part of R_virtual R_real^T, exact to third order."""

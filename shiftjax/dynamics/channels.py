@@ -21,7 +21,6 @@ from shiftjax.dynamics.reactions import Reactions
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.errors import ModelError, nearest
 from shiftjax.forces import FORCES
-from shiftjax.joints import KINDS
 from shiftjax.lane import PlacedFrame
 from shiftjax.record import record
 from shiftjax.rotations import quaternion_of_rotation
@@ -120,7 +119,7 @@ def _speeds(values: str) -> Callable[[ObservedState, int], Vec]:
 
 def _joint_unit(per: str) -> Callable[[Plan, int], str]:
     def unit(plan: Plan, index: int) -> str:
-        units = set(KINDS[plan.joints[index].kind].units)
+        units = set(plan.joints[index].kind.units)
         if per == "" and plan.joints[index].nq != plan.joints[index].nv:
             return "1" if units == {"rad"} else "mixed"
         return (units.pop() if len(units) == 1 else "mixed" if units else "1") + per

@@ -28,7 +28,7 @@ from shiftjax.algebra import (
     transpose,
     zeros,
 )
-from shiftjax.joints import KINDS, JointKind
+from shiftjax.joints import JointKind
 from shiftjax.lane import FrameNumbers, Named, PlacedFrame, Places
 from shiftjax.rotations import rotation_of_vector
 from shiftjax.topology.plan import Plan, TreeJoint
@@ -141,7 +141,7 @@ class Chain:
     def _reach(self, k: int) -> None:
         index = self.plan.nodes[k].joint
         joint = self.plan.joints[index]
-        near, kind = self.node(joint.near), KINDS[joint.kind]
+        near, kind = self.node(joint.near), joint.kind
         n = {name: self.params.at(places) for name, places in joint.numbers}
         R, p = self.frame(joint.near_place)
         w, u, alpha, acc = near.w, near.u, near.alpha, near.acc
@@ -210,7 +210,7 @@ def _combine(screws: Sequence[SpeedScrew], speeds: Sequence[Scalar]) -> tuple[Ve
 def ground_point(plan: Plan, params: Parameters) -> Vec:
     """The frame on ground of the first joint that ties the mechanism to it; the world's origin where none does."""
     for joint in plan.joints:
-        if joint.near == 0 and not KINDS[joint.kind].free:
+        if joint.near == 0 and not joint.kind.free:
             return params.frame(joint.near_frame)[1]
     return zeros()
 
@@ -219,7 +219,7 @@ def coordinate_rates(plan: Plan, q: Sequence[Scalar], v: Sequence[Scalar]) -> Ve
     """(nq,) time derivatives of the coordinates: the speeds, but for quaternions."""
     out: Vec = []
     for joint in plan.joints:
-        for primitive, nq, nv in _walk(KINDS[joint.kind], False):
+        for primitive, nq, nv in _walk(joint.kind, False):
             a, b = joint.q + nq, joint.v + nv
             out += primitive.rate(q[a : a + primitive.nq], v[b : b + len(primitive.units)])
     return out
@@ -230,14 +230,14 @@ def quaternion_places(plan: Plan) -> list[tuple[int, int]]:
     return [
         (joint.q + nq, joint.v + nv)
         for joint in plan.joints
-        for primitive, nq, nv in _walk(KINDS[joint.kind], False)
+        for primitive, nq, nv in _walk(joint.kind, False)
         if primitive.quaternion
     ]
 
 
 def speed_units(plan: Plan) -> list[str]:
     """(nv,) unit of the displacement of every speed, "rad" or "m"."""
-    return [unit for joint in plan.joints for unit in KINDS[joint.kind].units]
+    return [unit for joint in plan.joints for unit in joint.kind.units]
 
 
 class Motion:
@@ -259,7 +259,7 @@ class Motion:
     ) -> None:
         self.plan, self.params, self.q, self.v, self.t, self.functions = plan, params, q, v, t, functions
         self._chains: dict[tuple[int, bool], Chain] = {}
-        self._floats = any(joint.near == 0 and KINDS[joint.kind].free for joint in plan.joints)
+        self._floats = any(joint.near == 0 and joint.kind.free for joint in plan.joints)
 
     def chain(self, base: int = 0, rooted: bool = False) -> Chain:
         key = (base, rooted and self._floats)

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from shiftjax.algebra import Scalar, add, cross, dot, plus
 from shiftjax.field import Field, Role
-from shiftjax.forces.kind import ForceElement, ForceKind
-from shiftjax.forces.load import Load
-from shiftjax.lane import MotionView
+from shiftjax.forces.kind import ForceKind, Load
+from shiftjax.lane import ForceElement, MotionView
 
 
 class ExternalWrench(ForceKind):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiftjax.algebra import Scalar, mul, neg
-from shiftjax.forces.kind import ForceElement, ForceKind
-from shiftjax.forces.load import Load
+from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.forces.polynomials import antiderivative, ascending
-from shiftjax.lane import MotionView
+from shiftjax.lane import ForceElement, MotionView
 
 
 class JointStiffness(ForceKind):

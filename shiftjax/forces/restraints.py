@@ -24,11 +24,10 @@ from shiftjax.algebra import (
     scale,
     sqrt,
 )
-from shiftjax.forces.kind import ForceElement, ForceKind
-from shiftjax.forces.load import Load
+from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.forces.polynomials import piecewise, piecewise_integral
-from shiftjax.joints.kind import AXES
-from shiftjax.lane import MotionView, NodeState
+from shiftjax.lane import ForceElement, MotionView, NodeState
+from shiftjax.rotations import AXES
 
 
 class Restraint(ForceKind):

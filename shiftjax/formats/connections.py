@@ -8,7 +8,7 @@ from typing import Any
 
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind
 from shiftjax.forces import FORCES, ForceKind
-from shiftjax.formats.entry import Entry, scaled
+from shiftjax.formats.entry import Entry, opened, scaled
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, show
 from shiftjax.formats.units import Units
@@ -96,7 +96,7 @@ def _displacement(node: Node, kind: JointKind, units: Units) -> float | Placemen
         return node.number(0.0, units.factor(kind.unit))
     if _nothing(node):
         return Placement()
-    block = Entry(node.object("a placement"), "a placement", units)
+    block = Entry(opened(node, "a placement"), "a placement", units)
     T = block("T")
     if kind.displacement == "rotation" and T != ZERO:
         block.node["T"].refuse("R only, for a spherical joint", "Move its frames instead.")
@@ -203,7 +203,7 @@ def force_module(node: Node, name: str, names: Names, local: str, units: Units) 
             node[key].number(0.0)
         for key in ("input", "output"):
             if node.has(key):
-                node[key].object(f"a pid's {key}")
+                opened(node[key], f"a pid's {key}")
     elif not isinstance(node["wheel_body"].value, (str, list, tuple)):
         node["wheel_body"].refuse("the name of a body", "Name the wheel.", show(node["wheel_body"].value))
     return Element(name, kind, active=node["active"].flag(True), options=FrozenJson(options))

@@ -10,9 +10,34 @@ from typing import Any
 from shiftjax.field import Field
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.fields import element
+from shiftjax.mechanism.fields import BODY, element
 
 MAX_COEFFICIENTS = 50
+
+
+@cache
+def keys_of(label: str) -> frozenset[str]:
+    """Every key of an object in the three dialects; `label` is what messages call it.
+
+    Raises:
+        KeyError: no such object.
+    """
+    if label == "an inertia":  # the one object that is a part of another's fields
+        return frozenset(key.partition(".")[2] for field in BODY for key in field.every_key if "." in key)
+    return frozenset(key.partition(".")[0] for field in element(label) for key in field.every_key)
+
+
+@cache
+def misspelt_of(label: str) -> dict[str, str]:
+    """What public files write -> the key that is meant."""
+    if label == "an inertia":
+        return {}
+    return {wrong: field.key for field in element(label) for wrong in field.misspelt}
+
+
+def opened(node: Node, label: str) -> Node:
+    """The node of an object with known keys only; `label` is what messages call it."""
+    return node.object(label, keys_of(label), misspelt_of(label))
 
 
 @cache

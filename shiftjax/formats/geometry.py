@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from shiftjax.field import Field
-from shiftjax.formats.keys import SHAPES
+from shiftjax.formats.entry import opened
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.fields import GEOMETRIES
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.records import Geometry
+from shiftjax.mechanism.scene_fields import GEOMETRIES
 
 SHARED: dict[str, Callable[[Node, Units], Any]] = {
     "comment": lambda node, units: node.comment(),
@@ -38,9 +38,9 @@ def geometry(node: Node, units: Units) -> Geometry:
     if not isinstance(node.value, Mapping):
         node.refuse("an object (a geometry)", "Write { ... }.")
     if not node.has("type") and not node.has("filename"):
-        node.refuse(f"a type, one of {', '.join(SHAPES)}, or the filename of a mesh", "Say which shape it is.")
-    type = node["type"].choice(SHAPES, "mesh")
-    block = node.object(f"a geometry of type {type}")
+        node.refuse(f"a type, one of {', '.join(GEOMETRIES)}, or the filename of a mesh", "Say which shape it is.")
+    type = node["type"].choice(GEOMETRIES, "mesh")
+    block = opened(node, f"a geometry of type {type}")
     options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}
     if type == "mesh":
         return Geometry(type, filenames(block["filename"]), FrozenJson(options))

@@ -14,11 +14,11 @@ from shiftjax.algebra import matmul, matvec, plus
 from shiftjax.formats.draft import Draft, remap, with_frames
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, orthonormal
-from shiftjax.mechanism.fields import FILES
+from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model, unused
-from shiftjax.mechanism.numbers import rebuilt
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, Assembly, Body, Frame, FrameRef, Terrain, walk
+from shiftjax.mechanism.scene_fields import FILES
 from shiftjax.rotations import rotation_of_vector
 
 MAX_CHAIN = 40

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.formats.keys import keys_of, misspelt_of
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze
 from shiftjax.mechanism.records import IDENTITY, Matrix, Vector
 
@@ -48,11 +47,10 @@ class Node:
     def warn(self, text: str) -> None:
         self.warnings.append(f"{self.where}: {text}")
 
-    def object(self, kind: str) -> Node:
+    def object(self, kind: str, known: Collection[str], misspelt: Mapping[str, str]) -> Node:
         """The same node, its value an object with known keys only (misspellings put right, with a warning)."""
         if not isinstance(self.value, Mapping):
             self.refuse(f"an object ({kind})", "Write { ... }.")
-        known, misspelt = keys_of(kind), misspelt_of(kind)
         found: dict[str, Any] = {}
         for key, value in self.value.items():
             right = misspelt.get(key, key) if isinstance(key, str) else key

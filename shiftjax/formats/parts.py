@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.formats.entry import Entry
+from shiftjax.formats.entry import Entry, opened
 from shiftjax.formats.geometry import filenames, geometry
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node
@@ -20,7 +20,7 @@ TERRAIN_KEYS = {key: field for field in TERRAIN for key in field.every_key}
 
 def frames(node: Node, units: Units) -> tuple[Frame, ...]:
     """A list of frames."""
-    nodes = [item.object("a frame") for item in node.items()]
+    nodes = [opened(item, "a frame") for item in node.items()]
     entries = [Entry(item, "a frame", units) for item in nodes]
     return tuple(
         Frame(name, entry("T"), entry("R"), entry("rotation"), entry("comment"))
@@ -55,7 +55,7 @@ def _mass_and_inertia(node: Node, units: Units) -> tuple[float, Inertia]:
     key = "inertia" if new else "moment_of_inertia"
     if not new and not old:
         return node["mass"].number(0.0, units.factor("kg")), Inertia()
-    block = node[key].object("an inertia")
+    block = opened(node[key], "an inertia")
     inside = block["mass"].number(None, units.factor("kg"))
     outside = node["mass"].number(None, units.factor("kg"))
     if inside is not None and outside is not None and inside != outside:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shiftjax.formats.entry import Entry
+from shiftjax.formats.entry import Entry, opened
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -25,13 +25,13 @@ def settings(parameters: Node, units: Units) -> RunSettings:
     """The run settings of `model_parameters`."""
     blocks: dict[str, list[FrozenJson]] = {name: [] for name in BLOCKS}
     if parameters.has("simulation"):
-        for name, values in _of_simulation(parameters["simulation"].object("simulation"), units).items():
+        for name, values in _of_simulation(opened(parameters["simulation"], "simulation"), units).items():
             blocks[name].append(FrozenJson(values))
     for name, kind in BLOCKS.items():
         for key in (name[:-1], name):  # the transition of 2019 wrote the singular
             value = parameters[key]
             nodes = [value] if isinstance(value.value, Mapping) else list(value.items())
-            blocks[name] += [FrozenJson(_values(node.object(kind), kind, units)) for node in nodes]
+            blocks[name] += [FrozenJson(_values(opened(node, kind), kind, units)) for node in nodes]
     return RunSettings(**{name: tuple(found) for name, found in blocks.items()})
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from shiftjax.formats import connections, include, parts
 from shiftjax.formats.draft import Draft, finished, grafted, preorder
-from shiftjax.formats.entry import Entry, by_name
+from shiftjax.formats.entry import Entry, by_name, opened
 from shiftjax.formats.include import Mount
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node
@@ -39,12 +39,12 @@ class Document:
     def __init__(self, data: Any, name: str, folder: Path, chain: tuple[Path, ...], open_file: Opener) -> None:
         self.warnings: list[str] = []
         self.name, self.folder, self.chain, self.open_file = name, folder, chain, open_file
-        self.root = Node(data, f"{name}: " if name else "", self.warnings).object("the root")
+        self.root = opened(Node(data, f"{name}: " if name else "", self.warnings), "the root")
         if not self.root.has("model_parameters"):
             self.root["model_parameters"].refuse(
                 'an object such as {"version": "2.0", "gravity": [0, 0, 9.81]}', "Is this a Shift model file?"
             )
-        self.parameters = self.root["model_parameters"].object("model_parameters")
+        self.parameters = opened(self.root["model_parameters"], "model_parameters")
         self.unit_names = _unit_names(self.parameters["units"])
         self.units = Units.of(self.unit_names)
         self.directories = self._directories()
@@ -55,7 +55,7 @@ class Document:
 
     def model(self) -> Model:
         """The model of the document, its references resolved."""
-        ground = self.root["fixed"].object("fixed") if self.root.has("fixed") else Node({}, self.root.where, [])
+        ground = opened(self.root["fixed"], "fixed") if self.root.has("fixed") else Node({}, self.root.where, [])
         self.names = Names(parts.frames(self._one_of(ground, "frames"), self.units))
         roots = self._drafts()
         lights: list[Light] = []
@@ -112,7 +112,7 @@ class Document:
         return ground[key] if ground.has(key) else self.root[key]
 
     def _things(self, ground: Node, key: str, kind: str, read: Callable[..., Any]) -> list[Any]:
-        nodes = [node.object(kind) for node in self._one_of(ground, key).items()]
+        nodes = [opened(node, kind) for node in self._one_of(ground, key).items()]
         return [
             read(node, name, self.names, self.units)
             for node, name in zip(nodes, unique_names(nodes, kind), strict=True)
@@ -139,7 +139,7 @@ class Document:
         return roots
 
     def _entries(self, node: Node, outer: Draft | None, level: int) -> list[tuple[Node, str, Draft | None, int]]:
-        nodes = [item.object("an assembly") for item in node.items()]
+        nodes = [opened(item, "an assembly") for item in node.items()]
         if nodes and level >= MAX_LEVELS:
             node.refuse(f"assemblies nested at most {MAX_LEVELS} deep", "Flatten them.", "a deeper one")
         named = zip(nodes, unique_names(nodes, "an assembly"), strict=True)
@@ -151,7 +151,7 @@ class Document:
         def named(key: str, kind: str, label: Callable[[Node], str] | None = None) -> list[tuple[str, Node]]:
             value = node[key]
             items = [value] if key == "restraints" and isinstance(value.value, Mapping) else list(value.items())
-            nodes = [item.object(label(item) if label else kind) for item in items]
+            nodes = [opened(item, label(item) if label else kind) for item in items]
             return list(zip(unique_names(nodes, kind), nodes, strict=True))
 
         for name, item in named("bodies", "a body"):
@@ -224,7 +224,7 @@ def _unit_names(node: Node) -> dict[str, str]:
     """The unit of every quantity in full; what is left out is SI."""
     found = dict(SI)
     if node.value is not None:
-        block = node.object("units")
+        block = opened(node, "units")
         for kind, known in FACTORS.items():
             item = block[kind]
             if isinstance(item.value, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from shiftjax.mechanism.numbers import filled
+from shiftjax.field import filled
 from shiftjax.record import record
 
 FACTORS: dict[str, dict[str, float]] = {

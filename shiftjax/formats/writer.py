@@ -7,10 +7,9 @@ from typing import Any
 
 from shiftjax.field import Field
 from shiftjax.formats.geometry import written as shape_entry
-from shiftjax.mechanism.fields import element, label_of
+from shiftjax.mechanism.fields import element, label_of, value_of
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.numbers import value_of
 from shiftjax.mechanism.paths import parts
 from shiftjax.mechanism.records import FIXED, Assembly, Element, FrameRef, Placement, walk
 

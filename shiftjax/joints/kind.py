@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from shiftjax.algebra import Mat, Scalar, Vec, unit
+from shiftjax.algebra import Mat, Scalar, Vec
 from shiftjax.field import Field
 from shiftjax.record import record
-from shiftjax.rotations import quaternion_of_rotation
-
-AXES: dict[str, Vec] = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
-
-
-def along(axis: str, n: Mapping[str, Any]) -> Vec:
-    """The unit vector along a letter, or along the joint's own `axis`."""
-    return AXES.get(axis) or unit(n["axis"])
+from shiftjax.rotations import along, quaternion_of_rotation
 
 
 class Primitive(Protocol):
@@ -89,7 +82,7 @@ class JointKind:
 
     def direction(self, n: Mapping[str, Any]) -> Vec | None:
         """The unit axis of its first motion in the joint's frames; None where it has none. n: the joint's numbers."""
-        return next((along(p.axis, n) for p in self.primitives if p.axis), None)
+        return next((along(p.axis, n.get("axis")) for p in self.primitives if p.axis), None)
 
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
         """(nq,) coordinates of a child frame that stands so in the parent's frame; angles from -pi to pi."""

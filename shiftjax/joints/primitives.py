@@ -6,9 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shiftjax.algebra import Mat, Scalar, Vec, atan2, dot, identity, matvec, mul, scale, sub, total, transpose, zeros
-from shiftjax.joints.kind import along
 from shiftjax.record import record
-from shiftjax.rotations import quaternion_of_rotation, quaternion_product, rotation_about, rotation_of_quaternion
+from shiftjax.rotations import (
+    along,
+    quaternion_of_rotation,
+    quaternion_product,
+    rotation_about,
+    rotation_of_quaternion,
+)
 
 
 @record
@@ -21,10 +26,10 @@ class Rotation:
     quaternion: bool = False
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
-        return rotation_about(along(self.axis, n), q[0]), zeros()
+        return rotation_about(along(self.axis, n.get("axis")), q[0]), zeros()
 
     def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
-        return [(matvec(R_before, along(self.axis, n)), zeros())]
+        return [(matvec(R_before, along(self.axis, n.get("axis"))), zeros())]
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return list(v)
@@ -32,7 +37,7 @@ class Rotation:
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
         twice = [sub(R[2][1], R[1][2]), sub(R[0][2], R[2][0]), sub(R[1][0], R[0][1])]
         cosine = mul(0.5, sub(total([R[0][0], R[1][1], R[2][2]]), 1.0))
-        return [atan2(mul(0.5, dot(twice, along(self.axis, n))), cosine)]
+        return [atan2(mul(0.5, dot(twice, along(self.axis, n.get("axis")))), cosine)]
 
 
 @record
@@ -45,16 +50,16 @@ class Translation:
     quaternion: bool = False
 
     def motion(self, q: Sequence[Scalar], n: Mapping[str, Any]) -> tuple[Mat, Vec]:
-        return identity(), scale(q[0], along(self.axis, n))
+        return identity(), scale(q[0], along(self.axis, n.get("axis")))
 
     def screws(self, R_before: Mat, R_after: Mat, n: Mapping[str, Any]) -> list[tuple[Vec, Vec]]:
-        return [(zeros(), matvec(R_before, along(self.axis, n)))]
+        return [(zeros(), matvec(R_before, along(self.axis, n.get("axis"))))]
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return list(v)
 
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
-        return [dot(p, along(self.axis, n))]
+        return [dot(p, along(self.axis, n.get("axis")))]
 
 
 @record

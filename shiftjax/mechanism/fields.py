@@ -7,33 +7,40 @@ joint, force or constraint.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind
-from shiftjax.field import DAMPER, SPRING, Field, Role
+from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS
-from shiftjax.mechanism.records import IDENTITY, ZERO
+from shiftjax.mechanism.paths import Steps
+from shiftjax.mechanism.records import ZERO, Body, Element, Frame, Joint, Placement, Restraint
+from shiftjax.mechanism.scene_fields import (
+    ACTIVE,
+    COMMENT,
+    GEOMETRIES,
+    LIGHT,
+    NAME,
+    ROTATION,
+    SHAPED,
+    SOLVING,
+    TERRAIN,
+    TIMES,
+    TYPE,
+    R,
+    T,
+    kept,
+)
 
-NAME = Field("name", "unique in its list", "name", required=True)
-ACTIVE = Field("active", "false switches it off", "flag", default=True)
-COMMENT = Field("comment", "free text", "comment", default="")
-T = Field("T", "translation", "vector", Role.LENGTH, "m", ZERO)
-R = Field("R", "rotation matrix by rows, orthonormal within 1e-5", "matrix", default=IDENTITY)
-ROTATION = Field("rotation", "rotation vector after R", "vector", Role.ANGLE, "rad", ZERO)
 INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
-FILES = ("elevation", "diffuse", "specular", "normal", "bump", "property")  # maps of a terrain
 
 
 def _inertia(entry: str) -> Field:
     doc = f"entry {entry[1:]} about the centre of mass along body axes"
     keys = (f"inertia.{entry}", f"moment_of_inertia.{entry}")
     return Field(f"inertia.{entry}", doc, "number", Role.INERTIA, "kg m^2", 0.0, keys)
-
-
-def _kept(*names: str) -> tuple[Field, ...]:
-    return tuple(Field(name, "kept as it is", "anything") for name in names)
 
 
 ROOT = (
@@ -117,61 +124,6 @@ RESTRAINT = (
 )  # fmt: skip
 MODULE = (COMMENT, NAME, ACTIVE, Field("type", "the kind of force", "choice", required=True))
 CONSTRAINT = (COMMENT, NAME, ACTIVE, Field("type", "the kind of constraint", "choice", required=True))
-LIGHT = (
-    COMMENT,
-    NAME,
-    ACTIVE,
-    Field("type", "of the light", "choice", default="directional", choices=("point", "spot", "directional")),
-    Field("parent", "frame that carries it; directional and spot lights shine along its z", "reference"),
-    *(Field(f"K{part[0]}", f"{part} colour", "vector") for part in ("ambient", "diffuse", "specular")),
-    Field("cone", "half angle of a spot", unit="rad"),
-)
-TERRAIN = (
-    COMMENT,
-    NAME,
-    ACTIVE,
-    Field("parent", "frame that carries it", "reference"),
-    *(Field(name, "kept as it is", "text") for name in ("coordinate_type", "interpolation_type", "type")),
-    Field("elevation_map", "file of heights", "anything", keys=("elevation_map", "definition", "filename")),
-    Field("diffuse_map", "file of colours", "anything", keys=("diffuse_map", "texture", "texture_filename")),
-    Field("scale", "extent along x and y", "pair", unit="m"),
-    *(Field(f"{axis}_scale", f"extent along {axis}", unit="m", written=False) for axis in "xy"),
-    *_kept("texture_scale", *(f"{kind}_map" for kind in FILES[2:])),
-)
-SHAPED = (
-    COMMENT,
-    Field("type", "of the shape", "choice"),
-    T,
-    R,
-    ROTATION,
-    Field("colour", "red, green, blue and perhaps opacity, as on a screen", "colour"),
-)
-RADIUS, LENGTH = (
-    Field(name, doc, unit="m", required=True, above=0.0) for name, doc in (("radius", "about z"), ("length", "along z"))
-)
-GEOMETRIES: dict[str, tuple[Field, ...]] = {  # type -> the fields that only some types have
-    "mesh": (Field("filename", "the mesh and its companions", "texts"),),
-    "box": (Field("size", "along x, y, z", "vector", unit="m", required=True, above=0.0),),
-    "plane": (Field("size", "along x, y", "pair", unit="m", required=True, above=0.0),),
-    "sphere": (RADIUS,),
-    "ellipsoid": (Field("radii", "along x, y, z", "vector", unit="m", required=True, above=0.0),),
-    "multisphere": (Field("spheres", "whose hull it is", "spheres", unit="m", required=True, fewest=1),),
-    **dict.fromkeys(("cylinder", "cone", "capsule", "arrow"), (RADIUS, LENGTH)),
-    "line": (Field("points", "along it", "points", unit="m", required=True, fewest=2),),
-    "point_cloud": (Field("points", "of it", "points", unit="m", required=True, fewest=1),),
-}
-TIMES = (
-    Field("time_span", "of the run", unit="s", least=0.0),
-    Field("time_step", "between outputs", unit="s", above=0.0),
-    Field("relative_error", "kept, not used", least=0.0),
-    Field("absolute_error", "kept, not used", least=0.0),
-    Field("omega_n", "kept, not used", unit="1/s", least=0.0),
-)
-SOLVING = (
-    Field("infinity_norm_multiplier", "m of the repartition rule; 2 where left out", above=0.0),
-    Field("contact_detection", "refused where there is terrain to touch", "anything"),
-)
-TYPE = Field("type", "kept; a run chooses its method itself", "text")
 ELEMENTS: dict[str, tuple[Field, ...]] = {
     "the root": ROOT,
     "model_parameters": PARAMETERS,
@@ -185,16 +137,16 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a restraint": RESTRAINT,
     "a light": LIGHT,
     "a terrain": TERRAIN,
-    "a force module of type tire": (*MODULE, *_kept("tire_type", "wheel_body", "definition", "use_transient_slip")),
+    "a force module of type tire": (*MODULE, *kept("tire_type", "wheel_body", "definition", "use_transient_slip")),
     "a force module of type pid": (
         *MODULE,
         *(Field(gain, "gain") for gain in "pid"),
-        *_kept("target"),
+        *kept("target"),
         Field("input", "what it reads", "object", of="a pid's input"),
         Field("output", "what it drives", "object", of="a pid's output"),
     ),
-    "a pid's input": _kept("type", "body_frame_pair", "dof", "coordinate_system", "target_type", "joint"),
-    "a pid's output": _kept("type", "joint"),
+    "a pid's input": kept("type", "body_frame_pair", "dof", "coordinate_system", "target_type", "joint"),
+    "a pid's output": kept("type", "joint"),
     "simulation": (COMMENT, Field("integration_type", "kept", "text"), *TIMES, *SOLVING, Field("out_file", "", "text")),
     "a solver": (COMMENT, TYPE, *SOLVING),
     "an integrator": (
@@ -276,3 +228,98 @@ def kinds_with(word: str) -> set[str]:
     }
     own = {kind: {f.name.split(".")[0] for f in found if f.numeric} for kind, found in named.items()}
     return {kind for kind in named if word in own[kind] | RECORDED.get(kind, set())} or set(named)
+
+
+LABELS: dict[type, str] = {
+    Body: "a body",
+    Frame: "a frame",
+    Placement: "a placement",
+    Joint: "a joint",
+    Restraint: "a restraint",
+}
+
+
+def numeric_fields(item: Any) -> tuple[Field, ...]:
+    """The fields of a record whose leaves are numbers of the model."""
+    if isinstance(item, Joint):
+        return _of_joint(item.type)
+    if isinstance(item, Element):
+        kind = FORCES.get(item.type) or CONSTRAINTS.get(item.type)
+        return kind.numbers() if kind is not None and kind.listed else ()
+    return _numeric(LABELS[type(item)])
+
+
+@cache
+def _numeric(label: str) -> tuple[Field, ...]:
+    return tuple(field for field in element(label) if field.numeric)
+
+
+def _of_joint(kind: str) -> tuple[Field, ...]:
+    return (*_numeric("a joint"), *KINDS[kind].fields)
+
+
+def value_of(item: Any, name: str) -> Any:
+    """The value of a field: a number, or tuples of them, or a placement; None where it has none."""
+    head, _, rest = name.partition(".")
+    if not hasattr(item, head):
+        return getattr(item, "values", {}).get(name)
+    found = getattr(item, head)
+    return value_of(found, rest) if rest else found
+
+
+def leaves(value: Any, way: Steps = ()) -> Iterator[tuple[Steps, float]]:
+    """Way and value of every number inside a field's value."""
+    if isinstance(value, float):
+        yield way, value
+    elif isinstance(value, tuple):
+        for k, item in enumerate(value):
+            yield from leaves(item, (*way, k))
+    elif isinstance(value, Placement):
+        for name in ("T", "rotation"):
+            yield from leaves(getattr(value, name), (*way, name))
+
+
+def numbers_of(item: Any) -> Iterator[tuple[Field, Steps, float]]:
+    """Field, way from the record and value of every number of a record, in the order of the table."""
+    for field in numeric_fields(item):
+        head: Steps = tuple(field.name.split("."))
+        for way, number in leaves(value_of(item, field.name)):
+            if not (field.shape == "displacement" and "T" in way and KINDS[item.type].displacement == "rotation"):
+                yield field, (*head, *way), number
+
+
+def role_of(field: Field, way: Steps, item: Any) -> Role:
+    """What a number means; the displacement of a joint that does not move is part of the shape."""
+    if field.shape == "displacement" and len(way) > 1 and not KINDS[item.type].nv:
+        return Role.LENGTH if way[1] == "T" else Role.ANGLE
+    assert field.role is not None
+    return field.role
+
+
+def unit_of(field: Field, way: Steps, item: Any, joint_type: str = "") -> str:
+    """The unit of a number as stores write it: "kg", "N m s/rad".
+
+    Args:
+        joint_type: of the joint that a restraint acts on, nothing between frames.
+    """
+    if isinstance(item, Joint):
+        return _unit_at_joint(field, way, KINDS[item.type])
+    x = KINDS[joint_type].unit if joint_type else "m"
+    unit = field.unit
+    power = 0
+    if isinstance(item, Restraint):
+        rate = item.type != "spring"
+        if field.name == "knot_points":
+            return f"{x}/s" if rate else x
+        piece, place = (int(k) for k in way[-2:])
+        power = len(item.coefficients[piece]) - 1 - place  # the highest power first
+        unit = DAMPER if rate else SPRING
+    return filled(unit, x, power)
+
+
+def _unit_at_joint(field: Field, way: Steps, kind: Any) -> str:
+    if field.shape == "displacement" and len(way) > 1:
+        return "m" if way[1] == "T" else "rad"
+    if field.shape == "velocity" and len(way) > 1:
+        return f"{kind.units[int(way[len(way) - 1])]}/s"
+    return filled(field.unit, kind.unit, int(way[len(way) - 1]) if field.shape == "ascending" else 0)

@@ -9,18 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest
-from shiftjax.mechanism.fields import UNSIMULATED, kinds_with
+from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
+from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.numbers import (
-    LABELS,
-    changed,
-    changed_assembly,
-    numbers_of,
-    rebuilt,
-    text_of,
-    unit_of,
-)
-from shiftjax.mechanism.paths import child, listed, parts, shortened, split
+from shiftjax.mechanism.paths import child, listed, parts, shortened, split, text_of
 from shiftjax.mechanism.records import (
     FIXED,
     IDENTITY,

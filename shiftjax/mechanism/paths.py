@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+Steps = tuple[str | int, ...]  # way from a record to a number: ("inertia", "Ixx"), ("T", 2)
 SPECIAL = re.compile(r"[.\[\]=]")
 STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(0|[1-9][0-9]{0,8})\]")
 
@@ -43,7 +44,7 @@ def split(path: str) -> tuple[str, str]:
     return join(*parts(path)), ""
 
 
-def steps(field: str) -> tuple[str | int, ...]:
+def steps(field: str) -> Steps:
     """`.inertia.Ixx` -> ("inertia", "Ixx"), `.T[2]` -> ("T", 2); empty where the text is no field."""
     found: list[str | int] = []
     position = 0
@@ -65,3 +66,8 @@ def listed(paths: Iterable[str], limit: int = 4) -> str:
     """A few of the paths, for a message."""
     every = list(paths)
     return ", ".join(every[:limit]) + (f", ... ({len(every)} in all)" if len(every) > limit else "")
+
+
+def text_of(way: Steps) -> str:
+    """The text of a way in a path: `.T[2]`; undoes `steps`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in way)

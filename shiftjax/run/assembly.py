@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.equations import Lane
 from shiftjax.field import Role
 from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds, retract, true_gap
@@ -72,7 +71,7 @@ def assemble(
     """
     wanted = per_member(file_lane.speeds(), 1)[:, 0]
     moving = [k for k in file_order if np.any(wanted[plan.joints[k].v : plan.joints[k].v + plan.joints[k].nv])]
-    driven = [joint for group in plan.constraints if CONSTRAINTS[group.kind].holds for joint in group.joints]
+    driven = [joint for group in plan.constraints if group.holds for joint in group.joints]
     order = list(dict.fromkeys([*named, *driven, *moving]))
     q_file = per_member(file_lane.coordinates(), 1)
     held = [_holdable(plan, file_lane, q_file, s, order) for s in range(len(plan.substructures))]
@@ -293,7 +292,7 @@ def _consistent_speeds(
         held = _holdable(plan, file_lane, q_file, s, order)
         rest = [k for k in range(len(columns)) if k not in held]
         given = np.ascontiguousarray((v[columns] / unit[:, None]).T)
-        moves = any(CONSTRAINTS[plan.constraints[k].kind].moves for k in block.groups)
+        moves = any(plan.constraints[k].moves for k in block.groups)
         right = (prescribed_speeds(lane, q, s) if moves else 0.0) - (J[:, :, held] @ given[:, held, None])[:, :, 0]
         good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1))
         J, right = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], right, 0.0)

@@ -104,7 +104,7 @@ def _tree(plan: Plan) -> list[dict[str, Any]]:
     return [
         {
             "joint": joint.path,
-            "kind": joint.kind,
+            "kind": joint.type,
             "from": plan.nodes[joint.near].path,
             "to": plan.nodes[joint.far].path,
             "level": plan.nodes[joint.far].level,

@@ -19,7 +19,6 @@ from shiftjax.dynamics.channels import CHANNELS, Channel
 from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.forces import FORCES
-from shiftjax.joints import KINDS
 from shiftjax.kernels.lane_program import Layout
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
@@ -124,8 +123,8 @@ def _foreign_sources(setup: Setup) -> Iterator[str]:
     """The sources of kinds that come from outside the package."""
     plan = setup.plan
     kinds: Iterable[Any] = (
-        *(KINDS[joint.kind] for joint in plan.joints),
-        *(p for joint in plan.joints for p in KINDS[joint.kind].primitives),
+        *(joint.kind for joint in plan.joints),
+        *(p for joint in plan.joints for p in joint.kind.primitives),
         *(FORCES[force.kind] for force in plan.forces),
         *(CONSTRAINTS[group.kind] for group in plan.constraints),
         *(CHANNELS[channel.quantity].observe for channel in setup.channels),

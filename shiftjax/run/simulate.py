@@ -11,7 +11,7 @@ import numpy as np
 
 import shiftjax.run.driver as driver
 import shiftjax.run.host_evaluation as host
-from shiftjax.constraints import CONSTRAINTS, CoordinateFunction, TimeFunction
+from shiftjax.constraints import CoordinateFunction, TimeFunction
 from shiftjax.dynamics.channels import channels as recorded
 from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
@@ -177,7 +177,7 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     for s, block in enumerate(prepared.plan.substructures):
         groups = [prepared.plan.constraints[k] for k in block.groups]
-        still = np.repeat([not CONSTRAINTS[group.kind].moves for group in groups], [group.rows for group in groups])
+        still = np.repeat([not group.moves for group in groups], [group.rows for group in groups])
         gap = np.maximum(gap, np.abs(host.true_gap(lane, q, s)[:, still]).max(1, initial=0.0))
     if (gap[good] > REPORTED).any():
         found = f"loops open by up to {gap[good].max():.3g} (m or rad)"

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
-from shiftjax.topology.ordering import plan_of
+from shiftjax.topology.counting import Planner
 from shiftjax.topology.plan import Plan
 from shiftjax.topology.spanning_tree import Tie, Tree, natural_key, spanning_tree
 
@@ -44,7 +44,7 @@ def analyze(
     Raises:
         ModelError: if `cut` leaves a body without a way to ground, or a joint is none of one coordinate.
     """
-    tree = spanning_tree(model, cut)
+    tree = spanning_tree(model, [model.resolve(path) for path in cut])
     index = {branch.path: k for k, branch in enumerate(tree.branches)}
 
     def single(path: str, where: str) -> int:
@@ -66,7 +66,8 @@ def analyze(
         between = tree.between(ref.body for ref in item.frames) if item.frames else ()
         coupled = tuple(sorted({*joints, *between}))
         ties.append(Tie(path, item.type, joints, item.frames, coupled, item=item))
-    return plan_of(model, tree, ties, _clusters(tree, ties, cluster), pulled)
+    clusters = _clusters(tree, ties, cluster)
+    return Planner(model, tree, ties, _order(tree, ties, clusters), clusters).plan(pulled)
 
 
 def _closure(tree: Tree, index: int) -> Tie:
@@ -98,3 +99,28 @@ def _clusters(tree: Tree, ties: Sequence[Tie], cluster: bool) -> list[list[int]]
     for k in range(len(members)):
         groups.setdefault(find(k), []).append(k)
     return list(groups.values())
+
+
+def _order(tree: Tree, ties: Sequence[Tie], clusters: Sequence[Sequence[int]]) -> list[int]:
+    """Branches by level, each substructure together when its first member is met."""
+    members = [sorted({j for k in cluster for j in ties[k].coupled}) for cluster in clusters]
+    cluster_of = {j: c for c, joints in enumerate(members) for j in joints if tree.branches[j].moves}
+    level = [tree.levels[branch.far] for branch in tree.branches]
+    order: list[int] = []
+    placed: set[int] = set()
+
+    def place(joint: int) -> None:
+        """Places a joint after the joints that carry it, with its substructure."""
+        block = members[cluster_of[joint]] if joint in cluster_of else [joint]
+        for j in sorted(block, key=lambda k: (level[k], k)):
+            near = tree.branches[j].near - 1
+            if near >= 0 and near not in placed and near not in block:
+                place(near)
+            if j not in placed:
+                placed.add(j)
+                order.append(j)
+
+    for joint in sorted(range(len(tree.branches)), key=lambda k: (level[k], k)):
+        if joint not in placed:
+            place(joint)
+    return order

@@ -8,10 +8,9 @@ hashable and holds no number of the model.
 
 from __future__ import annotations
 
-from shiftjax.constraints import CONSTRAINTS, Loop, RowGroup
 from shiftjax.field import Role
-from shiftjax.forces import FORCES, ForceElement
-from shiftjax.lane import FrameNumbers, Named, PlacedFrame, Places
+from shiftjax.joints.kind import JointKind
+from shiftjax.lane import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.record import record
 
 
@@ -40,7 +39,8 @@ class TreeJoint:
     """A joint of the file in the spanning tree of the cut mechanism."""
 
     path: str
-    kind: str
+    type: str  # a key of KINDS
+    kind: JointKind
     near: int  # node towards ground
     far: int  # node it carries
     near_frame: FrameNumbers | None  # on the near body, None for its origin
@@ -48,13 +48,19 @@ class TreeJoint:
     reverse: bool  # True where the tree runs from the user's child to the user's parent
     q: int  # first coordinate
     v: int  # first speed
-    nq: int
-    nv: int
     chord: bool  # True where `far` is a virtual body
     numbers: Named  # of its kind
     displacement: Places  # where it starts: a number, or three of T where it has them and three of a rotation vector
     turn: int  # constant matrix before that rotation vector, -1 where there is none
     velocity: tuple[int, ...]  # how fast it starts, a number a speed
+
+    @property
+    def nq(self) -> int:
+        return self.kind.nq
+
+    @property
+    def nv(self) -> int:
+        return self.kind.nv
 
     @property
     def near_place(self) -> PlacedFrame:
@@ -112,12 +118,12 @@ class Plan:
     @property
     def moves(self) -> bool:
         """Whether some constraint depends on time, so that it may do work."""
-        return any(CONSTRAINTS[group.kind].moves for group in self.constraints)
+        return any(group.moves for group in self.constraints)
 
     @property
     def dissipates(self) -> bool:
         """Whether some force is not conservative, so that its work must be integrated to balance the energy."""
-        return any(FORCES[force.kind].dissipates for force in self.forces)
+        return any(force.dissipates for force in self.forces)
 
     def joint_index(self, path: str) -> int:
         return next(i for i, joint in enumerate(self.joints) if joint.path == path)
@@ -147,4 +153,4 @@ class Plan:
 def row_names(plan: Plan, index: int) -> tuple[str, ...]:
     """Names of the rows of one substructure: the constraint, then what the row says."""
     groups = [plan.constraints[k] for k in plan.substructures[index].groups]
-    return tuple(f"{g.name} {row}".rstrip() for g in groups for row in CONSTRAINTS[g.kind].row_names(g))
+    return tuple(f"{g.name} {row}".rstrip() for g in groups for row in g.row_names)

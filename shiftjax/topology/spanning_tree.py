@@ -6,13 +6,12 @@ import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from shiftjax.constraints import Loop
 from shiftjax.errors import ModelError
 from shiftjax.joints import KINDS, JointKind
-from shiftjax.mechanism.model import Joint, Model
-from shiftjax.mechanism.records import FIXED, FrameRef
+from shiftjax.lane import Loop
+from shiftjax.mechanism.records import FIXED, Body, Element, Frame, FrameRef, Joint, Restraint
 
 
 def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:
@@ -20,6 +19,23 @@ def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:
     name = path.rsplit(":", 1)[-1]
     parts = re.split(r"(\d+)", name)
     return tuple(int(p) if p.isdigit() else p for p in parts), path
+
+
+class Contents(Protocol):
+    """What the analysis asks of a model: the active things by path."""
+
+    @property
+    def frames(self) -> tuple[Frame, ...]: ...
+
+    def bodies(self) -> Iterable[tuple[str, Body]]: ...
+
+    def joints(self) -> Iterable[tuple[str, Joint]]: ...
+
+    def restraints(self) -> Iterable[tuple[str, Restraint]]: ...
+
+    def force_modules(self) -> Iterable[tuple[str, Element]]: ...
+
+    def constraints(self) -> Iterable[tuple[str, Element]]: ...
 
 
 @dataclass
@@ -111,14 +127,14 @@ class Tree:
         return Loop(branch.far, real, ends[0], tuple(reversed(branches[0])), tuple(reversed(branches[1])))
 
 
-def spanning_tree(model: Model, cut: Sequence[str] = ()) -> Tree:
-    """Breadth-first search from ground; the cut joints are added last, as chords.
+def spanning_tree(model: Contents, cut: Sequence[str] = ()) -> Tree:
+    """Breadth-first search from ground; the cut joints (full paths) are added last, as chords.
 
     Raises:
         ModelError: if `cut` leaves a body without a way to ground.
     """
     joints = dict(sorted(model.joints(), key=lambda item: natural_key(item[0])))
-    left_out = {model.resolve(path) for path in cut}
+    left_out = set(cut)
     touching: dict[str, list[str]] = {FIXED: [], **{path: [] for path, _ in model.bodies()}}
     for path, joint in joints.items():
         touching[joint.parent.body].append(path)

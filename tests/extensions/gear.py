@@ -11,14 +11,11 @@ from shiftjax.lane import MotionView
 class Gear(ConstraintKind):
     """Two joints that turn in a fixed ratio."""
 
-    joints = 2
+    joints, row_names = 2, ("meshes",)
     fields = (
         number("ratio", "1", "turns of the first joint for one of the second"),
         number("offset", "{x}", "displacement of the first joint where the second's is zero", default=0.0),
     )
-
-    def row_names(self, group: RowGroup) -> tuple[str, ...]:
-        return ("meshes",)
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         n, (first, second) = motion.values(group.numbers), group.joints

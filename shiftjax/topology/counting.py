@@ -1,65 +1,84 @@
-"""The plan of a spanning tree: joints in level order with every substructure contiguous; nodes, coordinates, rows and
-numbers counted.
+"""The plan of an ordered tree: nodes, coordinates, rows counted, and where every number of the model stands.
+
+The numbers are in one vector, in the order of the plan. That order follows from names, never from the file's lists, so
+that equal mechanisms have equal plans.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from shiftjax.constraints import CONSTRAINTS, Loop, RowGroup
-from shiftjax.forces import FORCES, ForceElement
-from shiftjax.lane import PlacedFrame
-from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import child
-from shiftjax.mechanism.records import FIXED, FrameRef
-from shiftjax.topology.numbering import Numbering
-from shiftjax.topology.plan import Node, NumberPlace, Plan, Substructure, TreeJoint
-from shiftjax.topology.spanning_tree import Tie, Tree, natural_key
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.forces import FORCES
+from shiftjax.lane import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
+from shiftjax.mechanism.fields import INERTIA, numbers_of, numeric_fields, role_of, value_of
+from shiftjax.mechanism.paths import Steps, child, text_of
+from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Frame, FrameRef, Joint, Placement
+from shiftjax.topology.plan import BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
+from shiftjax.topology.spanning_tree import Contents, Tie, Tree, natural_key
 
 
-def plan_of(model: Model, tree: Tree, ties: Sequence[Tie], clusters: Sequence[Sequence[int]], pulled: bool) -> Plan:
-    """The plan.
+class Numbering:
+    """The vectors of numbers and of constant matrices, while they grow."""
 
-    Args:
-        clusters: constraints that share joints, by their numbers.
-        pulled: whether every body gets a wrench from outside.
-    """
-    order = _order(tree, ties, clusters)
-    return _Planner(model, tree, ties, order, clusters).plan(pulled)
+    def __init__(self, model: Contents) -> None:
+        self.numbers: list[NumberPlace] = []
+        self.matrices: list[str] = []
+        self.frames: dict[tuple[str, str], FrameNumbers] = {}  # body, plain name -> its numbers
+        self.of(model, "model_parameters")
+
+    def of(self, item: Any, path: str) -> dict[str, Any]:
+        """The places of all numbers of a record, by field, in the field's shape."""
+        found: dict[str, list[tuple[Steps, int]]] = {}
+        for field, way, _ in numbers_of(item):
+            inside = way[len(field.name.split(".")) :]
+            found.setdefault(field.name, []).append((inside, len(self.numbers)))
+            self.numbers.append(NumberPlace(path + text_of(way), role_of(field, way, item)))
+        given = [field.name for field in numeric_fields(item) if value_of(item, field.name) is not None]
+        return {name: _nested(found.get(name, ())) for name in given}
+
+    def body(self, body: Body, path: str) -> BodyNumbers:
+        """A body with its frames."""
+        own = self.of(body, path)
+        self.add_frames(body.frames, path)
+        return BodyNumbers(own["mass"], tuple(own[f"inertia.{entry}"] for entry in INERTIA), own["center_of_mass"])
+
+    def add_frames(self, frames: Sequence[Frame], body: str = FIXED) -> None:
+        """The frames of a body or of ground."""
+        for frame in sorted(frames, key=lambda frame: frame.name):
+            path = child(body, frame.name)
+            own = self.of(frame, path)
+            self.frames[body, frame.name] = FrameNumbers(own["T"], own["rotation"], self._matrix(f"{path}.R"))
+
+    def frame(self, ref: FrameRef) -> FrameNumbers | None:
+        """The numbers of a frame, None for a body's origin."""
+        return None if ref.frame == ORIGIN else self.frames[ref.body, ref.frame]
+
+    def joint(self, joint: Joint, path: str) -> tuple[Mapping[str, Any], int]:
+        """The places of a joint's numbers by field, and that of the matrix of its displacement, -1 without one."""
+        turned = isinstance(joint.initial_displacement, Placement)
+        return self.of(joint, path), self._matrix(f"{path}.initial_displacement.R") if turned else -1
+
+    def _matrix(self, path: str) -> int:
+        self.matrices.append(path)
+        return len(self.matrices) - 1
 
 
-def _order(tree: Tree, ties: Sequence[Tie], clusters: Sequence[Sequence[int]]) -> list[int]:
-    """Branches by level, each substructure together when its first member is met."""
-    members = [sorted({j for k in cluster for j in ties[k].coupled}) for cluster in clusters]
-    cluster_of = {j: c for c, joints in enumerate(members) for j in joints if tree.branches[j].moves}
-    level = [tree.levels[branch.far] for branch in tree.branches]
-    order: list[int] = []
-    placed: set[int] = set()
-
-    def place(joint: int) -> None:
-        """Places a joint after the joints that carry it, with its substructure."""
-        block = members[cluster_of[joint]] if joint in cluster_of else [joint]
-        for j in sorted(block, key=lambda k: (level[k], k)):
-            near = tree.branches[j].near - 1
-            if near >= 0 and near not in placed and near not in block:
-                place(near)
-            if j not in placed:
-                placed.add(j)
-                order.append(j)
-
-    for joint in sorted(range(len(tree.branches)), key=lambda k: (level[k], k)):
-        if joint not in placed:
-            place(joint)
-    return order
+def _nested(places: Sequence[tuple[Steps, int]]) -> Places:
+    """Places in the shape of their ways: (("T", 0), 5), (("T", 1), 6) ... -> ((5, 6, ...), ...)."""
+    if len(places) == 1 and not places[0][0]:
+        return places[0][1]
+    groups = groupby(places, key=lambda place: place[0][0])
+    return tuple(_nested([(way[1:], index) for way, index in group]) for _, group in groups)
 
 
-class _Planner:
+class Planner:
     """Counts everything anew in the order of the plan."""
 
     def __init__(
-        self, model: Model, tree: Tree, ties: Sequence[Tie], order: Sequence[int], clusters: Sequence[Sequence[int]]
+        self, model: Contents, tree: Tree, ties: Sequence[Tie], order: Sequence[int], clusters: Sequence[Sequence[int]]
     ) -> None:
         self.model, self.tree, self.ties, self.order, self.clusters = model, tree, ties, order, clusters
         self.joint_of = {old: new for new, old in enumerate(order)}
@@ -114,7 +133,8 @@ class _Planner:
             joints.append(
                 TreeJoint(
                     path=branch.path,
-                    kind=branch.joint.type,
+                    type=branch.joint.type,
+                    kind=kind,
                     near=self.node_of[branch.near],
                     far=self.node_of[branch.far],
                     near_frame=self.numbering.frame(branch.near_ref),
@@ -122,8 +142,6 @@ class _Planner:
                     reverse=branch.reverse,
                     q=nq,
                     v=nv,
-                    nq=kind.nq,
-                    nv=kind.nv,
                     chord=branch.chord,
                     numbers=of_kind,
                     displacement=own["initial_displacement"],
@@ -133,7 +151,7 @@ class _Planner:
             )
             for name in ("stiffness", "damping"):
                 if own[name]:
-                    forces.append(ForceElement(branch.path, name, (new,), (), "", ((name, own[name]),)))
+                    forces.append(_force(branch.path, name, ((name, own[name]),), joints=(new,)))
             nq, nv = nq + kind.nq, nv + kind.nv
         return joints, forces
 
@@ -146,19 +164,21 @@ class _Planner:
             tuple(self.joint_of[j] for j in tie.loop.virtual_branch),
             tuple(self.joint_of[j] for j in tie.loop.real_branch),
         )
-        group = RowGroup(
+        kind = CONSTRAINTS[tie.kind]
+        return RowGroup(
             name=tie.name,
             kind=tie.kind,
             joints=named,
             frames=self._frames(tie.frames),
             coupled=tuple(sorted(self.joint_of[j] for j in tie.coupled)),
             units=tuple(self.tree.branches[j].kind.unit for j in tie.joints),
-            rows=0,
+            row_names=kind.row_names,
+            moves=kind.moves,
+            holds=kind.holds,
             numbers=tuple(self.numbering.of(tie.item, tie.name).items()) if tie.item is not None else (),
             function=tie.function,
             loop=loop,
         )
-        return replace(group, rows=len(CONSTRAINTS[tie.kind].row_names(group)))
 
     def _frames(self, refs: Sequence[FrameRef]) -> tuple[PlacedFrame, ...]:
         return tuple(PlacedFrame(self.place_of[ref.body], self.numbering.frame(ref)) for ref in refs)
@@ -168,8 +188,8 @@ class _Planner:
         for path, item in sorted(self.model.restraints(), key=lambda pair: natural_key(pair[0])):
             numbers = tuple(self.numbering.of(item, path).items())
             along = (index[item.joint],) if item.joint is not None else ()
-            direction = (item.distance_type or "")[-1:]
-            out.append(ForceElement(path, item.type, along, self._frames(item.frames or ()), direction, numbers))
+            frames, direction = self._frames(item.frames or ()), (item.distance_type or "")[-1:]
+            out.append(_force(path, item.type, numbers, joints=along, frames=frames, direction=direction))
         return out
 
     def _modules(self, joints: Sequence[TreeJoint]) -> list[ForceElement]:
@@ -181,8 +201,8 @@ class _Planner:
             numbers = tuple(self.numbering.of(item, path).items())
             states = tuple(range(self.states, self.states + len(kind.states)))
             self.states += len(states)
-            along = tuple(index[joint] for joint in item.joints)
-            out.append(ForceElement(path, item.type, along, self._frames(item.frames), "", numbers, states))
+            along, frames = tuple(index[joint] for joint in item.joints), self._frames(item.frames)
+            out.append(_force(path, item.type, numbers, joints=along, frames=frames, states=states))
         return out
 
     def _pull(self, node: int, path: str) -> ForceElement:
@@ -192,7 +212,20 @@ class _Planner:
             first = len(self.numbering.numbers)
             self.numbering.numbers += [NumberPlace(f"{path}.{field.name}[{k}]", field.role) for k in range(3)]  # type: ignore[arg-type]
             numbers.append((field.name, (first, first + 1, first + 2)))
-        return ForceElement(path, "external_wrench", (), (PlacedFrame(node, None),), "", tuple(numbers))
+        return _force(path, "external_wrench", tuple(numbers), frames=(PlacedFrame(node, None),))
+
+
+def _force(
+    path: str,
+    kind: str,
+    numbers: Named,
+    *,
+    joints: tuple[int, ...] = (),
+    frames: tuple[PlacedFrame, ...] = (),
+    direction: str = "",
+    states: tuple[int, ...] = (),
+) -> ForceElement:
+    return ForceElement(path, kind, joints, frames, direction, numbers, FORCES[kind].dissipates, states)
 
 
 def _substructures(

@@ -1,0 +1,68 @@
+"""Elements and assemblies with some of their numbers replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.paths import Steps, child, steps
+from shiftjax.mechanism.records import Assembly, Body
+
+
+def with_number(value: Any, where: Steps, number: float) -> Any:
+    """The element with the number at the way `where` replaced."""
+    if not where:
+        return number
+    head, rest = where[0], where[1:]
+    if isinstance(head, int):
+        return (*value[:head], with_number(value[head], rest, number), *value[head + 1 :])
+    if hasattr(value, head):
+        return replace(value, **{head: with_number(getattr(value, head), rest, number)})
+    return replace(value, values=FrozenJson({**value.values, head: with_number(value.values[head], rest, number)}))
+
+
+def changed(element: Any, path: str, values: Mapping[str, Mapping[str, float]]) -> Any:
+    """The element called `path` with those of `values` {path: {field: number}} that are its own fields."""
+    for text, number in values.get(path, {}).items():
+        where = steps(text)
+        if hasattr(element, str(where[0])) or where[0] in getattr(element, "values", ()):  # else of another kind
+            element = with_number(element, where, number)
+    return element
+
+
+def changed_body(body: Body, path: str, values: Mapping[str, Mapping[str, float]]) -> Body:
+    """The body and its frames with their numbers replaced."""
+    frames = tuple(changed(frame, child(path, frame.name), values) for frame in body.frames)
+    return changed(body if frames == body.frames else replace(body, frames=frames), path, values)
+
+
+def changed_assembly(assembly: Assembly, path: str, values: Mapping[str, Mapping[str, float]]) -> Assembly:
+    """The assembly, without those inside it, with its numbers replaced."""
+    bodies = tuple(changed_body(body, child(path, body.name), values) for body in assembly.bodies)
+    others = {
+        kind: tuple(changed(item, child(path, item.name), values) for item in getattr(assembly, kind))
+        for kind in ("joints", "restraints", "force_modules", "constraints")
+    }
+    return replace(assembly, bodies=bodies, **others)
+
+
+def rebuilt(
+    assemblies: tuple[Assembly, ...], change: Callable[[Assembly, str], Assembly], prefix: str = ""
+) -> tuple[Assembly, ...]:
+    """Every assembly of the tree passed through `change`; without recursion, leaves first."""
+    order: list[tuple[Assembly, str, list[int]]] = []
+    roots: list[int] = []
+    stack: list[tuple[Assembly, str, list[int]]] = [(a, child(prefix, a.name), roots) for a in reversed(assemblies)]
+    while stack:
+        assembly, path, siblings = stack.pop()
+        siblings.append(len(order))
+        inside: list[int] = []
+        order.append((assembly, path, inside))
+        stack.extend((a, child(path, a.name), inside) for a in reversed(assembly.assemblies))
+    done: dict[int, Assembly] = {}
+    for i in reversed(range(len(order))):
+        assembly, path, inside = order[i]
+        done[i] = replace(change(assembly, path), assemblies=tuple(done[k] for k in inside))
+    return tuple(done[i] for i in roots)
