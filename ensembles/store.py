@@ -25,7 +25,7 @@ import xarray as xr
 
 from shiftjax.ensembles.table import FORMAT, to_tree, tree_of_document, with_paths
 from shiftjax.errors import ModelError
-from shiftjax.formats import to_dict
+from shiftjax.formats.writer import to_dict
 from shiftjax.run.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.log import log_dataset
-from shiftjax.formats import to_dict
+from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
 from shiftjax.run.result import CERTIFICATE, Result, members_to_keep, plain
 from shiftjax.version import VERSION

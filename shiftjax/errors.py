@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class ModelError(ValueError):
@@ -32,3 +32,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """A sentence naming the known word nearest to `word`, or the empty string."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"Did you mean {close[0]!r}?" if close else ""
+
+
+def refuse_text(where: str, paths: Sequence[str]) -> None:
+    """Raises where one path stands for a list of paths: its letters would be read as paths."""
+    if isinstance(paths, str):
+        raise ModelError(where, repr(paths), "a list of paths", f"Write [{paths!r}].")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -128,6 +129,11 @@ class Field:
     def every_key(self) -> tuple[str, ...]:
         """Where a reader looks for it."""
         return self.keys or (self.name,)
+
+
+def keys_of(fields: Iterable[Field]) -> frozenset[str]:
+    """Every key of an object with these fields, in all dialects; of a group of fields the group's."""
+    return frozenset(key.partition(".")[0] for field in fields for key in field.every_key)
 
 
 def number(

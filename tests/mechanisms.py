@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.dynamics.equations import Acceleration, Lane, accelerate, solve_block
+from shiftjax.dynamics.equations import Acceleration, accelerate
 from shiftjax.dynamics.equations import null_space as columns_of_z
+from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import Reduced, composite_mass_matrix, sparse_product, tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
@@ -98,7 +99,7 @@ def host_acceleration(
     lane, plan = lane or prepared.file_lane(), prepared.plan
     motion = lane.motion(list(q), list(v))
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
-    solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
+    solved = [lane.solve(block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     particular = {k: x for solution in solved for k, x in solution.particular.items()}
     out = accelerate(lane, motion, (), columns_of_z(solved, free_speeds(plan)), particular, None)
     return host.per_member(out.a, q.shape[1]), out
@@ -114,7 +115,7 @@ def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Seque
     lane, plan, members = prepared.file_lane(), prepared.plan, q.shape[1]
     motion = lane.motion(list(q), list(v))
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
-    solved = [solve_block(lane, block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
+    solved = [lane.solve(block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     reduced = Reduced(composite_mass_matrix(motion), columns_of_z(solved, free_speeds(plan)))
     force = host.per_member(tree_terms(motion, lane.gravity(), ()).force, members)
     drag = sparse_product(reduced.H, {k: x for one in solved for k, x in one.particular.items()})

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shiftjax.dynamics.equations import solve_block, velocity_residual
 from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats import load
@@ -135,10 +134,10 @@ def test_jacobian_and_gamma_are_derivatives_of_the_closure(seed: int) -> None:
     plan, lane, h = prepared.plan, prepared.file_lane(), 1e-5
     for s in range(len(plan.substructures)):
         rows = lane.rows(lane.motion(list(q), list(v)), s)
-        rate = host.per_member(velocity_residual(rows, list(v)), q.shape[1])
+        rate = host.per_member(rows.velocity_residual(list(v)), q.shape[1])
         assert np.abs(rate).max() < ALGEBRA * np.abs(v).max() * 100  # states move as the loops allow
         anyhow = v + np.random.default_rng(seed).standard_normal(v.shape)
-        expected = host.per_member(velocity_residual(rows, list(anyhow)), q.shape[1])
+        expected = host.per_member(rows.velocity_residual(list(anyhow)), q.shape[1])
         for k in range(q.shape[1]):
             slope = coordinate_rates(plan, [jnp.asarray(x) for x in q[:, k]], [jnp.asarray(x) for x in anyhow[:, k]])
             phi = lambda *x, s=s: [jnp.asarray(y) for y in lane.rows(lane.motion(list(x), None), s).phi]  # noqa: E731
@@ -146,7 +145,7 @@ def test_jacobian_and_gamma_are_derivatives_of_the_closure(seed: int) -> None:
             _, tangent = jax.jvp(phi, point, [jnp.asarray(x, float) for x in slope])
             assert np.abs(np.array(tangent) - expected[:, k]).max() < 1e-8 * np.abs(anyhow).max()
         ends = [host.retract(plan, q, sign * h * v) for sign in (1, -1)]
-        drift = [host.per_member(velocity_residual(lane.rows(lane.motion(list(e), None), s), list(v)), 4) for e in ends]
+        drift = [host.per_member(lane.rows(lane.motion(list(e), None), s).velocity_residual(list(v)), 4) for e in ends]
         gamma = host.per_member(rows.gamma, q.shape[1])
         assert np.abs((drift[0] - drift[1]) / (2 * h) + gamma).max() < DIFFERENCE * max(1.0, np.abs(gamma).max()) * 100
 
@@ -161,7 +160,7 @@ def test_null_space_and_accelerations_keep_all_rows(seed: int) -> None:
         for s, block in enumerate(blocks):
             rows = lane.rows(lane.motion(list(q[:, [k]]), list(v[:, [k]])), s)
             J = np.array([[float(np.ravel(r.get(c, 0.0))[0]) for c in range(plan.nv)] for r in rows.J])
-            for column in solve_block(lane, block, rows, rows.gamma).Z:
+            for column in lane.solve(block, rows, rows.gamma).Z:
                 z = np.zeros(plan.nv)
                 z[list(column)] = [float(np.ravel(x)[0]) for x in column.values()]
                 assert np.abs(J @ z).max() < ALGEBRA * 10  # columns of Z up to ten

@@ -1,6 +1,7 @@
 """The shape of the repository: floors of imports, links, packages, sizes, and what may be imported without jax."""
 
 import ast
+import functools
 import importlib
 import json
 import subprocess
@@ -21,9 +22,9 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "disk_cache",
         "errors",
         "field",
-        "lane",
         "models",
         "outcome",
+        "plan_elements",
         "poses",
         "record",
         "rotations",
@@ -89,6 +90,7 @@ JAX_FREE = (
     "shiftjax.viewer.study",
     "shiftjax.cli",
 )
+DEPTH = 12  # files of the longest chain of imports of the core
 HARD_LIMIT = 500  # lines a file
 FUNCTION_LIMIT = 60  # lines a function body
 
@@ -191,6 +193,30 @@ def test_no_circles() -> None:
 
     for module in edges:
         visit(module, ())
+
+
+def chains(without: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Module -> its longest chain of imports, lowest first, of all modules but those of some rooms."""
+    edges = {
+        m: {t for _, t in imports(parsed(p)) if t in SOURCES and t != m and room(t) not in without}
+        for m, p in SOURCES.items()
+        if room(m) not in (*without, "__init__")
+    }
+
+    @functools.cache
+    def chain(module: str) -> tuple[str, ...]:
+        below = [chain(t) for t in sorted(edges[module]) if t in edges]
+        return (*max(below, key=len, default=()), module)
+
+    return {module: chain(module) for module in edges}
+
+
+def test_a_line_is_understood_through_few_files() -> None:
+    """The longest chain of imports, type imports counted; `pytest -s` shows it and the floors."""
+    longest = max(chains(("viewer",)).values(), key=len)
+    print("\n" + "\n".join(f"{k:2} {' '.join(names)}" for k, names in enumerate(FLOORS)))
+    print(f"longest chain, {len(longest)}: {' > '.join(longest)}")
+    assert len(longest) <= DEPTH
 
 
 def test_imports_stand_at_the_top() -> None:

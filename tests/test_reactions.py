@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -269,8 +268,8 @@ def test_what_is_not_asked_for_costs_nothing(name: str) -> None:
     prepared = prepare(load(name), {})
     partition = Partition(tuple(nominal_blocks(prepared)))
     paths = both(prepared.plan.joints[0].path)
-    asked = replace(prepared.setup, channels=channels(prepared.plan, paths, str))
-    plain, recording = Programs(prepared.setup).of(partition), Programs(asked).of(partition)
+    asked = channels(prepared.plan, paths, str)
+    plain, recording = (Programs(prepared.setup, c).of(partition) for c in ((), asked))
     assert plain.observe == () and len(recording.observe) == 1
     for phase in ("accelerate", "project", "drift", "accumulate"):
         assert [p.key for p in plain.phase(phase)] == [p.key for p in recording.phase(phase)]

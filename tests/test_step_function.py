@@ -149,12 +149,9 @@ class Case:
         lane = self.prepared.file_lane()
         ratios = [host.block_monitors(lane, self.q, s, block)[1] for s, block in enumerate(self.blocks)]
         self.regular = (np.min(ratios, axis=0) if ratios else np.ones(count)) > REGULAR
-        setup = replace(
-            self.prepared.setup,
-            channels=channels(self.prepared.plan, some_channels(self.prepared), lambda path: path),
-        )
+        observed = channels(self.prepared.plan, some_channels(self.prepared), lambda path: path)
         self.traced: dict[str, Any] = {}
-        self.program = self._traced_once(Programs(setup).of(Partition(tuple(self.blocks))))
+        self.program = self._traced_once(Programs(self.prepared.setup, observed).of(Partition(tuple(self.blocks))))
         self.table = np.zeros((self.program.layout.row_count, count))
         self.slots = np.zeros((self.program.layout.slot_count, count))
         for place in (self.rows, self.region):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shiftjax.errors import ModelError
-from shiftjax.formats import load
+from shiftjax.formats.files import load
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study

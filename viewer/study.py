@@ -20,7 +20,7 @@ import xarray as xr
 from shiftjax.ensembles import store
 from shiftjax.ensembles.table import to_tree
 from shiftjax.errors import ModelError
-from shiftjax.formats import load
+from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import continuous, held

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from shiftjax.cli import common
-from shiftjax.formats import load
+from shiftjax.cli import parsing
+from shiftjax.formats.files import load
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    common.add_model(parser)
+    parsing.add_model(parser)
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
 
 

@@ -1,65 +1,20 @@
-"""What several commands share: the model with its settings from the command line, and the options of a run."""
+"""What several commands share: the model and the settings of a run from the command line, and what is printed of it."""
 
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
-from shiftjax.formats import load
+from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.run.result import Result, remedy
 
 SOME_FAILED = 3
 LISTED = 8  # members named in a list of failures
-
-
-def positive(text: str) -> float:
-    """An option's finite number above zero."""
-    value = float(text)
-    if not (math.isfinite(value) and value > 0.0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number above zero")
-    return value
-
-
-def keep(text: str) -> int | str:
-    """all, none or how many members."""
-    if text in ("all", "none"):
-        return text
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is neither all, none nor a number of members")
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="name in the library (see `shiftjax models`) or path of a file")
-
-
-def add_run(parser: argparse.ArgumentParser) -> None:
-    """The options that `run` and `sweep` share."""
-    add = parser.add_argument
-    add("--span", type=positive, metavar="T", help="duration [s]; left out, the file's")
-    add("--step", type=positive, metavar="H", help="step [s]; left out, 1 ms or a whole fraction of the output step")
-    add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit)")
-    add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
-    add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
-    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number of the model")
-    add(
-        "--hold",
-        action="append",
-        default=[],
-        metavar="JOINT",
-        help="keep this joint as written when loops are closed, where varied and set ones leave it free",
-    )
-    add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
-    add("--precision", choices=["f64", "f32"], help="left out, f64")
-    add("--out", metavar="FILE", help="write the result to FILE")
-    add("--force", action="store_true", help="replace FILE where it exists")
-    add("--json", action="store_true", help="print the result as JSON")
 
 
 def open_model(options: argparse.Namespace, name: str = "") -> Model:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from shiftjax.cli import common
+from shiftjax.cli import common, parsing
 from shiftjax.run.report import dot, info, tables, text
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    common.add_model(parser)
+    parsing.add_model(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the report as JSON")
     form.add_argument(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from shiftjax.cli import common, showing
+from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import designs, film, opening
 from shiftjax.viewer.camera import Camera
@@ -28,8 +28,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--time", type=float, metavar="T", help="instant of a still [s]; left out, the start")
     add("--out", required=True, metavar="FILE", help=".png for a still; .mp4, .gif or .webp for a movie")
-    add("--fps", type=common.positive, metavar="N", help="pictures a second of a movie")
-    add("--speed", type=common.positive, default=1.0, metavar="X", help="seconds of motion a second; default 1")
+    add("--fps", type=parsing.positive, metavar="N", help="pictures a second of a movie")
+    add("--speed", type=parsing.positive, default=1.0, metavar="X", help="seconds of motion a second; default 1")
     add("--force", action="store_true", help="replace FILE where it exists")
     showing.add_look(parser)
 

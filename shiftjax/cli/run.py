@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from shiftjax.cli import common
+from shiftjax.cli import common, parsing
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
 from shiftjax.run.result import CERTIFICATE, Result
@@ -16,8 +16,8 @@ from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    common.add_model(parser)
-    common.add_run(parser)
+    parsing.add_model(parser)
+    parsing.add_run(parser)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
     parser.add_argument("--log-jacobian", action="store_true", help="the same with the Jacobian block at that instant")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.cli import common
+from shiftjax.cli import parsing
 from shiftjax.errors import ModelError
 from shiftjax.models import names
 from shiftjax.viewer import opening
@@ -31,7 +31,7 @@ def add_study(parser: argparse.ArgumentParser, needed: bool = True) -> None:
         nargs=None if needed else "?",
         help="what `run --out` or `sweep --out` wrote (.zarr, .json), or a model, run first",
     )
-    add("--span", type=common.positive, metavar="T", help="of a model: duration of its run [s]")
+    add("--span", type=parsing.positive, metavar="T", help="of a model: duration of its run [s]")
     add(
         "--member",
         default=None,

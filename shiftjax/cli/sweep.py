@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from shiftjax.cli import common
+from shiftjax.cli import common, parsing
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
@@ -19,14 +19,14 @@ from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    common.add_model(parser)
+    parsing.add_model(parser)
     add = parser.add_argument
     add("--vary", action="append", required=True, metavar="PATH=RANGE", help=f"{FORMS}; may be repeated")
     add("--samples", type=int, metavar="N", help="how many designs are drawn (at every grid point)")
     add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
-    add("--keep", type=common.keep, default=64, metavar="all|K|none", help="trajectories stored; default 64")
+    add("--keep", type=parsing.keep, default=64, metavar="all|K|none", help="trajectories stored; default 64")
     add("--picture", metavar="FILE", help="draw the trajectories that are kept, as .png, .svg or .pdf")
-    common.add_run(parser)
+    parsing.add_run(parser)
 
 
 def call(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from shiftjax.cli import common, showing
+from shiftjax.cli import common, parsing, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
@@ -27,7 +27,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
-    add("--step", type=common.positive, metavar="H", help="live: step [s]; default 1 ms")
+    add("--step", type=parsing.positive, metavar="H", help="live: step [s]; default 1 ms")
     add("--channel", action="append", default=[], metavar="PATH", help="live: plot this, as crank.q or energy.total")
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_beside(parser)

@@ -6,7 +6,7 @@ from shiftjax.constraints.coordinate_function import CoordinateFunction, Functio
 from shiftjax.constraints.driver import Driver, Harmonic, TimeFunction
 from shiftjax.constraints.kind import ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
-from shiftjax.lane import Loop, RowGroup
+from shiftjax.plan_elements import Loop, RowGroup
 from shiftjax.table import Table
 
 CONSTRAINTS: Table[ConstraintKind] = Table(

@@ -11,7 +11,7 @@ from typing import Any
 
 from shiftjax.algebra import Scalar, derivative, is_zero, neg
 from shiftjax.constraints.kind import ConstraintKind, Rows
-from shiftjax.lane import MotionView, RowGroup
+from shiftjax.plan_elements import MotionView, RowGroup
 from shiftjax.record import record
 
 

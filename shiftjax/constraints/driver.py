@@ -6,7 +6,7 @@ from typing import Protocol
 
 from shiftjax.algebra import Scalar, add, cos, mul, sin, sub
 from shiftjax.constraints.kind import ConstraintKind, Rows
-from shiftjax.lane import MotionView, RowGroup
+from shiftjax.plan_elements import MotionView, RowGroup
 from shiftjax.record import record
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from shiftjax.algebra import Scalar, Vec
+from shiftjax.algebra import Scalar, Vec, dot, sub
 from shiftjax.field import Field
-from shiftjax.lane import MotionView, RowGroup
+from shiftjax.plan_elements import MotionView, RowGroup
 
 
 @dataclass
@@ -31,6 +31,13 @@ class Rows:
         """More rows below these."""
         for name in ("phi", "J", "nu", "gamma", "unit"):
             getattr(self, name).extend(getattr(other, name))
+
+    def velocity_residual(self, v: Sequence[Scalar]) -> Vec:
+        """J v - nu of every row, true units."""
+        return [
+            sub(dot(list(entries.values()), [v[k] for k in entries]), nu)
+            for entries, nu in zip(self.J, self.nu, strict=True)
+        ]
 
 
 def scales(units: Sequence[str], length: float) -> list[float]:

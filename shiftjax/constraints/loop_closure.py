@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from shiftjax.algebra import Mat, Vec, cross, is_zero, matmul, minus, neg, plus, scale, transpose, zeros
 from shiftjax.constraints.kind import ConstraintKind, Rows
-from shiftjax.lane import ChainView, Loop, MotionView, NodeState, RowGroup
+from shiftjax.plan_elements import ChainView, Loop, MotionView, NodeState, RowGroup
 from shiftjax.rotations import vector_of_rotation
 
 ROWS = tuple(f"{what} {axis}" for what in ("rotation", "translation") for axis in "xyz")

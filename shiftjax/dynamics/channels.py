@@ -10,98 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, absolute, add, cross, div, largest, mul, plus, sqrt
-from shiftjax.dynamics.equations import BlockSolution, Lane, solve_block
-from shiftjax.dynamics.kinematics import Motion, ground_point
-from shiftjax.dynamics.reactions import Reactions
-from shiftjax.dynamics.tree import tree_terms
-from shiftjax.errors import ModelError, nearest
+from shiftjax.dynamics.channel import Channel, Quantity
+from shiftjax.dynamics.kinematics import ground_point
+from shiftjax.dynamics.observed_state import ObservedState
+from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.forces import FORCES
-from shiftjax.lane import PlacedFrame
-from shiftjax.record import record
+from shiftjax.plan_elements import PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.table import Table
-from shiftjax.topology.partition import Partition
 from shiftjax.topology.plan import Plan
-
-
-@dataclass
-class ObservedState:
-    """One state as the channels see it: coordinates, speeds, states of the forces, accelerations."""
-
-    lane: Lane
-    partition: Partition
-    q: Vec
-    v: Vec
-    states: Vec
-    a: Vec
-
-    @cached_property
-    def motion(self) -> Motion:
-        return self.lane.motion(self.q, self.v)
-
-    @cached_property
-    def energies(self) -> dict[str, Scalar]:
-        tree = tree_terms(self.motion, self.lane.gravity(), self.states)
-        return {
-            "kinetic": tree.kinetic,
-            "potential": tree.potential,
-            "total": add(tree.kinetic, tree.potential),
-        }
-
-    @cached_property
-    def reactions(self) -> Reactions:
-        return Reactions(self.lane, self.partition.blocks, self.motion, self.states, self.a)
-
-    def block(self, index: int) -> BlockSolution:
-        rows = self.lane.rows(self.motion, index)
-        return solve_block(self.lane, self.partition.blocks[index], rows, rows.phi)
-
-
-@record
-class Quantity:
-    """A kind of channel.
-
-    Attributes:
-        of: what it is recorded of: "joint" (its index), "frame" (its place), "force" (its index), "substructure" (its
-            index), or "" for the whole.
-        observe: state and target -> scalars; lane code.
-        unit: of every scalar; or plan and joint -> unit.
-        size: how many scalars; or plan and joint -> how many.
-        scalar: whether the channel has no axis of its own where there is one scalar.
-        of_partition: whether its code depends on the lane's partition.
-    """
-
-    of: str
-    observe: Callable[[ObservedState, Any], Vec]
-    unit: str | Callable[[Plan, int], str]
-    size: int | Callable[[Plan, int], int] = 1
-    scalar: bool = True
-    of_partition: bool = False
-
-
-@record
-class Channel:
-    """One recorded quantity: `size` scalars of `unit`."""
-
-    path: str
-    quantity: str  # a key of CHANNELS
-    target: Any  # what it is recorded of
-    size: int
-    scalar: bool  # True where the channel has no axis of its own
-    unit: str
-
-    @property
-    def of_partition(self) -> bool:
-        """Whether its code depends on the lane's partition."""
-        return CHANNELS[self.quantity].of_partition
-
-    def observe(self, state: ObservedState) -> Vec:
-        return CHANNELS[self.quantity].observe(state, self.target)
 
 
 def _coordinates(state: ObservedState, index: int) -> Vec:
@@ -188,6 +108,7 @@ def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) ->
     Raises:
         ModelError: unknown object or quantity.
     """
+    refuse_text("channels", paths)
     return tuple(_channel(plan, path, resolve) for path in paths)
 
 
@@ -206,7 +127,7 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
     state = _state_of_force(plan, head, name)
     if state is not None:
         place, unit = state
-        return Channel(path, "state", place, 1, True, unit)
+        return Channel(path, CHANNELS["state"], place, 1, True, unit)
     written = {"substructure": "substructure[k].", "": ""}
     known = [f"{written.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
     raise ModelError(
@@ -218,7 +139,7 @@ def _made(plan: Plan, path: str, name: str, target: Any) -> Channel:
     quantity = CHANNELS[name]
     size = quantity.size(plan, target) if callable(quantity.size) else quantity.size
     unit = quantity.unit(plan, target) if callable(quantity.unit) else quantity.unit
-    return Channel(path, name, target, size, quantity.scalar and size == 1, unit)
+    return Channel(path, quantity, target, size, quantity.scalar and size == 1, unit)
 
 
 def _joint(plan: Plan, path: str, target: str, name: str) -> int:

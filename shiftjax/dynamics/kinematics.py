@@ -16,6 +16,7 @@ from shiftjax.algebra import (
     Mat,
     Scalar,
     Vec,
+    add,
     cross,
     identity,
     is_zero,
@@ -28,9 +29,9 @@ from shiftjax.algebra import (
     transpose,
     zeros,
 )
-from shiftjax.joints import JointKind
-from shiftjax.lane import FrameNumbers, Named, PlacedFrame, Places
-from shiftjax.rotations import rotation_of_vector
+from shiftjax.joints.kind import JointKind
+from shiftjax.plan_elements import FrameNumbers, Named, PlacedFrame, Places
+from shiftjax.rotations import normalized, quaternion_product, rotation_of_vector
 from shiftjax.topology.plan import Plan, TreeJoint
 
 
@@ -233,6 +234,25 @@ def quaternion_places(plan: Plan) -> list[tuple[int, int]]:
         for primitive, nq, nv in _walk(joint.kind, False)
         if primitive.quaternion
     ]
+
+
+def retract(plan: Plan, q: Vec, change: Mapping[int, Scalar]) -> Vec:
+    """q (+) change (speed -> amount): added to plain coordinates, composed with quaternions, which come out
+    normalised.
+    """
+    turned = dict(quaternion_places(plan))
+    out, at, speed = list(q), 0, 0
+    while at < plan.nq:
+        if at not in turned:
+            out[at] = add(q[at], change.get(speed, 0.0))
+            at, speed = at + 1, speed + 1
+            continue
+        step, e = [change.get(speed + k, 0.0) for k in range(3)], q[at : at + 4]
+        if any(not is_zero(s) for s in step):
+            e = quaternion_product(e, [1.0, *scale(0.5, step)])
+        out[at : at + 4] = normalized(e)
+        at, speed = at + 4, speed + 3
+    return out
 
 
 def speed_units(plan: Plan) -> list[str]:

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiftjax.algebra import Scalar, Vec, cross, matvec, minus, negative, plus, zeros
-from shiftjax.dynamics.equations import Lane
 from shiftjax.dynamics.kinematics import Chain, Motion
-from shiftjax.dynamics.reduction import Reduction
+from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.tree import tree_terms
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import TreeJoint
@@ -76,9 +75,7 @@ class Reactions:
     def _solved(self, index: int) -> dict[int, Scalar]:
         """Multipliers of the primary rows of one substructure."""
         block, rows = self.blocks[index], self.lane.rows(self.motion, index)
-        units, length = self.lane.units, self.lane.length
-        reduction = Reduction(rows, block.primary, block.dependent, block.independent, units, length)
-        return reduction.multipliers(negative(self.tree.force))
+        return self.lane.reduction(block, rows).multipliers(negative(self.tree.force))
 
 
 def _child_point(chain: Chain, joint: TreeJoint) -> Vec:

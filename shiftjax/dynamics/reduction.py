@@ -26,8 +26,10 @@ from shiftjax.algebra import (
     scale,
     sub,
 )
-from shiftjax.constraints import Rows, scales
+from shiftjax.constraints.kind import Rows, scales
 from shiftjax.topology.block_triangular import block_triangular
+
+Column = dict[int, Scalar]  # speed -> entry
 
 
 def gram_schmidt(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
@@ -141,13 +143,13 @@ class Reduction:
             for speed in self.independent
         ]
 
-    def in_true_units(self, x: Vec) -> dict[int, Scalar]:
+    def in_true_units(self, x: Vec) -> Column:
         """Dependent values in true units, by speed."""
         return {speed: mul(self.unit[speed], value) for speed, value in zip(self.dependent, x, strict=True)}
 
-    def null_columns(self, B: Sequence[Vec]) -> list[dict[int, Scalar]]:
+    def null_columns(self, B: Sequence[Vec]) -> list[Column]:
         """Z: for every independent speed the motion of all speeds of the substructure for a unit of it."""
-        out: list[dict[int, Scalar]] = []
+        out: list[Column] = []
         for speed, column in zip(self.independent, B, strict=True):
             entries = {d: mul(self.unit[d] / self.unit[speed], b) for d, b in zip(self.dependent, column, strict=True)}
             out.append({speed: 1.0, **{d: value for d, value in entries.items() if not is_zero(value)}})

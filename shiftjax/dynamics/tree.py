@@ -29,10 +29,8 @@ from shiftjax.algebra import (
     zeros,
 )
 from shiftjax.dynamics.kinematics import Chain, Motion, SpeedScrew
-from shiftjax.dynamics.reduction import ldl_solve
+from shiftjax.dynamics.reduction import Column, ldl_solve
 from shiftjax.forces import FORCES, Load
-
-Column = dict[int, Scalar]  # speed -> entry
 
 
 @dataclass

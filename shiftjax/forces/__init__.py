@@ -6,7 +6,7 @@ from shiftjax.forces.external_wrench import ExternalWrench
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
 from shiftjax.forces.kind import ForceKind, Load, State
 from shiftjax.forces.restraints import Damper, Friction, Spring
-from shiftjax.lane import ForceElement
+from shiftjax.plan_elements import ForceElement
 from shiftjax.table import Table
 
 FORCES: Table[ForceKind] = Table(

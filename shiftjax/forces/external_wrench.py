@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from shiftjax.algebra import Scalar, add, cross, dot, plus
 from shiftjax.field import Field, Role
 from shiftjax.forces.kind import ForceKind, Load
-from shiftjax.lane import ForceElement, MotionView
+from shiftjax.plan_elements import ForceElement, MotionView
 
 
 class ExternalWrench(ForceKind):

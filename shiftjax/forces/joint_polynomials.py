@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shiftjax.algebra import Scalar, mul, neg
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.forces.polynomials import antiderivative, ascending
-from shiftjax.lane import ForceElement, MotionView
+from shiftjax.plan_elements import ForceElement, MotionView
 
 
 class JointStiffness(ForceKind):

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from shiftjax.algebra import Scalar, Vec, add, cross, negative, plus, sub
 from shiftjax.field import Field, Role
-from shiftjax.lane import ForceElement, MotionView, PlacedFrame
+from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
 from shiftjax.record import record
 
 

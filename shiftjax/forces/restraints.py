@@ -26,7 +26,7 @@ from shiftjax.algebra import (
 )
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.forces.polynomials import piecewise, piecewise_integral
-from shiftjax.lane import ForceElement, MotionView, NodeState
+from shiftjax.plan_elements import ForceElement, MotionView, NodeState
 from shiftjax.rotations import AXES
 
 

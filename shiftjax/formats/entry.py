@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from shiftjax.field import Field
+from shiftjax.field import keys_of as keys_of_fields
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.fields import BODY, element
@@ -24,7 +25,7 @@ def keys_of(label: str) -> frozenset[str]:
     """
     if label == "an inertia":  # the one object that is a part of another's fields
         return frozenset(key.partition(".")[2] for field in BODY for key in field.every_key if "." in key)
-    return frozenset(key.partition(".")[0] for field in element(label) for key in field.every_key)
+    return keys_of_fields(element(label))
 
 
 @cache

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.field import Field
-from shiftjax.formats.entry import opened
+from shiftjax.field import Field, keys_of
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.records import Geometry
-from shiftjax.mechanism.scene_fields import GEOMETRIES
+from shiftjax.mechanism.scene_fields import GEOMETRIES, SHAPED
 
+KEYS = {type: keys_of((*SHAPED, *own)) for type, own in GEOMETRIES.items()}
 SHARED: dict[str, Callable[[Node, Units], Any]] = {
     "comment": lambda node, units: node.comment(),
     "T": lambda node, units: node.vector3(scale=units.length),
@@ -40,7 +40,7 @@ def geometry(node: Node, units: Units) -> Geometry:
     if not node.has("type") and not node.has("filename"):
         node.refuse(f"a type, one of {', '.join(GEOMETRIES)}, or the filename of a mesh", "Say which shape it is.")
     type = node["type"].choice(GEOMETRIES, "mesh")
-    block = opened(node, f"a geometry of type {type}")
+    block = node.object(f"a geometry of type {type}", KEYS[type], {})
     options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}
     if type == "mesh":
         return Geometry(type, filenames(block["filename"]), FrozenJson(options))

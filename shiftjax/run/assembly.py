@@ -13,13 +13,13 @@ time; a converged member stops moving.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.dynamics.equations import Lane
+from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds, retract, true_gap
+from shiftjax.run.start import Start
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
@@ -35,21 +35,6 @@ HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of 
 
 # members (indices), fraction of the way from the file's numbers -> lane
 LaneOf = Callable[[np.ndarray, float | np.ndarray], StartLane]
-
-
-@dataclass
-class Start:
-    """Assembled starts: q (nq, B), v (nv, B), states (ns, B) of forces, closed (B,), gap (B,) [m or rad], worst (B,)
-    index of the constraint that stays open most.
-    """
-
-    q: np.ndarray
-    v: np.ndarray
-    states: np.ndarray
-    closed: np.ndarray
-    gap: np.ndarray
-    worst: np.ndarray
-    conflict: np.ndarray  # (B,) largest difference between a speed the user gave and the one the loops allow
 
 
 def assemble(

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
+from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.rotations import quaternion_of_rotation
-from shiftjax.run.assembly import Start
 from shiftjax.run.ensemble import Ensemble, Repartition
 from shiftjax.run.prepare import Prepared
-from shiftjax.run.report import report_of
 from shiftjax.run.result import CERTIFICATE, Result
 from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.run.start import Start
 
 REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m, per second]
 WHOLE = 1e-9  # a number of steps this near a whole one is one
@@ -26,24 +26,26 @@ def collect(
     prepared: Prepared,
     lanes: Ensemble,
     began: Start,
+    observed: Sequence[Channel],
     kept: np.ndarray,
     *,
     batched: bool,
     went_on: bool,
+    report: dict[str, Any],
     backend: str,
     wall: Callable[[], float],
 ) -> Result:
     """The result.
 
     Args:
-        kept: (K,) members whose coordinates were recorded after the channels.
+        observed: the channels. kept: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
         went_on: whether the run began where another one ended. wall: seconds of the whole call so far.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
     pick = (lambda a: a) if batched else (lambda a: a[0])
-    channels, poses = _recorded(prepared, lanes, kept, ticks)
+    channels, poses = _recorded(prepared, lanes, observed, kept, ticks)
     units = prepared.model.number_units()
     x = lanes.rows("x").T.astype(float)
     final = {
@@ -56,7 +58,7 @@ def collect(
         channels={path: pick(values) for path, values in channels.items()},
         units={
             **{path: units[path] for path in prepared.vary},
-            **{channel.path: channel.unit for channel in setup.channels},
+            **{channel.path: channel.unit for channel in observed},
         },
         certificate={name: pick(values) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
@@ -65,7 +67,7 @@ def collect(
         kept=kept,
         design=dict(zip(prepared.vary, prepared.values, strict=True)),
         model=prepared.model,
-        report=report_of(prepared),
+        report=report,
         settings={
             "span": settings.h * settings.steps,
             "step": settings.h,
@@ -87,10 +89,10 @@ def collect(
 
 
 def _recorded(
-    prepared: Prepared, lanes: Ensemble, kept: np.ndarray, ticks: int
+    prepared: Prepared, lanes: Ensemble, observed: Sequence[Channel], kept: np.ndarray, ticks: int
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Channels (B, n, ...) of all members, and poses (K, n, 7) of all bodies of those that were kept."""
-    width = prepared.setup.layout().nc
+    width = sum(channel.size for channel in observed)
     every = np.full((prepared.members, ticks, width), np.nan)
     q = np.zeros((len(kept), ticks, 0))
     for recording in lanes.recordings:
@@ -98,7 +100,7 @@ def _recorded(
         if recording.members is kept:
             q = recording.out[:, :, width:].astype(float)
     channels, at = {}, 0
-    for channel in prepared.setup.channels:
+    for channel in observed:
         values = every[:, :, at : at + channel.size]
         channels[channel.path] = values[:, :, 0] if channel.scalar else values
         at += channel.size

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
-from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
+from shiftjax.dynamics.lane import Lane
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble, Repartition
+from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.run.singular_steps import move_off, step_through
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
 

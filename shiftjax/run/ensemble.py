@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
-from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
+from shiftjax.dynamics.lane import Lane
 from shiftjax.kernels.contract import Group, Kernel
-from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kernels.lane_program import DTYPES, LaneProgram
 from shiftjax.outcome import Outcome
-from shiftjax.run.assembly import Start
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.setup import ACCUMULATORS, REPORTS, Setup
+from shiftjax.run.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
+from shiftjax.run.start import Start
 from shiftjax.topology.partition import Block, Partition
 
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
@@ -54,6 +54,22 @@ class Settings:
     move_steps: bool = True
     log_jacobian: bool = False
     progress: Callable[[float], None] = lambda done: None
+
+
+class Programs(Protocol):
+    """The lane programs of one setup and some channels; `lane_program.Programs` builds them."""
+
+    setup: Setup
+    width: int  # scalars of the channels
+
+    def of(self, partition: Partition) -> LaneProgram:
+        """The lane program of one partition."""
+        ...
+
+    @property
+    def pieces(self) -> int:
+        """Distinct pieces for accelerations."""
+        ...
 
 
 @dataclass
@@ -198,8 +214,7 @@ def begin(
     which, recordings = np.zeros(members, int), []
     for k, (programs, own) in enumerate(recorded):
         which[own] = k
-        width = programs.setup.layout().nc
-        recordings.append(Recording(programs, own, np.full((len(own), ticks, width), np.nan, dtype)))
+        recordings.append(Recording(programs, own, np.full((len(own), ticks, programs.width), np.nan, dtype)))
     lanes = Ensemble(
         setup=setup,
         kernel=kernel,

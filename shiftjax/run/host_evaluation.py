@@ -12,8 +12,8 @@ import numpy as np
 
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.constraints import scales
-from shiftjax.dynamics import equations
-from shiftjax.dynamics.equations import Lane, solve_block
+from shiftjax.dynamics import kinematics
+from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.topology.partition import Block
@@ -114,11 +114,11 @@ def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple
     members = q.shape[1]
     rows = lane.rows(lane.motion(list(q), None), index)
     with np.errstate(all="ignore"):
-        solution = solve_block(lane, block, rows, rows.phi)
+        solution = lane.solve(block, rows, rows.phi)
         ratio = 1.0 / np.sqrt(per_member([solution.squared_condition], members)[0])
     return per_member([solution.b_norm], members)[0], ratio
 
 
 def retract(plan: Plan, q: np.ndarray, change: np.ndarray) -> np.ndarray:
     """q (+) change for (nv, B) changes."""
-    return per_member(equations.retract(plan, list(q), dict(enumerate(change))), q.shape[1])
+    return per_member(kinematics.retract(plan, list(q), dict(enumerate(change))), q.shape[1])

@@ -16,40 +16,39 @@ import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub
 from shiftjax.constraints import Rows
-from shiftjax.dynamics.channels import ObservedState
-from shiftjax.dynamics.equations import (
-    MONITORS_PER_BLOCK,
-    Acceleration,
-    BlockSolution,
-    Lane,
-    accelerate,
-    gaps,
-    least_change,
-    null_space,
-    retract,
-    solve_block,
-    velocity_residual,
-)
-from shiftjax.dynamics.kinematics import Motion, coordinate_rates
-from shiftjax.dynamics.tree import Column, Reduced, composite_mass_matrix
+from shiftjax.dynamics.channel import Channel
+from shiftjax.dynamics.equations import Acceleration, accelerate, gaps, least_change, null_space
+from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
+from shiftjax.dynamics.lane import BlockSolution, Lane
+from shiftjax.dynamics.observed_state import ObservedState
+from shiftjax.dynamics.reduction import Column
+from shiftjax.dynamics.tree import Reduced, composite_mass_matrix
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
 from shiftjax.run.integrators import METHODS
-from shiftjax.run.setup import Setup, scratch_of
+from shiftjax.run.setup import MONITORS_PER_BLOCK, Setup, is_foreign, scratch_of, source_of
 from shiftjax.topology.partition import Partition, free_speeds
 
 
 class Programs:
-    """The lane programs of one setup, each built once and traced only when a kernel finds nothing compiled."""
+    """The lane programs of one setup, each built once and traced only when a kernel finds nothing compiled.
 
-    def __init__(self, setup: Setup) -> None:
-        self.setup, self.identity = setup, setup.identity()
+    Args:
+        channels: what the programs observe.
+
+    Attributes:
+        width: scalars of the channels.
+    """
+
+    def __init__(self, setup: Setup, channels: Sequence[Channel] = ()) -> None:
+        self.setup, self.channels, self.identity = setup, tuple(channels), setup.identity()
+        self.width = sum(channel.size for channel in channels)
         self._built: dict[Partition, LaneProgram] = {}
 
     def of(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition."""
         if partition not in self._built:
             maker = _Blocks if self.setup.by_block else _Whole
-            self._built[partition] = maker(self.setup, self.identity, partition).program()
+            self._built[partition] = maker(self, partition).program()
         return self._built[partition]
 
     @property
@@ -61,10 +60,10 @@ class Programs:
 class _Builder:
     """Names the slots and makes pieces of lane functions."""
 
-    def __init__(self, setup: Setup, identity: str, partition: Partition) -> None:
-        self.setup, self.identity, self.partition = setup, identity, partition
-        self.layout, self.plan = setup.layout(), setup.plan
-        self.nv, self.nx = setup.plan.nv, setup.plan.nv + setup.plan.ns  # speeds; with the states of forces
+    def __init__(self, programs: Programs, partition: Partition) -> None:
+        self.setup, self.channels, self.identity = programs.setup, programs.channels, programs.identity
+        self.partition, self.layout, self.plan = partition, self.setup.layout(programs.width), self.setup.plan
+        self.nv, self.nx = self.plan.nv, self.plan.nv + self.plan.ns  # speeds; with the states of forces
 
     def slots(self, name: str, count: int | None = None) -> list[int]:
         return list(self.layout.slots(name))[:count]
@@ -114,8 +113,13 @@ class _Builder:
         observe: tuple[Piece, ...] = ()
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
-            watched = any(channel.of_partition for channel in self.setup.channels)
-            depends = (self.setup.channels, self.partition if watched else None)
+            watched = any(channel.quantity.of_partition for channel in self.channels)
+            own = {channel.quantity.observe for channel in self.channels if is_foreign(channel.quantity.observe)}
+            depends = (
+                [c.path for c in self.channels],
+                sorted(map(source_of, own)),
+                self.partition if watched else None,
+            )
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends),)
         return LaneProgram(
             layout,
@@ -148,7 +152,7 @@ class _Builder:
         nv = self.nv
         q, v, states, lane = self.split(s[: len(s) - nv])
         state = ObservedState(lane, self.partition, q, v, states, list(s[len(s) - nv :]))
-        return [value for channel in self.setup.channels for value in channel.observe(state)]
+        return [value for channel in self.channels for value in channel.observe(state)]
 
 
 class _Whole(_Builder):
@@ -157,9 +161,7 @@ class _Whole(_Builder):
     def _solutions(self, lane: Lane, q: Vec, v: Vec) -> tuple[Any, list[BlockSolution]]:
         motion = lane.motion(q, v)
         rows = [lane.rows(motion, k) for k in range(self.setup.blocks)]
-        return motion, [
-            solve_block(lane, block, r, r.gamma) for block, r in zip(self.partition.blocks, rows, strict=True)
-        ]
+        return motion, [lane.solve(block, r, r.gamma) for block, r in zip(self.partition.blocks, rows, strict=True)]
 
     def _derivatives(
         self, lane: Lane, motion: Motion, states: Vec, solved: list[BlockSolution], reduced: Reduced | None
@@ -187,8 +189,7 @@ class _Whole(_Builder):
         def solutions(lane: Lane, motion: Motion, residual: Callable[[Rows], Vec]) -> list[BlockSolution]:
             every = [lane.rows(motion, k) for k in range(self.setup.blocks)]
             return [
-                solve_block(lane, block, rows, negative(residual(rows)))
-                for block, rows in zip(blocks, every, strict=True)
+                lane.solve(block, rows, negative(residual(rows))) for block, rows in zip(blocks, every, strict=True)
             ]
 
         def run(s: list[Scalar]) -> Vec:
@@ -197,7 +198,7 @@ class _Whole(_Builder):
             change, _ = least_change(before, solutions(lane, before, lambda rows: rows.phi), free)
             q = retract(self.plan, q, change)
             still = lane.motion(q, None)
-            change, reduced = least_change(still, solutions(lane, still, lambda rows: velocity_residual(rows, v)), free)
+            change, reduced = least_change(still, solutions(lane, still, lambda rows: rows.velocity_residual(v)), free)
             v = [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
             motion, solved = self._solutions(lane, q, v)
             dx, energies, monitors = self._derivatives(lane, motion, states, solved, reduced)
@@ -281,7 +282,7 @@ class _Blocks(_Builder):
         def run(s: list[Scalar]) -> Vec:
             q, v, _, lane = self.split(s)
             rows = lane.rows(lane.motion(q, v), k)
-            solution = solve_block(lane, block, rows, rows.gamma)
+            solution = lane.solve(block, rows, rows.gamma)
             found = [
                 *self._written(k, solution),
                 solution.b_norm,
@@ -302,8 +303,8 @@ class _Blocks(_Builder):
         def run(s: list[Scalar]) -> Vec:
             q, v, _, lane = self.split(s)
             rows = lane.rows(lane.motion(q, None), k)
-            residual = velocity_residual(rows, v) if of_speeds else rows.phi
-            return self._written(k, solve_block(lane, block, rows, negative(residual)))
+            residual = rows.velocity_residual(v) if of_speeds else rows.phi
+            return self._written(k, lane.solve(block, rows, negative(residual)))
 
         Z, particular, _ = self._scratch(k)
         name = f"correct {'speeds' if of_speeds else 'coordinates'} {k}"

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.driver as driver
-from shiftjax.errors import ModelError, one_of
+from shiftjax.dynamics.channels import channels as channels_of
+from shiftjax.errors import ModelError, one_of, refuse_text
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.mechanism.model import Model
@@ -21,16 +22,17 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import turn
 from shiftjax.record import record
-from shiftjax.run.assembly import CLOSED, LaneOf, Start, follow
+from shiftjax.run.assembly import CLOSED, LaneOf, follow
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.integrators import METHODS
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import Prepared, prepare, refuse_text
+from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.report import report_of
 from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.run.start import Start
 
 PULL_RATE = 20.0  # rad/s of the spring: a body that nothing else holds hangs g / rate^2 = 2.5 cm below the hand
 PULL_TIME = 8e-3  # s over which a pull is constant, or one step: short beside 1 / rate, so that its damping acts as one
@@ -99,16 +101,18 @@ class Live:
         bodies = [path for path, _ in model.bodies()]
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
-        found = prepare(model, wanted, channel_paths=[*seen, *channels], method=method, pulled=True)
+        found = prepare(model, wanted, method=method, pulled=True)
+        every = channels_of(found.plan, [*seen, *channels], model.resolve)
         refuse_open_welds(found)
         refuse_massless_motion(found, found.file_start)
         self.model, self.step, self.nodes = model, float(step), (FIXED, *bodies)
         self.report: dict[str, Any] = report_of(found)
-        self._prepared, self._programs = found, Programs(found.setup)
+        self._prepared, self._programs = found, Programs(found.setup, every)
+        self._channels = every[len(seen) :]
         self._pulled = [force.path for force in found.plan.forces if force.kind == "external_wrench"]
         self._kernel = make_kernel(backend, "f64", threads=1)
         self._wrench = np.zeros(WRENCH * len(bodies))
-        self.units = {c.path: c.unit for c in self._prepared.setup.channels[len(seen) :]}
+        self.units = {channel.path: channel.unit for channel in self._channels}
         self.pull: Pull | None = None
         self.restart()
 
@@ -186,7 +190,7 @@ class Live:
     def channels(self) -> dict[str, np.ndarray]:
         """Channel -> () or its own shape."""
         found, at = {}, WIDTH * (len(self.nodes) - 1)
-        for channel in self._prepared.setup.channels[4 * (len(self.nodes) - 1) :]:
+        for channel in self._channels:
             values = self._seen[at : at + channel.size]
             found[channel.path] = values[0] if channel.scalar else values
             at += channel.size

@@ -13,15 +13,15 @@ import numpy as np
 
 from shiftjax.algebra import Scalar
 from shiftjax.constraints import CoordinateFunction, TimeFunction
-from shiftjax.dynamics.channels import channels
 from shiftjax.dynamics.kinematics import Parameters
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, refuse_text
 from shiftjax.field import Role
-from shiftjax.lane import Places
 from shiftjax.mechanism.model import Model
-from shiftjax.run.assembly import LaneOf, Start, assemble
+from shiftjax.plan_elements import Places
+from shiftjax.run.assembly import LaneOf, assemble
 from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.setup import Setup
+from shiftjax.run.start import Start
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
@@ -106,7 +106,6 @@ def prepare(
     *,
     hold: Sequence[str] = (),
     assign: Mapping[str, float] | None = None,
-    channel_paths: Sequence[str] = (),
     method: str = "rk4",
     precision: str = "f64",
     drive: Mapping[str, TimeFunction] | None = None,
@@ -129,7 +128,7 @@ def prepare(
     """
     if refuse:
         refuse_unsupported(model)
-    for where, paths in (("hold", hold), ("channels", channel_paths), ("cut", cut)):
+    for where, paths in (("hold", hold), ("cut", cut)):
         refuse_text(where, paths)
     drive, tie, base = drive or {}, tie or {}, model
     model = model.replace(assign) if assign else model
@@ -156,7 +155,6 @@ def prepare(
         method=method,
         precision=precision,
         functions=(*drive.values(), *tie.values()),
-        channels=channels(plan, channel_paths, model.resolve),
     )
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
     held = _joints_of(plan, [model.resolve(path) for path in hold], "hold")
@@ -202,12 +200,6 @@ def _flat(places: Places) -> Iterator[int]:
     else:
         for inner in places:
             yield from _flat(inner)
-
-
-def refuse_text(where: str, paths: Sequence[str]) -> None:
-    """Raises where one path stands for a list of paths: its letters would be read as paths."""
-    if isinstance(paths, str):
-        raise ModelError(where, repr(paths), "a list of paths", f"Write [{paths!r}].")
 
 
 def refuse_unsupported(model: Model) -> None:

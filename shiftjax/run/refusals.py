@@ -8,7 +8,7 @@ import numpy as np
 
 import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import CONSTRAINTS
-from shiftjax.dynamics.equations import null_space, solve_block
+from shiftjax.dynamics.equations import null_space
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.tree import Reduced, composite_mass_matrix
 from shiftjax.errors import ModelError
@@ -53,7 +53,7 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
     for s, block in enumerate(plan.substructures):
         _, J = host.closure(lane, start.q, s)
         rows = lane.rows(motion, s)
-        solved.append(solve_block(lane, blocks_of(complete_pivoting(J, tolerance), block)[0], rows, rows.phi))
+        solved.append(lane.solve(blocks_of(complete_pivoting(J, tolerance), block)[0], rows, rows.phi))
     reduced = Reduced(composite_mass_matrix(motion), null_space(solved, free_speeds(plan)))
     mass = host.matrices_per_member(reduced.mass, 1)[0]
     if not len(mass) or not np.isfinite(mass).all():

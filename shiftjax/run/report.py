@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
-from shiftjax.dynamics.equations import Lane
+from shiftjax.dynamics.lane import Lane
 from shiftjax.mechanism.model import Model
 from shiftjax.run.assembly import null_space
 from shiftjax.run.prepare import Prepared, prepare

@@ -15,15 +15,15 @@ import numpy as np
 
 from shiftjax.algebra import Scalar
 from shiftjax.constraints import CONSTRAINTS
-from shiftjax.dynamics.channels import CHANNELS, Channel
-from shiftjax.dynamics.equations import MONITORS_PER_BLOCK, Lane
 from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.dynamics.lane import Lane
 from shiftjax.forces import FORCES
 from shiftjax.kernels.lane_program import Layout
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan
 
+MONITORS_PER_BLOCK = 3  # largest |B_ij|; squared pivot condition, for its trigger; the same, for the singular window
 ACCUMULATORS = (
     "gap",
     "velocity_gap",
@@ -58,7 +58,6 @@ class Setup:
     method: str = "rk4"
     precision: str = "f64"
     functions: tuple[Any, ...] = ()
-    channels: tuple[Channel, ...] = ()
 
     @property
     def blocks(self) -> int:
@@ -78,8 +77,12 @@ class Setup:
         """Three a substructure, then the loop gap and the loss of mass."""
         return MONITORS_PER_BLOCK * self.blocks + 2
 
-    def layout(self) -> Layout:
-        """The regions of one lane; x holds speeds, states of forces, quadratures."""
+    def layout(self, channels: int = 0) -> Layout:
+        """The regions of one lane; x holds speeds, states of forces, quadratures.
+
+        Args:
+            channels: how many scalars are recorded.
+        """
         plan = self.plan
         return Layout(
             nq=plan.nq,
@@ -88,7 +91,7 @@ class Setup:
             nm=self.monitors,
             nr=len(REPORTS),
             na=len(ACCUMULATORS),
-            nc=sum(channel.size for channel in self.channels),
+            nc=channels,
             ns=sum(scratch_of(plan, k) for k in range(self.blocks)) if self.by_block else 0,
         )
 
@@ -109,7 +112,7 @@ class Setup:
         matrices = [[float(x).hex() for x in row] for R in self.matrices for row in R]
         functions = [_function_text(function) for function in self.functions]
         head = (self.plan, self.varied, float(self.length).hex(), self.precision, functions, self.quadratures)
-        text = repr((head, constants, matrices, source_hash(), list(_foreign_sources(self))))
+        text = repr((head, constants, matrices, source_hash(), list(_foreign_sources(self.plan))))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -119,20 +122,21 @@ def scratch_of(plan: Plan, index: int) -> int:
     return n * n + n + 2
 
 
-def _foreign_sources(setup: Setup) -> Iterator[str]:
+def _foreign_sources(plan: Plan) -> Iterator[str]:
     """The sources of kinds that come from outside the package."""
-    plan = setup.plan
     kinds: Iterable[Any] = (
         *(joint.kind for joint in plan.joints),
         *(p for joint in plan.joints for p in joint.kind.primitives),
         *(FORCES[force.kind] for force in plan.forces),
         *(CONSTRAINTS[group.kind] for group in plan.constraints),
-        *(CHANNELS[channel.quantity].observe for channel in setup.channels),
     )
-    for kind in kinds:
-        home = inspect.getmodule(kind if callable(kind) else type(kind))
-        if home is None or not home.__name__.startswith("shiftjax."):
-            yield source_of(kind)
+    return (source_of(kind) for kind in kinds if is_foreign(kind))
+
+
+def is_foreign(thing: object) -> bool:
+    """Whether a kind or a function comes from outside the package, so that `source_hash` does not cover it."""
+    home = inspect.getmodule(thing if callable(thing) else type(thing))
+    return home is None or not home.__name__.startswith("shiftjax.")
 
 
 def source_of(thing: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,15 @@ import numpy as np
 import shiftjax.run.driver as driver
 import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import CoordinateFunction, TimeFunction
-from shiftjax.dynamics.channels import channels as recorded
+from shiftjax.dynamics.channel import Channel
+from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
+from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.assembly import Start
 from shiftjax.run.collect import REPORTED, WHOLE, collect
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import METHODS
@@ -27,7 +27,9 @@ from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.report import report_of
 from shiftjax.run.result import Result, members_to_keep
+from shiftjax.run.start import Start
 
 DEFAULT_STEP = 1e-3  # s
 
@@ -106,9 +108,10 @@ def simulate(
     one_of("backend", backend or "cpu", BACKENDS)
     times = _clock(model, span, step, output_step)
     prepared = prepare(
-        model, vary or {}, hold=hold, assign=assign or {}, channel_paths=channels, method=method, precision=precision,
-        drive=drive, tie=tie, cut=cut, cluster=cluster,
+        model, vary or {}, hold=hold, assign=assign or {}, method=method, precision=precision, drive=drive, tie=tie,
+        cut=cut, cluster=cluster,
     )  # fmt: skip
+    observed = channels_of(prepared.plan, channels, model.resolve)
     kernel = make_kernel(backend, precision, threads)
     settings = Settings(
         *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
@@ -118,12 +121,12 @@ def simulate(
         settings.t0 = start.settings["t0"] + start.settings["span"]
     began = _start(prepared, start)
     kept = members_to_keep(keep, prepared.members)
-    lanes = _run(prepared, kernel, settings, began, independent, kept)
+    lanes = _run(prepared, kernel, settings, began, independent, observed, kept)
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
-        prepared, lanes, began, kept, batched=vary is not None, went_on=start is not None, backend=backend or "cpu",
-        wall=lambda: clock.perf_counter() - begun,
+        prepared, lanes, began, observed, kept, batched=vary is not None, went_on=start is not None,
+        report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
 
 
@@ -186,16 +189,22 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
 
 
 def _run(
-    prepared: Prepared, kernel: Any, settings: Settings, began: Start, independent: Sequence[str], kept: np.ndarray
+    prepared: Prepared,
+    kernel: Kernel,
+    settings: Settings,
+    began: Start,
+    independent: Sequence[str],
+    observed: Sequence[Channel],
+    kept: np.ndarray,
 ) -> Ensemble:
     """Partitions and runs all members; of those that are kept all coordinates are recorded, too."""
     blocks = partitions(prepared, began, settings.multiplier, independent)
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     plan, setup = prepared.plan, prepared.setup
-    coordinates = recorded(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
-    with_poses = replace(setup, channels=(*setup.channels, *coordinates))
+    coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
     others = np.setdiff1d(np.arange(prepared.members), kept)
-    recordings = [(Programs(s), own) for s, own in ((setup, others), (with_poses, kept)) if len(own)]
+    every = ((observed, others), ((*observed, *coordinates), kept))
+    recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     driver.run(lanes)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.dynamics.equations import MONITORS_PER_BLOCK
 from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.host_evaluation import per_member
+from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.topology.plan import Plan
 
 PATTERNS: tuple[tuple[float, ...], ...] = (

@@ -12,10 +12,10 @@ from typing import Any
 
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.forces import FORCES
-from shiftjax.lane import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.mechanism.fields import INERTIA, numbers_of, numeric_fields, role_of, value_of
 from shiftjax.mechanism.paths import Steps, child, text_of
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Frame, FrameRef, Joint, Placement
+from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.topology.plan import BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
 from shiftjax.topology.spanning_tree import Contents, Tie, Tree, natural_key
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from shiftjax.field import Role
 from shiftjax.joints.kind import JointKind
-from shiftjax.lane import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
+from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.record import record
 
 

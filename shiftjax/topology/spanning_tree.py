@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from shiftjax.errors import ModelError
 from shiftjax.joints import KINDS, JointKind
-from shiftjax.lane import Loop
 from shiftjax.mechanism.records import FIXED, Body, Element, Frame, FrameRef, Joint, Restraint
+from shiftjax.plan_elements import Loop
 
 
 def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:

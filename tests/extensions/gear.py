@@ -5,7 +5,7 @@ from __future__ import annotations
 from shiftjax.algebra import mul, neg, sub
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind, RowGroup, Rows
 from shiftjax.field import number
-from shiftjax.lane import MotionView
+from shiftjax.plan_elements import MotionView
 
 
 class Gear(ConstraintKind):

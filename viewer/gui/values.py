@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.dynamics.equations import Lane
 from shiftjax.dynamics.kinematics import Motion, Parameters
+from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint

@@ -1,0 +1,50 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+
+def positive(text: str) -> float:
+    """An option's finite number above zero."""
+    value = float(text)
+    if not (math.isfinite(value) and value > 0.0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number above zero")
+    return value
+
+
+def keep(text: str) -> int | str:
+    """all, none or how many members."""
+    if text in ("all", "none"):
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is neither all, none nor a number of members")
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="name in the library (see `shiftjax models`) or path of a file")
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """The options that `run` and `sweep` share."""
+    add = parser.add_argument
+    add("--span", type=positive, metavar="T", help="duration [s]; left out, the file's")
+    add("--step", type=positive, metavar="H", help="step [s]; left out, 1 ms or a whole fraction of the output step")
+    add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit)")
+    add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
+    add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number of the model")
+    add(
+        "--hold",
+        action="append",
+        default=[],
+        metavar="JOINT",
+        help="keep this joint as written when loops are closed, where varied and set ones leave it free",
+    )
+    add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
+    add("--precision", choices=["f64", "f32"], help="left out, f64")
+    add("--out", metavar="FILE", help="write the result to FILE")
+    add("--force", action="store_true", help="replace FILE where it exists")
+    add("--json", action="store_true", help="print the result as JSON")

@@ -1,0 +1,92 @@
+"""A lane: a plan with the numbers of one design, and what its constraints give. Lane code: scalars in, scalars out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shiftjax.algebra import Scalar, Vec, is_zero
+from shiftjax.constraints import CONSTRAINTS, Rows, scales
+from shiftjax.dynamics.kinematics import Motion, Parameters, speed_units
+from shiftjax.dynamics.reduction import Column, Reduction, largest_entry
+from shiftjax.topology.partition import Block
+from shiftjax.topology.plan import Plan
+
+GRAVITY = (0, 1, 2)  # its places in the vector of numbers
+
+
+@dataclass
+class BlockSolution:
+    """Z and the particular solution of one substructure, with its monitors."""
+
+    rows: Rows
+    Z: list[Column]
+    particular: Column
+    b_norm: Scalar
+    squared_condition: Scalar  # (largest over smallest pivot)^2
+
+
+@dataclass
+class Lane:
+    """What the lane functions of one program share.
+
+    Attributes:
+        length: the size of the model [m], by which rows and speeds in metres are made dimensionless.
+        functions: of time and coordinates, that the user gave. t: time [s].
+    """
+
+    plan: Plan
+    params: Parameters
+    length: float
+    functions: Sequence[Any]
+    t: Scalar
+
+    @property
+    def units(self) -> list[float]:
+        """(nv,) what makes each speed dimensionless."""
+        return scales(speed_units(self.plan), self.length)
+
+    def gravity(self) -> Vec:
+        return self.params.at(GRAVITY)
+
+    def motion(self, q: Vec, v: Vec | None) -> Motion:
+        return Motion(self.plan, self.params, q, v, self.t, self.functions)
+
+    def of(self, members: np.ndarray) -> Lane:
+        """The same for some of its members, where lane values are NumPy arrays."""
+        numbers = [v[members] if isinstance(v, np.ndarray) else v for v in self.params.numbers]
+        return replace(self, params=Parameters(numbers, self.params.matrices))
+
+    def rows(self, motion: Motion, index: int) -> Rows:
+        """All rows of one substructure."""
+        rows = Rows()
+        for k in self.plan.substructures[index].groups:
+            group = self.plan.constraints[k]
+            rows.extend(CONSTRAINTS[group.kind].rows(group, motion))
+        return rows
+
+    def residuals(self, motion: Motion, index: int, rows: Rows) -> Vec:
+        """What assembly brings to zero: Phi, rotation logarithms in place of what is exact only when closed."""
+        found: Vec = []
+        for k in self.plan.substructures[index].groups:
+            group = self.plan.constraints[k]
+            part = slice(len(found), len(found) + group.rows)
+            own = Rows(*(getattr(rows, name)[part] for name in ("phi", "J", "nu", "gamma", "unit")))
+            found += CONSTRAINTS[group.kind].residual(group, motion, own)
+        return found
+
+    def reduction(self, block: Block, rows: Rows) -> Reduction:
+        """J_Pd of one substructure under a partition, ready to solve."""
+        return Reduction(rows, block.primary, block.dependent, block.independent, self.units, self.length)
+
+    def solve(self, block: Block, rows: Rows, right: Vec) -> BlockSolution:
+        """Z of J_Pd B = -J_Pi, and the dependent values x of J_Pd x = right_P."""
+        reduction = self.reduction(block, rows)
+        sides = [*reduction.columns_of_B(), [right[k] for k in block.primary]]
+        X, squared_condition = reduction.solve(sides)
+        B = X[:-1]
+        particular = {k: x for k, x in reduction.in_true_units(X[-1]).items() if not is_zero(x)}
+        return BlockSolution(rows, reduction.null_columns(B), particular, largest_entry(B), squared_condition)

@@ -1,0 +1,46 @@
+"""A state as the channels see it: what follows from it is computed once, and only if a channel asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from shiftjax.algebra import Scalar, Vec, add
+from shiftjax.dynamics.kinematics import Motion
+from shiftjax.dynamics.lane import BlockSolution, Lane
+from shiftjax.dynamics.reactions import Reactions
+from shiftjax.dynamics.tree import tree_terms
+from shiftjax.topology.partition import Partition
+
+
+@dataclass
+class ObservedState:
+    """One state as the channels see it: coordinates, speeds, states of the forces, accelerations."""
+
+    lane: Lane
+    partition: Partition
+    q: Vec
+    v: Vec
+    states: Vec
+    a: Vec
+
+    @cached_property
+    def motion(self) -> Motion:
+        return self.lane.motion(self.q, self.v)
+
+    @cached_property
+    def energies(self) -> dict[str, Scalar]:
+        tree = tree_terms(self.motion, self.lane.gravity(), self.states)
+        return {
+            "kinetic": tree.kinetic,
+            "potential": tree.potential,
+            "total": add(tree.kinetic, tree.potential),
+        }
+
+    @cached_property
+    def reactions(self) -> Reactions:
+        return Reactions(self.lane, self.partition.blocks, self.motion, self.states, self.a)
+
+    def block(self, index: int) -> BlockSolution:
+        rows = self.lane.rows(self.motion, index)
+        return self.lane.solve(self.partition.blocks[index], rows, rows.phi)
