@@ -95,13 +95,18 @@ def random_motion(plan: Plan, lane: Lane, q: np.ndarray, rng: np.random.Generato
 def host_acceleration(
     prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Sequence[Block], lane: Lane | None = None
 ) -> tuple[np.ndarray, Acceleration]:
-    """(nv, B) accelerations of states (nq, B), (nv, B) by the lane functions on NumPy arrays, and the rest."""
+    """(nv, B) accelerations of states (nq, B), (nv, B) by the lane functions on NumPy arrays, and the rest.
+
+    Forces with states of their own have them where the file says.
+    """
     lane, plan = lane or prepared.file_lane(), prepared.plan
     motion = lane.motion(list(q), list(v))
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
     solved = [lane.solve(block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
     particular = {k: x for solution in solved for k, x in solution.particular.items()}
-    out = accelerate(lane, motion, (), columns_of_z(solved, free_speeds(plan)), particular, None)
+    out = accelerate(
+        lane, motion, prepared.file_lane().states(), columns_of_z(solved, free_speeds(plan)), particular, None
+    )
     return host.per_member(out.a, q.shape[1]), out
 
 

@@ -5,24 +5,19 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats import load
 from shiftjax.run import host_evaluation as host
 from shiftjax.run.prepare import Prepared, prepare
-from tests.mechanisms import host_acceleration
+from tests.laws import ALGEBRA, check_power, check_rows, solved
 from tests.reference.oracle import Oracle
 from tests.reference.rotations import rotation
 from tests.states import State, accelerations, arrays, difference, own_blocks, random_states
 from tests.variants import Document
 
-ALGEBRA = 1e-11  # relative; sums of up to twenty bodies' terms in double precision
-DIFFERENCE = 1e-7  # relative; central differences with steps of 1e-5
 ORACLE = 1e-9  # relative; dense least squares of the oracle
 SEEDS = range(6)
 KINDS = ("Rx", "Ry", "Rz", "revolute", "revolute", "prismatic", "Tx", "spherical", "float", "rigid")
@@ -104,15 +99,6 @@ def mechanism(seed: int) -> tuple[Document, list[State], Prepared, np.ndarray, n
     return document, states, prepared, *arrays(prepared, states)
 
 
-def solved(prepared: Prepared, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations (nv, B) and power (B,) of states, each under its own partition."""
-    a, power = np.zeros_like(v), np.zeros(v.shape[1])
-    for k, blocks in enumerate(own_blocks(prepared, q)):
-        found, out = host_acceleration(prepared, q[:, [k]], v[:, [k]], blocks)
-        a[:, k], power[k] = found[:, 0], np.ravel(out.power)[0]
-    return a, power
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kinetic_energy_is_half_v_m_v(seed: int) -> None:
     """T = v^T H v / 2 for any speeds of the cut tree, also those that open the loops."""
@@ -129,25 +115,8 @@ def test_kinetic_energy_is_half_v_m_v(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_jacobian_and_gamma_are_derivatives_of_the_closure(seed: int) -> None:
-    """J v = dPhi/dt by jvp and by differences; d(J v)/dt at constant speeds = -gamma."""
     _, _, prepared, q, v = mechanism(seed)
-    plan, lane, h = prepared.plan, prepared.file_lane(), 1e-5
-    for s in range(len(plan.substructures)):
-        rows = lane.rows(lane.motion(list(q), list(v)), s)
-        rate = host.per_member(rows.velocity_residual(list(v)), q.shape[1])
-        assert np.abs(rate).max() < ALGEBRA * np.abs(v).max() * 100  # states move as the loops allow
-        anyhow = v + np.random.default_rng(seed).standard_normal(v.shape)
-        expected = host.per_member(rows.velocity_residual(list(anyhow)), q.shape[1])
-        for k in range(q.shape[1]):
-            slope = coordinate_rates(plan, [jnp.asarray(x) for x in q[:, k]], [jnp.asarray(x) for x in anyhow[:, k]])
-            phi = lambda *x, s=s: [jnp.asarray(y) for y in lane.rows(lane.motion(list(x), None), s).phi]  # noqa: E731
-            point = [jnp.asarray(x) for x in q[:, k]]
-            _, tangent = jax.jvp(phi, point, [jnp.asarray(x, float) for x in slope])
-            assert np.abs(np.array(tangent) - expected[:, k]).max() < 1e-8 * np.abs(anyhow).max()
-        ends = [host.retract(plan, q, sign * h * v) for sign in (1, -1)]
-        drift = [host.per_member(lane.rows(lane.motion(list(e), None), s).velocity_residual(list(v)), 4) for e in ends]
-        gamma = host.per_member(rows.gamma, q.shape[1])
-        assert np.abs((drift[0] - drift[1]) / (2 * h) + gamma).max() < DIFFERENCE * max(1.0, np.abs(gamma).max()) * 100
+    check_rows(prepared, q, v, seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -170,19 +139,8 @@ def test_null_space_and_accelerations_keep_all_rows(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_power_is_the_rate_of_energy(seed: int) -> None:
-    """dE/dt along the motion is the power of dampers and nothing else: loops, gravity and springs do no net work."""
     _, _, prepared, q, v = mechanism(seed)
-    plan, lane, h = prepared.plan, prepared.file_lane(), 1e-5
-    a, power = solved(prepared, q, v)
-    energy = []
-    for sign in (1, -1):
-        there = host.retract(plan, q, sign * h * v + h * h / 2 * a)
-        tree = tree_terms(lane.motion(list(there), list(v + sign * h * a)), lane.gravity(), ())
-        energy.append(host.per_member([tree.kinetic, tree.potential], q.shape[1]))
-    rates = (energy[0] - energy[1]) / (2 * h)
-    scale = np.abs(rates).max(0) + np.abs(power)
-    assert np.abs(rates.sum(0) - power).max() < DIFFERENCE * scale.max() * 10
-    assert (power < 0).all()
+    assert (check_power(prepared, q, v) < 0).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)

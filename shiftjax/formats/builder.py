@@ -152,11 +152,11 @@ class AssemblyBuilder:
     restraint = _method("restraints", "a restraint", ("type",))
     constraint = _method("constraints", "a constraint", ("type",))
 
+    force = _method("force_modules", "a force module", ("type",))
+
     def force_module(self, type: str, **values: Any) -> AssemblyBuilder:
-        """Adds a force of a registered kind, or a tire or pid, which is kept as given."""
-        references = {key: values[key] for key in ("frame", "frames") if key in values}
-        given = {key: _ref(ref) if key == "frame" else [_ref(one) for one in ref] for key, ref in references.items()}
-        self.entry.setdefault("force_modules", []).append({"type": type, **values, **given})
+        """Adds a tire or pid, which is kept as given."""
+        self.entry.setdefault("force_modules", []).append({"type": type, **values})
         return self
 
     def include(self, name: str, file: str, *, parent: Ref | None = None, active: bool = True) -> AssemblyBuilder:

@@ -1,0 +1,93 @@
+"""Closed loops in which the extensions stand. This file enters nothing in any table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
+from shiftjax.mechanism.model import Model
+from shiftjax.record import record
+from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
+
+PITCH = 0.05  # m/rad
+
+
+def four_bar(gravity: float = -9.81) -> tuple[ModelBuilder, AssemblyBuilder]:
+    """A planar four-bar in assembly a: joints pivot (crank), pin, hinge (rocker), joint."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, gravity))
+    builder.frame("shaft", T=(0.0, 0.3, -0.4)).frame("rocker", T=(GROUND, 0.0, 0.0))
+    bar = builder.assembly("a")
+    for name, length in (("crank", CRANK), ("coupler", COUPLER), ("rocker", ROCKER)):
+        bar.body(name, **rod(length))
+    bar.joint("pivot", child="crank", initial_displacement=-1.0, initial_velocity=2.0, type="Ry")
+    bar.joint("pin", "Ry", parent=("crank", "tip"), child="coupler", initial_displacement=0.5)
+    bar.joint("hinge", "Ry", parent=("fixed", "rocker"), child="rocker", initial_displacement=-1.5)
+    bar.joint("joint", "Ry", parent=("coupler", "tip"), child=("rocker", "tip"), initial_displacement=-1.0)
+    return builder, bar
+
+
+def geared(constraint: bool = True) -> Model:
+    """A disc that turns half as fast as the crank of a four-bar."""
+    builder, bar = four_bar()
+    bar.body("disc", inertia=(0.02, 0.03, 0.02))
+    bar.joint("spin", "Ry", parent=("fixed", "shaft"), child="disc", initial_displacement=0.3)
+    if constraint:
+        bar.constraint("teeth", "gear", joints=["pivot", "spin"], ratio=2.0, offset=-1.6)
+    return builder.build()
+
+
+def damped() -> Model:
+    """A Maxwell element on the rocker of a four-bar, stretched at the start."""
+    builder, bar = four_bar()
+    bar.force("creep", "maxwell", joint="hinge", k=3.0, c=0.7, initial_stretch=0.2)
+    return builder.build()
+
+
+def press(screwed: bool = True) -> Model:
+    """A nut on a lead screw along x pushes a carriage, which lifts a slider by a rod.
+
+    With `screwed` False the screw is a slider, a massless part and a hinge, which a gear couples.
+    """
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    tilt = math.asin(0.3 / 0.5)
+    builder.frame("guide", T=(0.4, 0.0, 0.3))
+    a = builder.assembly("a")
+    a.body("nut", mass=0.5, inertia=(0.01, 0.02, 0.02), center_of_mass=(0.0, 0.01, 0.0))
+    if screwed:
+        a.joint("lead", "screw", child="nut", axis="x", pitch=PITCH, initial_velocity=3.0)
+    else:
+        a.body("part", mass=0.0, inertia=(0.0, 0.0, 0.0)).joint("way", "Tx", child="part", initial_velocity=3.0 * PITCH)
+        a.joint("lead", "Rx", parent="part", child="nut", initial_velocity=3.0)
+        a.constraint("thread", "gear", joints=["way", "lead"], ratio=PITCH)
+    a.body("carriage", mass=0.4, inertia=(0.01, 0.01, 0.01)).joint("slide", "Tx", child="carriage")
+    a.joint("bearing", "Rx", parent="nut", child="carriage")
+    a.body("link", **rod(0.5)).joint("heel", "Ry", parent="carriage", child="link", initial_displacement=-tilt)
+    a.body("lift", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    a.joint("rise", "Tz", parent=("fixed", "guide"), child="lift")
+    a.joint("toe", "Ry", parent=("link", "tip"), child="lift", initial_displacement=tilt)
+    return builder.build()
+
+
+@record
+class Case:
+    """An extension in a mechanism.
+
+    Attributes:
+        number: path of one of its numbers; values: of three designs. channels: whose values are compared.
+        file: of the extension; lines: how long it may be.
+    """
+
+    model: Callable[[], Model]
+    number: str
+    values: tuple[float, float, float]
+    channels: tuple[str, ...]
+    file: str
+    lines: int
+
+
+CASES = {
+    "gear": Case(geared, "a:teeth.ratio", (1.5, 2.0, -3.0), ("pivot.q", "spin.q", "hinge.v"), "gear.py", 40),
+    "maxwell": Case(damped, "a:creep.k", (1.0, 3.0, 9.0), ("pivot.q", "creep.stretch", "hinge.v"), "maxwell.py", 20),
+    "screw": Case(press, "a:lead.pitch", (0.02, 0.05, 0.1), ("lead.q", "rise.q", "heel.v"), "screw.py", 30),
+}

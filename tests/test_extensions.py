@@ -1,0 +1,253 @@
+"""Kinds that come from outside the package, one file each: what CONTRIBUTING promises of them is done here.
+
+Every one stands in a closed loop, is read from a file, planned, assembled, run on both backends, varied, stored and
+reported, with no edit of the package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shiftjax.constraints import CoordinateFunction, Harmonic
+from shiftjax.ensembles import store
+from shiftjax.errors import ModelError
+from shiftjax.formats import load, save, to_dict
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.run.report import text
+from shiftjax.run.result import Result
+from shiftjax.run.simulate import simulate
+from tests.extensions import gear, maxwell, screw  # noqa: F401
+from tests.extensions.mechanisms import CASES, PITCH, Case, geared, press
+from tests.laws import check_power, check_rows
+from tests.mechanisms import closed_states, rod
+
+EXTENSIONS = Path(__file__).with_name("extensions")
+ROUNDING = 1e-10  # two ways of writing one mechanism, over half a second
+ENERGY = 1e-9  # of the largest energy, RK4 at 1 ms over a second
+GAP = 1e-13  # m or rad
+BACKENDS = 1e-13  # cpu beside xla over twenty steps, in rad or m
+
+
+each = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+def run(case: Case, span: float = 0.5, **options: object) -> Result:
+    return simulate(case.model(), span, 1e-3, channels=case.channels, **options)  # type: ignore[arg-type]
+
+
+@each
+def test_it_is_a_short_file(case: Case) -> None:
+    lines = [line for line in (EXTENSIONS / case.file).read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert len(lines) <= case.lines, "blank lines do not count"
+
+
+@each
+def test_energy_and_loops_over_a_second(case: Case) -> None:
+    result = run(case, 1.0)
+    assert result.status == 0 and not result.notes
+    assert result.certificate["energy_error"] < ENERGY
+    assert result.certificate["gap"] < GAP and result.certificate["velocity_gap"] < 100 * GAP
+    assert np.ptp(run(case, 1.0, output_step=0.1).channels[case.channels[1]]) > 0.05, "it moves"
+
+
+@each
+def test_rows_and_powers_are_derivatives(case: Case) -> None:
+    """Differences of Phi, of J v and of the energy in random closed states."""
+    prepared, q, v = closed_states(case.model(), 3, seed=1)
+    check_rows(prepared, q, v, seed=2)
+    power = check_power(prepared, q, v)
+    assert (power < 0).all() if prepared.plan.dissipates else (power == 0).all()
+
+
+@each
+def test_both_backends_agree(case: Case) -> None:
+    one, other = (run(case, 0.02, backend=backend, output_step=0.005) for backend in ("cpu", "xla"))
+    assert max(one.certificate["energy_error"], other.certificate["energy_error"]) < ENERGY
+    for name in case.channels:
+        assert np.abs(one.channels[name] - other.channels[name]).max() < BACKENDS
+
+
+@each
+def test_varied_in_a_batch_it_is_what_one_by_one_gives(case: Case) -> None:
+    batch = run(case, vary={case.number: case.values}, output_step=0.1)
+    assert (batch.status == 0).all()
+    for k, value in enumerate(case.values):
+        single = run(case, assign={case.number: value}, output_step=0.1)
+        for name in case.channels:
+            assert np.abs(batch.channels[name][k] - single.channels[name]).max() < ROUNDING
+    first = case.channels[1]
+    assert np.abs(batch.channels[first][0] - batch.channels[first][2]).max() > 1e-3, "the number matters"
+
+
+@each
+def test_files_hold_it(case: Case, tmp_path: Path) -> None:
+    model, file = case.model(), tmp_path / "model.json"
+    save(model, file)
+    again = load(file)
+    assert to_dict(again) == to_dict(model) and again.numbers() == model.numbers()
+    path, _, name = case.number.rpartition(".")
+    changed = model.replace({case.number: 0.125})
+    assert changed.numbers()[case.number] == 0.125 and model.number_units()[case.number]
+    wrong = file.read_text(encoding="utf-8").replace(f'"{name}"', f'"{name}s"')
+    file.write_text(wrong, encoding="utf-8")
+    with pytest.raises(ModelError, match=f"{name}s.*{name}"):
+        load(file)
+    assert path.split(":")[1] in str(to_dict(model))
+
+
+@each
+def test_stores_hold_it(case: Case, tmp_path: Path) -> None:
+    result = run(case, 0.1, vary={case.number: case.values}, output_step=0.05, keep="all")
+    tree = store.read(store.write(result, tmp_path / "study.zarr"))
+    members, kept = (tree[name].to_dataset() for name in ("members", "trajectories"))
+    assert np.array_equal(members[case.number], case.values)
+    assert members[case.number].attrs["units"] == result.units[case.number] != ""
+    for name in case.channels:
+        assert np.array_equal(kept[name], result.channels[name]) and kept[name].attrs["units"] == result.units[name]
+    assert load(json.loads(tree.attrs["model"])).numbers() == result.model.numbers()
+
+
+def test_the_report_names_the_gear() -> None:
+    report = text(geared())
+    assert "tied by:     a:teeth" in report and "1 degrees of freedom" in report
+
+
+CACHED = """
+import sys
+from shiftjax.run.simulate import simulate
+import my_{name}
+from tests.extensions.mechanisms import CASES
+case = CASES["{name}"]
+print(repr([float(x) for x in simulate(case.model(), 0.1, 1e-3, channels=case.channels).channels[case.channels[1]]]))
+"""
+CHANGES = {
+    "gear": ("gamma=[0.0]", "gamma=[0.5]"),
+    "maxwell": ('mul(n["k"]', 'mul(2.0 * n["k"]'),
+    "screw": ('n["pitch"]', '-n["pitch"]'),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_compiled_code_is_found_by_the_text_of_the_kind(name: str, tmp_path: Path) -> None:
+    """A second process compiles nothing; one with another source of the kind compiles, and gives its result."""
+    root = EXTENSIONS.parents[1]
+    own, cache = tmp_path / f"my_{name}.py", tmp_path / "cache"
+    shutil.copy(EXTENSIONS / f"{name}.py", own)
+
+    def found() -> tuple[str, int]:
+        call = [sys.executable, "-c", CACHED.format(name=name)]
+        environment = {**os.environ, "SHIFTJAX_CACHE_DIR": str(cache), "PYTHONPATH": f"{tmp_path}:{root}"}
+        done = subprocess.run(call, capture_output=True, text=True, env=environment, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout, len(list(cache.rglob("*.o")))
+
+    first, compiled = found()
+    assert found() == (first, compiled)
+    own.write_text(own.read_text(encoding="utf-8").replace(*CHANGES[name]), encoding="utf-8")
+    other, more = found()
+    assert more > compiled and other != first
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"constraint kind 'gear'.*taken"):
+        gear.CONSTRAINTS["gear"] = maxwell.Maxwell()  # type: ignore[assignment]
+
+
+# -- the gear ------------------------------------------------------------------------------------------------------
+
+
+def test_a_gear_keeps_its_ratio_and_couples_loop_and_disc() -> None:
+    result = run(CASES["gear"], output_step=0.01)
+    gap = result.channels["pivot.q"] - (2.0 * result.channels["spin.q"] - 1.6)
+    assert np.abs(gap).max() < GAP
+    plan = simulate(geared(), 1e-3, 1e-3).report
+    assert len(plan["substructures"]) == 1 and plan["substructures"][0]["rows"] == 7
+
+
+@pytest.mark.parametrize("backend", ["cpu", "xla"])
+def test_a_function_of_coordinates_is_the_gear(backend: str) -> None:
+    """Without formulas, by forward mode, in each backend."""
+    span, names = (0.5, CASES["gear"].channels) if backend == "cpu" else (0.02, CASES["gear"].channels)
+    ratio = CoordinateFunction(("a:pivot", "a:spin"), lambda q, t: q[0] - 2.0 * q[1] + 1.6)
+    options = {"channels": names, "output_step": 0.005, "backend": backend}
+    written = simulate(geared(constraint=False), span, 1e-3, tie={"ratio": ratio}, **options)  # type: ignore[arg-type]
+    teeth = simulate(geared(), span, 1e-3, **options)  # type: ignore[arg-type]
+    for name in names:
+        assert np.abs(written.channels[name] - teeth.channels[name]).max() < ROUNDING
+    assert written.certificate["energy_error"] < ENERGY
+
+
+def test_a_function_of_coordinates_may_bend_and_depend_on_time() -> None:
+    """A cam: 0.3 s sin(q) + t; its slopes by differences, and the balance of energy with the work that it does."""
+    import jax.numpy as jnp
+
+    cam = CoordinateFunction(("a:spin", "a:pivot"), lambda q, t: q[0] - 0.3 * jnp.sin(q[1]) * jnp.cos(q[1]) - 0.2 * t)
+    model = geared(constraint=False)
+    result = simulate(model, 1.0, 1e-3, tie={"cam": cam}, channels=["spin.q", "pivot.q"], output_step=0.01)
+    q, p, t = result.channels["spin.q"], result.channels["pivot.q"], result.time
+    assert np.abs(q - 0.3 * np.sin(p) * np.cos(p) - 0.2 * t).max() < GAP
+    assert result.certificate["energy_error"] < 10 * ENERGY  # its work is integrated along
+
+
+# -- the Maxwell element -------------------------------------------------------------------------------------------
+
+
+def test_a_maxwell_element_follows_its_closed_form() -> None:
+    """Under q = A sin(w t) the stretch is that of a first-order high pass (Macosko, Rheology, section 3.3)."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("rod", **rod(1.0)).joint("pivot", "Ry", child="rod")
+    a.force("creep", "maxwell", joint="pivot", k=3.0, c=0.7)
+    A, w, rate = 0.4, 5.0, 3.0 / 0.7
+    drive = {"pivot": Harmonic(amplitude=A, frequency=w)}
+    result = simulate(builder.build(), 2.0, 1e-3, drive=drive, channels=["creep.stretch"], output_step=0.01)
+    t = result.time
+    steady = lambda t: A * w * (rate * np.cos(w * t) + w * np.sin(w * t)) / (rate**2 + w**2)  # noqa: E731
+    exact = steady(t) - steady(0.0) * np.exp(-rate * t)
+    assert np.abs(result.channels["creep.stretch"] - exact).max() < 1e-11  # of RK4 at 1 ms
+    assert result.certificate["energy_error"] < 1e-10
+
+
+def test_a_state_of_a_force_goes_on_with_the_run() -> None:
+    """Two halves are the whole, bit for bit; a start of the state is kept."""
+    whole = run(CASES["maxwell"], 0.4, output_step=0.2)
+    half = run(CASES["maxwell"], 0.2, output_step=0.2)
+    rest = run(CASES["maxwell"], 0.2, output_step=0.2, start=half)
+    for name in CASES["maxwell"].channels:
+        assert rest.channels[name][-1] == whole.channels[name][-1]
+    assert whole.channels["creep.stretch"][0] == 0.2
+    starts = run(CASES["maxwell"], 0.01, vary={"creep.initial_stretch": [0.0, 0.1]})
+    assert starts.channels["creep.stretch"][:, 0].tolist() == [0.0, 0.1]
+
+
+# -- the screw -----------------------------------------------------------------------------------------------------
+
+
+def test_a_screw_is_a_slider_and_a_hinge_that_a_gear_couples() -> None:
+    one, other = (
+        simulate(press(screwed), 0.5, 1e-3, channels=CASES["screw"].channels, output_step=0.01)
+        for screwed in (True, False)
+    )
+    for name in CASES["screw"].channels:
+        assert np.abs(one.channels[name] - other.channels[name]).max() < ROUNDING
+    turned = one.channels["lead.q"]
+    carried = simulate(press(), 0.5, 1e-3, channels=["slide.q", "nut.position"], output_step=0.01)
+    assert np.abs(carried.channels["slide.q"] - PITCH * turned).max() < GAP
+    assert np.abs(carried.channels["nut.position"][:, 0] - PITCH * turned).max() < GAP
+
+
+def test_a_screw_transmits_its_thrust() -> None:
+    """The thrust along the thread is what accelerates all that slides; it comes with a moment of thrust times pitch."""
+    channels = ["lead.reaction_force", "lead.reaction_moment", "lead.a", "slide.a"]
+    result = simulate(press(), 0.2, 1e-3, channels=channels, output_step=0.02)
+    assert np.abs(result.channels["slide.a"] - PITCH * result.channels["lead.a"]).max() < 1e-9
+    # The thread is frictionless: the constraint does no work along its motion, M_x + pitch F_x = 0.
+    work = result.channels["lead.reaction_moment"][:, 0] + PITCH * result.channels["lead.reaction_force"][:, 0]
+    assert np.abs(work).max() < 1e-9 * np.abs(result.channels["lead.reaction_force"]).max()
