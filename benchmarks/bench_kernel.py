@@ -158,12 +158,13 @@ def times_of(
     kernel: cpu.Kernel, program: LaneProgram, table: np.ndarray, target: Target, seconds: float
 ) -> tuple[float, ...]:
     """Smallest, tenth percentile and median nanoseconds of one step of one vector, over slices of STEPS steps."""
-    member = np.full(table.shape[1], -1, np.int64)
+    member, until = np.full(table.shape[1], -1, np.int64), np.full(table.shape[1], STEPS)
     found = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         lanes = table.copy()
-        took = _seconds(lambda lanes=lanes: kernel.advance([Group(program, lanes, None, member)], STEPS, h=1e-3))
+        group = Group(program, lanes, until, None, member)
+        took = _seconds(lambda group=group: kernel.advance([group], h=1e-3))
         assert (lanes[program.layout.rows("clock").start] == STEPS).all(), "a lane stopped on the way"
         found.append(took / STEPS / (table.shape[1] / target.width) * 1e9)
     return tuple(float(x) for x in np.percentile(found, [0, 10, 50]))

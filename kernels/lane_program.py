@@ -15,7 +15,7 @@ from shiftjax.record import record
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
 
-PHASES = ("drift", "accelerate", "project", "observe", "accumulate")
+PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
 DTYPES = {"f64": "float64", "f32": "float32"}
 
 
@@ -24,16 +24,18 @@ class Layout:
     """Sizes of the regions of one lane."""
 
     nq: int  # coordinates q
-    nx: int  # speeds and quadratures x, as many derivatives dx
+    nx: int  # speeds, states of forces and quadratures x, as many derivatives dx
     np: int  # parameters
     nm: int  # monitors
     nr: int  # residuals and other figures of the accepted step
     na: int  # accumulators
     nc: int  # channels
     ns: int  # scratch shared by the pieces
+    ne: int = 0  # events
+    controlled: bool = False  # whether an error estimate controls the step size
 
     def regions(self) -> dict[str, int]:
-        """Sizes of the regions of the workspace in slot order."""
+        """Sizes of the regions of the workspace in slot order; channels last, so that no other slot depends on them."""
         return {
             "q": self.nq,
             "x": self.nx,
@@ -43,9 +45,13 @@ class Layout:
             "mon": self.nm,
             "rep": self.nr,
             "acc": self.na,
-            "chan": self.nc,
             "qdot": self.nq,
             "scratch": self.ns,
+            "event": self.ne,
+            "eq": self.nq * self.controlled,  # error estimates of q and x
+            "ex": self.nx * self.controlled,
+            "control": 2 * self.controlled,  # error norm, by what to multiply the step size
+            "chan": self.nc,
         }
 
     def columns(self) -> dict[str, int]:
@@ -63,6 +69,7 @@ class Layout:
             "rep": self.nr,
             "mon": self.nm,
             "trip": 1,
+            "event": self.ne,
         }
 
     def slots(self, name: str) -> range:
@@ -118,7 +125,8 @@ class Method:
     Hairer, Lubich, Wanner, Geometric Numerical Integration, II.2. Stage s: x_s = x + h sum_j A[s][j] dx_j,
     q_s = q + h sum_j A_hat[s][j] qdot_j at t + c[s] h, qdot_s = drift(q_s, x_s), dx_s = accelerate(q_s, x_s)
     if needs[s]. End: x + h sum b[s] dx_s, q + h sum b_hat[s] qdot_s, then projected. Stage 0 is the state itself with
-    the dx that the last projection left.
+    the dx that the last projection left. An embedded method estimates its errors as h sum error[s] dx_s and
+    h sum error[s] qdot_s (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4).
     """
 
     name: str
@@ -128,6 +136,7 @@ class Method:
     b_hat: tuple[float, ...]  # weights of qdot at the end
     c: tuple[float, ...]  # times of the stages in steps
     needs: tuple[bool, ...]  # whether dx of the stage is wanted
+    error: tuple[float, ...] = ()  # weights of the error estimate; none where steps are of one size
 
     @property
     def stages(self) -> int:
@@ -146,6 +155,8 @@ class LaneProgram:
     project: tuple[Piece, ...]  # q, x, p, t -> q, x (in place), dx, mon, rep
     observe: tuple[Piece, ...]  # q, x, dx, p, t, mon -> chan
     accumulate: tuple[Piece, ...]  # q, x, dx, rep, mon, acc, p, t -> acc
+    events: tuple[Piece, ...] = ()  # q, x, dx, p, t -> event
+    error: tuple[Piece, ...] = ()  # q, x (of the end, projected), eq, ex, p -> control
 
     def phase(self, name: str) -> tuple[Piece, ...]:
         """The pieces of one phase in running order."""

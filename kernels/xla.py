@@ -14,23 +14,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core, lax
 
-from shiftjax.kernels.contract import WRITES, Group
+from shiftjax.kernels.contract import WRITES
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
-
-State = dict[str, tuple[Any, ...]]  # the groups of rows of the layout, each a tuple of scalars
-Workspace = dict[str, list[Any]]  # the regions of slots while a step is made
+from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, TickedMachine
 
 
-def _phases(program: LaneProgram, precision: str) -> dict[str, Callable[[list[Any]], None]]:
+def _phases(program: LaneProgram, precision: str) -> Phases:
     """For each phase a function that works on a list of slots in place; the pieces are traced here."""
 
-    def phase(name: str) -> Callable[[list[Any]], None]:
+    def phase(name: str) -> Callable[[Slots], None]:
         traced = [(piece, piece.trace()) for piece in program.phase(name)]
         for _, closed in traced:
             check_jaxpr(closed, precision)
 
-        def run(slots: list[Any]) -> None:
+        def run(slots: Slots) -> None:
             for piece, closed in traced:
                 values = core.eval_jaxpr(closed.jaxpr, closed.consts, *(slots[k] for k in piece.inputs))
                 for slot, value in zip(piece.outputs, values, strict=True):
@@ -41,49 +39,20 @@ def _phases(program: LaneProgram, precision: str) -> dict[str, Callable[[list[An
     return {name: phase(name) for name in PHASES}
 
 
-class _Lane:
-    """The slots of one lane and the arithmetic of one step."""
+class _Lane(StepLoop):
+    """One traced lane."""
 
-    def __init__(self, program: LaneProgram, phases: dict[str, Callable[[list[Any]], None]], dtype: np.dtype) -> None:
-        self.program, self.layout, self.phases, self.dtype = program, program.layout, phases, dtype
+    def __init__(self, program: LaneProgram, phases: Phases, dtype: np.dtype) -> None:
+        super().__init__(program, phases, jnp, dtype)
 
-    def number(self, value: float) -> Any:
-        return jnp.asarray(value, self.dtype)
-
-    def slots(self, p: Sequence[Any], state: State) -> list[Any]:
-        """A workspace filled with the state."""
-        slots: list[Any] = [self.number(0.0)] * self.layout.slot_count
-        for name in ("q", "x", "dx", "acc", "rep", "mon"):
-            self.put(slots, name, state[name])
-        self.put(slots, "p", p)
-        return slots
-
-    def get(self, slots: list[Any], name: str) -> tuple[Any, ...]:
-        """The values of a region."""
-        return tuple(slots[k] for k in self.layout.slots(name))
-
-    def put(self, slots: list[Any], name: str, values: Sequence[Any]) -> None:
-        """Fills a region."""
-        for k, value in zip(self.layout.slots(name), values, strict=True):
-            slots[k] = value
-
-    def evaluate(self, phase: str, p: Sequence[Any], state: State, h: Any, t0: Any) -> State:
-        """The results of one phase at t0 + clock h."""
-        slots = self.slots(p, state)
-        self.put(slots, "t", (t0 + state["clock"][0] * h,))
-        self.phases[phase](slots)
-        return {name: self.get(slots, name) for name in WRITES[phase]}
-
-    def attempt(self, p: Sequence[Any], state: State, h: Any, t0: Any) -> tuple[list[Any], tuple[Any, ...]]:
+    def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:
         """All stages, the end and its projection: the slots, and the largest monitors.
 
         The stages are a `scan` whose body chooses stage or end: inlined one after the other, XLA's fusion recomputes
         across phases without bound (a four-bar's step had not compiled after ten minutes; 5 s so).
         """
-        method, stages = self.program.method, self.program.method.stages
-        slots = self.slots(p, state)
-        clock, fraction = state["clock"][0], state["fraction"][0]
-        step = fraction * h
+        method, stages = self.method, self.method.stages
+        slots, (clock,) = self.slots(p, state), state["clock"]
         zeros = {name: tuple(self.number(0.0) * v for v in state[name]) for name in ("q", "x")}
         self.phases["drift"](slots)
         carry = (
@@ -93,37 +62,26 @@ class _Lane:
             tuple(lax.neg(self.number(np.inf)) + self.number(0.0) * clock for _ in state["mon"]),
         )
 
-        def blend(base: Sequence[Any], row: Any, rates: Sequence[tuple[Any, ...]]) -> list[Any]:
-            return [
-                b + step * sum((row[j] * r[k] for j, r in enumerate(rates)), self.number(0.0))
-                for k, b in enumerate(base)
-            ]
-
-        def place(slots: list[Any], table: dict[str, Any], dxs: Sequence[Any], qdots: Sequence[Any]) -> None:
-            self.put(slots, "x", blend(state["x"], table["x"], dxs))
-            self.put(slots, "q", blend(state["q"], table["q"], qdots))
-            self.put(slots, "t", (t0 + (clock + table["c"] * fraction) * h,))
+        def placed(carry: Any, table: dict[str, Any]) -> tuple[Slots, list[Any], list[Any]]:
+            slots, dxs, qdots = (list(part) for part in carry[:3])
+            self.place(slots, state, size, h, t0, table["x"], table["q"], table["c"], dxs, qdots)
+            return slots, dxs, qdots
 
         def stage(carry: Any, table: dict[str, Any]) -> Any:
-            slots, dxs, qdots, most = list(carry[0]), list(carry[1]), list(carry[2]), carry[3]
-            place(slots, table, dxs, qdots)
+            slots, dxs, qdots = placed(carry, table)
             self.phases["drift"](slots)
             self.phases["accelerate"](slots)
-            larger = self.larger(most, self.get(slots, "mon"))
-            most = tuple(lax.select(table["needs"], m, old) for m, old in zip(larger, most, strict=True))
+            most = self.choose(table["needs"], self.larger(carry[3], self.get(slots, "mon")), carry[3])
             for k in range(1, stages):
-                here = table["stage"] == k
                 for kept, name in ((dxs, "dx"), (qdots, "qdot")):
-                    kept[k] = tuple(
-                        lax.select(here, new, old) for new, old in zip(self.get(slots, name), kept[k], strict=True)
-                    )
+                    kept[k] = self.choose(table["stage"] == k, self.get(slots, name), kept[k])
             return tuple(slots), tuple(dxs), tuple(qdots), most
 
         def end(carry: Any, table: dict[str, Any]) -> Any:
-            slots = list(carry[0])
-            place(slots, table, carry[1], carry[2])
-            self.phases["project"](slots)
-            return tuple(slots), carry[1], carry[2], self.larger(carry[3], self.get(slots, "mon"))
+            slots, dxs, qdots = placed(carry, table)
+            self.estimate(slots, size * h, method.error, dxs, qdots)
+            most = self.end(slots, carry[3])
+            return tuple(slots), carry[1], carry[2], most
 
         def turn(carry: Any, table: dict[str, Any]) -> Any:
             return lax.cond(table["stage"] < stages, stage, end, carry, table), None
@@ -146,46 +104,20 @@ class _Lane:
             "needs": np.array([*method.needs[1:], True]),
         }
 
-    def larger(self, most: tuple[Any, ...] | None, new: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Elementwise maximum that propagates NaN."""
-        return new if most is None else tuple(lax.max(a, b) for a, b in zip(most, new, strict=True))
-
-    def step(self, p: Sequence[Any], state: State, h: Any, t0: Any) -> State:
-        """One step, accepted or frozen; see the words on trips in `LaneProgram`'s machines."""
-        one, zero = self.number(1.0), self.number(0.0)
-        slots, most = self.attempt(p, state, h, t0)
-        fresh = {name: self.get(slots, name) for name in ("q", "x", "dx", "rep")}
-        within = [lax.le(m, limit) for m, limit in zip(most, state["limit"], strict=True)]
-        total = sum((v for name in ("q", "x", "dx") for v in fresh[name]), zero)
-        trip = lax.select(lax.eq(total * zero, zero), zero, self.number(len(most) + 1.0))
-        for k in reversed(range(len(most))):
-            bad = lax.bitwise_and(lax.ne(state["armed"][k], zero), lax.bitwise_not(within[k]))
-            trip = lax.select(bad, self.number(k + 1.0), trip)
-        good = lax.eq(trip, zero)
-        self.put(slots, "mon", most)
-        self.phases["accumulate"](slots)
-        fresh["acc"] = self.get(slots, "acc")
-        fresh["clock"] = (state["clock"][0] + state["fraction"][0],)
-        fresh["armed"] = tuple(lax.select(w, one, a) for w, a in zip(within, state["armed"], strict=True))
-        new = {
-            name: tuple(lax.select(good, a, b) for a, b in zip(v, state[name], strict=True))
-            for name, v in fresh.items()
-        }
-        return {**state, **new, "mon": most, "trip": (trip,)}
-
 
 def step_function(program: LaneProgram, precision: str = "f64") -> Callable[..., State]:
     """`step(p, state, h, t0) -> state` of one lane, plain JAX.
 
-    `p` is a tuple of scalars; `state` maps q, x, dx, clock, fraction, limit, armed, acc, rep, mon, trip to tuples of
-    scalars, as the rows of the table. A lane that trips keeps its old values, with `trip` set and `mon` as attempted.
+    `p` is a tuple of scalars; `state` maps the groups of rows of the table but p to tuples of scalars. A lane that
+    trips keeps its old values, with `trip` set and `mon` as attempted.
     """
     with jax.enable_x64(precision == "f64"):
         phases = _phases(program, precision)
-    return _Lane(program, phases, np.dtype(DTYPES[precision])).step
+    lane = _Lane(program, phases, np.dtype(DTYPES[precision]))
+    return lambda p, state, h, t0: lane.step(p, state, h, t0, lane.number(np.inf))
 
 
-class Kernel:
+class Kernel(TickedMachine):
     """`contract.Kernel` in JAX."""
 
     def __init__(self, precision: str = "f64", threads: int | None = None, cache: bool = True) -> None:
@@ -208,7 +140,7 @@ class Kernel:
                 runs = lax.bitwise_and(lax.eq(s["trip"][0], lane.number(0.0)), lax.lt(s["clock"][0], stop))
                 return lax.bitwise_and(runs, lax.gt(s["fraction"][0], lane.number(0.0)))
 
-            return lax.while_loop(going, lambda s: lane.step(p, s, h, t0), state)
+            return lax.while_loop(going, lambda s: lane.step(p, s, h, t0, stop), state)
 
         def evaluate(phase: str, p: tuple, state: State, h: Any, t0: Any) -> State:
             return jax.vmap(lambda p, s: lane.evaluate(phase, p, s, h, t0))(p, state)
@@ -222,49 +154,14 @@ class Kernel:
         self.compile_s += time.perf_counter() - start
         return found
 
-    def advance(
-        self,
-        groups: Sequence[Group],
-        until: float,
-        *,
-        h: float,
-        t0: float = 0.0,
-        every: int = 0,
-    ) -> None:
-        """See `contract.Kernel.advance`; lanes stop at every output tick of theirs."""
-        for program, table, out, rows in groups:
-            self._advance(program, table, np.asarray(rows), until, h, t0, every if out is not None else 0, out)
-
-    def _advance(
-        self,
-        program: LaneProgram,
-        table: np.ndarray,
-        member: np.ndarray,
-        until: float,
-        h: float,
-        t0: float,
-        every: int,
-        out: np.ndarray | None,
-    ) -> None:
+    def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
+        """Steps of all lanes, each to its stop."""
         step_until = self.prepare(program)[1]
-        layout = program.layout
-        clock, trip, fraction = (table[layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
-        while True:
-            running = (trip == 0) & (clock < until) & (fraction > 0)
-            if not running.any():
-                return
-            tick = (np.floor(clock / every) + 1) * every if every > 0 else np.full_like(clock, np.inf)
-            stop = np.where(running, np.minimum(tick, until), -np.inf).astype(self.dtype)
-            with jax.enable_x64(self.precision == "f64"):
-                p, state = self._split(program, table)
-                self._merge(program, table, step_until(p, state, stop, *self._times(h, t0)), running)
-            if every > 0 and out is not None:
-                ticks = np.floor(clock / every)
-                due = running & (trip == 0) & (ticks * every == clock) & (member >= 0) & (ticks < out.shape[1])
-                if due.any():
-                    channels = self.evaluate(program, "observe", table, t0, h)
-                    assert channels is not None
-                    out[member[due], ticks[due].astype(int)] = channels[:, due].T
+        clock = table[program.layout.rows("clock")[0]]
+        running = clock < stop
+        with jax.enable_x64(self.precision == "f64"):
+            p, state = self._split(program, table)
+            self._merge(program, table, step_until(p, state, stop, *self._times(h, t0)), running)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""

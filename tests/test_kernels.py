@@ -433,5 +433,7 @@ def test_wrong_arrays_are_refused(kernel):
         advance(kernel, [(program, lanes, np.arange(4))], 1, H, 0.0, 1, np.zeros((3, 2, 2)))
     with pytest.raises(ValueError, match=r"out is C-contiguous float64 \(members, ticks, 2\)"):
         advance(kernel, [(program, lanes, np.arange(4))], 1, H, 0.0, 1, np.zeros((4, 2, 3)))
-    with pytest.raises(ValueError, match="restart the clock"):
-        advance(cpu.Kernel("f32", cache=False), [], 2**24, H)
+    with pytest.raises(ValueError, match="does not fit float32: restart it"):
+        single = pendulum(precision="f32")
+        far = [(single, pendulums(single, 4, "f32"), np.arange(4))]
+        advance(cpu.Kernel("f32", cache=False), far, 2**24, H)

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Sequence
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from shiftjax.kernels.contract import Group, Kernel
-from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Method, Piece
 from shiftjax.run.integrators import METHODS
 
 DTYPE = {"f64": np.float64, "f32": np.float32}
@@ -35,9 +36,10 @@ def advance(
     out: np.ndarray | None = None,
 ) -> None:
     """Runs groups of (program, table, rows of `out`), all of which record into one array."""
-    kernel.advance(
-        [Group(program, lanes, out, rows) for program, lanes, rows in groups], until, h=h, t0=t0, every=every
-    )
+    ready = [
+        Group(program, lanes, np.full(len(rows), until, lanes.dtype), out, rows) for program, lanes, rows in groups
+    ]
+    kernel.advance(ready, h=h, t0=t0, every=every)
 
 
 def slots(layout: Layout, *names: str) -> tuple[int, ...]:
@@ -145,3 +147,54 @@ def pendulums(program: LaneProgram, lanes: int, precision: str = "f64") -> np.nd
     return table(program, 1000, precision, q=rng.uniform(-2, 2, 1000), p=[9.81, rng.uniform(0.5, 2, 1000)])[
         :, :lanes
     ].copy()
+
+
+BOGACKI = Method(  # Bogacki, Shampine, A 3(2) pair of Runge-Kutta formulas, Appl. Math. Lett. 2 (1989) 321
+    "bogacki",
+    ((), (0.5,), (0.0, 0.75), (2 / 9, 1 / 3, 4 / 9)),
+    ((), (0.5,), (0.0, 0.75), (2 / 9, 1 / 3, 4 / 9)),
+    (2 / 9, 1 / 3, 4 / 9, 0.0),
+    (2 / 9, 1 / 3, 4 / 9, 0.0),
+    (0.0, 0.5, 0.75, 1.0),
+    (True,) * 4,
+    (2 / 9 - 7 / 24, 1 / 3 - 1 / 4, 4 / 9 - 1 / 3, -1 / 8),
+)
+
+
+def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
+    """A unit mass around a unit centre in the plane; the time integral of its radius is a quadrature.
+
+    Events: the mass passes y = 0, the radius passes the parameter. Channels: x, y, t. With an embedded method the step
+    follows the error in parts of the parameter `tolerance`.
+    """
+    n = Layout(2, 3, 2, 1, 0, 1, 3, 0, ne=2 if events else 0, controlled=bool(method.error))
+
+    def radius(x, y):
+        return lax.sqrt(x * x + y * y)
+
+    def accelerate(x, y):
+        r = radius(x, y)
+        return -x / (r * r * r), -y / (r * r * r), r, r
+
+    def error(eq0, eq1, ex0, ex1, tolerance):
+        size = lax.max(lax.max(lax.abs(eq0), lax.abs(eq1)), lax.max(lax.abs(ex0), lax.abs(ex1))) / tolerance
+        return size, jnp.clip(0.9 * (size + 1e-10) ** (-1 / 3), 0.2, 5.0)
+
+    def make(name, function, inputs, outputs):
+        return piece(f"orbit {name}", function, inputs, outputs)
+
+    q, x, ex, p = n.slots("q"), n.slots("x"), n.slots("ex"), n.slots("p")
+    passing = (make("events", lambda x, y, far: (y, radius(x, y) - far), (*q, p[0]), slots(n, "event")),)
+    judge = (make("error", error, (*n.slots("eq"), *ex[:2], p[1]), slots(n, "control")),)
+    return LaneProgram(
+        n,
+        method,
+        make("drift", lambda u, v: (u, v), x[:2], slots(n, "qdot")),
+        (make("accelerate", accelerate, q, slots(n, "dx", "mon")),),
+        (make("project", lambda x, y, u, v, s: (x, y, u, v, s, *accelerate(x, y)), (*q, *x),
+              slots(n, "q", "x", "dx", "mon")),),
+        (make("observe", lambda x, y, t: (x, y, t), (*q, *n.slots("t")), slots(n, "chan")),),
+        (make("accumulate", lambda a, x: (a + 1.0 + 0.0 * x,), (*n.slots("acc"), q[0]), slots(n, "acc")),),
+        passing if events else (),
+        judge if method.error else (),
+    )  # fmt: skip

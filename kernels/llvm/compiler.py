@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import llvmlite.binding as llvm
 
 from shiftjax.kernels.lane_program import LaneProgram, Piece
@@ -34,7 +36,8 @@ def timed(program: LaneProgram) -> bool:
 
 def stepper_identity(program: LaneProgram) -> str:
     """What decides the step loop."""
-    return f"{program.layout!r}|{program.method!r}|{timed(program)}|{program.drift.identity()}"
+    layout = dataclasses.replace(program.layout, nc=0)  # channels are the last region, and counted in the job
+    return f"{layout!r}|{program.method!r}|{timed(program)}|{program.drift.identity()}"
 
 
 def stepper_text(program: LaneProgram, name: str, target: Target) -> str:

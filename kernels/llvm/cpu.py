@@ -115,41 +115,33 @@ class Kernel:
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def advance(
-        self,
-        groups: Sequence[Group],
-        until: float,
-        *,
-        h: float,
-        t0: float = 0.0,
-        every: int = 0,
-    ) -> None:
+    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
         """See `contract.Kernel.advance`."""
-        if self.dtype == np.float32 and until >= 2**24:
-            raise ValueError(f"a clock of {until} steps does not fit float32: restart the clock, moving t0 along")
         work: deque[tuple[Any, np.ndarray, int, int]] = deque()
         keep = []
         total = sum(-(-group.table.shape[1] // self.target.lanes) for group in groups)
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
         slots = 1
-        for program, table, out, rows in groups:
+        for program, table, until, out, rows in groups:
             ready = self.prepare(program)
-            member = self._check(program, table, rows, out)
-            job = self._job(ready, table, until=until, h=h, t0=t0, every=every if out is not None else 0)
-            job[JOB.index("member")] = member.ctypes.data
+            member, stops = self._check(program, table, rows, out), self._stops(table, until)
+            job = self._job(ready, table, h=h, t0=t0, every=every if out is not None else 0)
+            job[JOB.index("member")], job[JOB.index("until")] = member.ctypes.data, stops.ctypes.data
             if out is not None:
-                job[JOB.index("out")], job[JOB.index("ticks")] = out.ctypes.data, out.shape[1]
-            keep.append((job, member))
+                for name, value in (("out", out.ctypes.data), ("ticks", out.shape[1]), ("channels", out.shape[2])):
+                    job[JOB.index(name)] = value
+            keep.append((job, member, stops))
             slots = max(slots, ready.slots)
             blocks = -(-table.shape[1] // self.target.lanes)
             work.extend((ready.advance, job, k, min(k + chunk, blocks)) for k in range(0, blocks, chunk))
-        self._run(work, slots)
+        if work:
+            self._run(work, slots)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""
         ready = self.prepare(program)
         self._check(program, table, None, None)
-        job = self._job(ready, table, until=0.0, h=h, t0=t0, every=0)
+        job = self._job(ready, table, h=h, t0=t0, every=0)
         layout, lanes = program.layout, table.shape[1]
         names = WRITES[phase]
         slots = np.array([slot for name in names for slot in layout.slots(name)], np.int64)
@@ -170,12 +162,20 @@ class Kernel:
     def _job(self, ready: Ready, table: np.ndarray, **numbers: float) -> np.ndarray:
         job = np.zeros(len(JOB), np.int64)
         job[JOB.index("table")], job[JOB.index("lanes")] = table.ctypes.data, table.shape[1]
-        for name in ("until", "h", "t0"):
+        for name in ("h", "t0"):
             job.view(np.float64)[JOB.index(name)] = numbers[name]
         job[JOB.index("every")] = numbers["every"]
         for phase, addresses in ready.lists.items():
             job[JOB.index(f"list_{phase}")] = addresses.ctypes.data
         return job
+
+    def _stops(self, table: np.ndarray, until: np.ndarray) -> np.ndarray:
+        """Where the lanes stop, as the kernel reads it."""
+        if np.shape(until) != (table.shape[1],):
+            raise ValueError(f"until has one entry a lane, {table.shape[1]}, found shape {np.shape(until)}")
+        if self.dtype == np.float32 and np.max(until, initial=0.0) >= 2**24:
+            raise ValueError(f"a clock of {np.max(until):g} steps does not fit float32: restart it, moving t0 along")
+        return np.ascontiguousarray(until, self.dtype)
 
     def _check(
         self, program: LaneProgram, table: np.ndarray, member: np.ndarray | None, out: np.ndarray | None

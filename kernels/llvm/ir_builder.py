@@ -4,42 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shiftjax.kernels.lane_program import Layout, Method
+from shiftjax.kernels.lane_program import PHASES, Layout, Method
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.vector_math import Writer
 
 JOB = (  # fields of 8 bytes: pointers, integers, doubles
-    *("table", "lanes", "member", "out", "ticks", "every", "until", "h", "t0"),
-    *("list_drift", "list_accelerate", "list_project", "list_observe", "list_accumulate", "list_phase"),
+    *("table", "lanes", "until", "member", "out", "ticks", "channels", "every", "h", "t0"),
+    *(f"list_{phase}" for phase in (*PHASES, "phase")),
     *("count", "slots", "targets"),
 )
+DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "count")
 UNROLL = 48  # loops over at most so many slots are written out
 
 
 class Space:
-    """Slots of the workspace with what the step loop itself keeps behind the regions of the layout."""
+    """Places in the workspace: the slots of the layout, and below them, at negative places, what the step loop keeps.
+
+    Attributes:
+        private: how many slots lie below 0; size: of the whole workspace.
+    """
 
     def __init__(self, layout: Layout, method: Method) -> None:
         self.layout = layout
         self.place = {name: layout.slots(name).start for name in layout.regions()}
-        self.size = layout.slot_count
         private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
-        private |= {"most": layout.nm, "q0": layout.nq, "x0": layout.nx, "hl": 1, "stop": 1, "active": 1, "flags": 1}
+        private |= {"most": layout.nm, "q0": layout.nq, "x0": layout.nx, "hl": 1, "stop": 1, "until": 1, "active": 1}
         private |= {f"kx{s}": layout.nx for s in range(method.stages)}
         private |= {f"kq{s}": layout.nq for s in range(method.stages)}
+        private |= {"event0": layout.ne, "sum": 1, "flags": 1}
+        if layout.controlled:
+            private |= {"size": 1, "accepted": 1, "acc0": layout.na}
+        self.private = sum(private.values())
+        self.size = self.private + layout.slot_count
+        first = -self.private
         for name, size in private.items():
-            self.place[name] = self.size
-            self.size += size
+            self.place[name] = first
+            first += size
 
     def loads(self) -> list[tuple[int, int]]:
         """(row, slot) of everything read from the table."""
-        names = [(name, name) for name in self.layout.columns()] + [("rep", "rep0")]
+        names = [(name, name) for name in self.layout.columns()] + [("rep", "rep0"), ("event", "event0")]
         return self._pairs(names)
 
     def saves(self) -> list[tuple[int, int]]:
         """(row, slot) of everything written back when a lane stops."""
-        same = ("q", "x", "dx", "clock", "armed", "acc", "mon", "trip")
-        return self._pairs([(name, name) for name in same] + [("rep", "rep0")])
+        same = ["q", "x", "dx", "clock", "armed", "acc", "mon", "trip", *["fraction"] * self.layout.controlled]
+        return self._pairs([(name, name) for name in same] + [("rep", "rep0"), ("event", "event0")])
 
     def _pairs(self, names: list[tuple[str, str]]) -> list[tuple[int, int]]:
         return [(row, self.place[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))]
@@ -69,7 +79,7 @@ class IrBuilder:
         """Pointer to a slot."""
         first = self.space.place[region]
         if isinstance(index, str):
-            index = self.w.line(f"add nuw i64 {index}, {first}")
+            index = self.w.line(f"add i64 {index}, {first}")
         else:
             index = first + index
         return self.w.line(f"getelementptr inbounds {self.v}, ptr %ws, i64 {index}")
@@ -82,9 +92,15 @@ class IrBuilder:
         """Puts a vector into a slot."""
         self.emit(f"store {self.v} {value}, ptr {self.at(region, index)}")
 
-    def each(self, count: int, body: Callable[[int | str], None]) -> None:
-        """`body` for every index: written out when short, a loop when long."""
-        if count <= UNROLL:
+    def plus(self, index: int | str, offset: int) -> int | str:
+        """index + offset."""
+        if isinstance(index, int) or offset == 0:
+            return index + offset if isinstance(index, int) else index
+        return self.w.line(f"add i64 {index}, {offset}")
+
+    def each(self, count: int | str, body: Callable[[int | str], None]) -> None:
+        """`body` for every index below a count, not 0 where it is a value: written out when short, else a loop."""
+        if isinstance(count, int) and count <= UNROLL:
             for k in range(count):
                 body(k)
             return
@@ -99,13 +115,7 @@ class IrBuilder:
 
     def field(self, name: str) -> str:
         """A field of the job: a double, a pointer or an integer."""
-        kind = (
-            "double"
-            if name in ("until", "h", "t0")
-            else "i64"
-            if name in ("lanes", "ticks", "every", "count")
-            else "ptr"
-        )
+        kind = "double" if name in DOUBLES else "i64" if name in INTEGERS else "ptr"
         pointer = self.w.line(f"getelementptr i64, ptr %job, i64 {JOB.index(name)}")
         value = self.w.line(f"load {kind}, ptr {pointer}")
         if kind == "double" and self.t.precision == "f32":

@@ -1,7 +1,10 @@
 """LLVM text of the step loop: one `advance` and one `evaluate` for each layout, method and precision.
 
-    advance(job, ws, first, last)    blocks first <= k < last of W lanes, each from its row values to `until`
-    evaluate(job, ws, first, last)   one phase on the same blocks
+    advance(job, base, first, last)    blocks first <= k < last of W lanes, each from its row values to its `until`
+    evaluate(job, base, first, last)   one phase on the same blocks
+
+It is `step_loop.StepLoop` in other words, method by method; what only some programs have (events, an error estimate
+that controls the step size) is written for those alone.
 
 The usual case (every lane of the block runs and nothing trips) is straight code; lanes that trip, reach `until`, or
 record channels go through cold functions. A lane's rows are written when it stops, so what its place in the vector
@@ -12,15 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST
 from shiftjax.kernels.lane_program import Layout, Method
-from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL, IrBuilder
+from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL
+from shiftjax.kernels.llvm.stage_builder import Copies, StageBuilder
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
 
-HEAD = "(ptr noalias %job, ptr noalias %ws, i64 %first, i64 %last) nounwind"
-
-
-Copies = tuple[int | None, ...]  # for each coordinate the speed that is its rate, None where it takes arithmetic
+HEAD = "(ptr noalias %job, ptr noalias %base, i64 %first, i64 %last) nounwind"
 
 
 def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: str, target: Target) -> str:
@@ -34,15 +36,8 @@ def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: s
     return Stepper(layout, method, timed, target, copies).module(name)
 
 
-class Stepper(IrBuilder):
+class Stepper(StageBuilder):
     """Writes the two functions and their cold helpers."""
-
-    def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, copies: Copies) -> None:
-        super().__init__(layout, method, target.block())
-        self.copies = copies
-        self.pieces_target = target
-        self.timed = timed
-        self.steps: dict[tuple[int, float], str] = {}
 
     def module(self, name: str) -> str:
         """All functions of the module."""
@@ -87,6 +82,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def blocks(self, body: Callable[[], None]) -> None:
         """`body` for every block, with its first lane in %lane."""
+        self.emit(f"%ws = getelementptr {self.v}, ptr %base, i64 {self.space.private}")
         self.emit("br label %head\nhead:")
         self.emit("%block = phi i64 [ %first, %entry ], [ %block.next, %tail ]")
         self.emit("%more = icmp slt i64 %block, %last")
@@ -108,158 +104,39 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.accept()
         self.emit("br label %again\nstopped:")
 
-    def one_step(self) -> None:
-        """Stages, end and projection; monitors collect their largest value on the way."""
-        m = self.method
-        self.store(self.w.op("fmul", self.load("fraction"), self.splat(self.field("h"))), "hl")
-        seen = False
-        for stage in range(m.stages):
-            if stage:
-                self.combine(stage)
-                if self.timed:
-                    self.set_time(m.c[stage])
-            if None in self.copies and (any(row[stage] for row in m.A_hat[stage + 1 :]) or m.b_hat[stage]):
-                self.call_list("drift")
-            if stage and m.needs[stage]:
-                self.call_list("accelerate")
-                self.collect(seen)
-                seen = True
-        self.combine(m.stages)
-        self.set_time(1.0)
-        self.call_list("project")
-        if seen:
-            self.each(self.layout.nm, lambda k: self.store(self.largest(k), "mon", k))
-
-    def set_time(self, c: float) -> None:
-        """t = t0 + (clock + c fraction) h; the parts of a moved run add up in the clock."""
-        w = self.w
-        clock = self.load("clock")
-        if c != 0.0:
-            part = self.load("fraction")
-            clock = w.op("fadd", clock, part if c == 1.0 else w.op("fmul", part, self.t.splat(c)))
-        after = w.op("fmul", clock, self.splat(self.field("h")))
-        self.store(w.op("fadd", self.splat(self.field("t0")), after), "t")
-
-    def collect(self, seen: bool) -> None:
-        """most = max(most, mon) over the stages."""
-
-        self.each(self.layout.nm, lambda k: self.store(self.largest(k) if seen else self.load("mon", k), "most", k))
-
-    def largest(self, k: int | str) -> str:
-        """The larger of most and mon, NaN where one is or where most was infinite.
-
-        The loads are volatile lest LLVM makes masked stores of this, which are ten times slower.
-        """
-        most, mon = (self.w.line(f"load volatile {self.v}, ptr {self.at(name, k)}") for name in ("most", "mon"))
-        value = self.select(self.compare("ogt", most, mon), most, mon)  # one instruction; mon where either is NaN
-        return self.w.fma(most, self.t.splat(0.0), value)
-
-    def weighted(self, start: str, terms: list[tuple[int, float, str]]) -> str:
-        """start + sum of h**n a value over the terms (n, a, value), a power of h at a time."""
-        for n in sorted({n for n, _, _ in terms}):
-            (a, value), *others = [(a, value) for m, a, value in terms if m == n]
-            if not others:
-                start = self.w.fma(self.scaled_step(n, a), value, start)
-                continue
-            total = self.w.op("fmul", value, self.t.splat(a))
-            for a, value in others:
-                total = self.w.fma(value, self.t.splat(a), total)
-            start = self.w.fma(self.scaled_step(n, 1.0), total, start)
-        return start
-
-    def scaled_step(self, n: int, a: float) -> str:
-        """a (h fraction)**n, computed once between two calls."""
-        if (n, a) not in self.steps:
-            if a != 1.0:
-                value = self.w.op("fmul", self.scaled_step(n, 1.0), self.t.splat(a))
-            else:
-                value = self.load("hl")
-                value = self.w.op("fmul", value, value) if n == 2 else value
-            self.steps[n, a] = value
-        return self.steps[n, a]
-
-    def combine(self, stage: int) -> None:
-        """Puts the argument of `stage` (or the end, stage == stages) into q and x and keeps what later stages need."""
-        m = self.method
-        end = stage == m.stages
-        row, row_hat = (m.b, m.b_hat) if end else (m.A[stage], m.A_hat[stage])
-        self.steps = {}
-        for n in (1, 2):
-            for a in (1.0, *row, *row_hat):
-                self.scaled_step(n, a)  # before any loop, so that every block sees them
-        copied = {k: source for k, source in enumerate(self.copies) if source is not None}
-        later = any(r[stage - 1] for r in m.A[stage + 1 :]) or (not end and m.b[stage - 1] != 0.0)
-        nystrom = copied and any(self.speed_weights(r)[stage - 1] for r in (*m.A_hat[stage + 1 :], m.b_hat))
-        keep = later or (not end and bool(nystrom)) or stage == 1  # the old dx is wanted when a step is thrown away
-        speed = self.combiner(stage, "x", "dx", row, keep)
-        if self.layout.nx <= UNROLL:  # each speed with its coordinate, so that both are read once
-            for source in range(self.layout.nx):
-                for k in copied:
-                    if copied[k] == source:  # before x: the first stage still reads x itself
-                        self.nystrom(stage, k, source, row_hat)
-                speed(source)
-        else:
-            for k, source in copied.items():
-                self.nystrom(stage, k, source, row_hat)
-            self.each(self.layout.nx, speed)
-        later = any(r[stage - 1] for r in m.A_hat[stage + 1 :]) or (not end and m.b_hat[stage - 1] != 0.0)
-        if not copied:
-            self.each(self.layout.nq, self.combiner(stage, "q", "qdot", row_hat, later))
-        else:
-            for k in range(self.layout.nq):
-                if k not in copied:
-                    self.combiner(stage, "q", "qdot", row_hat, later)(k)
-
-    def combiner(
-        self, stage: int, region: str, fresh: str, row: tuple[float, ...], keep: bool
-    ) -> Callable[[int | str], None]:
-        """For one slot: base + h sum row[j] k_j; the newest k still stands where the piece left it."""
-        newest = stage - 1
-
-        def body(k: int | str) -> None:
-            start = self.base(stage, region, k)
-            values = {j: self.load(f"k{region}{j}", k) for j in range(newest) if row[j] != 0.0}
-            if keep or row[newest] != 0.0:
-                values[newest] = self.load(fresh, k)
-                if keep:
-                    self.store(values[newest], f"k{region}{newest}", k)
-            terms = [(1, row[j], value) for j, value in values.items() if row[j] != 0.0]
-            self.store(self.weighted(start, terms), region, k)
-
-        return body
-
-    def base(self, stage: int, region: str, k: int | str) -> str:
-        """The value at the start of the step, which the first stage keeps."""
-        start = self.load(region if stage == 1 else f"{region}0", k)
-        if stage == 1:
-            self.store(start, f"{region}0", k)
-        return start
-
-    def speed_weights(self, row: tuple[float, ...]) -> list[float]:
-        """Weights of h**2 dx_l in sum_j row[j] x_j."""
-        return [sum(a * self.method.A[j][i] for j, a in enumerate(row) if i < j) for i in range(self.method.stages)]
-
-    def nystrom(self, stage: int, k: int, source: int, row: tuple[float, ...]) -> None:
-        """q + h x sum_j row[j] + h**2 sum_l (sum_j row[j] A[j][l]) dx_l for a coordinate whose rate is a speed."""
-        start = self.base(stage, "q", k)
-        terms = []
-        if sum(row) != 0.0:
-            terms.append((1, sum(row), self.load("x" if stage == 1 else "x0", source)))
-        for i, a in enumerate(self.speed_weights(row)):
-            if a != 0.0:
-                terms.append((2, a, self.load("dx" if i == stage - 1 else f"kx{i}", source)))
-        self.store(self.weighted(start, terms), "q", k)
-
     # -- accept or freeze --------------------------------------------------------------------------------------------
 
     def finite(self) -> str:
         """Lanes where 0 (sum of q, x, dx) is 0."""
-        names = [(name, k) for name in ("q", "x", "dx") for k in range(len(self.layout.slots(name)))]
+        sizes = {"q": self.layout.nq, "x": self.layout.nx, "dx": self.layout.nx}
+        if sum(sizes.values()) > 3 * UNROLL:
+            self.store(self.t.splat(0.0), "sum")
+            for name, count in sizes.items():
+                self.each(
+                    count, lambda k, n=name: self.store(self.w.op("fadd", self.load("sum"), self.load(n, k)), "sum")
+                )
+            return self.compare("oeq", self.w.op("fmul", self.load("sum"), self.t.splat(0.0)), "zeroinitializer")
+        names = [(name, k) for name, count in sizes.items() for k in range(count)]
         parts = [self.t.splat(0.0)] * 3  # three chains of additions, since every step waits for the verdict
         for number, (name, k) in enumerate(names):
             parts[number % 3] = self.w.op("fadd", parts[number % 3], self.load(name, k))
         total = self.w.op("fadd", self.w.op("fadd", parts[0], parts[1]), parts[2])
         return self.compare("oeq", self.w.op("fmul", total, self.t.splat(0.0)), "zeroinitializer")
+
+    def add_to_sum(self, region: str, k: int | str) -> None:
+        """sum += a slot."""
+        self.store(self.w.op("fadd", self.load("sum"), self.load(region, k)), "sum")
+
+    def crossed(self, k: int) -> str:
+        """Lanes in which event k changes its sign or reaches zero."""
+        old, new, zero = self.load("event0", k), self.load("event", k), "zeroinitializer"
+        down = self.logic("and", self.compare("ogt", old, zero), self.compare("ule", new, zero))
+        up = self.logic("and", self.compare("olt", old, zero), self.compare("uge", new, zero))
+        return self.logic("or", down, up)
+
+    def rejected(self) -> str:
+        """Lanes whose error is too large, or not a number."""
+        return self.compare("ugt", self.load("control"), self.t.splat(1.0))
 
     def within(self, k: int | str) -> str:
         """Lanes whose monitor k is at most its limit; not so where it is NaN."""
@@ -270,6 +147,10 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         good = self.finite()
         for k in range(self.layout.nm):
             good = self.logic("and", good, self.within(k))
+        for k in range(self.layout.ne):
+            good = self.logic("and", good, self.logic("xor", self.crossed(k)))
+        if self.controlled:
+            good = self.logic("and", good, self.logic("xor", self.rejected()))
         idle = self.logic("xor", self.mask())
         every = self.reduce("and", self.logic("or", good, idle))
         armed = self.w.line(f"xor i1 {self.get_flag(1)}, true")
@@ -282,17 +163,36 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """Accumulates, moves the clock, and looks whether an output tick or the end is reached."""
         self.emit(f"br i1 {self.get_flag(0)}, label %mixed, label %whole\nmixed:")
         self.emit("call void @restore(ptr %ws)\n  br label %whole\nwhole:")
+        if self.controlled:
+            self.each(self.layout.na, lambda k: self.store(self.load("acc", k), "acc0", k))
         self.call_list("accumulate")
-        self.each(self.layout.nr, lambda k: self.store(self.load("rep", k), "rep0", k))
-        clock = self.w.op("fadd", self.load("clock"), self.load("fraction"))
-        self.store(clock, "clock")
-        due = self.reduce("or", self.logic("and", self.mask(), self.compare("oge", clock, self.load("stop"))))
-        self.emit(f"br i1 {due}, label %happens, label %again\nhappens:")
+        for count, new, kept in ((self.layout.nr, "rep", "rep0"), (self.layout.ne, "event", "event0")):
+            self.each(count, lambda k, n=new, o=kept: self.store(self.accepted(self.load(n, k), o, k), o, k))
+        if self.controlled:
+            self.each(self.layout.na, lambda k: self.store(self.accepted(self.load("acc", k), "acc0", k), "acc", k))
+            self.next_size()
+        else:
+            self.store(self.w.op("fadd", self.load("clock"), self.load("fraction")), "clock")
+        due = self.logic("and", self.mask(), self.compare("oge", self.load("clock"), self.load("stop")))
+        self.emit(f"br i1 {self.reduce('or', due)}, label %happens, label %again\nhappens:")
         self.emit("call void @event(ptr %job, ptr %ws, i64 %lane)")
 
+    def accepted(self, new: str, kept: str, k: int | str = 0) -> str:
+        """The new value where the step is accepted, else the kept one; lanes that do not run matter to nobody."""
+        return self.select(self.mask("accepted"), new, self.load(kept, k)) if self.controlled else new
+
+    def next_size(self) -> None:
+        """Clock and step size after an accepted step; a step that was cut ends exactly at its stop."""
+        size, fraction, stop, clock = (self.load(name) for name in ("size", "fraction", "stop", "clock"))
+        cut = self.compare("oge", fraction, self.left())
+        grown = self.w.op("fmul", size, self.load("control", 1))
+        larger = self.select(self.compare("ogt", grown, fraction), grown, fraction)
+        self.store(self.accepted(self.select(cut, larger, grown), "fraction"), "fraction")
+        self.store(self.accepted(self.select(cut, stop, self.w.op("fadd", clock, size)), "clock"), "clock")
+
     def restore(self) -> None:
-        """Puts back q, x, dx of the lanes that do not run."""
-        running = self.mask()
+        """Puts back q, x, dx of the lanes that do not run, or whose step is rejected."""
+        running = self.mask("accepted" if self.controlled else "active")
         for region, kept in (("q", "q0"), ("x", "x0"), ("dx", "kx0")):
             count = len(self.layout.slots(region))
             self.each(
@@ -304,26 +204,50 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
     def trip(self) -> None:
         """Finds which lanes trip and on what, freezes and writes them, arms the monitors of the others."""
         running = self.mask()
-        code = self.select(self.finite(), self.t.splat(0.0), self.t.splat(self.layout.nm + 1.0))
-        for k in reversed(range(self.layout.nm)):
+        code, n = self.t.splat(0.0), self.layout.nm
+        for k in reversed(range(self.layout.ne)):
+            code = self.select(self.crossed(k), self.t.splat(n + 3.0 + k), code)
+        code = self.select(self.finite(), code, self.t.splat(n + 1.0))
+        for k in reversed(range(n)):
             armed = self.compare("une", self.load("armed", k), "zeroinitializer")
             bad = self.logic("and", armed, self.logic("xor", self.within(k)))
             code = self.select(bad, self.t.splat(k + 1.0), code)
+        if self.controlled:
+            proposed = self.w.op("fmul", self.load("size"), self.growth())
+            clock = self.load("clock")
+            stuck = self.compare("oeq", self.w.op("fadd", clock, proposed), clock)
+            code = self.select(self.rejected(), self.select(stuck, self.t.splat(n + 2.0), self.t.splat(0.0)), code)
         well = self.compare("oeq", code, "zeroinitializer")
-        stays = self.logic("and", running, well)
+        stays = good = self.logic("and", running, well)
         tripped = self.logic("and", running, self.logic("xor", well))
         self.store(code, "trip")
-        unarmed = "zeroinitializer"
-        for k in range(self.layout.nm):
-            arm = self.logic("and", stays, self.within(k))
-            value = self.select(arm, self.t.splat(1.0), self.load("armed", k))
-            self.store(value, "armed", k)
-            unarmed = self.logic("or", unarmed, self.compare("oeq", value, "zeroinitializer"))
-        self.set_flag(1, self.reduce("or", self.logic("and", stays, unarmed)))
+        if self.controlled:
+            good = self.logic("and", stays, self.logic("xor", self.rejected()))
+            again = self.logic("and", stays, self.rejected())
+            self.store(self.select(again, proposed, self.load("fraction")), "fraction")
+            self.keep_mask(good, "accepted")
+        self.arm(good, stays)
         self.keep_running(stays)
         self.emit("call void @restore(ptr %ws)")
         self.save(tripped)
         self.emit("ret void")
+
+    def growth(self) -> str:
+        """By what the size of a rejected step is multiplied."""
+        error, growth = self.load("control"), self.load("control", 1)
+        growth = self.select(self.compare("ord", error, growth), growth, self.t.splat(SMALLEST))
+        most = self.t.splat(LARGEST_RETRY)
+        return self.select(self.compare("olt", growth, most), growth, most)
+
+    def arm(self, good: str, stays: str) -> None:
+        """Arms the monitors that are within their limits in the lanes of `good`; notes whether any stays unarmed."""
+        unarmed = "zeroinitializer"
+        for k in range(self.layout.nm):
+            arm = self.logic("and", good, self.within(k))
+            value = self.select(arm, self.t.splat(1.0), self.load("armed", k))
+            self.store(value, "armed", k)
+            unarmed = self.logic("or", unarmed, self.compare("oeq", value, "zeroinitializer"))
+        self.set_flag(1, self.reduce("or", self.logic("and", stays, unarmed)))
 
     def keep_running(self, stays: str) -> None:
         """Which lanes go on, as a mask and as flags."""
@@ -370,7 +294,8 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def begin(self) -> None:
         """Which lanes of a fresh block run, and the flags."""
-        clock, until = self.load("clock"), self.splat(self.field("until"))
+        self.load_until()
+        clock, until = self.load("clock"), self.load("until")
         places = ", ".join(f"i64 {k}" for k in range(self.t.width))
         kind = f"<{self.t.width} x i64>"
         index = self.w.op("add", self.splat("%lane", "i64"), f"<{places}>", kind)
@@ -389,14 +314,29 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.set_stop(clock, until)
         self.emit("ret void")
 
+    def load_until(self) -> None:
+        """Where each lane of a fresh block stops; lanes beyond the last are copies of the last."""
+        w, t, array = self.w, self.t, self.field("until")
+        last = w.line(f"sub i64 {self.field('lanes')}, 1")
+        until = "poison"
+        for i in range(t.width):
+            lane = w.line(f"add i64 %lane, {i}")
+            lane = w.line(f"select i1 {w.line(f'icmp slt i64 {lane}, {last}')}, i64 {lane}, i64 {last}")
+            value = w.line(f"load {t.scalar}, ptr {w.line(f'getelementptr {t.scalar}, ptr {array}, i64 {lane}')}")
+            until = w.line(f"insertelement {self.v} {until}, {t.scalar} {value}, i64 {i}")
+        self.store(until, "until")
+
     def event(self) -> None:
         """Output ticks, then lanes that have reached the end."""
-        clock, until, period = self.load("clock"), self.splat(self.field("until")), self.period()
+        clock, until, period = self.load("clock"), self.load("until"), self.period()
         running = self.mask()
         periods = self.periods(clock, period)
         on_tick = self.compare("oeq", self.w.op("fmul", periods, period), clock)
-        tick = self.logic("and", running, on_tick)
+        # a rejected step leaves its lane on the tick where it was recorded before
+        tick = self.logic("and", self.mask("accepted") if self.controlled else running, on_tick)
         self.emit(f"br i1 {self.reduce('or', tick)}, label %record, label %recorded\nrecord:")
+        if self.controlled:
+            self.set_time(0.0)  # of the tick itself, not of the sum of steps
         self.call_list("observe")
         self.record(tick, periods)
         self.emit("br label %recorded\nrecorded:")
@@ -409,9 +349,10 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def record(self, tick: str, periods: str) -> None:
         """Writes the channels of the lanes in `tick` to out[member, periods, :]."""
-        w, t, nc = self.w, self.t, self.layout.nc
-        out, member, ticks = self.field("out"), self.field("member"), self.field("ticks")
+        w, t = self.w, self.t
+        out, member, ticks, nc = (self.field(name) for name in ("out", "member", "ticks", "channels"))
         chan = self.at("chan")
+        self.emit(f"br i1 {w.line(f'icmp sgt i64 {nc}, 0')}, label %some, label %copied\nsome:")
         for i in range(t.width):
             skip = self.label("skip")
             yes, ok, go = (self.label(name) for name in ("yes", "ok", "go"))
@@ -436,6 +377,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
             self.each(nc, copy)
             self.emit(f"br label %{skip}\n{skip}:")
+        self.emit("br label %copied\ncopied:")
 
     # -- rows and slots ----------------------------------------------------------------------------------------------
 

@@ -177,17 +177,19 @@ class Ensemble:
             else:
                 self.table[:, mine] = part
 
-    def advance(self, members: np.ndarray, until: float, *, shift: float = 0.0, recorded: bool = True) -> None:
-        """Lets the kernel run some members up to step `until` (counted from step `shift`) or their trip."""
+    def advance(self, members: np.ndarray, until: float | np.ndarray, *, recorded: bool = True) -> None:
+        """Lets the kernel run some members up to a step, each to its own where there are several, or to its trip."""
         groups: list[Group] = []
         back: list[tuple[np.ndarray, np.ndarray]] = []
+        stops = np.zeros(self.table.shape[1])
+        stops[members] = until
         for recording, partition, mine in self.groups(members):
             part = np.ascontiguousarray(self.table[:, mine])
             rows = recording.row(mine) if recorded else np.full_like(mine, -1)
-            groups.append(Group(recording.programs.of(partition), part, recording.out, rows))
+            groups.append(Group(recording.programs.of(partition), part, stops[mine], recording.out, rows))
             back.append((mine, part))
         s = self.settings
-        self.kernel.advance(groups, until, h=s.h, t0=s.t0 + shift * s.h, every=s.every)
+        self.kernel.advance(groups, h=s.h, t0=s.t0, every=s.every)
         for mine, part in back:
             self.table[:, mine] = part
 

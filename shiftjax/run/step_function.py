@@ -24,7 +24,7 @@ from shiftjax.run.refusals import refuse_massless_motion
 from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 
-GROUPS = ("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip")
+GROUPS = ("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip", "event")
 
 Params = dict[str, Any]  # varied path -> () a lane, (B,) an ensemble
 State = dict[str, Any]  # group of `GROUPS` -> (rows,) a lane, (B, rows) an ensemble

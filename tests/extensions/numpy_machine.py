@@ -1,0 +1,79 @@
+"""A machine of NumPy alone: the step loop as it is written, every number an array with one entry a lane."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from shiftjax.kernels.backends import BACKENDS
+from shiftjax.kernels.contract import WRITES
+from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
+from shiftjax.kernels.simplify import simplify
+from shiftjax.kernels.step_loop import StepLoop, TickedMachine
+
+OPERATIONS: dict[str, Any] = {
+    **{"add": operator.add, "mul": operator.mul, "div": operator.truediv, "lt": operator.lt, "le": operator.le},
+    **{"eq": operator.eq, "ne": operator.ne, "and": operator.and_, "or": operator.or_, "not": operator.invert},
+    **{"max": np.maximum, "min": np.minimum, "abs": np.abs, "pow": np.power, "atan2": np.arctan2, "select": np.where},
+    **{"true": lambda: np.True_, "false": lambda: np.False_, "is_finite": np.isfinite, "sign": np.sign},
+    **{name: getattr(np, name) for name in ("sin", "cos", "sqrt", "exp", "log", "tanh", "sinh", "cosh")},
+}
+
+
+class NumpyMachine(TickedMachine):
+    """`contract.Kernel` without a compiler."""
+
+    def __init__(self, precision: str = "f64", threads: int | None = None) -> None:
+        self.precision, self.dtype = precision, np.dtype(DTYPES[precision])
+        self.compiled, self.compile_s = 0, 0.0
+        self._ready: dict[int, tuple[LaneProgram, StepLoop]] = {}
+
+    def prepare(self, program: LaneProgram) -> StepLoop:
+        if id(program) not in self._ready:
+            self._ready[id(program)] = program, StepLoop(program, {name: self._phase(program, name) for name in PHASES},
+                                                         np, self.dtype)  # fmt: skip
+        return self._ready[id(program)][1]
+
+    def _phase(self, program: LaneProgram, name: str) -> Any:
+        pieces = [(piece, simplify(piece.trace(), self.precision)) for piece in program.phase(name)]
+
+        def run(slots: list[Any]) -> None:
+            for piece, graph in pieces:
+                values: list[Any] = []
+                get = lambda ref, v=values: -v[ref >> 1] if ref & 1 else v[ref >> 1]  # noqa: E731
+                known = {"in": lambda k, n=piece.inputs: slots[n[k]], "const": self.dtype.type}
+                for op, *parts in graph.nodes:
+                    values.append(known[op](*parts) if op in known else OPERATIONS[op](*map(get, parts)))
+                for slot, ref in zip(piece.outputs, graph.outputs, strict=True):
+                    slots[slot] = get(ref)
+
+        return run
+
+    def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
+        loop, row = self.prepare(program), lambda name: table[program.layout.rows(name)[0]]
+        while len(lanes := np.flatnonzero((row("trip") == 0) & (row("clock") < stop) & (row("fraction") > 0))):
+            p, state = self._split(program, table[:, lanes])
+            with np.errstate(all="ignore"):
+                self._put(program, table, loop.step(p, state, h, t0, stop[lanes]), lanes)
+
+    def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
+        p, state = self._split(program, table)
+        result = self.prepare(program).evaluate(phase, p, state, h, t0)
+        if WRITES[phase][0] in program.layout.columns():
+            return self._put(program, table, result, np.arange(table.shape[1]))
+        (values,) = result.values()
+        return np.array([np.broadcast_to(v, table.shape[1:]) for v in values]).reshape(len(values), table.shape[1])
+
+    def _split(self, program: LaneProgram, table: np.ndarray) -> tuple[Any, Any]:
+        state = {name: tuple(table[k] for k in program.layout.rows(name)) for name in program.layout.columns()}
+        return state.pop("p"), state
+
+    def _put(self, program: LaneProgram, table: np.ndarray, state: Any, lanes: np.ndarray) -> None:
+        for name, values in state.items():
+            for row, value in zip(program.layout.rows(name), values, strict=True):
+                table[row, lanes] = value
+
+
+BACKENDS["numpy"] = NumpyMachine
