@@ -79,12 +79,13 @@ def collect(
             "move_steps": settings.move_steps,
             "t0": settings.t0,
         },
-        log=tuple(_entry(prepared, line) for line in lanes.log),
+        log=tuple(_entry(prepared, line) for line in sorted(lanes.log, key=lambda line: (line.time, line.member))),
         programs=lanes.recordings[0].programs.pieces,
         compile_s=lanes.kernel.compile_s,
         wall_s=wall(),
         notes=() if went_on else notes(prepared, began),
         final=final,
+        schedule=lanes.schedule(),
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.lane import Lane
 from shiftjax.outcome import Outcome
-from shiftjax.run.ensemble import Ensemble, Repartition
+from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.run.singular_steps import move_off, step_through
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
@@ -140,15 +140,9 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
 
 
 def adopt(lanes: Ensemble, s: int, members: np.ndarray, found: _Fresh, which: np.ndarray) -> None:
-    """Gives some of the members what GCP found for them, and logs it."""
-    changed = members[which]
-    time = lanes.settings.t0 + lanes.row("clock")[changed] * lanes.settings.h
-    for k, member, t in zip(np.flatnonzero(which), changed, time, strict=True):
-        jacobian = found.jacobian[k] if lanes.settings.log_jacobian else None
-        lanes.log.append(Repartition(float(t), int(member), s, found.old[k], found.blocks[k], jacobian))
-    lanes.take(s, changed, [found.blocks[k] for k in np.flatnonzero(which)])
-    lanes.repartitions[changed] += 1
-    lanes.evaluate("accelerate", changed)
+    """Gives some of the members what GCP found for them."""
+    jacobians = found.jacobian[which] if lanes.settings.log_jacobian else None
+    lanes.adopt(s, members[which], [found.blocks[k] for k in np.flatnonzero(which)], jacobians)
 
 
 def _monitors(lane: Lane, q: np.ndarray, s: int, blocks: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:

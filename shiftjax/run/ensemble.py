@@ -17,6 +17,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram
 from shiftjax.outcome import Outcome
+from shiftjax.run.schedule import PATTERNS, Schedule
 from shiftjax.run.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
 from shiftjax.run.start import Start
 from shiftjax.topology.partition import Block, Partition
@@ -109,16 +110,19 @@ class Ensemble:
     ratio: np.ndarray
     status: np.ndarray
     log: list[Repartition] = field(default_factory=list)
+    decisions: list[np.ndarray] = field(default_factory=list)  # (4, D) each: member, clock, substructure, choice
     repartitions: np.ndarray = field(init=False)
     rejected: np.ndarray = field(init=False)
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
+    first_choice: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         members = self.table.shape[1]
         self.layout = self.setup.layout()
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
+        self.first_choice = self.choice.copy()
 
     def rows(self, name: str) -> np.ndarray:
         """View of a group of rows of the table."""
@@ -141,6 +145,20 @@ class Ensemble:
             blocks = tuple(self.known[s][c] for s, c in enumerate(combo))
             yield self.recordings[recording], Partition(blocks), members[which == k]
 
+    def decided(self, members: np.ndarray, clock: np.ndarray, s: int, choice: np.ndarray) -> None:
+        """Notes a decision of each of some members for the schedule."""
+        self.decisions.append(np.stack([members, np.rint(clock), np.full(len(members), s), choice]).astype(int))
+
+    def schedule(self) -> Schedule:
+        """What was decided so far."""
+        decisions = np.concatenate([np.zeros((4, 0), int), *self.decisions], axis=1)
+        member, clock, substructure, choice = decisions[:, np.lexsort(decisions[[0, 1]])]
+        s = self.settings
+        return Schedule(
+            s.h, s.steps, s.t0, tuple(map(tuple, self.known)), PATTERNS, self.first_choice, member, clock,
+            substructure, choice, np.rint(self.row("clock")).astype(int), self.status.copy(), self.rejected.copy(),
+        )  # fmt: skip
+
     def take(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:
         """Gives members their partitions of substructure s and sets the limits of its monitors."""
         for block in dict.fromkeys(blocks):
@@ -151,6 +169,18 @@ class Ensemble:
             b, ratio = host.block_monitors(self.lane(mine), self._q(mine), s, block)
             self.ratio[s, mine] = ratio
             self._limit(s, mine, b, ratio)
+
+    def adopt(self, s: int, members: np.ndarray, blocks: Sequence[Block], jacobians: np.ndarray | None = None) -> None:
+        """Gives some members other partitions of substructure s, and logs it."""
+        time = self.settings.t0 + self.row("clock")[members] * self.settings.h
+        for k, (member, t, new) in enumerate(zip(members, time, blocks, strict=True)):
+            old = self.known[s][self.choice[s, member]]
+            jacobian = None if jacobians is None else jacobians[k]
+            self.log.append(Repartition(float(t), int(member), s, old, new, jacobian))
+        self.take(s, members, blocks)
+        self.decided(members, self.row("clock")[members], s, self.choice[s, members])
+        self.repartitions[members] += 1
+        self.evaluate("accelerate", members)
 
     def _q(self, members: np.ndarray) -> np.ndarray:
         return self.rows("q")[:, members].astype(float)
@@ -240,6 +270,7 @@ def begin(
         return lanes
     for s in range(setup.blocks):
         lanes.take(s, running, [blocks[s][int(k)] for k in running])
+    lanes.first_choice = lanes.choice.copy()
     lanes.evaluate("project", running)
     finite = np.isfinite(lanes.table[layout.rows("q").start : layout.rows("dx").stop]).all(0)
     lanes.status[good & ~finite] = int(Outcome.non_finite)

@@ -16,6 +16,7 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
+from shiftjax.run.schedule import Schedule
 
 CERTIFICATE: dict[str, str] = {
     "gap": "m",
@@ -51,6 +52,7 @@ class Result:
         wall_s: seconds of the whole call.
         notes: what the user said of the start and the loops do not allow, one sentence each.
         final: name -> (B, ...) the state at the end, from which `start=` goes on.
+        schedule: the partitions and moved steps of every member, with which `schedule=` repeats the run.
     """
 
     time: np.ndarray
@@ -71,6 +73,7 @@ class Result:
     wall_s: float = 0.0
     notes: tuple[str, ...] = ()
     final: Mapping[str, np.ndarray] | None = None
+    schedule: Schedule | None = None
 
     @property
     def batched(self) -> bool:

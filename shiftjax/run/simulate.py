@@ -27,9 +27,12 @@ from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.replay import replay
 from shiftjax.run.report import report_of
 from shiftjax.run.result import Result, members_to_keep
+from shiftjax.run.schedule import Schedule
 from shiftjax.run.start import Start
+from shiftjax.topology.partition import Block
 
 DEFAULT_STEP = 1e-3  # s
 
@@ -52,6 +55,7 @@ def simulate(
     tie: Mapping[str, CoordinateFunction] | None = None,
     repartition: bool = True,
     move_steps: bool = True,
+    schedule: Schedule | None = None,
     independent: Sequence[str] = (),
     cut: Sequence[str] = (),
     cluster: bool = True,
@@ -86,6 +90,8 @@ def simulate(
 
         repartition: the choice of coordinates: False switches the trigger off.
         move_steps: False lets steps land on singular poses.
+        schedule: of a Result: repeats its partitions and moved steps instead of searching for them, to the last bit on
+            the same machine.
         independent: joints forced into the first partition.
         cut: joints to cut (for comparison).
         cluster: False puts all constraints in one substructure (for comparison).
@@ -121,7 +127,18 @@ def simulate(
         settings.t0 = start.settings["t0"] + start.settings["span"]
     began = _start(prepared, start)
     kept = members_to_keep(keep, prepared.members)
-    lanes = _run(prepared, kernel, settings, began, independent, observed, kept)
+    if schedule is None:
+        blocks = partitions(prepared, began, settings.multiplier, independent)
+    else:
+        if independent:
+            raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
+        schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
+        blocks = schedule.partitions()
+    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept)
+    if schedule is None:
+        driver.run(lanes)
+    else:
+        replay(lanes, schedule)
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
@@ -188,17 +205,16 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
     return Start(q, v, states, good, gap, gap.astype(int), gap)
 
 
-def _run(
+def _lanes(
     prepared: Prepared,
     kernel: Kernel,
     settings: Settings,
     began: Start,
-    independent: Sequence[str],
+    blocks: Sequence[Sequence[Block]],
     observed: Sequence[Channel],
     kept: np.ndarray,
 ) -> Ensemble:
-    """Partitions and runs all members; of those that are kept all coordinates are recorded, too."""
-    blocks = partitions(prepared, began, settings.multiplier, independent)
+    """All members at their start; of those that are kept all coordinates are recorded, too."""
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
@@ -207,5 +223,4 @@ def _run(
     recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
-    driver.run(lanes)
     return lanes

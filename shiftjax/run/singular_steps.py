@@ -7,45 +7,38 @@ back on the grid.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.host_evaluation import per_member
+from shiftjax.run.schedule import PATTERNS, PLAIN, STEPS
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.topology.plan import Plan
-
-PATTERNS: tuple[tuple[float, ...], ...] = (
-    (0.37, 0.63),
-    (0.63, 0.37),
-    (0.42, 0.58),
-    (0.31, 0.69),
-    (0.3, 0.37, 0.33),
-    (0.37, 0.3, 0.33),
-    (0.27, 0.23, 0.23, 0.27),
-)  # parts of as many steps as there are parts
-LAST = (1.0,)  # the plain step, where the span ends before any pattern fits
 
 
 def move_off(lanes: Ensemble, members: np.ndarray) -> None:
     """Covers the next steps of some frozen members such that no stage falls into the window, as well as it goes."""
     left = lanes.settings.steps - np.rint(lanes.row("clock")[members])
     for count in np.unique(left):
-        fitting = [parts for parts in PATTERNS if len(parts) <= count] or [LAST]
-        _best_of(lanes, members[left == count], fitting)
+        fitting = [parts for parts in PATTERNS if 1 < len(parts) <= count] or [PLAIN]
+        best_of(lanes, members[left == count], fitting)
 
 
 def step_through(lanes: Ensemble, members: np.ndarray) -> None:
     """The plain step, whatever its pivots."""
-    _best_of(lanes, members, [LAST])
+    best_of(lanes, members, [PLAIN])
 
 
-def _best_of(lanes: Ensemble, members: np.ndarray, patterns: list[tuple[float, ...]]) -> None:
+def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float, ...]]) -> None:
+    """Covers the next steps of some members by the first pattern that clears the window, or that comes nearest."""
     before = lanes.table[:, members].copy()
     first_clock = lanes.row("clock")[members].copy()
     best, score = before.copy(), np.full(len(members), np.inf)
-    taken = np.ones(len(members))
+    taken, pattern = np.ones(len(members)), np.zeros(len(members), int)
     for parts in patterns:
         open_ = np.flatnonzero(~(score <= 1.0))
         if len(open_) == 0:
@@ -53,7 +46,7 @@ def _best_of(lanes: Ensemble, members: np.ndarray, patterns: list[tuple[float, .
         after, reached = _try(lanes, members[open_], before[:, open_], parts)
         better = reached < score[open_]
         best[:, open_[better]], score[open_[better]] = after[:, better], reached[better]
-        taken[open_[better]] = len(parts)
+        taken[open_[better]], pattern[open_[better]] = len(parts), PATTERNS.index(parts)
     layout = lanes.layout
     lanes.table[:, members] = best
     limit = layout.rows("limit")
@@ -65,6 +58,7 @@ def _best_of(lanes: Ensemble, members: np.ndarray, patterns: list[tuple[float, .
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
     lanes.status[members[moved & (score > 1.0)]] = int(Outcome.near_singular)
+    lanes.decided(members[moved], first_clock[moved], STEPS, pattern[moved])
     _record(lanes, members[moved], before[:, moved], taken[moved])
 
 

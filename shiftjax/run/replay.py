@@ -1,0 +1,47 @@
+"""Repeats a run along its schedule: each member is advanced to its next decision, which is then carried out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from shiftjax.outcome import Outcome
+from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.schedule import STEPS, Schedule
+from shiftjax.run.singular_steps import best_of
+
+
+def replay(lanes: Ensemble, schedule: Schedule) -> None:
+    """Advances all lanes along a schedule; a lane that cannot follow it ends as `non_finite`."""
+    settings = lanes.settings
+    lanes.settings = dataclasses.replace(settings, repartition=False, move_steps=False)  # no trigger and no window
+    lanes.rows("limit")[:] = np.inf
+    rounds = schedule.rounds()
+    for k, decisions in enumerate(rounds):
+        members = schedule.member[decisions]
+        _advance(lanes, members, schedule.clock[decisions])
+        for s in np.unique(schedule.substructure[decisions]):
+            here = (schedule.substructure[decisions] == s) & (lanes.status[members] == 0)
+            for choice in np.unique(schedule.choice[decisions][here]):
+                mine = members[here & (schedule.choice[decisions] == choice)]
+                if s == STEPS:
+                    best_of(lanes, mine, [schedule.patterns[choice]])
+                else:
+                    lanes.adopt(int(s), mine, [schedule.blocks[s][choice]] * len(mine))
+        settings.progress(k / len(rounds))
+    everyone = np.arange(len(schedule.end))
+    _advance(lanes, everyone, schedule.end)
+    follows = lanes.status == 0
+    lanes.status[follows] = schedule.status[follows]
+    lanes.rejected[:] = schedule.rejected
+    lanes.settings = settings
+    settings.progress(1.0)
+
+
+def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
+    """Lets some members run to their steps."""
+    running = (lanes.status[members] == 0) & (lanes.row("clock")[members] < until)
+    if running.any():
+        lanes.advance(members[running], until[running])
+        lanes.status[members[lanes.row("trip")[members] != 0]] = int(Outcome.non_finite)

@@ -1,0 +1,87 @@
+"""The schedule of a run: which partition every member had when, and which steps were moved off singular poses.
+
+With it a run can be repeated without its search: no monitor trips, and every number is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.record import record
+from shiftjax.topology.partition import Block
+from shiftjax.topology.plan import Plan
+
+PLAIN = (1.0,)  # the plain step, whatever its pivots: where the span ends before another pattern fits
+PATTERNS: tuple[tuple[float, ...], ...] = (
+    (0.37, 0.63),
+    (0.63, 0.37),
+    (0.42, 0.58),
+    (0.31, 0.69),
+    (0.3, 0.37, 0.33),
+    (0.37, 0.3, 0.33),
+    (0.27, 0.23, 0.23, 0.27),
+    PLAIN,
+)  # parts of as many steps as there are parts
+STEPS = -1  # in place of a substructure: the decision is a pattern of steps
+
+
+@record
+class Schedule:
+    """The decisions of a run of B members, of S substructures, in which D decisions were taken.
+
+    Attributes:
+        step: seconds. steps: of the span. t0: seconds.
+        blocks: for every substructure the partitions that occur.
+        patterns: the `PATTERNS` of that time.
+        start: (S, B) index into `blocks[s]` of the partition at the start.
+        member, clock: (D,) whose decision and at which step, sorted by step; at one step a member may have several.
+        substructure: (D,) of which the partition changes, or `STEPS`.
+        choice: (D,) index into `blocks[substructure]` or `patterns`.
+        end: (B,) step at which each member ended. status: (B,) with which `Outcome`. rejected: (B,) attempted steps.
+    """
+
+    step: float
+    steps: int
+    t0: float
+    blocks: tuple[tuple[Block, ...], ...]
+    patterns: tuple[tuple[float, ...], ...]
+    start: np.ndarray
+    member: np.ndarray
+    clock: np.ndarray
+    substructure: np.ndarray
+    choice: np.ndarray
+    end: np.ndarray
+    status: np.ndarray
+    rejected: np.ndarray
+
+    def rounds(self) -> list[np.ndarray]:
+        """Indices of every member's first decision, of every member's second one, and so on."""
+        order = np.argsort(self.member, kind="stable")
+        mine = self.member[order]
+        number = np.arange(len(mine)) - np.searchsorted(mine, mine)  # of a decision among its member's own
+        return [np.sort(order[number == k]) for k in range(int(number.max(initial=-1)) + 1)]
+
+    def partitions(self) -> list[list[Block]]:
+        """For every substructure the partition of every member at the start."""
+        return [[own[k] for k in start] if own else [] for own, start in zip(self.blocks, self.start, strict=True)]
+
+    def check(self, plan: Plan, members: int, wanted: tuple[float, int, float]) -> None:
+        """Refuses a schedule of another mechanism, of other members or of other steps.
+
+        Args:
+            wanted: step [s], steps, start time [s].
+
+        Raises:
+            ModelError: what differs.
+        """
+        own = (len(self.end), self.step, self.steps, self.t0)
+        for name, found, here in zip(("members", "step", "steps", "start time"), own, (members, *wanted), strict=True):
+            if found != here:
+                raise ModelError("schedule", f"{name} {found:g}", f"{here:g}", "Replay with the arguments of its run.")
+        columns = [{tuple(sorted(block.columns))} for block in plan.substructures]
+        theirs = [{tuple(sorted((*b.dependent, *b.independent))) for b in blocks} for blocks in self.blocks]
+        if len(columns) != len(theirs) or any(map(set.__sub__, theirs, columns)):
+            raise ModelError("schedule", "one of another mechanism", "of the same joints", "Replay its own model.")
+        if self.patterns != PATTERNS:
+            raise ModelError("schedule", "other patterns of steps", "those of this version", "Run without it.")
