@@ -10,7 +10,8 @@ import numpy as np
 from shiftjax.dynamics.equations import Acceleration, accelerate
 from shiftjax.dynamics.equations import null_space as columns_of_z
 from shiftjax.dynamics.lane import Lane
-from shiftjax.dynamics.tree import Reduced, composite_mass_matrix, sparse_product, tree_terms
+from shiftjax.dynamics.reduced import Part, sparse_product
+from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.run import host_evaluation as host
@@ -121,9 +122,10 @@ def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Seque
     motion = lane.motion(list(q), list(v))
     rows = [lane.rows(motion, s) for s in range(len(blocks))]
     solved = [lane.solve(block, r, r.gamma) for block, r in zip(blocks, rows, strict=True)]
-    reduced = Reduced(composite_mass_matrix(motion), columns_of_z(solved, free_speeds(plan)))
+    H = composite_mass_matrix(motion)
+    reduced = Part(H, columns_of_z(solved, free_speeds(plan)))
     force = host.per_member(tree_terms(motion, lane.gravity(), ()).force, members)
-    drag = sparse_product(reduced.H, {k: x for one in solved for k, x in one.particular.items()})
+    drag = sparse_product(H, {k: x for one in solved for k, x in one.particular.items()})
     force = np.abs(force) + np.abs(host.per_member([drag.get(k, 0.0) for k in range(plan.nv)], members))
     dense = [[column.get(k, 0.0) for column in reduced.Z] for k in range(plan.nv)]
     Z = np.abs(host.matrices_per_member(dense, members))

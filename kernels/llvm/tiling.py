@@ -78,18 +78,15 @@ class _Splitter:
 
     def split(self, size: int) -> tuple[list[Part], int]:
         count = self._assign(size)
-        users = self._users(count - 1)
-        places, temporaries = self._places(users, count)
-        numbers: list[list[int]] = [[] for _ in range(count)]
+        numbers: list[list[int]] = [[] for _ in range(count)]  # of each part, in running order
         for number, part in self.part.items():
             numbers[part].append(number)
-        last = count - 1
-        parts = []
-        for k in range(count):
-            wanted = {places[n]: 2 * n for n in numbers[k] if n in places}
-            wanted |= {slot: ref for slot, ref in self.results.items() if self._stored_in(slot, ref, last) == k}
-            parts.append(self._part(k, places, wanted))
-        return parts, temporaries
+        places, temporaries = self._places(self._users(count - 1), numbers)
+        stored: list[dict[int, int]] = [{} for _ in range(count)]
+        for slot, ref in self.results.items():
+            stored[self._stored_in(slot, ref, count - 1)][slot] = ref
+        wanted = [{places[n]: 2 * n for n in own if n in places} for own in numbers]
+        return [self._part(own, places, wanted[k] | stored[k]) for k, own in enumerate(numbers)], temporaries
 
     def _order(self) -> list[int]:
         """Operations in running order, the sine and cosine of one argument side by side."""
@@ -105,12 +102,13 @@ class _Splitter:
         """Puts every operation into a part of about equal size."""
         nodes, order = self.graph.nodes, self._order()
         costs = [SINES if nodes[k][0] in ("sin", "cos") else 1 for k in order]
-        count = max(1, round(sum(costs) / size))
+        total = sum(costs)
+        count = max(1, round(total / size))
         done, before = 0.0, None
         for k, cost in zip(order, costs, strict=True):
             sine = nodes[k][1] if cost == SINES else None
             if before is None or sine != before[0] or sine is None:
-                before = (sine, min(count - 1, int(done * count / sum(costs))))
+                before = (sine, min(count - 1, int(done * count / total)))
             self.part[k] = before[1]
             done += cost
         return count
@@ -139,15 +137,15 @@ class _Splitter:
                 users[k] = max(part, users.get(k, 0))
         return users
 
-    def _places(self, users: dict[int, int], count: int) -> tuple[dict[int, int], int]:
+    def _places(self, users: dict[int, int], numbers: Sequence[Sequence[int]]) -> tuple[dict[int, int], int]:
         """The temporary slot of every value handed on; a slot is free again after the last part that reads it."""
         places: dict[int, int] = {}
         free: list[int] = []
-        release: list[list[int]] = [[] for _ in range(count + 1)]
+        release: list[list[int]] = [[] for _ in range(len(numbers) + 1)]
         used = 0
-        for part in range(count):
+        for part, own in enumerate(numbers):
             free += release[part]
-            for k in sorted(k for k in users if self.part[k] == part):
+            for k in sorted(k for k in own if k in users):
                 if not free:
                     used += 1
                     free.append(-used)
@@ -155,8 +153,8 @@ class _Splitter:
                 release[users[k] + 1].append(places[k])
         return places, used
 
-    def _part(self, part: int, places: dict[int, int], wanted: dict[int, int]) -> Part:
-        graph = Graph(self.graph.signed_zeros)
+    def _part(self, numbers: Sequence[int], places: dict[int, int], wanted: dict[int, int]) -> Part:
+        graph, inside = Graph(self.graph.signed_zeros), set(numbers)
         inputs: list[int] = []
         new: dict[int, int] = {}
 
@@ -166,15 +164,14 @@ class _Splitter:
                 node = self.graph.nodes[number]
                 if node[0] == "const":
                     new[number] = graph.node(*node)
-                elif node[0] == "in" or (number in self.part and self.part[number] != part):
+                elif node[0] == "in" or (number in self.part and number not in inside):
                     inputs.append(self.inputs[node[1]] if node[0] == "in" else places[number])
                     new[number] = graph.node("in", len(inputs) - 1)
                 else:
                     new[number] = graph.node(node[0], *map(reference, node[1:]))
             return new[number] | (ref & 1)
 
-        for number in self.part:  # in running order
-            if self.part[number] == part:
-                reference(2 * number)
+        for number in numbers:
+            reference(2 * number)
         graph.outputs = [reference(ref) for ref in wanted.values()]
         return Part(graph, tuple(inputs), tuple(wanted))

@@ -12,8 +12,9 @@ from shiftjax.algebra import Scalar, Vec, absolute, add, is_zero, largest, mul, 
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import BlockSolution, Lane
+from shiftjax.dynamics.reduced import Reduced, sparse_product
 from shiftjax.dynamics.reduction import Column
-from shiftjax.dynamics.tree import Reduced, composite_mass_matrix, sparse_product, tree_terms
+from shiftjax.dynamics.tree import tree_terms
 
 
 @dataclass
@@ -33,7 +34,7 @@ def accelerate(
 ) -> Acceleration:
     """Reduced equations of motion on the given null space; `reduced` where Z^T H Z of this pose is at hand."""
     tree = tree_terms(motion, lane.gravity(), states)
-    reduced = reduced or Reduced(composite_mass_matrix(motion), Z)
+    reduced = reduced or Reduced(motion, Z)
     a = reduced.acceleration(tree.force, particular)
     power = tree.power
     if lane.plan.moves:
@@ -45,7 +46,8 @@ def _prescribed_power(motion: Motion, force: Vec, reduced: Reduced, a: Vec) -> S
     """Power of rows with nu != 0: the constraint forces -J^T lambda = H a - (tau - h), along the speeds."""
     assert motion.v is not None
     balance = sparse_product(reduced.H, dict(enumerate(a)))
-    return total([mul(v, sub(balance.get(k, 0.0), force[k])) for k, v in enumerate(motion.v)])
+    free = {speed for tree in reduced.trees for speed in tree.speeds}  # on these no constraint acts
+    return total([mul(v, sub(balance.get(k, 0.0), force[k])) for k, v in enumerate(motion.v) if k not in free])
 
 
 def null_space(solutions: Sequence[BlockSolution], free: Sequence[int]) -> list[Column]:
@@ -63,7 +65,7 @@ def least_change(motion: Motion, solutions: Sequence[BlockSolution], free: Seque
     Serves coordinates and speeds alike. In the metric 1 (rad), 1/l^2 (m) coordinates of N-four-bars that pass their
     flat pose came out 8e-6 rad off after 10 s, in the mass metric 4e-9 (256 random speeds, `tests/test_references.py`).
     """
-    reduced = Reduced(composite_mass_matrix(motion), null_space(solutions, free))
+    reduced = Reduced(motion, null_space(solutions, free))
     return reduced.nearest({k: x for solution in solutions for k, x in solution.particular.items()}), reduced
 
 

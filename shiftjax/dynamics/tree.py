@@ -1,7 +1,6 @@
-"""Tree inertia and bias of one lane, and the reduced equations of motion on the loops' null space.
+"""Tree inertia and bias of one lane: H q'' + h = tau over all speeds of the cut tree.
 
-H q'' + h = tau over all speeds of the cut tree; H is singular there (virtual and massless bodies), so only Z^T H Z is
-ever solved with. Composite inertias and recursive Newton-Euler as in Featherstone, Rigid Body Dynamics Algorithms,
+Composite inertias and recursive Newton-Euler as in Featherstone, Rigid Body Dynamics Algorithms,
 tables 5.1 and 6.2; per-tree reference points as in `kinematics`.
 """
 
@@ -29,7 +28,7 @@ from shiftjax.algebra import (
     zeros,
 )
 from shiftjax.dynamics.kinematics import Chain, Motion, SpeedScrew
-from shiftjax.dynamics.reduction import Column, ldl_solve
+from shiftjax.dynamics.reduction import Column
 from shiftjax.forces import FORCES, Load
 
 
@@ -131,12 +130,12 @@ def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
     return load, rates
 
 
-def composite_mass_matrix(motion: Motion) -> list[Column]:
-    """H of the cut tree by composite inertias."""
+def composite_mass_matrix(motion: Motion, joints: Sequence[int] | None = None) -> list[Column]:
+    """H of the cut tree by composite inertias, where wanted for some of its joints only: those of whole trees."""
     plan, chain = motion.plan, motion.chain(rooted=True)
     total: dict[int, Inertia] = {}
     H: list[Column] = [{} for _ in range(plan.nv)]
-    for index in reversed(range(len(plan.joints))):
+    for index in reversed(range(len(plan.joints)) if joints is None else joints):
         joint = plan.joints[index]
         own, sum_ = body_inertia(chain, joint.far), total.get(joint.far)
         inertia = own if sum_ is None else (sum_ if own is None else sum_.plus(own))
@@ -225,67 +224,3 @@ def _at_or_above(chain: Chain, index: int) -> list[tuple[int, SpeedScrew]]:
         out += [(joint.v + k, screw) for k, screw in enumerate(chain.screws_of(index))]
         index = chain.plan.nodes[joint.near].joint
     return out
-
-
-def sparse_product(H: Sequence[Column], x: Column) -> Column:
-    """H x for a sparse x."""
-    out: Column = {}
-    for speed, value in x.items():
-        if is_zero(value):
-            continue
-        for other, entry in H[speed].items():
-            out[other] = add(out.get(other, 0.0), mul(entry, value))
-    return out
-
-
-def sparse_dot(x: Column, y: Column) -> Scalar:
-    out: Scalar = 0.0
-    for speed in sorted(x.keys() & y.keys()):
-        out = add(out, mul(x[speed], y[speed]))
-    return out
-
-
-class Reduced:
-    """Z^T H Z of one pose, factored once for the projection of the speeds and for the accelerations.
-
-    Z: columns in the order of elimination (deepest speed first, so that a tree fills in nothing).
-    """
-
-    def __init__(self, H: Sequence[Column], Z: Sequence[Column]) -> None:
-        self.H, self.Z = H, Z
-        self.HZ = [sparse_product(H, column) for column in Z]
-        n = len(Z)
-        self.mass = [[0.0] * n for _ in range(n)]
-        for i in range(n):
-            for j in range(i + 1):
-                self.mass[i][j] = self.mass[j][i] = sparse_dot(self.Z[i], self.HZ[j])
-        self.worst_pivot: Scalar = 1.0
-
-    def solve(self, right: Vec) -> Vec:
-        (x,), self.worst_pivot = ldl_solve(self.mass, [right])
-        return x
-
-    def along(self, x: Vec) -> Column:
-        """Z x."""
-        out: Column = {}
-        for column, value in zip(self.Z, x, strict=True):
-            for speed, entry in column.items():
-                out[speed] = add(out.get(speed, 0.0), mul(entry, value))
-        return out
-
-    def acceleration(self, force: Vec, particular: Column) -> Vec:
-        """a = Z a_i + a0 with Z^T H Z a_i = Z^T (force - H a0); force = tau - h."""
-        drag = sparse_product(self.H, particular)
-        net = {speed: sub(f, drag.get(speed, 0.0)) for speed, f in enumerate(force)}
-        a = self.along(self.solve([sparse_dot(column, net) for column in self.Z]))
-        return [add(a.get(speed, 0.0), particular.get(speed, 0.0)) for speed in range(len(force))]
-
-    def nearest(self, correction: Column) -> Column:
-        """correction - Z (Z^T H Z)^-1 (H Z)^T correction: the least change of speed in the mass metric."""
-        if not any(not is_zero(value) for value in correction.values()):
-            return {}
-        x = self.solve([sparse_dot(column, correction) for column in self.HZ])
-        out = dict(correction)
-        for speed, value in self.along(x).items():
-            out[speed] = sub(out.get(speed, 0.0), value)
-        return out

@@ -21,8 +21,8 @@ from shiftjax.dynamics.equations import Acceleration, accelerate, gaps, least_ch
 from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.observed_state import ObservedState
+from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
-from shiftjax.dynamics.tree import Reduced, composite_mass_matrix
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
 from shiftjax.run.integrators import METHODS
 from shiftjax.run.setup import MONITORS_PER_BLOCK, Setup, is_foreign, scratch_of, source_of
@@ -316,7 +316,7 @@ class _Blocks(_Builder):
         def run(s: list[Scalar]) -> Vec:
             q, v, _, lane = self.split(s[: len(self.state_slots)])
             Z, correction = self._read(s[len(self.state_slots) :])
-            change = Reduced(composite_mass_matrix(lane.motion(q, None)), Z).nearest(correction)
+            change = Reduced(lane.motion(q, None), Z).nearest(correction)
             return [add(x, change.get(k, 0.0)) for k, x in enumerate(v)] if of_speeds else retract(self.plan, q, change)
 
         inputs = [*self.state_slots, *self._solution_slots()]

@@ -10,7 +10,8 @@ import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.equations import null_space
 from shiftjax.dynamics.kinematics import Parameters
-from shiftjax.dynamics.tree import Reduced, composite_mass_matrix
+from shiftjax.dynamics.reduced import Part, Reduced
+from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
 from shiftjax.run.assembly import Start
 from shiftjax.run.prepare import Prepared
@@ -54,18 +55,11 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
         _, J = host.closure(lane, start.q, s)
         rows = lane.rows(motion, s)
         solved.append(lane.solve(blocks_of(complete_pivoting(J, tolerance), block)[0], rows, rows.phi))
-    reduced = Reduced(composite_mass_matrix(motion), null_space(solved, free_speeds(plan)))
-    mass = host.matrices_per_member(reduced.mass, 1)[0]
-    if not len(mass) or not np.isfinite(mass).all():
+    parts = Reduced(motion, null_space(solved, free_speeds(plan)), large=plan.nv + 1).parts
+    found = next((travel for part in parts if (travel := _massless(part)) is not None), None)
+    if found is None:
         return
-    size = np.sqrt(np.maximum(np.diag(mass), 0.0))
-    size = np.where(size > 0, size, 1.0)
-    scaled = mass / size[:, None] / size[None, :]
-    values, vectors = np.linalg.eigh(scaled)
-    if values[0] > 1e-13:
-        return
-    x = vectors[:, 0] / size
-    travel = host.per_member([reduced.along(list(x)).get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
+    travel = host.per_member([found.get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
     carriers = [
         name
         for name, amount in zip(plan.speed_names(), np.abs(travel), strict=True)
@@ -78,3 +72,14 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
         "mechanisms in which every motion moves mass",
         f"Give {', '.join(sorted(set(bodies))[:4])} an inertia about the axes that move, or make a joint rigid.",
     )
+
+
+def _massless(part: Part) -> Column | None:
+    """A motion that moves no mass, by speed, where there is one."""
+    mass = host.matrices_per_member(part.mass, 1)[0]
+    if not len(mass) or not np.isfinite(mass).all():
+        return None
+    size = np.sqrt(np.maximum(np.diag(mass), 0.0))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(mass / size[:, None] / size[None, :])
+    return None if values[0] > 1e-13 else part.along(list(vectors[:, 0] / size))

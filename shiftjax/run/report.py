@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
+from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
 from shiftjax.mechanism.model import Model
-from shiftjax.run.assembly import null_space
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.topology.partition import (
     DOUBTFUL_PIVOTS,
@@ -19,11 +19,11 @@ from shiftjax.topology.partition import (
     Elimination,
     blocks_of,
     complete_pivoting,
-    free_speeds,
     secondary_combinations,
 )
 from shiftjax.topology.plan import Plan, row_names
 
+IDLE = 1e-9  # a singular value, relative, or a share of a motion below this is rounding
 REPEATS = 1e-9  # a coefficient of C below this is rounding
 
 
@@ -116,49 +116,56 @@ def _tree(plan: Plan) -> list[dict[str, Any]]:
 
 
 def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarray]) -> list[dict[str, Any]]:
-    """Motions of one body that leave every other body where it is, such as a rod spinning between two balls."""
-    plan, lane = prepared.plan, prepared.file_lane()
-    columns = _whole_null_space(plan, jacobians)
-    if not columns.shape[1]:
-        return []
-    twists = _body_twists(plan, lane, q) @ columns  # (bodies, 6, dof)
-    out: list[dict[str, Any]] = []
-    speeds = plan.speed_names()
+    """Motions of one body that leave every other body where it is, such as a rod spinning between two balls.
+
+    Only the joints at the body move then, so each body is a small problem of its own.
+    """
+    plan, speeds = prepared.plan, prepared.plan.speed_names()
+    block_of = {speed: s for s, block in enumerate(plan.substructures) for speed in block.columns}
+    joints: dict[str, list[int]] = {}  # at each body, cut ends counted as the body
+    for index, joint in enumerate(plan.joints):
+        for node in (joint.near, joint.far):
+            joints.setdefault(plan.nodes[node].path, []).append(index)
+    motion = prepared.file_lane().motion(list(q), None)
     real = [k for k, node in enumerate(plan.nodes) if k and not node.virtual]
+    out: list[dict[str, Any]] = []
     for body in real if len(real) > 1 else []:
-        others = np.concatenate([twists[k] for k in real if k != body])
-        _, size, right = np.linalg.svd(others, full_matrices=len(others) < others.shape[1])
+        path = plan.nodes[body].path
+        columns = sorted(plan.joints[k].v + i for k in joints[path] for i in range(plan.joints[k].nv))
+        blocks = sorted({block_of[speed] for speed in columns if speed in block_of})
+        if not blocks:
+            continue
+        still = [_some_columns(jacobians[s], plan.substructures[s].columns, columns) for s in blocks]
+        still += [_twist(prepared, motion, body, k, columns) for k in joints[path] if plan.joints[k].near == body]
+        _, size, right = np.linalg.svd(np.concatenate(still))
         size = np.concatenate([size, np.zeros(len(right) - len(size))])
-        for x in right[size < 1e-9 * max(1.0, float(size.max()))]:
-            travel = np.abs(columns @ x)
-            moving = [speeds[k] for k in np.flatnonzero(travel > 1e-9)]
-            structure = [s for s in plan.substructures if set(s.columns) & set(np.flatnonzero(travel > 1e-9).tolist())]
-            if structure:
-                out.append({"body": plan.nodes[body].path, "joints": moving})
+        for x in right[size < IDLE * max(1.0, float(size.max()))]:
+            moving = [speed for speed, amount in zip(columns, np.abs(x), strict=True) if amount > IDLE]
+            if any(speed in block_of for speed in moving):
+                out.append({"body": path, "joints": [speeds[speed] for speed in moving]})
     return out
 
 
-def _whole_null_space(plan: Plan, jacobians: Sequence[np.ndarray]) -> np.ndarray:
-    """(nv, dof) Z of the whole mechanism, dimensionless: a diagonal block a substructure, 1 for every free speed."""
-    columns = [np.eye(plan.nv)[:, list(free_speeds(plan))]]
-    for block, J in zip(plan.substructures, jacobians, strict=True):
-        own = null_space(J)
-        columns.append(np.zeros((plan.nv, own.shape[1])))
-        columns[-1][list(block.columns)] = own
-    return np.concatenate(columns, axis=1)
+def _some_columns(J: np.ndarray, own: Sequence[int], wanted: Sequence[int]) -> np.ndarray:
+    """(m, n) columns of a Jacobian for the wanted speeds, zero where it has none."""
+    out = np.zeros((len(J), len(wanted)))
+    place = {speed: k for k, speed in enumerate(own)}
+    for k, speed in enumerate(wanted):
+        if speed in place:
+            out[:, k] = J[:, place[speed]]
+    return out
 
 
-def _body_twists(plan: Plan, lane: Lane, q: np.ndarray) -> np.ndarray:
-    """(nodes, 6, nv) motion of every node for unit dimensionless speeds."""
-    chain = lane.motion(list(q), None).chain()
-    unit = lane.units
-    out = np.zeros((len(plan.nodes), 6, plan.nv))
-    for k in range(1, len(plan.nodes)):
-        for index in plan.tree_joint_path(k):
-            for i, screw in enumerate(chain.screws_of(index)):
-                speed = plan.joints[index].v + i
-                column = host.per_member([*screw.angular, *screw.linear], 1)[:, 0]
-                out[k, :, speed] = column * unit[speed]
+def _twist(prepared: Prepared, motion: Motion, body: int, child: int, columns: Sequence[int]) -> np.ndarray:
+    """(6, n) motion of the body beyond joint `child` of `body` for unit dimensionless speeds of the joints at it."""
+    plan, unit = prepared.plan, prepared.file_lane().units
+    out = np.zeros((6, len(columns)))
+    if plan.joints[child].chord:  # a cut end: the Jacobian says that it stays
+        return out
+    for index in (plan.nodes[body].joint, child):
+        for i, screw in enumerate(motion.chain().screws_of(index)):
+            speed = plan.joints[index].v + i
+            out[:, columns.index(speed)] = unit[speed] * host.per_member([*screw.angular, *screw.linear], 1)[:, 0]
     return out
 
 
