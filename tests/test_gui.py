@@ -11,6 +11,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import actions
+from shiftjax.viewer.gui.moment import ghosts, moment
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
 from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
 from shiftjax.viewer.gui.under import under
@@ -138,14 +139,14 @@ def test_a_wrong_choice_is_told_and_changes_nothing(state: State) -> None:
 
 
 def test_ghosts_are_the_other_chosen_members(state: State) -> None:
-    assert state.ghosts() is None
+    assert ghosts(state) is None
     actions.run(state, "ghosts")
-    found = state.ghosts()
+    found = ghosts(state)
     assert found is not None and found.poses.shape == (2, 4, 7)
     assert np.array_equal(found.poses[0], state.study.poses(1, 0.0))
     assert (found.colours[:, 3] == 0.3).all()  # 3 / 2 ghosts, at most 0.3
     actions.run(state, "colour_by")
-    coloured = state.ghosts()
+    coloured = ghosts(state)
     assert state.colour_by == next(iter(state.study.metrics)) and coloured is not None
     assert not np.array_equal(coloured.colours[:, :3], found.colours[:, :3])
 
@@ -210,7 +211,7 @@ def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades
     assert workbench.pick == behind[0]
     key(workbench, "PageUp", NONE)
     assert workbench.pick == behind[1] and workbench.faded == {behind[0]}
-    assert workbench.moment().opacity[str(behind[0])] < 0.5
+    assert moment(workbench).opacity[str(behind[0])] < 0.5
     key(workbench, "PageDown", NONE)
     assert workbench.pick == behind[0] and not workbench.faded
     click(pointer, x, y, "Right", clock=3.0)
@@ -238,14 +239,14 @@ def test_parents_of_what_is_picked(state: State) -> None:
 def test_hiding_isolating_and_seeing_through(state: State) -> None:
     state.pick_path(CRANK)
     actions.run(state, "isolate")
-    assert {COUPLER, ROCKER} <= state.moment().hidden and CRANK not in state.moment().hidden
+    assert {COUPLER, ROCKER} <= moment(state).hidden and CRANK not in moment(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "hide")
-    assert CRANK in state.moment().hidden
+    assert CRANK in moment(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "mask")
     state.pick_path(None)
-    assert state.moment().opacity[CRANK] < 0.5
+    assert moment(state).opacity[CRANK] < 0.5
 
 
 def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
@@ -253,10 +254,10 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
     display.set("entity", draw="masked")
     assert display.drawn("closure joint") == "masked" and display.drawn("frame") == "hidden"
     display.set("joint", draw="hidden")
-    hidden = state.moment().hidden
+    hidden = moment(state).hidden
     assert set(state.mechanism.joints) <= hidden and not display.pickable("tree joint")
     display.set("closure joint", draw="visible")
-    assert state.mechanism.closures and not state.mechanism.closures & state.moment().hidden
+    assert state.mechanism.closures and not state.mechanism.closures & moment(state).hidden
     display.inherit("closure joint")
     assert display.drawn("closure joint") == "hidden"
     assert "closure joint" in display.dump() and "(hidden)" in display.dump()
@@ -268,10 +269,10 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
 
 def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
     state.pick_path(CRANK)
-    assert state.moment().highlighted == {CRANK}
+    assert moment(state).highlighted == {CRANK}
     state.hue = 0.0
-    moment = state.moment()
-    assert not moment.highlighted and moment.colours[CRANK][0] > 0.9 > 0.3 > moment.colours[CRANK][1]
+    drawn = moment(state)
+    assert not drawn.highlighted and drawn.colours[CRANK][0] > 0.9 > 0.3 > drawn.colours[CRANK][1]
 
 
 # -- camera ------------------------------------------------------------------------------------------------------------
@@ -378,16 +379,16 @@ def test_keys_of_editing_say_that_a_study_is_fixed(workbench: State) -> None:
 def test_the_trace_of_a_point_passes_through_it(state: State) -> None:
     recorded = state.study.channel("four_bar:coupler:tip.position", 0)
     state.trace = (state.node[COUPLER], np.array([0.45, 0.0, 0.0]))  # the tip of member 0
-    strokes = state.moment().strokes
+    strokes = moment(state).strokes
     assert strokes is not None
     assert np.allclose(strokes.ends[:, 0], recorded[:-1], atol=CLOSED)
     assert np.allclose(strokes.ends[:, 1], recorded[1:], atol=CLOSED)
 
 
 def test_arrows_of_joints_are_off_until_asked_for(workbench: State) -> None:
-    assert workbench.moment().strokes is None
+    assert moment(workbench).strokes is None
     key(workbench, "N", NONE)
-    strokes = workbench.moment().strokes
+    strokes = moment(workbench).strokes
     assert strokes is not None and len(strokes.ends) == 3 * 4  # a shaft and two barbs for each of four hinges
 
 

@@ -12,6 +12,7 @@ from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui import values
 from shiftjax.viewer.gui.display import PARENT
+from shiftjax.viewer.gui.moment import moment
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.under import under
@@ -59,7 +60,7 @@ def alone(state: State, name: str, mode: str) -> Moment:
     for other in PARTS:
         state.display.set(other, draw="hidden")
     state.display.set(name, draw=mode)
-    return state.moment()
+    return moment(state)
 
 
 # -- classes of things -------------------------------------------------------------------------------------------------
@@ -95,10 +96,10 @@ def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, sh
 
 def test_m58_masked_frames_and_ground_are_fainter_in_the_whole_picture(state: State, shoot: Shoot) -> None:
     state.display.set("frame", draw="visible")
-    whole = shoot(state.moment())
+    whole = shoot(moment(state))
     for name in ("frame", "ground"):
         state.display.set(name, draw="masked")
-        assert differs(whole, shoot(state.moment())).sum() > 20, name
+        assert differs(whole, shoot(moment(state))).sum() > 20, name
         state.display.set(name, draw="visible")
 
 
@@ -117,7 +118,7 @@ def test_m58_settings_are_inherited_and_told(state: State) -> None:
 def test_m58_a_picked_thing_is_solid_though_its_class_is_masked(state: State) -> None:
     state.display.set("link", draw="masked")
     state.pick_path(CRANK)
-    opacity = state.moment().opacity
+    opacity = moment(state).opacity
     assert opacity["kind:body"] < 0.5 and opacity[CRANK] == 1.0 and list(opacity)[-1] == CRANK
 
 

@@ -11,10 +11,11 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.poses import to_world
-from shiftjax.viewer import opening, shapes
+from shiftjax.viewer import added_shapes, opening, shapes
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.geometry import shape_of
 from shiftjax.viewer.gui import actions, shaping, ui
+from shiftjax.viewer.gui.moment import moment
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state import DEFAULT_RATE, RATES, State
@@ -64,7 +65,7 @@ def test_m59_a_shape_is_added_changed_and_removed_by_keys(window: Offscreen) -> 
     marked = view_of(window)
     window.key("W", SHIFT)
     assert state.pick == SHAPE and state.shapes[SHAPE].type == "box" and count(marked, view_of(window)) > 100
-    for kind in (*list(shaping.KINDS)[1:], "box"):
+    for kind in (*list(added_shapes.KINDS)[1:], "box"):
         window.key("W", SHIFT)
         assert state.shapes[SHAPE].type == kind
         assert any(part.path == SHAPE for part in state.scene.parts)
@@ -103,7 +104,7 @@ def test_m59_the_pane_edits_a_parametric_shape(window: Offscreen) -> None:
     window.key("W", SHIFT)
     window.frames()
     size = np.array(state.shapes[SHAPE].options["size"])
-    assert np.allclose(size, shaping.SIZE * state.scene.size)
+    assert np.allclose(size, added_shapes.SIZE * state.scene.size)
     box = ui.marks["shape:size"]
     before = view_of(window)
     window.drag((box.x + 10, box.y + 8), (box.x + 90, box.y + 8))
@@ -136,7 +137,7 @@ def test_m59_meshes_from_python_are_drawn_and_removed(window: Offscreen, faces: 
     state, before = window.state, view_of(window)
     place = np.eye(4)
     place[2, 3] = -0.3  # above the crank, up is -z
-    path = state.add_shape(CRANK, shaping.mesh(SQUARE, np.array(faces)), place, (1.0, 0.0, 0.0, 1.0))
+    path = state.add_shape(CRANK, added_shapes.mesh(SQUARE, np.array(faces)), place, (1.0, 0.0, 0.0, 1.0))
     window.frames()
     assert path == f"{CRANK}:shape" and count(before, view_of(window)) >= len(faces) * 4
     assert state.add_shape(CRANK, shapes.box(), place) == f"{CRANK}:shape_2"
@@ -147,15 +148,15 @@ def test_m59_meshes_from_python_are_drawn_and_removed(window: Offscreen, faces: 
 
 
 def test_quads_are_cut_in_two_and_flat() -> None:
-    made = shaping.mesh(SQUARE, np.array([[0, 1, 2, 3]]))
+    made = added_shapes.mesh(SQUARE, np.array([[0, 1, 2, 3]]))
     corners = made.vertices[made.indices]
     area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
     assert made.indices.shape == (2, 3) and area == pytest.approx(0.04)
     assert np.allclose(np.abs(made.normals), (0, 1, 0))
     assert (
         made.key
-        == shaping.mesh(SQUARE, np.array([[0, 1, 2, 3]])).key
-        != shaping.mesh(2 * SQUARE, np.array([[0, 1, 2, 3]])).key
+        == added_shapes.mesh(SQUARE, np.array([[0, 1, 2, 3]])).key
+        != added_shapes.mesh(2 * SQUARE, np.array([[0, 1, 2, 3]])).key
     )
 
 
@@ -166,7 +167,7 @@ def test_quads_are_cut_in_two_and_flat() -> None:
 )  # fmt: skip
 def test_a_mesh_that_is_none_is_refused(vertices: np.ndarray, faces: object) -> None:
     with pytest.raises(ModelError, match="mesh"):
-        shaping.mesh(vertices, np.array(faces))
+        added_shapes.mesh(vertices, np.array(faces))
 
 
 def test_a_shape_on_nothing_or_nowhere_is_refused(state: State) -> None:
@@ -219,7 +220,7 @@ def test_m60_directions_are_drawn_by_n_and_root_closures_hidden_by_their_class(w
     state = window.state
     root = {path for path in state.mechanism.joints if state.mechanism.class_of(path) == "root closure"}
     state.display.set("root closure", draw="hidden")
-    assert root <= state.moment().hidden and not (set(state.mechanism.joints) - root) & state.moment().hidden
+    assert root <= moment(state).hidden and not (set(state.mechanism.joints) - root) & moment(state).hidden
 
 
 # -- settings and help -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from shiftjax.models import names
 from shiftjax.poses import to_world
 from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions, forces, groups, legend, ui, values, widgets
+from shiftjax.viewer.gui.moment import moment
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import key
 from shiftjax.viewer.gui.state import State
@@ -89,13 +90,13 @@ def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) ->
 def test_m59_signs_are_off_until_their_key(bars: Study) -> None:
     for map in ("playback", "workbench"):
         state = State(bars, opening.staged(bars), look=PLAIN, map=map)
-        assert state.moment().signs is None
+        assert moment(state).signs is None
         for letter, name in (("Y", "route"), ("Z", "glyph"), ("W", "force")):
             key(state, letter, NONE)
             assert {sign.name for sign in widgets.signs(state)} == {name}
-            assert state.moment().signs is not None
+            assert moment(state).signs is not None
             key(state, letter, NONE)
-        assert state.moment().signs is None
+        assert moment(state).signs is None
 
 
 def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study) -> None:
@@ -216,7 +217,7 @@ def test_the_longest_arrow_of_the_run_is_a_part_of_the_models_size(wishbone: Stu
     assert longest == pytest.approx(forces.LONGEST * state.scene.size)
     state.display.set("force", draw="visible")
     told = [words for _, words in legend.lines(state)]
-    assert told[:2] == ["gravity", "spring"] and f"{state.forces().largest(False):.4g} N" in told[2]
+    assert told[:2] == ["gravity", "spring"] and f"{forces.forces_of(state).largest(False):.4g} N" in told[2]
     assert any("reaction_force" in words for words in told)
 
 
@@ -253,10 +254,10 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
     assert np.allclose(vector / vector[0] * 16.5, (16.5, 0.0, -5.0), atol=1e-9)
     assert not any("record" in words for _, words in forces.legend(state))
     push[6:] = np.nan  # of a member that ended early
-    assert state.forces().largest(False) == pytest.approx(np.hypot(30.0, 5.0))
+    assert forces.forces_of(state).largest(False) == pytest.approx(np.hypot(30.0, 5.0))
     ended = dataclasses.replace(recorded, channels={**result.channels, name: push})
     state = state_of(Study.of(ended))
-    assert state.forces().largest(False) == pytest.approx(np.hypot(15.0, 5.0))
+    assert forces.forces_of(state).largest(False) == pytest.approx(np.hypot(15.0, 5.0))
     state.go_to(0.09)
     assert "reaction" not in {item.kind for item, _, _ in forces.arrows(state)}
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.viewer.gui import actions, recording, ui
+from shiftjax.viewer import recording
+from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.recording import Recording
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
 

@@ -10,9 +10,8 @@ from tests.test_gui_panes import SCRIPT_HEAD, run_window, xvfb
 
 SCRIPT = """
 import glob, os
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gui import actions
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.stage import Design, Stage
 from shiftjax.viewer.gui.bundle import glfw, imgui
 os.chdir({folder!r})
 scene = opening.staged(study)

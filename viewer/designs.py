@@ -1,4 +1,4 @@
-"""Two designs to compare: a member of a study with its scene, what tells it from another, one camera for both."""
+"""Two designs to compare: captions with what differs between them, one camera that sees both."""
 
 from __future__ import annotations
 
@@ -6,31 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.record import record
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.stage import Design
 from shiftjax.viewer.watched import Watched
 
 NAMED = 5  # varied numbers in a caption; more would cover the picture
-BAR = 2  # pixels between two halves
-GREY = 60
-
-
-@record
-class Design:
-    """A member of a study, ready to be drawn."""
-
-    stage: Stage
-    member: int
-
-    @property
-    def study(self) -> Watched:
-        return self.stage.study
-
-    @property
-    def scene(self) -> Scene:
-        return self.stage.scene(self.member)
 
 
 def captions(own: Design, other: Design, metric: str = "") -> list[str]:
@@ -61,12 +42,6 @@ def standing(own: Design, time: float) -> str:
     return f"stands still, its run begins at {first:g} s" if time < first else ""
 
 
-def span(left: Watched, right: Watched | None) -> tuple[float, float]:
-    """First and last stored instant [s] of both studies, or of the one there is."""
-    times = [study.time for study in (left, right) if study is not None]
-    return min(float(time[0]) for time in times), max(float(time[-1]) for time in times)
-
-
 def camera_of(left: Scene, right: Scene | None, view: str = "iso") -> Camera:
     """Sees both scenes whole, so that they are drawn at one scale."""
     centre, size = (np.array(left.centre), left.size) if right is None else around(left, right)
@@ -83,11 +58,6 @@ def around(a: Scene, b: Scene) -> tuple[np.ndarray, float]:
         return two, b.size
     radius = (apart + a.size + b.size) / 2
     return one + (two - one) * (radius - a.size) / apart, radius
-
-
-def abreast(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(h, w1 + BAR + w2, 3) two pictures (h, w, 3) of one height, a bar between them."""
-    return np.hstack([left, np.full((len(left), BAR, 3), GREY, np.uint8), right])
 
 
 def _alike(own: Design, other: Design, name: str) -> bool:

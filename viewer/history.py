@@ -14,7 +14,8 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study import Drawable, around, between
+from shiftjax.viewer.study import around, between
+from shiftjax.viewer.watched import Drawable
 
 MOST = 36000  # instants: ten minutes at sixty a second; a body takes 2 MB
 ROOM = 256  # instants for which there is room at first

@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
+from shiftjax.record import record
 from shiftjax.viewer import assimp
 from shiftjax.viewer.building import bodies_of, scene_of
 from shiftjax.viewer.contacts import Style, Survey
@@ -97,6 +98,22 @@ class Stage:
     @functools.cached_property
     def _first_bodies(self) -> tuple[Part, ...]:
         return tuple(part for part in self.first.parts if part.kind == "body")
+
+
+@record
+class Design:
+    """A member of a study, ready to be drawn."""
+
+    stage: Stage
+    member: int
+
+    @property
+    def study(self) -> Watched:
+        return self.stage.study
+
+    @property
+    def scene(self) -> Scene:
+        return self.stage.scene(self.member)
 
 
 def _same(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:

@@ -24,23 +24,14 @@ from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import continuous, held
-from shiftjax.record import record
 from shiftjax.run.result import Result
 from shiftjax.viewer.choice import Choices, resolved
+from shiftjax.viewer.watched import Drawable
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
 GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 NEARLY_EQUAL = 1e-9  # rad between quaternions: below, sin(s x)/sin(x) is s to rounding
 KEEP = "Run again with --keep all, or --keep N for N members (keep= in Python)."
-
-
-@record
-class Drawable:
-    """Which of some members can be drawn."""
-
-    ids: np.ndarray  # (k,) can be
-    missing: np.ndarray  # cannot be: no trajectory was kept, or the member never started
-    reason: str  # a sentence about the missing ones; empty where there are none
 
 
 class Columns(Mapping[str, np.ndarray]):

@@ -1,4 +1,4 @@
-"""What a window looks at: members with poses at any time. A stored study is one, a run that is going on another."""
+"""What a window shows: members with poses at any time. A stored study is one, the history of a running one another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from shiftjax.mechanism.model import Model
-from shiftjax.viewer.study import Drawable
+from shiftjax.record import record
+
+
+@record
+class Drawable:
+    """Which of some members can be drawn."""
+
+    ids: np.ndarray  # (k,) can be
+    missing: np.ndarray  # cannot be: no trajectory was kept, or the member never started
+    reason: str  # a sentence about the missing ones; empty where there are none
 
 
 class Watched(Protocol):
@@ -51,3 +60,9 @@ class Watched(Protocol):
     def track(self, member: int) -> np.ndarray: ...
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray: ...
     def channel(self, path: str, member: int) -> np.ndarray: ...
+
+
+def span(one: Watched, other: Watched | None) -> tuple[float, float]:
+    """First and last stored instant [s] of both studies, or of the one there is."""
+    times = [study.time for study in (one, other) if study is not None]
+    return min(float(time[0]) for time in times), max(float(time[-1]) for time in times)

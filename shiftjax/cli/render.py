@@ -11,13 +11,12 @@ import numpy as np
 
 from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
-from shiftjax.viewer import designs, film, opening
+from shiftjax.viewer import designs, film, opening, side_by_side, watched
 from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.scene import Moment
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.stage import Design, Stage
 
 MARKS = frozenset({"kind:frame", "kind:centre"})  # shown in a window on demand
 
@@ -42,7 +41,7 @@ def call(options: argparse.Namespace) -> int:
         member, others = showing.members_of(study, options)
         left = Design(stage, member)
         with showing.beside(left, options) as right, pictures(left, right, others, options) as picture:
-            span = designs.span(study, right and right.study)
+            span = watched.span(study, right and right.study)
             if target.suffix.lower() in film.STILLS:
                 film.write_still(target, picture(instant(span, options.time)))
             else:
@@ -77,8 +76,8 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
         with film.studio(left.scene, look, options.size) as renderer:
             yield lambda t: drawn(renderer, camera, left, others, t)
         return
-    half = (width - designs.BAR) // 2
-    rest = width - designs.BAR - half
+    half = (width - side_by_side.BAR) // 2
+    rest = width - side_by_side.BAR - half
     with film.studio(left.scene, look, (half, height)) as first:
         second = Renderer(right.scene, look, (rest, height))
 
@@ -86,7 +85,7 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
             halves = (first, left, right), (second, right, left)
             found = [lettered(drawn(renderer, camera, own, _ghosts(own, left, others), t), own, other, t)
                      for renderer, own, other in halves]  # fmt: skip
-            return designs.abreast(*found)
+            return side_by_side.joined(*found)
 
         try:
             yield picture

@@ -16,9 +16,8 @@ from shiftjax.errors import ModelError
 from shiftjax.models import names
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.scene import FAST, Look, Scene
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.stage import Design, Stage
 from shiftjax.viewer.study import Study
 from shiftjax.viewer.watched import Watched
 

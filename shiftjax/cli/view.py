@@ -10,11 +10,10 @@ from shiftjax.cli import common, parsing, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.stage import Design, Stage
 
 STEP = 1e-3  # s
 

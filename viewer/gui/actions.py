@@ -142,7 +142,7 @@ def next_view(state: State, by: int) -> None:
 def frame_all(state: State) -> None:
     """Sees the whole model where it was built, from where the eye is."""
     unfollow(state)
-    right, scene = state.beside, state.half.scene
+    right, scene = state.beside, (state.entered or state).scene
     if right is None or right.camera is not None or right.study is state.study:
         _frame(state, np.array(scene.centre), scene.size)
     else:
@@ -156,11 +156,11 @@ def frame_pick(state: State) -> None:
         frame_all(state)
         return
     unfollow(state)
-    right = state.beside if state.half is state.beside else None
-    pose = right.pose_of(state.pick) if right is not None and state.pick else None
+    right = state.entered
+    pose = right.pose_of(state.pick, state.time) if right is not None and state.pick else None
     pose = state.poses()[node] if pose is None else pose
     point = pose[:3] if state.pick_point is None else to_world(pose, state.pick_point)
-    _frame(state, point, CLOSE * state.half.scene.size)
+    _frame(state, point, CLOSE * (state.entered or state).scene.size)
 
 
 def _frame(state: State, point: np.ndarray, size: float) -> None:

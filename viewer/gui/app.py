@@ -22,16 +22,16 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.recording import new_place
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.recording import new_place
 from shiftjax.viewer.scene import Look, Scene, Strokes
 from shiftjax.viewer.session import Session
+from shiftjax.viewer.stage import Design
 from shiftjax.viewer.watched import Watched
 
 SIZE = (1280, 800)

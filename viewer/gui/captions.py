@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui import beside, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, halves
 from shiftjax.viewer.gui.state import State
@@ -17,7 +17,7 @@ def draw(state: State, view: Box) -> None:
     """A caption over each half, under every pane."""
     if state.beside is None:
         return
-    for name, box, lines in zip(("left", "right"), halves(view), state.beside.captions(), strict=True):
+    for name, box, lines in zip(("left", "right"), halves(view), beside.captions(state, state.beside), strict=True):
         _caption(box, lines)
         ui.marks[f"half:{name}"] = box
 

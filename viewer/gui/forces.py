@@ -8,9 +8,9 @@ a joint are drawn on its child; those of a restraint between two frames on both 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,13 +20,11 @@ from shiftjax.mechanism.records import FrameRef, Joint, Restraint
 from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import plots
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.values import Mechanism, axis_of, displacement
 from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import Colour
 from shiftjax.viewer.watched import Watched
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import State
 
 RECENT = 64  # instants of a run that goes on whose forces are looked at
 LONGEST = 0.35  # of the arrow of the run's largest force, in model sizes
@@ -73,9 +71,17 @@ def run_of(study: Watched, found: Mechanism, member: int) -> Run:
     return Run(member, track.time, tuple(item for item in items if item.vectors.any()))
 
 
+def forces_of(state: State) -> Run:
+    """The forces of the member looked at, along its run, made once; of a running simulation, about now."""
+    if state.live is not None:
+        near = functools.partial(state.live.history.near, state.time, RECENT)
+        return state.cached("forces", lambda: run_of(near(), state.mechanism, state.member))
+    return state.cached_for_member("forces", lambda: run_of(state.study, state.mechanism, state.member))
+
+
 def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
     """Every force now with the start and the vector [m] of its arrow, which starts where it acts."""
-    run, poses = state.forces(), state.poses()
+    run, poses = forces_of(state), state.poses()
     scale = {turns: LONGEST * state.scene.size / (run.largest(turns) or 1.0) for turns in (False, True)}
     for item in run.items:
         vector = np.array([np.interp(state.time, run.time, column) for column in item.vectors.T])
@@ -85,7 +91,7 @@ def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
 
 def legend(state: State) -> list[tuple[Colour | None, str]]:
     """What the arrows mean and how long they are."""
-    run = state.forces()
+    run = forces_of(state)
     lines: list[tuple[Colour | None, str]] = [
         (COLOURS[kind], kind) for kind in COLOURS if any(item.kind == kind for item in run.items)
     ]

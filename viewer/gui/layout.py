@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.record import record
-from shiftjax.viewer.designs import BAR
+from shiftjax.viewer.side_by_side import BAR
 
 LEFT, RIGHT = 330.0, 320.0  # widest the side panes get by themselves [points]
 SHARE = 0.27  # of the window's width, in a narrow one

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
+from shiftjax.viewer.gui.state import RightHalf, State
 from shiftjax.viewer.gui.values import placed, screws
 from shiftjax.viewer.scene import Colour, Strokes
 from shiftjax.viewer.watched import Watched
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import State
 
 TRACE_POINTS = 400  # a stored run may have far more instants
 ARROW_LENGTH, HEAD = 0.18, 0.25  # of an arrow in model sizes, of its head in lengths
@@ -34,13 +30,21 @@ def joined(several: list[Strokes]) -> Strokes | None:
     return Strokes(np.concatenate([s.ends for s in several]), np.concatenate([s.colours for s in several]))
 
 
-def trace(state: State) -> Strokes | None:
-    """The way of the traced point of the member looked at."""
-    return way(state.study, state.member, *state.trace) if state.trace is not None else None
+def trace(state: State, right: RightHalf | None = None) -> Strokes | None:
+    """The path of the traced point of the member looked at, or of the same point in the right half."""
+    if state.trace is None:
+        return None
+    node, point = state.trace
+    if right is None:
+        return path_of(state.study, state.member, node, point)
+    body = state.study.nodes[node]
+    if body not in right.study.nodes:
+        return None
+    return path_of(right.study, right.member, right.study.nodes.index(body), point)
 
 
-def way(study: Watched, member: int, node: int, point: np.ndarray) -> Strokes:
-    """The way of a point (3,) of a node [m] of a member, over the whole run."""
+def path_of(study: Watched, member: int, node: int, point: np.ndarray) -> Strokes:
+    """The path of a point (3,) of a node [m] of a member, over the whole run."""
     times = np.linspace(study.time[0], study.time[-1], max(2, min(TRACE_POINTS, len(study.time))))
     return line(to_world(study.poses(member, times)[:, node], point), TRACE)
 

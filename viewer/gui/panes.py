@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import borders, captions, keys, labels, side, treepane, ui, windows
+from shiftjax.viewer.gui import beside, borders, captions, keys, labels, side, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.state import RATES, State
@@ -184,7 +184,7 @@ def _beside(state: State) -> None:
     done, state.beside.written = imgui.input_text_with_hint("##beside", hint, state.beside.written, flags)
     ui.mark("beside_member")
     if done:
-        state.beside.choose(state.beside.written)
+        beside.choose(state, state.beside, state.beside.written)
 
 
 def _status(state: State, box: Box) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shiftjax.poses import to_local, to_world
 from shiftjax.viewer.gui.colours import PULL
+from shiftjax.viewer.gui.state import Hit, State
 from shiftjax.viewer.scene import Strokes
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import Hit, State
 
 NOT_LIVE = "Only a running simulation can be pulled: `shiftjax view MODEL --live`."
 CROSS = 0.02  # arms of the cross at the hand, in model sizes

@@ -175,7 +175,7 @@ class Screen:
 
     def _hit(self, x: float, y: float) -> Hit:
         """What the last picture shows at a place of the view."""
-        sign = widgets.nearest(self.state, x, y, self.pointer.size) if self.state.half is self.state else None
+        sign = widgets.nearest(self.state, x, y, self.pointer.size) if self.state.entered is None else None
         if sign is not None:
             return Hit(*sign)
         found = self._views.renderer.pick(x * self._scale, y * self._scale)

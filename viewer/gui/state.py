@@ -6,32 +6,25 @@ Everything the window shows follows from it, so a test sets it and reads it with
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
-from shiftjax.viewer import designs
+from shiftjax.viewer import added_shapes
 from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.ghosts import ghosts_of
-from shiftjax.viewer.gui import forces, groups, keys, overlays, shaping, tree, values, widgets
-from shiftjax.viewer.gui.colours import FADED, of_hue
+from shiftjax.viewer.gui import keys, tree, values
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.gui.layout import Sizes
-from shiftjax.viewer.scene import Colour, Ghosts, Look, Mesh, Moment, Part, Scene, Strokes
+from shiftjax.viewer.recording import Recording
+from shiftjax.viewer.scene import Colour, Look, Mesh, Part, Scene, Strokes
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.stage import Stage
-from shiftjax.viewer.watched import Watched
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.designs import Design
-    from shiftjax.viewer.gui.beside import Beside
-    from shiftjax.viewer.gui.recording import Recording
+from shiftjax.viewer.stage import Design, Stage
+from shiftjax.viewer.watched import Watched, span
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
 RATES = (1.0, 240.0)  # frames a second that can be asked for
@@ -55,6 +48,34 @@ class Follow:
 
     path: str
     start: np.ndarray  # (3,) where it was when following began [m]
+
+
+@dataclasses.dataclass(eq=False)
+class RightHalf:
+    """What the right half of the view shows, where there is one: another design at the time of the state."""
+
+    design: Design
+    camera: Camera | None = None  # its own; None for that of the left half
+    entered: bool = False  # whether the cursor is over this half
+    written: str = ""  # in its text box of the time line
+    captions: tuple[object, list[str], list[str]] = (None, [], [])  # what they were made for; of both halves
+
+    @property
+    def study(self) -> Watched:
+        return self.design.study
+
+    @property
+    def member(self) -> int:
+        return self.design.member
+
+    @property
+    def scene(self) -> Scene:
+        return self.design.scene
+
+    def pose_of(self, path: str, time: float) -> np.ndarray | None:
+        """(7,) at a time [s] of the node that carries what is drawn under a path."""
+        node = next((part.node for part in self.scene.parts if part.path == path), None)
+        return None if node is None else self.study.poses(self.member, time)[node]
 
 
 class State:
@@ -105,7 +126,6 @@ class State:
         self.arrows_on = False
         self.grouping = ""  # one of `groups.BY`, by which bodies and joints are coloured
         self.shapes: dict[str, Geometry] = {}  # path -> a parametric shape that the user added
-        self._run: forces.Run | None = None
         self.trace: tuple[int, np.ndarray] | None = None  # node, point of it (3,) [m]
         self.mode = "navigate"
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
@@ -115,7 +135,7 @@ class State:
         self.search, self.written = "", ""  # in the boxes of the tree and of the members
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
-        self.beside: Beside | None = None
+        self.beside: RightHalf | None = None
         self.closed_beside: Design | None = None  # what was at the right before
         self.recording: Recording | None = None
         self.record_as = ".mp4"
@@ -128,19 +148,20 @@ class State:
         self._ran = False  # a running simulation, when it was seen last
         self._cutting = -1  # stamp of its history for as long as instants of it are yet to be forgotten
         self._end = self.time  # of a running simulation, as it was seen last [s]
-        self._now: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
+        self._at_instant: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
+        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     @property
     def span(self) -> tuple[float, float]:
         """First and last stored instant [s], of both halves where there are two."""
-        return designs.span(self.study, self.beside and self.beside.study)
+        return span(self.study, self.beside and self.beside.study)
 
     @property
-    def half(self) -> State | Beside:
-        """The half of the view under the cursor."""
-        return self.beside if self.beside is not None and self.beside.entered else self
+    def entered(self) -> RightHalf | None:
+        """The right half while the cursor is over it; None where that is the left half, or the only one."""
+        return self.beside if self.beside is not None and self.beside.entered else None
 
     def advance(self, dt: float) -> None:
         """Lets `dt` seconds of the viewer's clock pass, or one picture of a recording's; not looped, it stops at the
@@ -233,70 +254,40 @@ class State:
         """Everything that follows from a member alone: its shapes and its numbers."""
         self.member, self.mechanism = member, values.mechanism(self.study.model_of(member))
         scene = self.stage.scene if self.live is None else self.stage.anew
-        self.scene = shaping.carried(self.scene, scene(member))
-
-    def ghosts(self) -> Ghosts | None:
-        """The chosen members beside the one looked at."""
-        others = self.chosen[self.chosen != self.member] if self.ghosts_on else self.chosen[:0]
-        metric = np.asarray(self.study.metrics[self.colour_by], float) if self.colour_by else None
-        return ghosts_of(self.stage, others, self.time, metric)
+        self.scene = added_shapes.keep_added(self.scene, scene(member))
 
     # -- what is seen ------------------------------------------------------------------------------------------------
 
-    def poses(self) -> np.ndarray:
-        """(nodes, 7) now."""
-        return self._cached("poses", lambda: self.study.poses(self.member, self.time))
+    def poses(self, right: RightHalf | None = None) -> np.ndarray:
+        """(nodes, 7) now, of the member looked at or of the right half's."""
+        if right is not None:
+            return right.study.poses(right.member, self.time)
+        return self.cached("poses", lambda: self.study.poses(self.member, self.time))
 
     def body_poses(self) -> dict[str, np.ndarray]:
         """Body path -> (7,) now."""
-        return self._cached("bodies", lambda: dict(zip(self.study.nodes, self.poses(), strict=True)))
+        return self.cached("bodies", lambda: dict(zip(self.study.nodes, self.poses(), strict=True)))
 
     def value(self, path: str) -> np.ndarray:
         """The value of a joint now: (1,) [rad or m], or more for a joint of several coordinates."""
-        return self._cached(f"value:{path}", lambda: values.value(self.mechanism, path, self.body_poses()))
+        return self.cached(f"value:{path}", lambda: values.value(self.mechanism, path, self.body_poses()))
 
     def mobility(self) -> dict[str, float]:
         """Joint path -> its share of the motions that the loops leave free now."""
-        return self._cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
+        return self.cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
 
-    def forces(self) -> forces.Run:
-        """The forces of the member looked at, along its run, made once; of a run that goes on, about now."""
-        if self.live is not None:
-            history = self.live.history
-            near = functools.partial(history.near, self.time, forces.RECENT)
-            return self._cached("forces", lambda: forces.run_of(near(), self.mechanism, self.member))
-        if self._run is None or self._run.member != self.member:
-            self._run = forces.run_of(self.study, self.mechanism, self.member)
-        return self._run
-
-    def seen(self) -> Camera:
-        """The camera to draw from: that of the state, gone along with the followed body."""
+    def seen(self, right: RightHalf | None = None) -> Camera:
+        """The camera to draw from: that of the state, moved along with the followed body, or the right half's own."""
+        if right is not None and right.camera is not None:
+            return right.camera
         if self.follow is None:
             return self.camera
         moved = self.poses()[self.node[self.follow.path], :3] - self.follow.start
         return self.camera.looking_at(np.array(self.camera.target) + moved)
 
-    def moment(self, half: Beside | None = None) -> Moment:
-        """What is drawn now, in the view or in its right half."""
-        shown = half or self
-        marked = frozenset(([self.pick] if self.pick else []) + self.selected)
-        colours = groups.colours(self.mechanism, self.grouping)
-        colours |= dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
-        masked = dict.fromkeys([*self._classed("masked"), *self.masked, *self.faded], FADED)
-        return Moment(
-            shown.poses(),
-            hidden=self.not_drawn(),
-            highlighted=marked if self.hue is None else frozenset(),
-            colours=colours,
-            opacity=masked | dict.fromkeys(marked, 1.0),
-            ghosts=shown.ghosts(),
-            strokes=overlays.strokes(self) if half is None else half.strokes(),
-            signs=widgets.strokes(self) if half is None else None,
-        )
-
     def not_drawn(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
-        return frozenset(self.hidden | self._classed("hidden"))
+        return frozenset(self.hidden | self.classed("hidden"))
 
     def hidden_things(self) -> set[str]:
         """Paths that are hidden, and of joints whose class is, drawn as parts or not."""
@@ -307,20 +298,24 @@ class State:
         """The class of things a part of the scene belongs to."""
         return self.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
 
-    def _classed(self, drawn: str) -> set[str]:
+    def classed(self, drawn: str) -> set[str]:
         """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn so."""
         parts = [*self.scene.parts, *(self.beside.scene.parts if self.beside is not None else ())]
         parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
         return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
 
-    def _cached(self, name: str, make: Callable[[], Any]) -> Any:
+    def cached(self, name: str, make: Callable[[], Any]) -> Any:
         """What depends on member and time alone, made once for both."""
         key = (self.member, self.time, self.study.stamp)
-        if self._now[0] != key:
-            self._now = (key, {})
-        if name not in self._now[1]:
-            self._now[1][name] = make()
-        return self._now[1][name]
+        if self._at_instant[0] != key:
+            self._at_instant = (key, {})
+        return _once(self._at_instant[1], name, make)
+
+    def cached_for_member(self, name: str, make: Callable[[], Any]) -> Any:
+        """What depends on the member alone, made once for it."""
+        if self._of_member[0] != self.member:
+            self._of_member = (self.member, {})
+        return _once(self._of_member[1], name, make)
 
     # -- picking and selecting ---------------------------------------------------------------------------------------
 
@@ -332,7 +327,7 @@ class State:
             return
         node = self.node_of(path)
         if node is not None and point is not None:
-            pose = self.beside.pose_of(path) if self.beside is not None and self.beside.entered else None
+            pose = self.entered.pose_of(path, self.time) if self.entered is not None else None
             self.pick_point = to_local(self.poses()[node] if pose is None else pose, point)
         if self.map == "workbench" and path != FIXED and (path in self.node or path in self.mechanism.joints):
             self.enter("manipulate")
@@ -379,17 +374,24 @@ class State:
         """A key or mouse gesture of one's own, in both maps: `call(state)`; ModelError where it is taken."""
         self.table.add(binding, words, call)
 
-    def add_shape(self, body: str, mesh: Mesh, place: np.ndarray, colour: Colour = shaping.COLOUR) -> str:
+    def add_shape(self, body: str, mesh: Mesh, place: np.ndarray, colour: Colour = added_shapes.COLOUR) -> str:
         """A mesh of one's own on a body or on ground ("fixed"); returns the path of the new shape.
 
         Args:
-            mesh: of `shiftjax.viewer.shapes`, or made by `shaping.mesh` of triangles, quads, lines or points.
+            mesh: of `viewer.shapes`, or made by `viewer.added_shapes.mesh` of triangles, quads, lines or points.
             place: (4, 4) mesh coordinates to those of the body.
 
         Raises:
             ModelError: no such body, or a place that is none.
         """
-        return shaping.put_mesh(self, body, mesh, place, colour)
+        one_of("body", body, self.node)
+        path = self.free_path(body)
+        self.scene = added_shapes.with_mesh(self.scene, self.node[body], path, mesh, place, colour)
+        return path
+
+    def free_path(self, body: str) -> str:
+        """A path for a new shape on a body, which nothing has."""
+        return added_shapes.free_path(body, (*self.mechanism.frames, *(part.path for part in self.scene.parts)))
 
     def add_overlay(self, call: Callable[[State], Strokes]) -> None:
         """Lines of one's own in the view: `call(state)` gives them in every frame."""
@@ -402,3 +404,9 @@ class State:
         except Exception as error:  # a window must not close over what was added to it
             self.say(f"{what}: {type(error).__name__}: {error}")
             return False, None
+
+
+def _once(known: dict[str, Any], name: str, make: Callable[[], Any]) -> Any:
+    if name not in known:
+        known[name] = make()
+    return known[name]

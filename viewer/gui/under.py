@@ -15,17 +15,17 @@ from shiftjax.viewer.scene import Mesh, Part
 
 def under(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
     """Things that are drawn and can be picked under pixel (x, y) of a view of that size, nearest first, each once."""
-    half = state.half
-    origin, direction = half.seen().ray(x, y, size)
-    poses, off = of_pose(half.poses()), state.not_drawn()
+    right = state.entered
+    origin, direction = state.seen(right).ray(x, y, size)
+    poses, off = of_pose(state.poses(right)), state.not_drawn()
     nearest: dict[str, float] = {}
-    for part in half.scene.parts:
+    for part in (right or state).scene.parts:
         if part.path in off or f"kind:{part.kind}" in off or not pickable(state, part):
             continue
         distance = along(part.mesh, poses[part.node] @ part.place, origin, direction)
         if distance is not None and distance < nearest.get(part.path, np.inf):
             nearest[part.path] = distance
-    sign = widgets.nearest(state, x, y, size) if half is state else None  # drawn over everything, at the left
+    sign = widgets.nearest(state, x, y, size) if right is None else None  # drawn over everything, at the left
     if sign is not None:
         nearest.pop(sign[0], None)
     first = [Hit(*sign)] if sign is not None else []

@@ -6,8 +6,6 @@ speeds of a joint, an arc for turning and a double arrow for sliding, as solid a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shiftjax.joints import KINDS
@@ -16,11 +14,9 @@ from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import forces, values
 from shiftjax.viewer.gui.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.places import facing
 from shiftjax.viewer.scene import Colour, Strokes
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import State
 
 NEAR = 5.0  # pixels from a line within which it is picked
 STEPS = 10  # straight pieces between two points of a route
