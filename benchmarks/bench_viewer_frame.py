@@ -23,11 +23,11 @@ from timer import emit
 import shiftjax
 from shiftjax.models import names
 from shiftjax.outcome import Outcome
+from shiftjax.poses import matrices
 from shiftjax.viewer import film
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import GL, Renderer
 from shiftjax.viewer.gui.under import along
-from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import FAST, Moment, Scene
 from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
@@ -106,7 +106,7 @@ def check_pixels(name: str, renderer: Renderer, moment: Moment, camera: Camera) 
 
 def check_picks(name: str, renderer: Renderer, scene: Scene, moment: Moment, camera: Camera, count: int) -> int:
     """How many picks were found to be what rays against all triangles meet first."""
-    places, compared = of_pose(moment.poses), 0
+    places, compared = matrices(moment.poses), 0
     for x, y in pixels(count):
         origin, direction = camera.ray(x, y, SIZE)
         hits = []

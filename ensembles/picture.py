@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.poses import to_world
 from shiftjax.run.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -94,9 +95,7 @@ def points(result: Result) -> list[np.ndarray]:
         if path in result.poses:
             pose = result.poses[path]
             p_BoFo_B = _frames(result, path, [f.name for f in body.frames], [f.T for f in body.frames])
-            p_WoBo_W, w, u = pose[..., None, :3], pose[..., None, 3:4], pose[..., None, 4:]
-            turned = p_BoFo_B + 2.0 * np.cross(u, np.cross(u, p_BoFo_B) + w * p_BoFo_B)  # by the unit quaternion (w, u)
-            placed.append(p_WoBo_W + turned)
+            placed.append(to_world(pose[..., None, :], p_BoFo_B))
     return placed
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.places import moved, of_pose
+from shiftjax.poses import matrices
+from shiftjax.viewer.places import moved
 from shiftjax.viewer.scene import Scene
 
 DRAWN = frozenset({"body", "ground", "joint"})  # kinds of parts that are shown unless asked otherwise
@@ -17,7 +18,7 @@ def corners(scene: Scene, poses: np.ndarray, kinds: frozenset[str] = DRAWN) -> t
     Args:
         poses: (nodes, 7), ground first.
     """
-    places = of_pose(np.asarray(poses, float))
+    places = matrices(np.asarray(poses, float))
     found, owner = [np.zeros((0, 3, 3))], [np.zeros(0, int)]
     for k, part in enumerate(scene.parts):
         if part.kind in kinds and part.mesh.kind == "triangles":

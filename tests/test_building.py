@@ -20,6 +20,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import FrameRef, Model
 from shiftjax.mechanism.records import Light
+from shiftjax.poses import matrices
 from shiftjax.run.host_evaluation import per_member
 from shiftjax.run.prepare import prepare
 from shiftjax.viewer import shapes
@@ -28,7 +29,7 @@ from shiftjax.viewer.building import PALETTE, scene_of
 from shiftjax.viewer.contacts import Style, Survey, levels
 from shiftjax.viewer.fittings import PURPLE, RED, ULTRAMARINE
 from shiftjax.viewer.lamps import lamps_of
-from shiftjax.viewer.places import moved, of_pose
+from shiftjax.viewer.places import moved
 from shiftjax.viewer.scene import Scene
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
 from tests.rays import DRAWN, corners, nearest
@@ -90,7 +91,7 @@ def test_every_body_is_shown_in_finite_numbers_and_in_proportion(name: str) -> N
     assert np.isfinite([scene.size, *scene.centre, *scene.up]).all() and scene.size > 0
     for path in scene.nodes[1:]:
         assert drawn(scene, path), f"{path} has no shape"
-    places = of_pose(poses)
+    places = matrices(poses)
     for part in (part for part in scene.parts if part.kind in DRAWN):
         points = moved(places[part.node] @ part.place, part.mesh.vertices)
         assert np.isfinite(points).all()

@@ -16,12 +16,11 @@ import pytest
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.poses import to_world, turn
+from shiftjax.poses import quaternions, rotate, to_world
 from shiftjax.viewer.camera import upright
 from shiftjax.viewer.export import write_glb
 from shiftjax.viewer.export.motion import MOST, motion_of
 from shiftjax.viewer.export.pack import linear
-from shiftjax.viewer.places import quaternion
 from shiftjax.viewer.scene import Mesh, Part, Scene, Spring
 from tests.moving_boxes import BLUE, RED, TIMES, UPS, a_scene, a_track, box, checks, placed
 
@@ -81,7 +80,7 @@ class Glb:
                 if (number, path) in outputs:
                     node[path] = outputs[number, path][1][k].astype(float)
             x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
-            axes = turn(np.array([0, 0, 0, w, x, y, z]), np.eye(3)).T
+            axes = rotate(np.array([0, 0, 0, w, x, y, z]), np.eye(3)).T
             dx, dy, dz = node.get("translation", (0.0, 0.0, 0.0))
             local = placed(dx, dy, dz, axes * np.array(node.get("scale", (1.0, 1.0, 1.0))))
             found[number] = above @ local
@@ -267,7 +266,7 @@ def test_lamps_shine_along_their_direction_as_bright_as_phong(tmp_path: Path) ->
         eye = to_world(track[0, lamp.node], np.array(lamp.position))
         np.testing.assert_allclose(world[node][:3, 3], upturn @ eye, atol=SINGLE)
         if lamp.type != "point":
-            shone = turn(track[0, lamp.node], np.array(lamp.direction))
+            shone = rotate(track[0, lamp.node], np.array(lamp.direction))
             np.testing.assert_allclose(-world[node][:3, 2], upturn @ shone, atol=SINGLE)
         fall = 1.0 if lamp.type == "directional" else float(eye @ eye)  # from the lamp to the centre, squared
         reflected = np.array(light["color"]) * light["intensity"] / math.pi / fall
@@ -396,5 +395,5 @@ def test_quaternions_of_rotations() -> None:
     """Every angle, half turns among them."""
     for q in (*np.eye(4), *np.random.default_rng(3).normal(size=(20, 4))):
         q = q / np.linalg.norm(q)
-        found = quaternion(turn(np.concatenate([np.zeros(3), q]), np.eye(3)).T)
+        found = quaternions(rotate(np.concatenate([np.zeros(3), q]), np.eye(3)).T)
         assert abs(found @ q) == pytest.approx(1.0, abs=DOUBLE)

@@ -21,7 +21,8 @@ from shiftjax.formats import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Body
 from shiftjax.models import names
-from shiftjax.viewer.gui import actions, plots, tree, ui, values
+from shiftjax.poses import matrices
+from shiftjax.viewer.gui import actions, plots, tree, ui
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import layout
@@ -60,7 +61,7 @@ def seen_at(window: Offscreen, path: str, part: float = 1.0) -> tuple[float, flo
     """A point of the window where a body is seen, some way along to its centre of mass."""
     state, box = window.state, window.screen.layout.view
     centre = part * np.array(dict(state.study.model.bodies())[path].center_of_mass)
-    point = values.of_pose(state.body_poses()[path]) @ [*centre, 1.0]
+    point = matrices(state.body_poses()[path]) @ [*centre, 1.0]
     x, y = state.seen().pixel(point[:3], (round(box.width), round(box.height)))
     return box.x + x, box.y + y
 

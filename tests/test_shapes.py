@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from shiftjax.poses import matrices
 from shiftjax.viewer import shapes
-from shiftjax.viewer.places import facing, moved, of_pose, place
+from shiftjax.viewer.places import facing, moved, place
 from shiftjax.viewer.scene import Mesh, Part, Scene
 from tests.rays import nearest
 
@@ -136,7 +137,7 @@ def test_facing_turns_z_and_keeps_hands() -> None:
 
 def test_places_of_poses_turn_by_the_quaternion() -> None:
     half = math.sqrt(0.5)
-    where = of_pose(np.array([[1.0, 2.0, 3.0, half, 0.0, 0.0, half]]))[0]  # a quarter turn about z
+    where = matrices(np.array([[1.0, 2.0, 3.0, half, 0.0, 0.0, half]]))[0]  # a quarter turn about z
     assert moved(where, np.array([1.0, 0.0, 0.0])) == pytest.approx([1.0, 3.0, 3.0])
 
 

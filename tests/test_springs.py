@@ -11,10 +11,10 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
-from shiftjax.poses import to_world, turn
+from shiftjax.poses import matrices, rotate, to_world
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.gui.tree import scene_rows
-from shiftjax.viewer.places import moved, of_pose, place
+from shiftjax.viewer.places import moved, place
 from shiftjax.viewer.scene import Moment, Scene, Spring
 from shiftjax.viewer.springs import FIGURES, HIGHLIGHTED, SPRING, stretched, strokes_of
 from tests.lone import STILL
@@ -78,14 +78,14 @@ def test_a_figure_joins_its_points_at_any_poses(kind: str) -> None:
         across, *points = (tuple(map(float, rng.normal(size=3))) for _ in range(3))
         spring = Spring("s", kind, (1, 2), (points[0], points[1]), None, across, 0.1)  # type: ignore[arg-type]
         first, second = (to_world(poses[n], np.array(p)) for n, p in zip(spring.nodes, spring.points, strict=True))
-        where = place(*stretched(spring, of_pose(poses)))
+        where = place(*stretched(spring, matrices(poses)))
         assert np.abs(moved(where, np.array([[0, 0, 0], [0, 0, 1.0]])) - [first, second]).max() < ROUNDING * 10
         radius = np.linalg.norm(FIGURES[kind].vertices[:, :2], axis=1).max()
         lines = moved(where, FIGURES[kind].vertices)
         along = (second - first) / np.linalg.norm(second - first)
         off = lines - first - np.outer((lines - first) @ along, along)
         assert np.linalg.norm(off, axis=1).max() == pytest.approx(0.1 * radius, rel=SINGLE * 10)
-        assert turn(poses[1], np.array(across)) @ where[:3, 0] > 0, "it does not turn about itself"
+        assert rotate(poses[1], np.array(across)) @ where[:3, 0] > 0, "it does not turn about itself"
 
 
 def test_a_restraint_of_one_component_stands_on_its_axis() -> None:
@@ -94,7 +94,7 @@ def test_a_restraint_of_one_component_stands_on_its_axis() -> None:
     ball = model.assembly("a").body("ball")
     ball.restraint("push", "spring", frames=(("fixed", "wall"), "ball"), coefficients=[[1.0, 0.0]], distance_type="Tz")
     (spring,) = scene_of(model.build(), {"a:ball": STILL}).springs
-    start, R, scales = stretched(spring, of_pose(np.stack([STILL, np.array([2.0, 0.7, 5.0, 1.0, 0, 0, 0])])))
+    start, R, scales = stretched(spring, matrices(np.stack([STILL, np.array([2.0, 0.7, 5.0, 1.0, 0, 0, 0])])))
     assert start == pytest.approx([2.0, 0.0, 5.0]) and start + scales[2] * R[:, 2] == pytest.approx([2.0, 0.7, 5.0])
 
 

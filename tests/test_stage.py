@@ -10,6 +10,7 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.ensembles import store
+from shiftjax.poses import matrices
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_glb, write_html
@@ -17,7 +18,7 @@ from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gl.throng import herds
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.places import moved, of_pose
+from shiftjax.viewer.places import moved
 from shiftjax.viewer.scene import FAST, Ghosts, Mesh, Moment, Part
 from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
@@ -54,7 +55,7 @@ def ends_of(mesh: Mesh, place: np.ndarray) -> np.ndarray:
 
 def ends_in_world(parts: Sequence[Part], poses: np.ndarray) -> dict[str, np.ndarray]:
     """Path of a body -> (2, 3) ends of its bar."""
-    places = of_pose(poses)
+    places = matrices(poses)
     return {part.path: ends_of(part.mesh, places[part.node] @ part.place) for part in parts if part.kind == "body"}
 
 
@@ -79,7 +80,7 @@ def test_the_bars_of_every_ghost_meet_and_equal_bars_are_one_draw(stage: Stage) 
     members = np.arange(1, len(LENGTHS))
     ghosts = ghosts_of(stage, members, TIME)
     assert ghosts is not None
-    places, ends = of_pose(ghosts.poses), [{} for _ in members]
+    places, ends = matrices(ghosts.poses), [{} for _ in members]
     found = herds(ghosts.parts, NONE)
     for herd in found:
         for k, node, place in zip(herd.members, herd.nodes, herd.places, strict=True):

@@ -11,8 +11,9 @@ import pytest
 from PIL import Image
 
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.poses import matrices
 from shiftjax.viewer.building import scene_of
-from shiftjax.viewer.places import moved, of_pose
+from shiftjax.viewer.places import moved
 from shiftjax.viewer.scene import Moment, Part, Scene
 from shiftjax.viewer.terrain import EARTH, SAMPLES, WHITE, height_field
 from tests.lone import STILL
@@ -122,5 +123,5 @@ def test_a_terrain_is_seen_and_hidden_by_its_path(tmp_path: Path) -> None:
     camera = eye("iso", target=(10.0, 0.0, 0.0), distance=6.0)
     shown = shot(scene, Moment(poses), camera)
     gone = shot(scene, Moment(poses, hidden=frozenset({"terrain:hill"})), camera)
-    x, y = (round(k) for k in camera.pixel(moved(of_pose(STILL), np.array([10.0, 0.0, 0.25])), (160, 120)))
+    x, y = (round(k) for k in camera.pixel(moved(matrices(STILL), np.array([10.0, 0.0, 0.25])), (160, 120)))
     assert (shown != gone).any(-1)[y - 2 : y + 3, x - 2 : x + 3].all() and (shown != gone).any(-1).mean() < 0.5

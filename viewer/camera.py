@@ -12,6 +12,8 @@ import numpy as np
 
 from shiftjax.errors import one_of
 from shiftjax.record import record
+from shiftjax.rotations import rotation_about
+from shiftjax.viewer.places import PARALLEL, eye_axes, facing, orthographic, perspective, triple, world_to_eye
 
 VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of the world's upright frame
     "front": (0.0, -1.0, 0.0),
@@ -30,10 +32,7 @@ STEEPEST = math.radians(89.9)  # of the line of sight: straight up or down has n
 def upright(up: np.ndarray | tuple[float, float, float]) -> np.ndarray:
     """(3, 3) rows right, forward, up: world axes turned so that the third is `up`; the identity for +z."""
     z = np.asarray(up, float) / np.linalg.norm(up)
-    helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    x = helper - z * (helper @ z)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z])
+    return facing(z, np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 0.0, 1.0])).T
 
 
 @record
@@ -53,8 +52,7 @@ class Camera:
            view: str = "iso") -> Camera:  # fmt: skip
         """Sees a ball of radius `size` about `centre` from a standard view."""
         distance = FIT * size / math.sin(VIEW_ANGLE / 2)
-        x, y, z = centre
-        return cls((float(x), float(y), float(z)), distance, 0.0, 0.0, up).seen_from(view)
+        return cls(triple(np.asarray(centre)), distance, 0.0, 0.0, up).seen_from(view)
 
     def seen_from(self, view: str) -> Camera:
         """The same target from a standard view."""
@@ -72,31 +70,19 @@ class Camera:
 
     def axes(self) -> np.ndarray:
         """(3, 3) rows right, up, back of the picture, in the world."""
-        back = (self.eye - np.array(self.target)) / self.distance
-        right = np.cross(self.up, back)
-        right /= np.linalg.norm(right)
-        return np.stack([right, np.cross(back, right), back])
+        return eye_axes((self.eye - np.array(self.target)) / self.distance, self.up)
 
     def view(self) -> np.ndarray:
         """(4, 4) world to eye."""
-        matrix = np.eye(4)
-        matrix[:3, :3] = self.axes()
-        matrix[:3, 3] = -matrix[:3, :3] @ self.eye
-        return matrix
+        return world_to_eye(self.eye, self.axes())
 
     def projection(self, aspect: float) -> np.ndarray:
         """(4, 4) eye to clip space for a picture `aspect` times as wide as high."""
         near, far = self.distance * 0.01, self.distance * 100.0
         slope = math.tan(self.view_angle / 2) / min(aspect, 1.0)  # of the upper edge
-        matrix = np.zeros((4, 4))
         if self.orthographic:
-            half = self.distance * slope
-            matrix[0, 0], matrix[1, 1], matrix[3, 3] = 1 / (half * aspect), 1 / half, 1.0
-            matrix[2, 2], matrix[2, 3] = -2 / (far - near), -(far + near) / (far - near)
-            return matrix
-        matrix[0, 0], matrix[1, 1], matrix[3, 2] = 1 / (slope * aspect), 1 / slope, -1.0
-        matrix[2, 2], matrix[2, 3] = (far + near) / (near - far), 2 * far * near / (near - far)
-        return matrix
+            return orthographic(self.distance * slope, aspect, near, far)
+        return perspective(slope, aspect, near, far)
 
     def ray(self, x: float, y: float, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         """Origin and unit direction, in the world, of what is seen at pixel (x, y), counted from the upper left."""
@@ -121,10 +107,30 @@ class Camera:
 
     def pan(self, right: float, up: float) -> Camera:
         """Shifted in the plane of the picture, in parts of its shorter side: the scene follows the hand."""
-        side = 2 * self.distance * math.tan(self.view_angle / 2)
         axes = self.axes()
-        x, y, z = np.array(self.target) - side * (right * axes[0] + up * axes[1])
-        return dataclasses.replace(self, target=(float(x), float(y), float(z)))
+        return self.looking_at(np.array(self.target) - self._side() * (right * axes[0] + up * axes[1]))
+
+    def pan_level(self, right: float, up: float) -> Camera:
+        """Shifted sideways, and along the level part of the line of sight, in the same parts."""
+        ahead = np.cross(self.up, self.axes()[0])
+        shifted = self.pan(right, 0.0)
+        return shifted.looking_at(np.array(shifted.target) - self._side() * up * ahead)
+
+    def _side(self) -> float:
+        """Of the picture's shorter side at the target [m]."""
+        return 2 * self.distance * math.tan(self.view_angle / 2)
+
+    def roll(self, angle: float) -> Camera:
+        """Turned clockwise about the line of sight [rad]: the eye stays, what is up changes."""
+        back = self.axes()[2]
+        up = np.array(rotation_about(back.tolist(), angle)) @ np.array(self.up)
+        local = upright(up) @ back
+        return dataclasses.replace(
+            self,
+            up=triple(up / np.linalg.norm(up)),
+            azimuth=math.atan2(local[1], local[0]),
+            elevation=math.asin(max(-1.0, min(1.0, local[2]))),
+        )
 
     def zoom(self, factor: float) -> Camera:
         """Nearer by a factor above 1."""
@@ -132,8 +138,7 @@ class Camera:
 
     def looking_at(self, point: np.ndarray) -> Camera:
         """The same direction towards another target [m]."""
-        x, y, z = point
-        return dataclasses.replace(self, target=(float(x), float(y), float(z)))
+        return dataclasses.replace(self, target=triple(point))
 
 
 def _steep(elevation: float) -> float:

@@ -10,9 +10,10 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, Body, Frame
+from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.rotations import AXES
-from shiftjax.viewer.places import ball, facing, moved, of_frame, of_pose
+from shiftjax.viewer.places import ball, facing, moved, of_frame
 
 WIDTH = 0.06  # half width of a bar, in parts of the length of a model's longer bars
 LONGER = 0.75  # quantile of the lengths that counts as one of the longer
@@ -75,7 +76,7 @@ class Survey:
         bodies = dict(model.bodies())
         nodes = {path: k for k, path in enumerate(dict.fromkeys((FIXED, *first_poses)))}
         frames = {FIXED: model.frames, **{path: body.frames for path, body in bodies.items()}}
-        poses = np.stack([np.eye(4), *(of_pose(first_poses[path]) for path in nodes if path != FIXED)])
+        poses = np.stack([np.eye(4), *(matrices(first_poses[path]) for path in nodes if path != FIXED)])
         contacts = contacts_of(model, frames)
         return cls(model, bodies, nodes, frames, contacts, poses, style or style_of(bodies, contacts, poses))
 

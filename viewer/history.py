@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from shiftjax.mechanism.model import Model
+from shiftjax.poses import bracket, continuous, interpolated
 from shiftjax.record import record
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study import around, between
 from shiftjax.viewer.watched import Drawable
 
 MOST = 36000  # instants: ten minutes at sixty a second; a body takes 2 MB
@@ -98,9 +98,8 @@ class History:
             n -= first
             block, self._marks = block.copied(first, n, min(self.most, max(ROOM, 2 * n))), self._marks[first:]
         again = n > 0 and block.time[n - 1] == time
-        block.time[n], block.poses[n] = time, poses
-        if n and (turned := (block.poses[n, :, 3:] * block.poses[n - 1, :, 3:]).sum(-1) < 0).any():
-            block.poses[n, turned, 3:] *= -1.0  # q and -q are one rotation; between them there is no way
+        block.time[n] = time
+        block.poses[n] = continuous(np.stack([block.poses[n - 1], poses]))[1] if n else poses
         for path, value in (channels or {}).items():
             block.channels[path][n] = value
         self._marks.append(mark)
@@ -167,8 +166,8 @@ class History:
         """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,), as of a `Study`."""
         self._choices.member(member)
         block = self._block
-        lower, upper, part = around(block.time[: block.count], t)
-        return between(block.poses[lower], block.poses[upper], part[..., None, None])
+        lower, upper, part = bracket(block.time[: block.count], t)
+        return interpolated(block.poses[lower], block.poses[upper], part[..., None])
 
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7)."""

@@ -1,4 +1,4 @@
-"""Places as (4, 4) matrices: of frames, poses and directions. NumPy only.
+"""Places as (4, 4) matrices: of frames, directions and eyes. NumPy only.
 
 A place maps coordinates of what is placed to coordinates of where it stands; column vectors, last row 0 0 0 1.
 """
@@ -36,19 +36,6 @@ def of_offset(frame: Frame) -> np.ndarray:
     return place(frame.T, matmul(R, rotation_of_vector(frame.rotation)) if frame.rotation != ZERO else R)
 
 
-def of_pose(pose: np.ndarray) -> np.ndarray:
-    """(..., 4, 4) of poses (..., 7): position [m], unit quaternion, w first."""
-    pose = np.asarray(pose, float)
-    w, x, y, z = np.moveaxis(pose[..., 3:], -1, 0)
-    out = np.zeros((*pose.shape[:-1], 4, 4))
-    out[..., 0, :3] = np.stack([w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)], -1)
-    out[..., 1, :3] = np.stack([2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)], -1)
-    out[..., 2, :3] = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z], -1)
-    out[..., :3, 3] = pose[..., :3]
-    out[..., 3, 3] = 1.0
-    return out
-
-
 def moved(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     """(..., 3) points seen from where (4, 4) places them."""
     return np.asarray(points, float) @ matrix[:3, :3].T + matrix[:3, 3]
@@ -68,27 +55,41 @@ def facing(z: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
     return np.stack([across, np.cross(z, across), z], axis=1)
 
 
+def eye_axes(back: np.ndarray, up: Sequence[float] | np.ndarray) -> np.ndarray:
+    """(3, 3) rows right, up, back in the world, of an eye that looks along -back (unit)."""
+    right = np.cross(up, back)
+    right /= np.linalg.norm(right)
+    return np.stack([right, np.cross(back, right), back])
+
+
+def world_to_eye(eye: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """(4, 4) world to the coordinates of an eye at a point (3,) [m] with these axes."""
+    out = np.eye(4)
+    out[:3, :3] = axes
+    out[:3, 3] = -axes @ eye
+    return out
+
+
+def perspective(slope: float, aspect: float, near: float, far: float) -> np.ndarray:
+    """(4, 4) eye to clip space; slope: of the upper edge; aspect: width over height; near, far: distances [m]."""
+    out = np.zeros((4, 4))
+    out[0, 0], out[1, 1], out[3, 2] = 1 / (slope * aspect), 1 / slope, -1.0
+    out[2, 2], out[2, 3] = (far + near) / (near - far), 2 * far * near / (near - far)
+    return out
+
+
+def orthographic(half: float, aspect: float, near: float, far: float) -> np.ndarray:
+    """(4, 4) eye to clip space of parallel rays; half: of the height [m]; the rest as of `perspective`."""
+    out = np.zeros((4, 4))
+    out[0, 0], out[1, 1], out[3, 3] = 1 / (half * aspect), 1 / half, 1.0
+    out[2, 2], out[2, 3] = -2 / (far - near), -(far + near) / (far - near)
+    return out
+
+
 def ball(points: np.ndarray) -> tuple[np.ndarray, float]:
     """Centre (3,) and radius [m] of a ball about points (n, 3): about the middle of their box."""
     centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return centre, float(np.linalg.norm(points - centre, axis=1).max())
-
-
-def quaternion(R: np.ndarray) -> np.ndarray:
-    """(4,) unit quaternion of a rotation matrix, w first and not negative."""
-    xx, yy, zz = np.diag(R)
-    squares = np.array([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz])
-    big = int(squares.argmax())
-    a = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    s = np.array([R[1, 2] + R[2, 1], R[0, 2] + R[2, 0], R[0, 1] + R[1, 0]])
-    if big == 0:
-        q = np.array([squares[0], *a])
-    else:
-        k = big - 1
-        vector = np.array([s[3 - k - j] if j != k else squares[big] for j in range(3)])
-        q = np.array([a[k], *vector])
-    q = q / np.linalg.norm(q)
-    return -q if q[0] < 0 else q
 
 
 def triple(vector: np.ndarray) -> tuple[float, float, float]:

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from shiftjax.poses import matrices
 from shiftjax.rotations import AXES
 from shiftjax.viewer.contacts import Survey
-from shiftjax.viewer.places import facing, moved, of_frame, of_pose, place, triple
+from shiftjax.viewer.places import facing, moved, of_frame, place, triple
 from shiftjax.viewer.scene import Colour, Mesh, Moment, Spring, Strokes
 
 TURNS, AROUND = 8, 16  # of a coil, lines of a turn
@@ -73,7 +74,7 @@ def stretched(spring: Spring, places: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def strokes_of(springs: tuple[Spring, ...], moment: Moment) -> Strokes | None:
     """The lines of all springs that are not hidden; None where there are none."""
-    places = of_pose(moment.poses)
+    places = matrices(moment.poses)
     ends, colours = [], []
     for spring in springs:
         if spring.path in moment.hidden or "kind:spring" in moment.hidden:

@@ -23,14 +23,13 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
-from shiftjax.poses import continuous, held
+from shiftjax.poses import bracket, continuous, held, interpolated
 from shiftjax.run.result import Result
 from shiftjax.viewer.choice import Choices, resolved
 from shiftjax.viewer.watched import Drawable
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
 GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-NEARLY_EQUAL = 1e-9  # rad between quaternions: below, sin(s x)/sin(x) is s to rounding
 KEEP = "Run again with --keep all, or --keep N for N members (keep= in Python)."
 
 
@@ -179,17 +178,17 @@ class Study:
         linearly and quaternions on the great arc (slerp); before the first and after the last instant they stand still.
         """
         track = self.track(member)
-        lower, upper, part = around(self.time, t)
-        return between(track[lower], track[upper], part[..., None, None])
+        lower, upper, part = bracket(self.time, t)
+        return interpolated(track[lower], track[upper], part[..., None])
 
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7) of several members at one time [s]."""
-        lower, upper, part = around(self.time, t)
+        lower, upper, part = bracket(self.time, t)
         tracks = self._tracks([int(member) for member in members])
         if not tracks:
             return np.zeros((0, len(self.nodes), 7))
         a, b = (np.stack([track[instant] for track in tracks]) for instant in (lower, upper))
-        return between(a, b, part[None, None])
+        return interpolated(a, b, part)
 
     def track(self, member: int) -> np.ndarray:
         """(n, nodes, 7) all poses of a member at the stored instants, ground first; not to be written to.
@@ -270,42 +269,6 @@ class Study:
         while len(self._cache) > 1 and sum(array.nbytes for array in self._cache.values()) > self._room:
             self._cache.popitem(last=False)
         return values
-
-
-def around(instants: np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers of the instants (n,) around times, and how far between them, 0..1; outside, the nearest instant, and of
-    several at one time the last.
-    """
-    times = np.asarray(t, float)
-    if np.isnan(times).any():
-        raise ModelError("time", "nan", f"{instants[0]:g} to {instants[-1]:g} s", "Give a number.")
-    times = np.clip(times, instants[0], instants[-1])
-    lower = np.clip(np.searchsorted(instants, times, side="right") - 1, 0, max(len(instants) - 2, 0))
-    upper = np.minimum(lower + 1, len(instants) - 1)
-    width = instants[upper] - instants[lower]
-    return lower, upper, np.divide(times - instants[lower], width, out=np.ones_like(times), where=width > 0)
-
-
-def between(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """(..., 7) poses the part s (..., 1), 0..1, of the way from a to b."""
-    positions = (1.0 - s) * a[..., :3] + s * b[..., :3]
-    return np.concatenate([positions, slerp(a[..., 3:], b[..., 3:], s)], axis=-1)
-
-
-def slerp(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Unit quaternions on the shorter great arc from a to b: (sin((1-s) x) a + sin(s x) b) / sin(x), x the angle
-    between them (Shoemake, Animating rotation with quaternion curves, 1985).
-
-    Args:
-        a, b: (..., 4) unit; s: (..., 1) in 0..1.
-    """
-    b = np.where((a * b).sum(-1, keepdims=True) < 0, -b, b)
-    # the half-angle form keeps all digits of small angles, where arccos of the product loses half of them
-    x = 2.0 * np.arctan2(np.linalg.norm(b - a, axis=-1), np.linalg.norm(a + b, axis=-1))[..., None]
-    near = x < NEARLY_EQUAL
-    sine = np.where(near, 1.0, np.sin(x))
-    mixed = np.where(near, 1.0 - s, np.sin((1.0 - s) * x) / sine) * a + np.where(near, s, np.sin(s * x) / sine) * b
-    return mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
 
 
 def _by_path(dataset: xr.Dataset, without: set[str] | None = None) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.poses import continuous, to_world
+from shiftjax.poses import continuous, matrices, quaternions, to_world
 from shiftjax.version import VERSION
 from shiftjax.viewer.camera import upright
 from shiftjax.viewer.colours import ghost_opacity
@@ -28,7 +28,6 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
-from shiftjax.viewer.places import of_pose, quaternion
 from shiftjax.viewer.scene import GROUND, Lamp, Mesh, Part, Scene, Spring
 from shiftjax.viewer.springs import FIGURES, colour_of, stretched
 
@@ -145,9 +144,9 @@ class _File:
 
     def spring(self, spring: Spring, poses: np.ndarray, opacity: float) -> tuple[int, np.ndarray]:
         """The node of a spring, and its track at poses (n, nodes, 7): (n, 10) with the scales behind the pose."""
-        stretching = [stretched(spring, of_pose(instant)) for instant in poses]
-        turned = continuous(np.array([[*start, *quaternion(R)] for start, R, _ in stretching]))
-        track = np.hstack([turned, np.maximum([scale for *_, scale in stretching], LEAST)])
+        starts, turns, scales = zip(*(stretched(spring, places) for places in matrices(poses)), strict=True)
+        turned = continuous(np.hstack([np.array(starts), quaternions(np.array(turns))]))
+        track = np.hstack([turned, np.maximum(scales, LEAST)])
         figure = FIGURES[spring.kind]
         node = self.part(Part(figure, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
         first = {"translation": track[0, :3], "scale": track[0, 7:]}
@@ -257,7 +256,7 @@ def _lamp(file: _File, scene: Scene, lamp: Lamp, poses: np.ndarray) -> int:
     file.lights.append(light)
     file.extensions.add(LIGHTS)
     # a glTF light shines along its node's -z
-    turn = quaternion(upright(-direction).T) if lamp.type != "point" else np.array([1.0, 0, 0, 0])
+    turn = quaternions(upright(-direction).T) if lamp.type != "point" else np.array([1.0, 0, 0, 0])
     extension = {LIGHTS: {"light": len(file.lights) - 1}}
     node = {"name": lamp.path, "translation": _floats(position), "rotation": _xyzw(turn), "extensions": extension}
     return file.add("nodes", node)
@@ -266,7 +265,7 @@ def _lamp(file: _File, scene: Scene, lamp: Lamp, poses: np.ndarray) -> int:
 def _y_up(scene: Scene) -> np.ndarray:
     """(4,) rotation that makes the scene's right, up and back glTF's x, y and z."""
     right, forward, up = upright(scene.up)
-    return quaternion(np.stack([right, up, -forward]))
+    return quaternions(np.stack([right, up, -forward]))
 
 
 def _placing(place: np.ndarray) -> Item | None:
@@ -282,7 +281,7 @@ def _placing(place: np.ndarray) -> Item | None:
         return None
     if np.linalg.det(axes) < 0:
         axes[:, 0], scale[0] = -axes[:, 0], -scale[0]
-    return {"translation": _floats(place[:3, 3]), "rotation": _xyzw(quaternion(axes)), "scale": _floats(scale)}
+    return {"translation": _floats(place[:3, 3]), "rotation": _xyzw(quaternions(axes)), "scale": _floats(scale)}
 
 
 def _baked(mesh: Mesh, place: np.ndarray) -> Mesh:

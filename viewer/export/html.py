@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.poses import turn
+from shiftjax.poses import rotate
 from shiftjax.viewer.camera import VIEWS, Camera, upright
 from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.motion import Motion, motion_of
@@ -161,6 +161,6 @@ def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
         vertices = vertices[np.unique(np.argmax(vertices @ directions, axis=0))]
         pose = poses[:, part.node]
         up = np.broadcast_to(np.array(scene.up, float), (len(pose), 3))
-        in_body = turn(pose, up, inverse=True)
+        in_body = rotate(pose, up, inverse=True)
         lowest.append(((in_body @ vertices.T).min(1) + (pose[:, :3] * up).sum(1)).min())
     return float(min(lowest, default=np.dot(scene.centre, scene.up) - scene.size))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.poses import continuous, held
+from shiftjax.poses import continuous, held, rotation_angle
 from shiftjax.record import record
 from shiftjax.viewer.scene import Scene
 
@@ -109,5 +109,4 @@ def _smooth(track: np.ndarray) -> np.ndarray:
 
 def _widest_turn(track: np.ndarray) -> float:
     """The largest angle [rad] by which a node turns between neighbouring instants."""
-    cosine = (track[1:, :, 3:] * track[:-1, :, 3:]).sum(2)
-    return float(2 * np.arccos(cosine.clip(-1, 1)).max(initial=0.0))
+    return float(rotation_angle(track[:-1], track[1:]).max(initial=0.0))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.viewer.colours import linear
-from shiftjax.viewer.places import ball, of_pose
+from shiftjax.viewer.places import ball
 from shiftjax.viewer.scene import Mesh, Moment, Scene
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
@@ -52,7 +53,7 @@ class Crowd:
     def at(self, moment: Moment) -> Drawn:
         """The parts at a moment's poses, in its colours."""
         rows = np.zeros(len(self.nodes), INSTANCE)
-        rows["rows"] = of_pose(moment.poses)[self.nodes, :3] @ self.places
+        rows["rows"] = matrices(moment.poses)[self.nodes, :3] @ self.places
         colours = self._colours.copy()
         for path, colour in moment.colours.items():
             colours[self._of_path.get(path, [])] = linear(np.array(colour))

@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from shiftjax.poses import to_world, turn
+from shiftjax.poses import rotate, to_world
 from shiftjax.record import record
+from shiftjax.viewer.places import eye_axes, orthographic, perspective, world_to_eye
 from shiftjax.viewer.scene import Lamp
 
 MOST = 8  # lamps
@@ -64,7 +65,7 @@ class Lighting:
             pixels: of a map's side.
         """
         places = to_world(poses[self.nodes], self._places)
-        aims = turn(poses[self.nodes], self._aims)
+        aims = rotate(poses[self.nodes], self._aims)
         table = np.zeros((len(self.lamps), 5, 4), np.float32)
         layers: list[np.ndarray] = []
         needed: list[int] = []
@@ -91,21 +92,15 @@ def _maps(
     near = max(far - 2 * radius, NEAR * far) * 0.99
     if lamp.type == "spot":
         slope = math.tan(min(lamp.cone * 1.02, math.radians(85.0)))
-        return [_perspective(slope, near, far) @ _look(place, aim)], 2 * slope / pixels
+        return [perspective(slope, 1.0, near, far) @ _look(place, aim)], 2 * slope / pixels
     slope = 1 + 12.0 / pixels  # a rim of six texels: for the step off the surface, 3.5, and for soft samples, 1.5
-    return [_perspective(slope, NEAR * far, far) @ _look(place, *side) for side in SIDES], 2 * slope / pixels
+    return [perspective(slope, 1.0, NEAR * far, far) @ _look(place, *side) for side in SIDES], 2 * slope / pixels
 
 
 def _look(place: np.ndarray, aim: np.ndarray, up: np.ndarray | None = None) -> np.ndarray:
     """(4, 4) world to an eye at `place` that looks along `aim`."""
     back = -aim / np.linalg.norm(aim)
-    upwards = np.eye(3)[np.argmin(np.abs(back))] if up is None else up
-    right = np.cross(upwards, back)
-    right /= np.linalg.norm(right)
-    view = np.eye(4)
-    view[:3, :3] = right, np.cross(back, right), back
-    view[:3, 3] = -view[:3, :3] @ place
-    return view
+    return world_to_eye(place, eye_axes(back, np.eye(3)[np.argmin(np.abs(back))] if up is None else up))
 
 
 def _straight(aim: np.ndarray, centre: np.ndarray, half: float, pixels: int) -> np.ndarray:
@@ -115,15 +110,7 @@ def _straight(aim: np.ndarray, centre: np.ndarray, half: float, pixels: int) -> 
     texel = 2 * half / pixels
     middle[:2] = np.round(middle[:2] / texel) * texel
     view[:3, 3] = -middle
-    return np.diag([1 / half, 1 / half, -1 / half, 1.0]) @ view
-
-
-def _perspective(slope: float, near: float, far: float) -> np.ndarray:
-    matrix = np.zeros((4, 4))
-    matrix[0, 0] = matrix[1, 1] = 1 / slope
-    matrix[2, 2], matrix[2, 3] = (far + near) / (near - far), 2 * far * near / (near - far)
-    matrix[3, 2] = -1.0
-    return matrix
+    return orthographic(half, 1.0, -half, half) @ view
 
 
 def _meets(matrix: np.ndarray, ball: tuple[np.ndarray, float]) -> bool:

@@ -6,11 +6,11 @@ import operator
 
 import numpy as np
 
+from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.viewer.colours import linear
 from shiftjax.viewer.gl.buffers import Batch, Shape
 from shiftjax.viewer.gl.crowd import INSTANCE
-from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import GROUND, Ghosts, Mesh, Part
 
 Own = tuple[tuple[Part, ...], ...]  # what each member shows
@@ -73,7 +73,7 @@ class Throng:
         if not same or hidden != self._hidden:
             self._own, self._hidden, self._herds = own, hidden, herds(own, hidden)
             self._forget({herd.mesh.key for herd in self._herds})
-        frames = of_pose(ghosts.poses)[..., :3, :]
+        frames = matrices(ghosts.poses)[..., :3, :]
         colours = linear(np.asarray(ghosts.colours, float).reshape(len(frames), 4))
         for herd in self._herds:
             rows = np.zeros(len(herd.members), INSTANCE)

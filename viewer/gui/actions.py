@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer import designs
-from shiftjax.viewer.camera import VIEWS, Camera, upright
+from shiftjax.viewer.camera import VIEWS, Camera
 from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shaping
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
@@ -96,12 +96,7 @@ def pan(state: State, right: float, up: float) -> None:
 
 
 def pan_level(state: State, right: float, up: float) -> None:
-    """Shifts sideways, and along the level part of the line of sight."""
-    camera = state.camera.pan(right, 0.0)
-    vertical = np.array(camera.up)
-    ahead = np.cross(vertical, camera.axes()[0])
-    side = 2 * camera.distance * math.tan(camera.view_angle / 2)
-    state.camera = camera.looking_at(np.array(camera.target) - side * up * ahead)
+    state.camera = state.camera.pan_level(right, up)
 
 
 def zoom(state: State, right: float, up: float) -> None:
@@ -109,22 +104,7 @@ def zoom(state: State, right: float, up: float) -> None:
 
 
 def roll(state: State, right: float, up: float) -> None:
-    state.camera = rolled(state.camera, TURN * right)
-
-
-def rolled(camera: Camera, angle: float) -> Camera:
-    """The picture turned clockwise about the line of sight [rad]: the eye stays, what is up changes."""
-    right, above, back = camera.axes()
-    level = np.dot(camera.up, back)
-    new = level * back + math.sqrt(max(1.0 - level**2, 0.0)) * (math.cos(angle) * above - math.sin(angle) * right)
-    x, y, z = new / np.linalg.norm(new)
-    local = upright((x, y, z)) @ back
-    return dataclasses.replace(
-        camera,
-        up=(float(x), float(y), float(z)),
-        azimuth=math.atan2(local[1], local[0]),
-        elevation=math.asin(max(-1.0, min(1.0, local[2]))),
-    )
+    state.camera = state.camera.roll(TURN * right)
 
 
 def view(state: State, name: str) -> None:

@@ -17,12 +17,11 @@ import numpy as np
 from shiftjax.forces.polynomials import ascending, piecewise
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FrameRef, Joint, Restraint
-from shiftjax.poses import to_world
+from shiftjax.poses import matrices, to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import plots
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.values import Mechanism, axis_of, displacement
-from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import Colour
 from shiftjax.viewer.watched import Watched
 
@@ -113,7 +112,7 @@ class Track:
         self.study, self.found, self.member = study, found, member
         self.time = study.time
         self.node = {path: k for k, path in enumerate(study.nodes)}
-        self.poses = of_pose(study.track(member))  # (n, nodes, 4, 4)
+        self.poses = matrices(study.track(member))  # (n, nodes, 4, 4)
 
     def frame(self, ref: FrameRef) -> np.ndarray:
         """(n, 4, 4) of a frame in the world."""

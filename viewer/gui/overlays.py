@@ -9,6 +9,7 @@ from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
 from shiftjax.viewer.gui.state import RightHalf, State
 from shiftjax.viewer.gui.values import placed, screws
+from shiftjax.viewer.places import PARALLEL, facing
 from shiftjax.viewer.scene import Colour, Strokes
 from shiftjax.viewer.watched import Watched
 
@@ -60,8 +61,8 @@ def arrows(state: State) -> Strokes:
         way = motions[0, :3] if motions[0, :3].any() else motions[0, 3:]
         start = placed(state.mechanism, joint.parent, poses)[:3, 3]
         tip = start + length * way
-        across = np.cross(way, (0.0, 0.0, 1.0) if abs(way[2]) < 0.9 else (1.0, 0.0, 0.0))
-        barb = HEAD * length * across / np.linalg.norm(across)
+        helper = np.array((0.0, 0.0, 1.0) if abs(way[2]) < PARALLEL else (1.0, 0.0, 0.0))
+        barb = HEAD * length * facing(way, helper)[:, 1]
         back = start + (1 - HEAD) * length * way
         ends += [(start, tip), (tip, back + barb), (tip, back - barb)]
     return Strokes(np.array(ends).reshape(-1, 2, 3), np.tile(np.array(ARROW), (len(ends), 1)))

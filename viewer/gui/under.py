@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.poses import matrices
 from shiftjax.viewer.gui import widgets
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import Mesh, Part
 
 
@@ -17,7 +17,7 @@ def under(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
     """Things that are drawn and can be picked under pixel (x, y) of a view of that size, nearest first, each once."""
     right = state.entered
     origin, direction = state.seen(right).ray(x, y, size)
-    poses, off = of_pose(state.poses(right)), state.not_drawn()
+    poses, off = matrices(state.poses(right)), state.not_drawn()
     nearest: dict[str, float] = {}
     for part in (right or state).scene.parts:
         if part.path in off or f"kind:{part.kind}" in off or not pickable(state, part):

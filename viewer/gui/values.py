@@ -14,10 +14,11 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
+from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.plan import Plan
-from shiftjax.viewer.places import of_frame, of_pose
+from shiftjax.viewer.places import of_frame
 
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 
@@ -72,7 +73,7 @@ def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
 def placed(found: Mechanism, ref: FrameRef, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(4, 4) a frame in the world at poses of the bodies (path -> (7,))."""
     inside = found.frames[ref.path]
-    return of_pose(poses[ref.body]) @ inside if ref.body in poses else inside
+    return matrices(poses[ref.body]) @ inside if ref.body in poses else inside
 
 
 def axis_of(joint: Joint) -> np.ndarray:
