@@ -28,7 +28,7 @@ from shiftjax.viewer.automatic import solid
 from shiftjax.viewer.building import PALETTE, scene_of
 from shiftjax.viewer.contacts import Style, Survey, levels
 from shiftjax.viewer.fittings import PURPLE, RED, ULTRAMARINE
-from shiftjax.viewer.lamps import lamps_of
+from shiftjax.viewer.lights import lights_of
 from shiftjax.viewer.places import moved
 from shiftjax.viewer.scene import Scene
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
@@ -294,7 +294,7 @@ def test_a_model_of_one_free_body_and_an_empty_one() -> None:
     scene = scene_of(load(to_dict(builder.build())), {"a:rock": pose})
     assert scene.centre == pytest.approx((1e3, 0, 0)) and 0.1 < scene.size < 2.0, "ground is not near it"
     empty = scene_of(ModelBuilder().build(), {})
-    assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lamps) == 1
+    assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lights) == 1
 
 
 # -- lights ---------------------------------------------------------------------------------------------------------
@@ -302,8 +302,8 @@ def test_a_model_of_one_free_body_and_an_empty_one() -> None:
 
 @pytest.mark.parametrize(("name", "down"), [("four_bar", (0, 0, 1)), ("bricard", (0, -1, 0)), ("andrews", (0, 0, -1))])
 def test_s26_without_lights_one_shines_along_gravity(name: str, down: tuple[float, ...]) -> None:
-    (lamp,) = built(name)[0].lamps
-    assert lamp.type == "directional" and lamp.direction == down and lamp.node == 0
+    (light,) = built(name)[0].lights
+    assert light.type == "directional" and light.direction == down and light.node == 0
 
 
 def lit(*lights: Light) -> Model:
@@ -316,7 +316,7 @@ def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
     spot = Light("spot", "spot", FrameRef("a:rod", "nose"), Kd=(1.0, 0.9, 0.8), options=FrozenJson({"cone": 0.3}))
     sun = Light("sun", "directional", FrameRef("fixed", "high"), Ka=(0.0, 0.0, 0.0))
     bulb = Light("bulb", "point", FrameRef("a:rod"), Ks=(1.0, 1.0, 1.0))
-    one, two, three = lamps_of(lit(spot, sun, bulb), {"fixed": 0, "a:rod": 1})
+    one, two, three = lights_of(lit(spot, sun, bulb), {"fixed": 0, "a:rod": 1})
     assert (one.path, one.type, one.node, one.position, one.direction) == (
         "lights:spot",
         "spot",
@@ -333,13 +333,13 @@ def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
 def test_lights_switched_off_leave_the_overhead_one() -> None:
     off = Light("off", "point", FrameRef("fixed"), options=FrozenJson({"active": False}))
     gone = Light("gone", "point", FrameRef("a:nobody"))
-    assert [lamp.path for lamp in lamps_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead"]
+    assert [light.path for light in lights_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead"]
 
 
 def test_a_frame_that_holds_a_light_is_no_limb() -> None:
-    lamp = Light("lamp", "point", FrameRef("a:rod", "nose"))
-    with_lamp, without = (scene_of(lit(*lights), {"a:rod": STILL}) for lights in ((lamp,), ()))
-    assert len(drawn(without, "a:rod")) > len(drawn(with_lamp, "a:rod"))
+    light = Light("lamp", "point", FrameRef("a:rod", "nose"))
+    with_light, without = (scene_of(lit(*lights), {"a:rod": STILL}) for lights in ((light,), ()))
+    assert len(drawn(without, "a:rod")) > len(drawn(with_light, "a:rod"))
 
 
 def test_building_leaves_jax_out() -> None:

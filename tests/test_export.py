@@ -223,7 +223,7 @@ def test_meshes_and_colours_are_shared(tmp_path: Path) -> None:
     """Twenty boxes of two colours: two meshes, two materials, one set of vertices."""
     mesh = box(1, 1, 1)
     parts = tuple(Part(mesh, 1, placed(x=float(k)), (RED, BLUE)[k % 2], "a") for k in range(20))
-    scene = dataclasses.replace(a_scene(), parts=parts, lamps=())
+    scene = dataclasses.replace(a_scene(), parts=parts, lights=())
     glb = written(tmp_path, scene, {0: a_track()})
     assert len(glb.json["meshes"]) == len(glb.json["materials"]) == 2
     assert len({p["attributes"]["POSITION"] for m in glb.json["meshes"] for p in m["primitives"]}) == 1
@@ -253,24 +253,24 @@ def test_a_texture_lies_the_right_way_up(tmp_path: Path) -> None:
     np.testing.assert_array_equal(uv[:4], [[0, 1], [1, 1], [1, 0], [0, 0]])  # (0, 0) is glTF's upper left
 
 
-def test_lamps_shine_along_their_direction_as_bright_as_phong(tmp_path: Path) -> None:
+def test_lights_shine_along_their_direction_as_bright_as_phong(tmp_path: Path) -> None:
     scene, track = a_scene(), a_track()
     glb = written(tmp_path, scene, {17: track, 3: track})
     lights = glb.json["extensions"]["KHR_lights_punctual"]["lights"]
     assert sorted(light["name"] for light in lights) == ["bulb", "sun", "torch"]
     right, forward, above = upright(scene.up)
     upturn, world = np.stack([right, above, -forward]), glb.world(0)
-    for lamp in scene.lamps:
-        node = glb.by_name[lamp.path]
-        light = lights[glb.nodes[node]["extensions"]["KHR_lights_punctual"]["light"]]
-        eye = to_world(track[0, lamp.node], np.array(lamp.position))
+    for light in scene.lights:
+        node = glb.by_name[light.path]
+        entry = lights[glb.nodes[node]["extensions"]["KHR_lights_punctual"]["light"]]
+        eye = to_world(track[0, light.node], np.array(light.position))
         np.testing.assert_allclose(world[node][:3, 3], upturn @ eye, atol=SINGLE)
-        if lamp.type != "point":
-            shone = rotate(track[0, lamp.node], np.array(lamp.direction))
+        if light.type != "point":
+            shone = rotate(track[0, light.node], np.array(light.direction))
             np.testing.assert_allclose(-world[node][:3, 2], upturn @ shone, atol=SINGLE)
-        fall = 1.0 if lamp.type == "directional" else float(eye @ eye)  # from the lamp to the centre, squared
-        reflected = np.array(light["color"]) * light["intensity"] / math.pi / fall
-        np.testing.assert_allclose(reflected, lamp.diffuse, rtol=1e-6)  # the pose is in single precision
+        fall = 1.0 if light.type == "directional" else float(eye @ eye)  # from the light to the centre, squared
+        reflected = np.array(entry["color"]) * entry["intensity"] / math.pi / fall
+        np.testing.assert_allclose(reflected, light.diffuse, rtol=1e-6)  # the pose is in single precision
     torch = next(light for light in lights if light["type"] == "spot")
     assert torch["spot"]["outerConeAngle"] == 0.4 > torch["spot"]["innerConeAngle"]
 

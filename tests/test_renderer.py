@@ -14,7 +14,7 @@ from PIL import Image
 
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.scene import FAST, Ghosts, Lamp, Look, Strokes, Texture
+from shiftjax.viewer.scene import FAST, Ghosts, Look, SceneLight, Strokes, Texture
 from tests.phong import picture
 from tests.pictures import BULB, SPOT, SUN, axis_lines, ball, moment, part, plate, scene
 from tests.studio import (  # noqa: F401
@@ -54,30 +54,30 @@ def errors(image: np.ndarray, wanted: np.ndarray, where: np.ndarray) -> tuple[fl
 
 @pytest.mark.parametrize("far", [False, True], ids=["perspective", "orthographic"])
 @pytest.mark.parametrize(
-    "lamps", [(SUN,), (BULB,), (SPOT,), (SUN, BULB, SPOT)], ids=lambda ls: "+".join(x.type for x in ls)
+    "lights", [(SUN,), (BULB,), (SPOT,), (SUN, BULB, SPOT)], ids=lambda ls: "+".join(x.type for x in ls)
 )
-def test_s24_phong_is_that_of_the_ray_caster(lamps: tuple[Lamp, ...], far: bool) -> None:
-    """Ambient, diffuse and specular of every kind of lamp, summed, on a ball, a turned block and a plate."""
+def test_s24_phong_is_that_of_the_ray_caster(lights: tuple[SceneLight, ...], far: bool) -> None:
+    """Ambient, diffuse and specular of every kind of light, summed, on a ball, a turned block and a plate."""
     camera = eye(orthographic=far)
-    wanted, plain, seen = picture(SOLIDS, lamps, camera, SIZE, shininess=PLAIN.shininess, background=PLAIN.background,
+    wanted, plain, seen = picture(SOLIDS, lights, camera, SIZE, shininess=PLAIN.shininess, background=PLAIN.background,
                                   shadows=False)  # fmt: skip
-    image = shot(three(lamps), rest(), camera)
+    image = shot(three(lights), rest(), camera)
     for solid in (-1, 0, 1, 2):
         mean, worst = errors(image, wanted, plain & (seen == solid))
         assert mean < CLOSE and worst < FAR_OFF, f"solid {solid}: mean {mean:.2f}, worst {worst:.1f}"
 
 
 @pytest.mark.parametrize("soft", [False, True], ids=["one sample", "nine samples"])
-@pytest.mark.parametrize("lamp", [SUN, BULB, SPOT], ids=lambda lamp: lamp.type)
-def test_s25_shadows_are_those_of_the_ray_caster(lamp: Lamp, soft: bool) -> None:
+@pytest.mark.parametrize("light", [SUN, BULB, SPOT], ids=lambda light: light.type)
+def test_s25_shadows_are_those_of_the_ray_caster(light: SceneLight, soft: bool) -> None:
     camera, look = eye(azimuth=2.2, elevation=0.7, distance=4.2), dataclasses.replace(SHADED, soft=soft)
-    wanted, plain, _ = picture(SOLIDS, (lamp,), camera, SIZE, shininess=look.shininess, background=look.background,
+    wanted, plain, _ = picture(SOLIDS, (light,), camera, SIZE, shininess=look.shininess, background=look.background,
                                shadows=True)  # fmt: skip
-    lit, _, _ = picture(SOLIDS, (lamp,), camera, SIZE, shininess=look.shininess, background=look.background,
+    lit, _, _ = picture(SOLIDS, (light,), camera, SIZE, shininess=look.shininess, background=look.background,
                         shadows=False)  # fmt: skip
     dark = plain & (np.abs(wanted - lit).max(-1) > 20)
     assert dark.sum() > 300, "the scene should show shadows"
-    image = shot(three((lamp,)), rest(), camera, look)
+    image = shot(three((light,)), rest(), camera, look)
     mean, _ = errors(image, wanted, plain)
     assert mean < CLOSE
     assert np.abs(image[dark] - wanted[dark]).mean() < CLOSE
@@ -86,7 +86,7 @@ def test_s25_shadows_are_those_of_the_ray_caster(lamp: Lamp, soft: bool) -> None
 def test_s25_a_shadow_moves_with_its_body() -> None:
     what, camera = floor_and_ball(), eye("top")
     # the ball hangs high, so that its shadow is seen beside it
-    slanted = dataclasses.replace(what, lamps=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))
+    slanted = dataclasses.replace(what, lights=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))
     renderer = Renderer(slanted, SHADED, SIZE)
     brightness = []
     for x in (-1.0, 0.4):
@@ -108,7 +108,7 @@ def test_s25_no_shadow_where_there_should_be_none(look: Look, choices: dict, mor
     what, camera = floor_and_ball(**choices), eye("top")
     floor = dataclasses.replace(what.parts[1], kind="ground")
     what = dataclasses.replace(what, parts=(what.parts[0], floor),
-                               lamps=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))  # fmt: skip
+                               lights=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))  # fmt: skip
     image = shot(what, moment((-0.5, 0.0, 0.8), **more), camera, look)
     away = patch(image, camera, (0.1, 1.2, 0.0))
     assert abs(patch(image, camera, (0.1, 0.0, 0.0)) - away) < 1.0
@@ -124,8 +124,8 @@ def test_the_ground_grid_shows_shadows() -> None:
     assert len(np.unique(off[-1].reshape(-1, 3), axis=0)) == 1 < len(np.unique(without[-1].reshape(-1, 3), axis=0))
 
 
-def test_s27_lamps_ride_on_bodies() -> None:
-    """A lamp on a body that is moved and turned shines as one that stands there."""
+def test_s27_lights_ride_on_bodies() -> None:
+    """A light on a body that is moved and turned shines as one that stands there."""
     riding = dataclasses.replace(SPOT, node=3, position=(0.0, 0.0, 0.0), direction=(0.0, 0.0, -1.0))
     x, z = SPOT.direction, np.array([0.0, 0.0, -1.0])
     axis = np.cross(z, x)
@@ -136,16 +136,16 @@ def test_s27_lamps_ride_on_bodies() -> None:
     assert np.abs(moved.astype(int) - shot(three((SPOT,)), rest(), eye(), SHADED)).mean() < 0.1
 
 
-def test_only_eight_lamps_are_drawn_and_the_others_are_named() -> None:
-    lamps = tuple(dataclasses.replace(SUN, path=f"lamp {k}") for k in range(10))
-    with pytest.warns(UserWarning, match="lamp 8, lamp 9"):
-        renderer = Renderer(three(lamps), FAST, SIZE)
+def test_only_eight_lights_are_drawn_and_the_others_are_named() -> None:
+    lights = tuple(dataclasses.replace(SUN, path=f"light {k}") for k in range(10))
+    with pytest.warns(UserWarning, match="light 8, light 9"):
+        renderer = Renderer(three(lights), FAST, SIZE)
     renderer.draw(rest(), eye())
     renderer.release()
 
 
-def test_point_lamps_with_all_layers_fit() -> None:
-    """Eight point lamps have 48 layers, and eight times the light of one."""
+def test_point_lights_with_all_layers_fit() -> None:
+    """Eight point lights have 48 layers, and eight times the light of one."""
     dim = dataclasses.replace(BULB, ambient=(0, 0, 0), diffuse=(0.1,) * 3, specular=(0, 0, 0))
     one, eight = (patch(shot(three((dim,) * count), rest(), eye(), SHADED), eye(), (0.3, -0.9, 0.0)) / 255
                   for count in (1, 8))  # fmt: skip
@@ -219,7 +219,7 @@ def test_normals_of_stretched_parts_stand_on_their_surface() -> None:
 
 
 def test_an_open_surface_is_lit_from_the_side_one_sees() -> None:
-    from_below = Lamp("low", "directional", 0, (0, 0, 0), (0, 0, 1), (0.1, 0.1, 0.1), (0.8, 0.8, 0.8), (0, 0, 0))
+    from_below = SceneLight("low", "directional", 0, (0, 0, 0), (0, 0, 1), (0.1, 0.1, 0.1), (0.8, 0.8, 0.8), (0, 0, 0))
     what = scene([part(plate(), 0, "plate", GREY)], (from_below,), 1)
     above, below = (shot(what, moment(), eye(view))[60, 80, 0] for view in ("top", "bottom"))
     assert int(below) - int(above) > DARKER
@@ -278,12 +278,12 @@ def test_a_line_past_the_eye_is_the_line_up_to_the_eye() -> None:
 
 def test_see_through_parts_are_drawn_from_the_back() -> None:
     """Red over blue, in either order of the file and with other meshes between."""
-    lamp = dataclasses.replace(ABOVE, ambient=(1.0, 1.0, 1.0), diffuse=(0, 0, 0))
+    light = dataclasses.replace(ABOVE, ambient=(1.0, 1.0, 1.0), diffuse=(0, 0, 0))
     low = part(plate(1.0, key="low"), 1, "low", (0, 0, 1, 0.5))
     middle = part(ball(0.2), 1, "ball", (0, 1, 0, 0.5), at=(0.9, 0.9, 0.2))
     high = part(plate(1.0, key="high"), 1, "high", (1, 0, 0, 0.5), at=(0, 0, 0.4))
     for parts in ([low, middle, high], [high, middle, low], [middle, high, low]):
-        image = shot(scene(parts, (lamp,)), moment((0, 0, 0)), eye("top"))
+        image = shot(scene(parts, (light,)), moment((0, 0, 0)), eye("top"))
         seen = ((image[60, 80] / 255 + 0.055) / 1.055) ** 2.4
         ground = ((np.array(PLAIN.background) + 0.055) / 1.055) ** 2.4
         wanted = 0.5 * np.array([1, 0, 0]) + 0.25 * np.array([0, 0, 1]) + 0.25 * ground
@@ -300,7 +300,7 @@ def test_see_through_parts_show_what_is_behind() -> None:
 # -- goldens -------------------------------------------------------------------------------------------------------
 
 GOLDENS = {
-    "three lamps": lambda: shot(three((SUN, BULB, SPOT)), rest(), eye(), FAST),
+    "three lights": lambda: shot(three((SUN, BULB, SPOT)), rest(), eye(), FAST),
     "full": lambda: shot(three((SUN,)), rest(highlighted=frozenset({"ball"})), eye("right", elevation=0.4), Look()),
     "ghosts": lambda: shot(
         three((SUN,)),

@@ -19,7 +19,7 @@ from shiftjax.viewer.automatic import body_shapes
 from shiftjax.viewer.contacts import FAR, SAME, Style, Survey, levels, other_points
 from shiftjax.viewer.fittings import joint_parts
 from shiftjax.viewer.geometry import Drawn, LoadMesh, finder, shape_of
-from shiftjax.viewer.lamps import lamps_of, up_of
+from shiftjax.viewer.lights import lights_of, up_of
 from shiftjax.viewer.places import ball, facing, moved, of_frame, place
 from shiftjax.viewer.scene import GROUND, Colour, Part, Scene
 from shiftjax.viewer.springs import springs_of
@@ -71,10 +71,10 @@ def scene_of(
     find = finder(model, folder)
     parts = [*_bodies(survey, find, load_mesh, warnings), *_supports(survey), *joint_parts(survey, cut)]
     centre, size = _extent(parts, survey.poses)
-    lamps = lamps_of(model, survey.nodes)
+    lights = lights_of(model, survey.nodes)
     every = (*parts, *terrain_parts(survey, find, warnings), *_marks(survey))
     told, springs = tuple(dict.fromkeys(warnings)), springs_of(survey)
-    return Scene(tuple(survey.nodes), every, lamps, up_of(model), size, centre, told, springs)
+    return Scene(tuple(survey.nodes), every, lights, up_of(model), size, centre, told, springs)
 
 
 def bodies_of(

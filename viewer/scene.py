@@ -55,7 +55,7 @@ class Part:
 
 
 @record
-class Lamp:
+class SceneLight:
     """A Phong light on a node. Directional and spot lights shine along `direction`."""
 
     path: str
@@ -88,7 +88,7 @@ class Scene:
 
     nodes: tuple[str, ...]  # paths; the first one is "fixed"
     parts: tuple[Part, ...]
-    lamps: tuple[Lamp, ...]
+    lights: tuple[SceneLight, ...]
     up: Direction  # opposite to gravity, +z where there is none
     size: float  # of the model [m]: radius of a ball about it in its first pose
     centre: Direction  # of that ball, in the world

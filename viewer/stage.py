@@ -83,7 +83,7 @@ class Stage:
         """A member's scene with its numbers as they are now: those of a run that goes on may change."""
         own = self._made(member, self._style)
         first = self.first
-        if _same(own.parts, first.parts) and (own.lamps, own.springs) == (first.lamps, first.springs):
+        if _same(own.parts, first.parts) and (own.lights, own.springs) == (first.lights, first.springs):
             return first
         return dataclasses.replace(own, size=first.size, centre=first.centre)
 

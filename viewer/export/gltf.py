@@ -2,7 +2,7 @@
 
 One root node turns the scene's up into glTF's +Y. Under it stand ground and one group a member; in a group, one node a
 body, moved by one animation for all members, since programs play one animation at a time. Members after the first are
-see-through. Phong lights become lamps of KHR_lights_punctual with the same light at the scene's centre.
+see-through. Phong lights become those of KHR_lights_punctual, as bright at the scene's centre.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
-from shiftjax.viewer.scene import GROUND, Lamp, Mesh, Part, Scene, Spring
+from shiftjax.viewer.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
 from shiftjax.viewer.springs import FIGURES, colour_of, stretched
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
@@ -78,7 +78,7 @@ def write_glb(
                 continue  # drawn once: it is the same for all
             children = [file.part(part, opacity) for part in parts if part.node == node]
             if k == 0:
-                children += [_lamp(file, scene, lamp, track[0]) for lamp in scene.lamps if lamp.node == node]
+                children += [_light(file, scene, light, track[0]) for light in scene.lights if light.node == node]
             if children:
                 p = track[0, node]
                 body = {"name": name, "translation": _floats(p[:3]), "rotation": _xyzw(p[3:]), "children": children}
@@ -240,25 +240,25 @@ def _animate(file: _File, motion: Motion, channels: list[tuple[int, np.ndarray]]
         file.add("animations", {"name": "motion", "samplers": samplers, "channels": targets})
 
 
-def _lamp(file: _File, scene: Scene, lamp: Lamp, poses: np.ndarray) -> int:
-    """The node of a lamp. A surface facing it at the scene's centre is as bright as under Phong's diffuse term."""
-    position, direction = np.array(lamp.position), np.array(lamp.direction)
-    strength = max(lamp.diffuse)
-    light: Item = {"name": lamp.path, "type": lamp.type}
-    light["color"] = [c / strength for c in lamp.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
-    light["intensity"] = math.pi * strength  # a diffuse surface sends back 1/pi of the light
-    if lamp.type != "directional":
-        place = to_world(poses[lamp.node], position)
-        light["intensity"] *= max(float(((place - np.array(scene.centre)) ** 2).sum()), 1e-6)
-    if lamp.type == "spot":
-        outer = min(lamp.cone, math.pi / 2)
-        light["spot"] = {"innerConeAngle": 0.8 * outer, "outerConeAngle": outer}
-    file.lights.append(light)
+def _light(file: _File, scene: Scene, light: SceneLight, poses: np.ndarray) -> int:
+    """The node of a light. A surface facing it at the scene's centre is as bright as under Phong's diffuse term."""
+    position, direction = np.array(light.position), np.array(light.direction)
+    strength = max(light.diffuse)
+    item: Item = {"name": light.path, "type": light.type}
+    item["color"] = [c / strength for c in light.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
+    item["intensity"] = math.pi * strength  # a diffuse surface sends back 1/pi of the light
+    if light.type != "directional":
+        place = to_world(poses[light.node], position)
+        item["intensity"] *= max(float(((place - np.array(scene.centre)) ** 2).sum()), 1e-6)
+    if light.type == "spot":
+        outer = min(light.cone, math.pi / 2)
+        item["spot"] = {"innerConeAngle": 0.8 * outer, "outerConeAngle": outer}
+    file.lights.append(item)
     file.extensions.add(LIGHTS)
     # a glTF light shines along its node's -z
-    turn = quaternions(upright(-direction).T) if lamp.type != "point" else np.array([1.0, 0, 0, 0])
+    turn = quaternions(upright(-direction).T) if light.type != "point" else np.array([1.0, 0, 0, 0])
     extension = {LIGHTS: {"light": len(file.lights) - 1}}
-    node = {"name": lamp.path, "translation": _floats(position), "rotation": _xyzw(turn), "extensions": extension}
+    node = {"name": light.path, "translation": _floats(position), "rotation": _xyzw(turn), "extensions": extension}
     return file.add("nodes", node)
 
 

@@ -18,9 +18,9 @@ from shiftjax.viewer.camera import VIEWS, Camera, upright
 from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
-from shiftjax.viewer.scene import Lamp, Look, Mesh, Part, Scene
+from shiftjax.viewer.scene import Look, Mesh, Part, Scene, SceneLight
 
-LAMPS = 8  # the player's most, as the window's: 40 vectors of the 224 that every WebGL2 has
+LIGHTS = 8  # the player's most, as the window's: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # looked at for the height of the grid
 DIRECTIONS = 200  # in which the outermost vertices of a mesh are taken for its hull
 Item = dict[str, Any]
@@ -76,7 +76,7 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
     turns = {key: k for k, key in enumerate(casts)}
     parts, first = casts[id(scene)], next(iter(motion.poses.values()))
     remarks = list(motion.remarks)
-    remarks += _dimmed(scene.lamps)
+    remarks += _dimmed(scene.lights)
     if scene.springs:
         remarks.append("springs and dampers are not shown in a page")
     camera = Camera.of(scene.centre, scene.size, scene.up)
@@ -98,7 +98,7 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
         "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
         "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
         "casts": [[_part(part, numbers[part.mesh.key]) for part in cast] for cast in casts.values()],
-        "lamps": [_lamp(lamp) for lamp in scene.lamps[:LAMPS]],
+        "lights": [_light(light) for light in scene.lights[:LIGHTS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),
         "background": list(Look().background),
         "shininess": Look().shininess,
@@ -106,14 +106,14 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
     }
 
 
-def _dimmed(lamps: tuple[Lamp, ...]) -> Iterator[str]:
-    """What the player does not show of the lamps: those after the eighth, and shadows of all but one."""
-    if len(lamps) > LAMPS:
-        yield f"{LAMPS} of {len(lamps)} lights are shown"
-    casting = next((lamp.path for lamp in lamps[:LAMPS] if lamp.type != "point"), None)
-    if lamps and casting is None:
+def _dimmed(lights: tuple[SceneLight, ...]) -> Iterator[str]:
+    """What the player does not show of the lights: those after the eighth, and shadows of all but one."""
+    if len(lights) > LIGHTS:
+        yield f"{LIGHTS} of {len(lights)} lights are shown"
+    casting = next((light.path for light in lights[:LIGHTS] if light.type != "point"), None)
+    if lights and casting is None:
         yield "point lights throw no shadows on this page"
-    elif len(lamps) > 1:
+    elif len(lights) > 1:
         yield f"of the lights only {casting} throws shadows on this page"
 
 
@@ -141,10 +141,10 @@ def _part(part: Part, mesh: int) -> Item:
     }
 
 
-def _lamp(lamp: Lamp) -> Item:
-    item: Item = {"type": lamp.type, "node": lamp.node, "cone": float(lamp.cone)}
+def _light(light: SceneLight) -> Item:
+    item: Item = {"type": light.type, "node": light.node, "cone": float(light.cone)}
     for name in ("position", "direction", "ambient", "diffuse", "specular"):
-        item[name] = [float(x) for x in getattr(lamp, name)]
+        item[name] = [float(x) for x in getattr(light, name)]
     return item
 
 

@@ -21,7 +21,7 @@ class Program:
     """A vertex and a fragment shader."""
 
     def __init__(self, vertex: str, fragment: str, defines: tuple[str, ...] = ()) -> None:
-        """Names are of files without `.glsl`; a fragment shader sees `lamps.glsl` in front.
+        """Names are of files without `.glsl`; a fragment shader sees `lights.glsl` in front.
 
         Raises:
             RuntimeError: a shader does not compile or link; the driver's log follows.
@@ -30,7 +30,7 @@ class Program:
         self.handle = GL.glCreateProgram()
         shaders = [
             _compiled(GL.GL_VERTEX_SHADER, vertex, head + source("frame") + source(vertex)),
-            _compiled(GL.GL_FRAGMENT_SHADER, fragment, head + source("frame") + source("lamps") + source(fragment)),
+            _compiled(GL.GL_FRAGMENT_SHADER, fragment, head + source("frame") + source("lights") + source(fragment)),
         ]
         for shader in shaders:
             GL.glAttachShader(self.handle, shader)

@@ -64,16 +64,16 @@ class Renderer:
             self._patch, self._block, self._grid = Patch(), Block(), Corners()
             self._stroke = Shape(shapes.line(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
             self._strokes = Batch(self._stroke)
-        self._lit: tuple[str, ...] = ()  # lamps as the programs were compiled for
+        self._lit: tuple[str, ...] = ()  # lights as the programs were compiled for
         self.take(scene)
 
     def take(self, scene: Scene) -> None:
-        """Shows another scene from now on; programs and shadow maps stay where its lamps are of the same kinds."""
-        self.scene, self._crowd, self._lighting = scene, Crowd(scene), Lighting(scene.lamps, self.look.shadows)
+        """Shows another scene from now on; programs and shadow maps stay where its lights are of the same kinds."""
+        self.scene, self._crowd, self._lighting = scene, Crowd(scene), Lighting(scene.lights, self.look.shadows)
         self.warnings: tuple[str, ...] = ()
         if self._lighting.left_out:
             names = ", ".join(self._lighting.left_out)
-            self.warnings = (f"lamps that are not drawn, only {MOST} are: {names}",)
+            self.warnings = (f"lights that are not drawn, only {MOST} are: {names}",)
             warnings.warn(self.warnings[0], stacklevel=3)
         with _guest():
             known = {shape.key: shape for shape in self._shapes}
@@ -94,7 +94,7 @@ class Renderer:
         self._last: tuple[Drawn, np.ndarray] | None = None  # of the last picture; (4, 4) world to clip space
 
     def _relight(self) -> None:
-        """Forgets what depends on the kinds of lamps, and makes their shadow maps."""
+        """Forgets what depends on the kinds of lights, and makes their shadow maps."""
         for program in self._programs.values():
             program.release()
         if self._maps is not None:
@@ -225,7 +225,7 @@ class Renderer:
                 yield batch
 
     def _light(self, drawn: Drawn, clip: np.ndarray, moment: Moment, camera: Camera) -> None:
-        """Lamps and camera to the block, and the shadow maps where something has moved."""
+        """Lights and camera to the block, and the shadow maps where something has moved."""
         throws = self._crowd.casts & drawn.visible & ~drawn.glass
         ball = self._crowd.ball(drawn.rows, throws)
         lit = self._lighting.at(moment.poses, ball, self._maps.pixels if self._maps else 1)
@@ -234,7 +234,7 @@ class Renderer:
         up = np.array([*self.scene.up, 0.0]) / np.linalg.norm(self.scene.up)
         screen = (*self.size, 0.5 * LINE_PIXELS * self._ratio, 0.0)
         self._block.upload(np.concatenate(
-            [clip.T.ravel(), eye, choice, up, screen, lit.lamps.ravel(), lit.layers.transpose(0, 2, 1).ravel()],
+            [clip.T.ravel(), eye, choice, up, screen, lit.lights.ravel(), lit.layers.transpose(0, 2, 1).ravel()],
             dtype=np.float32,
         ))  # fmt: skip
         if self._maps is None:

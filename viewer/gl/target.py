@@ -130,7 +130,7 @@ class ShadowMaps:
         self._clear(layer)
 
     def leave_blank(self, layer: int) -> None:
-        """Clears a layer that nothing is drawn to, if it is not clear: a side of a lamp above all bodies stays so."""
+        """Clears a layer that nothing is drawn to, if it is not clear: a side of a light above all bodies stays so."""
         if layer not in self._blank:
             self._clear(layer)
             self._blank.add(layer)

@@ -1,4 +1,4 @@
-// Phong's light and its shadows. Kinds and layers are constants (ALL_LAMPS), so that no branch remains at run time.
+// Phong's reflection model with shadows. Kinds and layers are constants (ALL_LIGHTS), so that no branch remains at run time.
 const int DIRECTIONAL = 0;
 const int POINT = 1;
 const int SPOT = 2;
@@ -10,13 +10,13 @@ float tap(vec3 at, int layer) {
     return texture(shadows, vec4(at.xy, float(layer), min(at.z, 1.0)));
 }
 
-// The part of the lamp's light that arrives at p, in 0..1.
-float arriving(Lamp lamp, int kind, int first, vec3 p, vec3 n, float facing) {
-    vec3 away = p - lamp.position.xyz;
+// The part of a light that the shadow map lets through to p, in 0..1.
+float visibility(Light light, int kind, int first, vec3 p, vec3 n, float facing) {
+    vec3 away = p - light.position.xyz;
     vec3 size = abs(away);
     int layer = first;
-    float texel = lamp.ambient.w;
-    if (kind == SPOT) texel *= dot(away, lamp.direction.xyz);
+    float texel = light.ambient.w;
+    if (kind == SPOT) texel *= dot(away, light.direction.xyz);
     if (kind == POINT) {
         bvec3 negative = lessThan(away, vec3(0.0));
         layer += size.x >= size.y && size.x >= size.z ? int(negative.x)
@@ -39,34 +39,34 @@ float arriving(Lamp lamp, int kind, int first, vec3 p, vec3 n, float facing) {
 }
 #endif
 
-// Towards the lamp; w: what the spot's cone lets through, a smooth edge over its last tenth.
-vec4 towards(Lamp lamp, int kind, vec3 p) {
-    if (kind == DIRECTIONAL) return vec4(-lamp.direction.xyz, 1.0);
-    vec3 to = normalize(lamp.position.xyz - p);
+// Direction towards the light; w: attenuation by the cone of a spot, smooth over its last tenth.
+vec4 towards(Light light, int kind, vec3 p) {
+    if (kind == DIRECTIONAL) return vec4(-light.direction.xyz, 1.0);
+    vec3 to = normalize(light.position.xyz - p);
     if (kind == POINT) return vec4(to, 1.0);
-    return vec4(to, smoothstep(lamp.position.w, lamp.direction.w, dot(-to, lamp.direction.xyz)));
+    return vec4(to, smoothstep(light.position.w, light.direction.w, dot(-to, light.direction.xyz)));
 }
 
-#if LAMPS > 0
+#if LIGHTS > 0
 // Phong, Illumination for Computer Generated Pictures (1975): Ka + Kd (n.l) on the surface's colour, Ks (r.v)^s in white.
-vec3 shine(Lamp lamp, int kind, int first, vec3 base, vec3 p, vec3 n, vec3 v) {
-    vec4 to = towards(lamp, kind, p);
+vec3 shine(Light light, int kind, int first, vec3 base, vec3 p, vec3 n, vec3 v) {
+    vec4 to = towards(light, kind, p);
     float facing = max(dot(n, to.xyz), 0.0);
-    float passed = to.w;
+    float visible = to.w;
 #ifdef SHADOWS
-    passed *= arriving(lamp, kind, first, p, n, facing);
+    visible *= visibility(light, kind, first, p, n, facing);
 #endif
     float mirrored = facing > 0.0 ? pow(max(dot(reflect(-to.xyz, n), v), 0.0), choice.x) : 0.0;
-    return base * (lamp.ambient.rgb + lamp.diffuse.rgb * (facing * passed)) + lamp.specular.rgb * (mirrored * passed);
+    return base * (light.ambient.rgb + light.diffuse.rgb * (facing * visible)) + light.specular.rgb * (mirrored * visible);
 }
 #endif
 
 vec3 phong(vec3 base, vec3 p, vec3 n) {
-#if LAMPS > 0
+#if LIGHTS > 0
     vec3 v = normalize(eye.xyz - eye.w * p);
     vec3 sum = vec3(0.0);
-#define ONE(k, kind, first) sum += shine(lamps[k], kind, first, base, p, n, v);
-    ALL_LAMPS
+#define ONE(k, kind, first) sum += shine(lights[k], kind, first, base, p, n, v);
+    ALL_LIGHTS
 #undef ONE
     return sum;
 #else
@@ -75,19 +75,19 @@ vec3 phong(vec3 base, vec3 p, vec3 n) {
 }
 
 #ifdef SHADOWS
-// Diffuse light of a lamp on a plane, with and without shadows.
-vec2 weighed(Lamp lamp, int kind, int first, vec3 p, vec3 n) {
-    vec4 to = towards(lamp, kind, p);
+// Diffuse term of a light on a plane, with and without shadows.
+vec2 diffuse_terms(Light light, int kind, int first, vec3 p, vec3 n) {
+    vec4 to = towards(light, kind, p);
     float facing = max(dot(n, to.xyz), 0.0);
-    float light = facing * to.w * dot(lamp.diffuse.rgb, vec3(0.2126, 0.7152, 0.0722));
-    return light * vec2(arriving(lamp, kind, first, p, n, facing), 1.0);
+    float diffuse = facing * to.w * dot(light.diffuse.rgb, vec3(0.2126, 0.7152, 0.0722));
+    return diffuse * vec2(visibility(light, kind, first, p, n, facing), 1.0);
 }
 
-// The part of all diffuse light that shadows take away, in 0..1.
+// The part of the diffuse term of all lights that shadows take away, in 0..1.
 float darkness(vec3 p, vec3 n) {
     vec2 sum = vec2(1e-6);
-#define ONE(k, kind, first) sum += weighed(lamps[k], kind, first, p, n);
-    ALL_LAMPS
+#define ONE(k, kind, first) sum += diffuse_terms(lights[k], kind, first, p, n);
+    ALL_LIGHTS
 #undef ONE
     return 1.0 - sum.x / sum.y;
 }
