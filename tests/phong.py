@@ -65,8 +65,16 @@ class Solid:
         return np.where(inside, far, np.inf), normals, np.zeros(len(o), int)
 
 
-def picture(solids: list[Solid], lights: tuple[SceneLight, ...], camera: Camera, size: tuple[int, int], *,
-            shininess: float, background: tuple[float, ...], shadows: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+def picture(
+    solids: list[Solid],
+    lights: tuple[SceneLight, ...],
+    camera: Camera,
+    size: tuple[int, int],
+    *,
+    shininess: float,
+    background: tuple[float, ...],
+    shadows: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What the camera sees; lights stand in the world.
 
     Returns:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gl.crowd import Crowd
+from shiftjax.viewer.gl.part_instances import PartInstances
 from shiftjax.viewer.gl.renderer import GL, Renderer
 from shiftjax.viewer.scene import FAST, Ghosts, Look
 from tests.phong import picture
@@ -90,18 +90,18 @@ def test_ghosts_and_hidden_parts_are_not_picked_and_lines_are_beside_themselves(
 def test_only_what_is_near_the_pixel_is_drawn_for_picking() -> None:
     """Of a ring of ten balls the one pointed at, or none; never fewer than are seen there."""
     parts = [part(ball(0.1, 8), k, f"body {k}") for k in range(1, 11)]
-    crowd, camera = Crowd(scene(parts, nodes=11)), eye()
+    instances, camera = PartInstances(scene(parts, nodes=11)), eye()
     angles = np.linspace(0, 2 * np.pi, 10, endpoint=False)
     places = [(float(np.cos(a)), float(np.sin(a)), 0.0) for a in angles]
-    drawn = crowd.at(moment(*places, hidden=frozenset({"body 3"})))
+    drawn = instances.at(moment(*places, hidden=frozenset({"body 3"})))
     clip = camera.projection(SIZE[0] / SIZE[1]) @ camera.view()
     for k, place in enumerate(places):
         x, y, _, w = clip @ [*place, 1.0]
         middle = np.array([x / w, y / w])
-        near = crowd.near(drawn, clip, middle - 0.02, middle + 0.02)
+        near = instances.near(drawn, clip, middle - 0.02, middle + 0.02)
         assert near[k] == (k != 2) and near.sum() <= 1
     middle = np.zeros(2)
-    assert not crowd.near(drawn, clip, middle - 0.02, middle + 0.02).any()
+    assert not instances.near(drawn, clip, middle - 0.02, middle + 0.02).any()
 
 
 # -- ghosts --------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_show_copies_the_picture_and_leaves_the_state_of_gl_alone() -> None:
     GL.glScissor(0, 0, 5, 5)
     renderer = Renderer(three((SUN,)), Look(), SIZE)
     renderer.draw(rest(), eye())
-    renderer.show(framebuffer)
+    renderer.copy_to(framebuffer)
     assert GL.glGetIntegerv(GL.GL_DRAW_FRAMEBUFFER_BINDING) == framebuffer
     assert list(GL.glGetIntegerv(GL.GL_VIEWPORT)) == [3, 4, 50, 60]
     assert not any(map(GL.glIsEnabled, (GL.GL_DEPTH_TEST, GL.GL_BLEND, GL.GL_CULL_FACE, GL.GL_FRAMEBUFFER_SRGB)))

@@ -293,8 +293,8 @@ def test_see_through_parts_are_drawn_from_the_back() -> None:
 def test_see_through_parts_show_what_is_behind() -> None:
     clear = {"plate": (0.6, 0.6, 0.6, 0.4)}
     what, camera = scene([part(ball(0.3), 1, "ball", (1, 0, 0, 1)), part(plate(), 0, "plate", GREY)]), eye("top")
-    solid, glass = (shot(what, moment((0, 0, -0.5), colours=colours), camera)[60, 80] for colours in ({}, clear))
-    assert abs(int(solid[0]) - int(solid[1])) < 4 and int(glass[0]) - int(glass[1]) > 40
+    solid, translucent = (shot(what, moment((0, 0, -0.5), colours=colours), camera)[60, 80] for colours in ({}, clear))
+    assert abs(int(solid[0]) - int(solid[1])) < 4 and int(translucent[0]) - int(translucent[1]) > 40
 
 
 # -- goldens -------------------------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from shiftjax.viewer import opening
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_glb, write_html
 from shiftjax.viewer.ghosts import ghosts_of
+from shiftjax.viewer.gl.ghost_instances import ghost_meshes
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gl.throng import herds
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.places import moved
 from shiftjax.viewer.scene import FAST, Ghosts, Mesh, Moment, Part
@@ -81,13 +81,13 @@ def test_the_bars_of_every_ghost_meet_and_equal_bars_are_one_draw(stage: Stage) 
     ghosts = ghosts_of(stage, members, TIME)
     assert ghosts is not None
     places, ends = matrices(ghosts.poses), [{} for _ in members]
-    found = herds(ghosts.parts, NONE)
-    for herd in found:
-        for k, node, place in zip(herd.members, herd.nodes, herd.places, strict=True):
-            ends[k][stage.first.nodes[node]] = ends_of(herd.mesh, places[k, node] @ place)
+    found = ghost_meshes(ghosts.parts, NONE)
+    for group in found:
+        for k, node, place in zip(group.ghosts, group.nodes, group.places, strict=True):
+            ends[k][stage.first.nodes[node]] = ends_of(group.mesh, places[k, node] @ place)
     assert max(map(gap, ends)) < MEET * stage.first.size
     assert len(found) == len({part.mesh.key for own in ghosts.parts for part in own}) < 3 * len(members)
-    assert all((np.diff(herd.members) >= 0).all() for herd in found), "nearer to the eye in the metric's order"
+    assert all((np.diff(group.ghosts) >= 0).all() for group in found), "nearer to the eye in the metric's order"
 
 
 def test_sizes_and_camera_are_those_of_the_first(stage: Stage) -> None:
@@ -106,7 +106,7 @@ def test_members_that_look_alike_share_one_scene_and_one_draw_a_mesh(tmp_path: P
     assert all(plain.scene(member) is plain.first for member in range(4))
     ghosts = ghosts_of(plain, np.arange(4), TIME)
     assert ghosts is not None and len({id(own) for own in ghosts.parts}) == 1
-    assert len(herds(ghosts.parts, NONE)) == len({part.mesh.key for part in ghosts.parts[0]})
+    assert len(ghost_meshes(ghosts.parts, NONE)) == len({part.mesh.key for part in ghosts.parts[0]})
 
 
 def test_every_member_has_its_springs(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ class Views:
         for half, box, renderer in zip(shown, self.boxes, self._renderers, strict=True):
             renderer.resize(max(round(box.width * scale), 1), max(round(box.height * scale), 1), scale)
             renderer.draw(moment(self.state, half), self.state.seen(half))
-            renderer.show(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
+            renderer.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
 
     def image(self) -> np.ndarray:
         """(h, w, 3) uint8 of the view as it was drawn last; two halves with their captions."""
@@ -68,6 +68,6 @@ class Views:
                 renderer.release()
                 kept[k] = None
             elif renderer is not None and renderer.scene is not scene:
-                renderer.take(scene)
+                renderer.set_scene(scene)
         self._renderers = [renderer or Renderer(scene, self._look, (64, 64))
                            for scene, renderer in zip(scenes, kept, strict=True)]  # fmt: skip

@@ -1,4 +1,4 @@
-// What every shader sees: one upload a frame. Only vec4 and mat4, so that std140 packs tightly.
+// Uniform block of all shaders, uploaded once a frame. Only vec4 and mat4, so that std140 packs tightly.
 struct Light {
     vec4 position;   // [m]; w: cosine of a spot's cone
     vec4 direction;  // unit; w: cosine of the part of the cone in full light
@@ -8,9 +8,9 @@ struct Light {
 };
 
 layout(std140) uniform Frame {
-    mat4 clip;    // world to clip space
-    vec4 eye;     // w = 1: a place [m]; w = 0: the direction towards a far eye
-    vec4 choice;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
+    mat4 clip;      // world to clip space
+    vec4 eye;       // w = 1: position [m]; w = 0: direction to the eye of an orthographic camera
+    vec4 settings;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
     vec4 up;
     vec4 screen;  // width and height of the picture, half the width of a line [pixels]
 #if LIGHTS > 0

@@ -6,12 +6,12 @@ const int SPOT = 2;
 #ifdef SHADOWS
 uniform sampler2DArrayShadow shadows;
 
-float tap(vec3 at, int layer) {
+float depth_test(vec3 at, int layer) {
     return texture(shadows, vec4(at.xy, float(layer), min(at.z, 1.0)));
 }
 
-// The part of a light that the shadow map lets through to p, in 0..1.
-float visibility(Light light, int kind, int first, vec3 p, vec3 n, float facing) {
+// Fraction of a light that reaches p by the shadow map, in 0..1.
+float visibility(Light light, int kind, int first, vec3 p, vec3 n, float cosine) {
     vec3 away = p - light.position.xyz;
     vec3 size = abs(away);
     int layer = first;
@@ -23,24 +23,24 @@ float visibility(Light light, int kind, int first, vec3 p, vec3 n, float facing)
                : size.y >= size.z ? 2 + int(negative.y) : 4 + int(negative.z);
         texel *= max(size.x, max(size.y, size.z));
     }
-    // off the surface by some texels, more where light grazes it: less shows acne, more lifts shadows off their bodies
-    vec4 c = layers[layer] * vec4(p + n * texel * (1.5 + 2.0 * (1.0 - facing)), 1.0);
+    // normal offset in texels, larger at grazing incidence: less gives shadow acne, more detaches shadows from bodies
+    vec4 c = layers[layer] * vec4(p + n * texel * (1.5 + 2.0 * (1.0 - cosine)), 1.0);
     vec3 at = 0.5 + 0.5 * c.xyz / max(c.w, 1e-6);
 #ifdef SOFT
     vec2 one = 1.0 / vec2(textureSize(shadows, 0).xy);
     float sum = 0.0;
     for (int i = -1; i <= 1; ++i)
         for (int k = -1; k <= 1; ++k)
-            sum += tap(vec3(at.xy + one * vec2(i, k), at.z), layer);
+            sum += depth_test(vec3(at.xy + one * vec2(i, k), at.z), layer);
     return sum / 9.0;
 #else
-    return tap(at, layer);
+    return depth_test(at, layer);
 #endif
 }
 #endif
 
-// Direction towards the light; w: attenuation by the cone of a spot, smooth over its last tenth.
-vec4 towards(Light light, int kind, vec3 p) {
+// Direction towards the light; w: attenuation by the cone of a spot, smooth over the last tenth.
+vec4 light_direction(Light light, int kind, vec3 p) {
     if (kind == DIRECTIONAL) return vec4(-light.direction.xyz, 1.0);
     vec3 to = normalize(light.position.xyz - p);
     if (kind == POINT) return vec4(to, 1.0);
@@ -49,15 +49,15 @@ vec4 towards(Light light, int kind, vec3 p) {
 
 #if LIGHTS > 0
 // Phong, Illumination for Computer Generated Pictures (1975): Ka + Kd (n.l) on the surface's colour, Ks (r.v)^s in white.
-vec3 shine(Light light, int kind, int first, vec3 base, vec3 p, vec3 n, vec3 v) {
-    vec4 to = towards(light, kind, p);
-    float facing = max(dot(n, to.xyz), 0.0);
+vec3 phong_term(Light light, int kind, int first, vec3 base, vec3 p, vec3 n, vec3 v) {
+    vec4 to = light_direction(light, kind, p);
+    float cosine = max(dot(n, to.xyz), 0.0);
     float visible = to.w;
 #ifdef SHADOWS
-    visible *= visibility(light, kind, first, p, n, facing);
+    visible *= visibility(light, kind, first, p, n, cosine);
 #endif
-    float mirrored = facing > 0.0 ? pow(max(dot(reflect(-to.xyz, n), v), 0.0), choice.x) : 0.0;
-    return base * (light.ambient.rgb + light.diffuse.rgb * (facing * visible)) + light.specular.rgb * (mirrored * visible);
+    float specular = cosine > 0.0 ? pow(max(dot(reflect(-to.xyz, n), v), 0.0), settings.x) : 0.0;
+    return base * (light.ambient.rgb + light.diffuse.rgb * (cosine * visible)) + light.specular.rgb * (specular * visible);
 }
 #endif
 
@@ -65,9 +65,9 @@ vec3 phong(vec3 base, vec3 p, vec3 n) {
 #if LIGHTS > 0
     vec3 v = normalize(eye.xyz - eye.w * p);
     vec3 sum = vec3(0.0);
-#define ONE(k, kind, first) sum += shine(lights[k], kind, first, base, p, n, v);
+#define EACH_LIGHT(k, kind, first) sum += phong_term(lights[k], kind, first, base, p, n, v);
     ALL_LIGHTS
-#undef ONE
+#undef EACH_LIGHT
     return sum;
 #else
     return base;
@@ -77,18 +77,18 @@ vec3 phong(vec3 base, vec3 p, vec3 n) {
 #ifdef SHADOWS
 // Diffuse term of a light on a plane, with and without shadows.
 vec2 diffuse_terms(Light light, int kind, int first, vec3 p, vec3 n) {
-    vec4 to = towards(light, kind, p);
-    float facing = max(dot(n, to.xyz), 0.0);
-    float diffuse = facing * to.w * dot(light.diffuse.rgb, vec3(0.2126, 0.7152, 0.0722));
-    return diffuse * vec2(visibility(light, kind, first, p, n, facing), 1.0);
+    vec4 to = light_direction(light, kind, p);
+    float cosine = max(dot(n, to.xyz), 0.0);
+    float diffuse = cosine * to.w * dot(light.diffuse.rgb, vec3(0.2126, 0.7152, 0.0722));
+    return diffuse * vec2(visibility(light, kind, first, p, n, cosine), 1.0);
 }
 
-// The part of the diffuse term of all lights that shadows take away, in 0..1.
-float darkness(vec3 p, vec3 n) {
+// Fraction of the diffuse term of all lights that is in shadow, in 0..1.
+float shadow_fraction(vec3 p, vec3 n) {
     vec2 sum = vec2(1e-6);
-#define ONE(k, kind, first) sum += diffuse_terms(lights[k], kind, first, p, n);
+#define EACH_LIGHT(k, kind, first) sum += diffuse_terms(lights[k], kind, first, p, n);
     ALL_LIGHTS
-#undef ONE
+#undef EACH_LIGHT
     return 1.0 - sum.x / sum.y;
 }
 #endif

@@ -1,4 +1,4 @@
-"""The parts of a scene as arrays, and one row a part for the graphics card at one moment. NumPy only."""
+"""The parts of a scene as arrays, and the instance attributes of all parts at one instant. NumPy only."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from shiftjax.viewer.scene import Mesh, Moment, Scene
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
 MARK = np.uint32(1 << 31)  # set in the id of what is highlighted
-OPAQUE = 0.999  # a colour's opacity below is see-through
+OPAQUE = 0.999  # opacity below which a colour is translucent
 
 
 @record
-class Drawn:
-    """What one moment shows."""
+class InstanceRows:
+    """Instance attributes of all parts at one instant."""
 
     rows: np.ndarray  # (parts,) INSTANCE
     visible: np.ndarray  # (parts,) bool
-    glass: np.ndarray  # (parts,) bool: see-through
+    translucent: np.ndarray  # (parts,) bool
 
 
-class Crowd:
+class PartInstances:
     """All parts of a scene, grouped by mesh."""
 
     def __init__(self, scene: Scene) -> None:
@@ -46,12 +46,12 @@ class Crowd:
         self._radii = np.array([radius for _, radius in balls], float)[self.mesh_of]
         halves = [_half(mesh) for mesh in self.meshes]
         self._halves = np.array(halves, float).reshape(-1, 3)[self.mesh_of]
-        # what throws a shadow first, so that the shadow pass draws the beginning of a group
+        # shadow casters first, so that the shadow pass draws the beginning of a group
         order = np.argsort(~self.casts, kind="stable")
         self.groups = [order[self.mesh_of[order] == k] for k in range(len(self.meshes))]
 
-    def at(self, moment: Moment) -> Drawn:
-        """The parts at a moment's poses, in its colours."""
+    def at(self, moment: Moment) -> InstanceRows:
+        """The parts at the poses and in the colours of a moment."""
         rows = np.zeros(len(self.nodes), INSTANCE)
         rows["rows"] = matrices(moment.poses)[self.nodes, :3] @ self.places
         colours = self._colours.copy()
@@ -68,9 +68,9 @@ class Crowd:
         visible = np.ones(len(rows), bool)
         for word in moment.hidden:
             visible[self._of_path.get(word, [])] = False
-        return Drawn(rows, visible, colours[:, 3] < OPAQUE)
+        return InstanceRows(rows, visible, colours[:, 3] < OPAQUE)
 
-    def near(self, drawn: Drawn, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def near(self, drawn: InstanceRows, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """(parts,) bool: those drawn whose boxes reach into a window of the picture, and perhaps a few more.
 
         Args:
@@ -85,7 +85,7 @@ class Crowd:
         more = np.einsum("kpi,ki->kp", np.abs(planes[:, :, :3]), self._halves)
         return drawn.visible & (middle + more >= 0).all(1)
 
-    def depths(self, drawn: Drawn, clip: np.ndarray) -> np.ndarray:
+    def depths(self, drawn: InstanceRows, clip: np.ndarray) -> np.ndarray:
         """(parts,) how far their middles are from the eye, in a measure that only orders them."""
         centres, _ = self._balls(drawn.rows)
         return centres @ clip[2, :3]
