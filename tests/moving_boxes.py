@@ -29,10 +29,10 @@ def box(x: float, y: float, z: float, texture: Texture | None = None) -> Mesh:
 
 
 def placed(x: float = 0.0, y: float = 0.0, z: float = 0.0, axes: npt.ArrayLike | None = None) -> np.ndarray:
-    place = np.eye(4)
-    place[:3, :3] = np.eye(3) if axes is None else axes
-    place[:3, 3] = x, y, z
-    return place
+    transform = np.eye(4)
+    transform[:3, :3] = np.eye(3) if axes is None else axes
+    transform[:3, 3] = x, y, z
+    return transform
 
 
 def checks() -> Texture:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.scene import Mesh, Moment, Part, Scene, SceneLight, Texture
+from shiftjax.viewer.scene import Mesh, Part, Scene, SceneLight, Snapshot, Texture
 
 IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 SUN = SceneLight(
@@ -75,10 +75,10 @@ def axis_lines(length: float = 1.0) -> Mesh:
 def part(mesh: Mesh, node: int, path: str, colour: tuple[float, ...] = (0.7, 0.3, 0.2, 1.0), *,
          at: tuple[float, float, float] = (0, 0, 0), scale: tuple[float, float, float] = (1, 1, 1), kind: str = "body",
          shadow: bool = True) -> Part:  # fmt: skip
-    place = np.diag([*scale, 1.0])
-    place[:3, 3] = at
+    transform = np.diag([*scale, 1.0])
+    transform[:3, 3] = at
     red, green, blue, opacity = colour
-    return Part(mesh, node, place, (red, green, blue, opacity), path, kind, shadow)
+    return Part(mesh, node, transform, (red, green, blue, opacity), path, kind, shadow)
 
 
 def scene(parts: list[Part], lights: tuple[SceneLight, ...] = (SUN,), nodes: int = 2, size: float = 1.5) -> Scene:
@@ -86,7 +86,7 @@ def scene(parts: list[Part], lights: tuple[SceneLight, ...] = (SUN,), nodes: int
     return Scene(names, tuple(parts), lights, (0.0, 0.0, 1.0), size, (0.0, 0.0, 0.0))
 
 
-def moment(*poses: tuple[float, ...], **choices: object) -> Moment:
+def snapshot(*poses: tuple[float, ...], **choices: object) -> Snapshot:
     """Ground at rest and the bodies at these poses; a pose of three numbers is not turned."""
     rows = [IDENTITY] + [(*pose, 1.0, 0.0, 0.0, 0.0) if len(pose) == 3 else pose for pose in poses]
-    return Moment(np.array(rows, float), **choices)  # type: ignore[arg-type]
+    return Snapshot(np.array(rows, float), **choices)  # type: ignore[arg-type]

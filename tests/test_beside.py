@@ -10,12 +10,12 @@ from shiftjax.poses import to_world
 from shiftjax.viewer import designs, side_by_side
 from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.beside import captions, choose, open_beside, show
-from shiftjax.viewer.gui.moment import moment
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.stage import Design, Stage
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, ROCKER
 
@@ -97,7 +97,7 @@ def test_captions_tell_what_differs(state: State) -> None:
 
 def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Study) -> None:
     """The time line holds both runs; each design waits at its end for the other."""
-    open_beside(state, Design(Stage(longer), 0))
+    open_beside(state, Design(MemberScenes(longer), 0))
     right = right_of(state)
     assert state.span == (0.0, 1.0)
     state.go_to(0.3)
@@ -116,14 +116,14 @@ def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Stu
 
 
 def test_designs_wait_for_a_run_that_begins_later(study: Study, scene: Scene) -> None:
-    assert designs.standing(Design(Stage(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
+    assert designs.rest_note(Design(MemberScenes(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
 
 
 def test_one_camera_sees_both_scenes(state: State, longer: Study) -> None:
     """The ball about two balls holds both, and touches the far side of each."""
-    right = Design(Stage(longer), 0)
+    right = Design(MemberScenes(longer), 0)
     open_beside(state, right)
-    centre, radius = designs.around(state.scene, right.scene)
+    centre, radius = designs.joint_bounds(state.scene, right.scene)
     far = [np.linalg.norm(centre - scene.centre) + scene.size for scene in (state.scene, right.scene)]
     assert max(far) == pytest.approx(radius, abs=ROUNDING)
     assert state.camera.target == pytest.approx(centre, abs=ROUNDING) and state.seen(right_of(state)) == state.camera
@@ -143,7 +143,7 @@ def test_members_at_the_right_are_chosen_by_text(state: State) -> None:
 def test_ghosts_of_the_right_half_hold_the_left_member(state: State) -> None:
     actions.run(state, "beside")
     actions.run(state, "ghosts")
-    found = moment(state, right_of(state)).ghosts
+    found = snapshot(state, right_of(state)).ghosts
     assert found is not None and np.array_equal(found.poses[0], state.poses())
     assert np.array_equal(found.poses[1], state.study.poses(2, 0.0))
 
@@ -152,7 +152,7 @@ def test_the_trace_of_a_point_is_drawn_for_both(state: State) -> None:
     actions.run(state, "beside")
     state.pick_path(COUPLER)
     actions.run(state, "trace")
-    strokes = moment(state, right_of(state)).strokes
+    strokes = snapshot(state, right_of(state)).strokes
     assert strokes is not None
     assert np.allclose(strokes.ends[0, 0], state.study.poses(1, 0.0)[state.node[COUPLER], :3], atol=ROUNDING)
 
@@ -180,7 +180,7 @@ def test_a_click_at_the_right_picks_there(window: Offscreen) -> None:
     assert state.pick == ROCKER and state.pick_point is not None
     middle = np.array(dict(state.study.model.bodies())[ROCKER].center_of_mass)
     assert np.linalg.norm(state.pick_point - middle) < THICK, "not where the right rocker was hit"
-    assert moment(state, right_of(state)).highlighted == moment(state).highlighted == {ROCKER}
+    assert snapshot(state, right_of(state)).highlighted == snapshot(state).highlighted == {ROCKER}
     window.click(seen_at(window, "left", COUPLER), times=2)
     assert state.pick == COUPLER
 
@@ -219,7 +219,7 @@ def test_the_box_of_the_right_member(window: Offscreen) -> None:
 def test_another_study_in_the_window(window: Offscreen, longer: Study) -> None:
     """Halves of different scenes; what only the right one has can be picked and has no numbers at the left."""
     state = window.state
-    open_beside(state, Design(Stage(longer), 0))
+    open_beside(state, Design(MemberScenes(longer), 0))
     window.frames(2)
     body = longer.nodes[1]
     window.click(seen_at(window, "right", body), times=2)

@@ -19,7 +19,7 @@ GRIP = 3.0  # points: half a border, where a drag may begin
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> State:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(study, opening.staged(study), look=FAST)
+    return State(study, opening.first_scene(study), look=FAST)
 
 
 @pytest.fixture

@@ -145,7 +145,7 @@ def test_bodies_stand_where_the_poses_say(tmp_path: Path, up: tuple[float, float
             for part, number in zip(own, numbers, strict=True):
                 there = glb.array(glb.primitive(number)["attributes"]["POSITION"])
                 there = there @ world[number][:3, :3].T + world[number][:3, 3]
-                local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+                local = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
                 wanted = (to_world(track[k, node], local)) @ turn.T
                 np.testing.assert_allclose(there, wanted, atol=SINGLE)
 
@@ -285,7 +285,7 @@ def test_an_independent_reader_sees_the_same_boxes(tmp_path: Path) -> None:
     corners = []
     for part in scene.parts:
         if part.kind not in ("frame", "centre") and part.mesh.kind != "points":
-            local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+            local = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
             corners.append((to_world(track[0, part.node], local)) @ turn.T)
     wanted = np.concatenate(corners)
     np.testing.assert_allclose(loaded.bounds, [wanted.min(0), wanted.max(0)], atol=SINGLE)

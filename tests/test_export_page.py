@@ -75,7 +75,7 @@ def test_the_grid_lies_where_the_parts_come_down_to(tmp_path: Path, up: tuple[fl
     _, text = page_of(tmp_path, scene, {1: track})
     heights = []
     for part in scene.parts:
-        local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+        local = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
         for pose in track[:, part.node]:
             heights.append((to_world(pose, local) @ np.array(up)).min())
     found = re.search(r'"floor":([-\d.e]+)', text)
@@ -114,7 +114,7 @@ def lit(*types: str) -> Scene:
 def raised() -> Scene:
     """That scene with the box half a metre higher on its body."""
     plate, red = a_page_scene().parts
-    return dataclasses.replace(a_page_scene(), parts=(plate, dataclasses.replace(red, place=placed(z=0.5))))
+    return dataclasses.replace(a_page_scene(), parts=(plate, dataclasses.replace(red, transform=placed(z=0.5))))
 
 
 ACTIONS = """(() => {

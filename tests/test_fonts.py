@@ -27,7 +27,7 @@ def context() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> State:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(study, opening.staged(study), look=FAST)
+    return State(study, opening.first_scene(study), look=FAST)
 
 
 def named(state: State, name: str) -> State:

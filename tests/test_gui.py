@@ -11,10 +11,10 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import actions
-from shiftjax.viewer.gui.moment import ghosts, moment
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
+from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
-from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
@@ -211,7 +211,7 @@ def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades
     assert workbench.pick == behind[0]
     key(workbench, "PageUp", NONE)
     assert workbench.pick == behind[1] and workbench.faded == {behind[0]}
-    assert moment(workbench).opacity[str(behind[0])] < 0.5
+    assert snapshot(workbench).opacity[str(behind[0])] < 0.5
     key(workbench, "PageDown", NONE)
     assert workbench.pick == behind[0] and not workbench.faded
     click(pointer, x, y, "Right", clock=3.0)
@@ -239,14 +239,14 @@ def test_parents_of_what_is_picked(state: State) -> None:
 def test_hiding_isolating_and_seeing_through(state: State) -> None:
     state.pick_path(CRANK)
     actions.run(state, "isolate")
-    assert {COUPLER, ROCKER} <= moment(state).hidden and CRANK not in moment(state).hidden
+    assert {COUPLER, ROCKER} <= snapshot(state).hidden and CRANK not in snapshot(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "hide")
-    assert CRANK in moment(state).hidden
+    assert CRANK in snapshot(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "mask")
     state.pick_path(None)
-    assert moment(state).opacity[CRANK] < 0.5
+    assert snapshot(state).opacity[CRANK] < 0.5
 
 
 def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
@@ -254,10 +254,10 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
     display.set("entity", draw="masked")
     assert display.drawn("closure joint") == "masked" and display.drawn("frame") == "hidden"
     display.set("joint", draw="hidden")
-    hidden = moment(state).hidden
+    hidden = snapshot(state).hidden
     assert set(state.mechanism.joints) <= hidden and not display.pickable("tree joint")
     display.set("closure joint", draw="visible")
-    assert state.mechanism.closures and not state.mechanism.closures & moment(state).hidden
+    assert state.mechanism.closures and not state.mechanism.closures & snapshot(state).hidden
     display.inherit("closure joint")
     assert display.drawn("closure joint") == "hidden"
     assert "closure joint" in display.dump() and "(hidden)" in display.dump()
@@ -269,9 +269,9 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
 
 def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
     state.pick_path(CRANK)
-    assert moment(state).highlighted == {CRANK}
+    assert snapshot(state).highlighted == {CRANK}
     state.hue = 0.0
-    drawn = moment(state)
+    drawn = snapshot(state)
     assert not drawn.highlighted and drawn.colours[CRANK][0] > 0.9 > 0.3 > drawn.colours[CRANK][1]
 
 
@@ -379,16 +379,16 @@ def test_keys_of_editing_say_that_a_study_is_fixed(workbench: State) -> None:
 def test_the_trace_of_a_point_passes_through_it(state: State) -> None:
     recorded = state.study.channel("four_bar:coupler:tip.position", 0)
     state.trace = (state.node[COUPLER], np.array([0.45, 0.0, 0.0]))  # the tip of member 0
-    strokes = moment(state).strokes
+    strokes = snapshot(state).strokes
     assert strokes is not None
     assert np.allclose(strokes.ends[:, 0], recorded[:-1], atol=CLOSED)
     assert np.allclose(strokes.ends[:, 1], recorded[1:], atol=CLOSED)
 
 
 def test_arrows_of_joints_are_off_until_asked_for(workbench: State) -> None:
-    assert moment(workbench).strokes is None
+    assert snapshot(workbench).strokes is None
     key(workbench, "N", NONE)
-    strokes = moment(workbench).strokes
+    strokes = snapshot(workbench).strokes
     assert strokes is not None and len(strokes.ends) == 3 * 4  # a shaft and two barbs for each of four hinges
 
 

@@ -12,11 +12,11 @@ from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui import values
 from shiftjax.viewer.gui.display import PARENT
-from shiftjax.viewer.gui.moment import moment
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.under import under
-from shiftjax.viewer.scene import Moment, Scene
+from shiftjax.viewer.scene import Scene, Snapshot
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import PLAIN, gl, no_errors  # noqa: F401
@@ -25,7 +25,7 @@ SIZE = (320, 240)
 CLOSED = 1e-6  # m: a loop that is closed; members differ by 0.05 m
 SEEN = 8  # of 255: a pixel that differs by more shows something else
 PARTS = ("link", "ground", "tree joint", "closure joint", "frame", "centre")  # classes that are parts of the scene
-Shoot = Callable[[Moment], np.ndarray]
+Shoot = Callable[[Snapshot], np.ndarray]
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def shoot(
     """Pictures of moments from where the state looks."""
     renderer = Renderer(scene, PLAIN, SIZE)
 
-    def take(moment: Moment) -> np.ndarray:
-        renderer.draw(moment, state.seen())
+    def take(snapshot: Snapshot) -> np.ndarray:
+        renderer.draw(snapshot, state.seen())
         return renderer.image().astype(int)
 
     yield take
@@ -55,12 +55,12 @@ def differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.abs(one - other).max(-1) > SEEN
 
 
-def alone(state: State, name: str, mode: str) -> Moment:
-    """A moment in which only one class is drawn."""
+def alone(state: State, name: str, mode: str) -> Snapshot:
+    """A snapshot in which only one class is drawn."""
     for other in PARTS:
         state.display.set(other, draw="hidden")
     state.display.set(name, draw=mode)
-    return moment(state)
+    return snapshot(state)
 
 
 # -- classes of things -------------------------------------------------------------------------------------------------
@@ -96,10 +96,10 @@ def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, sh
 
 def test_m58_masked_frames_and_ground_are_fainter_in_the_whole_picture(state: State, shoot: Shoot) -> None:
     state.display.set("frame", draw="visible")
-    whole = shoot(moment(state))
+    whole = shoot(snapshot(state))
     for name in ("frame", "ground"):
         state.display.set(name, draw="masked")
-        assert differs(whole, shoot(moment(state))).sum() > 20, name
+        assert differs(whole, shoot(snapshot(state))).sum() > 20, name
         state.display.set(name, draw="visible")
 
 
@@ -118,7 +118,7 @@ def test_m58_settings_are_inherited_and_told(state: State) -> None:
 def test_m58_a_picked_thing_is_solid_though_its_class_is_masked(state: State) -> None:
     state.display.set("link", draw="masked")
     state.pick_path(CRANK)
-    opacity = moment(state).opacity
+    opacity = snapshot(state).opacity
     assert opacity["kind:body"] < 0.5 and opacity[CRANK] == 1.0 and list(opacity)[-1] == CRANK
 
 

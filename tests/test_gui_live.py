@@ -35,7 +35,7 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture
 def window(session: Session) -> Iterator[Offscreen]:
-    scene = opening.staged(session.history)
+    scene = opening.first_scene(session.history)
     with Offscreen(State(session.history, scene, look=FAST, live=session), SIZE) as screen:
         yield screen
 
@@ -176,7 +176,7 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
     from tests.bars import stored
 
     study = stored(tmp_path_factory.mktemp("study"))
-    state = State(study, opening.staged(study), look=FAST)
+    state = State(study, opening.first_scene(study), look=FAST)
     actions.HOLD["pull"][0](state, actions.Hit(COUPLER, np.zeros(3)))
     assert "--live" in state.messages[-1]
 
@@ -217,7 +217,9 @@ def test_another_member_keeps_the_shapes_of_now(window: Offscreen, session: Sess
         shown = state.scene
         state.choose("all")
         assert (state.scene is first) == same
-        assert all(np.array_equal(a.place, b.place) for a, b in zip(shown.parts, state.scene.parts, strict=True))
+        assert all(
+            np.array_equal(a.transform, b.transform) for a, b in zip(shown.parts, state.scene.parts, strict=True)
+        )
 
 
 def test_what_stops_a_run_is_told_and_the_window_lives_on(window: Offscreen, session: Session) -> None:
@@ -234,7 +236,7 @@ def test_a_loop_of_ones_own_is_watched() -> None:
     run = Live("pendulum")
     history = History(run.model, run.nodes, report=run.report)
     history.add(run.time, run.poses())
-    with Offscreen(State(history, opening.staged(history), look=FAST), (640, 420)) as window:
+    with Offscreen(State(history, opening.first_scene(history), look=FAST), (640, 420)) as window:
         pictures = []
         for _ in range(3):
             run.advance(0.2)

@@ -413,7 +413,7 @@ def xvfb() -> Iterator[str]:
 
 
 def test_without_a_display_the_error_says_so(study: Study, tmp_path: Path) -> None:
-    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, opening.staged(study))\n"
+    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, opening.first_scene(study))\n"
     done = run_window(tmp_path, script, "")
     assert done.returncode != 0 and "ModelError: window: found" in done.stderr and "display" in done.stderr
 
@@ -436,7 +436,7 @@ from shiftjax.viewer.study import Study
 study = Study.open({where!r})
 """
 SCRIPT = """
-scene = opening.staged(study)
+scene = opening.first_scene(study)
 
 def until(window, done):
     end = time.monotonic() + 8

@@ -15,11 +15,11 @@ from shiftjax.viewer import added_shapes, opening, shapes
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.geometry import shape_of
 from shiftjax.viewer.gui import actions, shaping, ui
-from shiftjax.viewer.gui.moment import moment
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import DEFAULT_RATE, RATES, State
-from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK
@@ -84,7 +84,7 @@ def test_m59_shapes_are_picked_only_while_widgets_are(window: Offscreen) -> None
     window.key("W", SHIFT)
     state.pick_path(None)
     part = next(part for part in state.scene.parts if part.path == SHAPE)
-    middle = to_world(state.body_poses()[COUPLER], part.place[:3, 3])
+    middle = to_world(state.body_poses()[COUPLER], part.transform[:3, 3])
     x, y = state.seen().pixel(middle, size)
     window.click((box.x + x, box.y + y))
     assert state.pick != SHAPE and SHAPE not in [hit.path for hit in under(state, x, y, size)]
@@ -123,8 +123,8 @@ def test_a_size_that_is_none_is_told_and_changes_nothing(state: State) -> None:
 
 
 def test_arrows_are_shapes_of_a_models_file() -> None:
-    [(mesh, place, _)] = shape_of(Geometry("arrow", (), FrozenJson(radius=0.02, length=0.8)), "b", Path, None, [])
-    points = mesh.vertices @ place[:3, :3].T + place[:3, 3]
+    [(mesh, transform, _)] = shape_of(Geometry("arrow", (), FrozenJson(radius=0.02, length=0.8)), "b", Path, None, [])
+    points = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
     assert np.allclose((points[:, 2].min(), points[:, 2].max()), (0.0, 0.8))
     assert np.allclose(np.linalg.norm(points[points[:, 2] < 1e-9, :2], axis=1).max(), 0.02)
 
@@ -135,12 +135,12 @@ def test_arrows_are_shapes_of_a_models_file() -> None:
 )  # fmt: skip
 def test_m59_meshes_from_python_are_drawn_and_removed(window: Offscreen, faces: list[list[int]]) -> None:
     state, before = window.state, view_of(window)
-    place = np.eye(4)
-    place[2, 3] = -0.3  # above the crank, up is -z
-    path = state.add_shape(CRANK, added_shapes.mesh(SQUARE, np.array(faces)), place, (1.0, 0.0, 0.0, 1.0))
+    transform = np.eye(4)
+    transform[2, 3] = -0.3  # above the crank, up is -z
+    path = state.add_shape(CRANK, added_shapes.mesh(SQUARE, np.array(faces)), transform, (1.0, 0.0, 0.0, 1.0))
     window.frames()
     assert path == f"{CRANK}:shape" and count(before, view_of(window)) >= len(faces) * 4
-    assert state.add_shape(CRANK, shapes.box(), place) == f"{CRANK}:shape_2"
+    assert state.add_shape(CRANK, shapes.box(), transform) == f"{CRANK}:shape_2"
     for name in (path, f"{CRANK}:shape_2"):
         state.pick_path(name)
         window.key("Delete")
@@ -173,7 +173,7 @@ def test_a_mesh_that_is_none_is_refused(vertices: np.ndarray, faces: object) -> 
 def test_a_shape_on_nothing_or_nowhere_is_refused(state: State) -> None:
     with pytest.raises(ModelError, match="body"):
         state.add_shape("four_bar:crnk", shapes.box(), np.eye(4))
-    with pytest.raises(ModelError, match="place of a shape"):
+    with pytest.raises(ModelError, match="transform of a shape"):
         state.add_shape(CRANK, shapes.box(), np.eye(3))
 
 
@@ -187,7 +187,7 @@ def digger() -> Study:
 
 def test_m60_pixels_of_tree_closing_and_locked_joints(digger: Study) -> None:
     """Each joint alone in the picture: the light changes how bright it is, hardly which colour."""
-    state = State(digger, opening.staged(digger), look=PLAIN, map="workbench")
+    state = State(digger, opening.first_scene(digger), look=PLAIN, map="workbench")
     for name in ("link", "ground"):
         state.display.set(name, draw="hidden")
     closing = next(iter(state.mechanism.closures))
@@ -199,8 +199,8 @@ def test_m60_pixels_of_tree_closing_and_locked_joints(digger: Study) -> None:
         for path, wanted in (("excavator:foot", "red"), ("excavator:slew", "ultramarine"), (closing, "purple")):
             state.hidden = joints - {path}
             part = next(part for part in state.scene.parts if part.path == path)
-            place = to_world(state.poses()[part.node], part.place[:3, 3])
-            state.camera = Camera.of(place, 0.3, state.scene.up)
+            centre = to_world(state.poses()[part.node], part.transform[:3, 3])
+            state.camera = Camera.of(centre, 0.3, state.scene.up)
             window.frames()
             found = view_of(window)
             shown = np.abs(found - nothing).max(-1) > SEEN
@@ -220,7 +220,7 @@ def test_m60_directions_are_drawn_by_n_and_root_closures_hidden_by_their_class(w
     state = window.state
     root = {path for path in state.mechanism.joints if state.mechanism.class_of(path) == "root closure"}
     state.display.set("root closure", draw="hidden")
-    assert root <= moment(state).hidden and not (set(state.mechanism.joints) - root) & moment(state).hidden
+    assert root <= snapshot(state).hidden and not (set(state.mechanism.joints) - root) & snapshot(state).hidden
 
 
 # -- settings and help -------------------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ JAX_FREE = (
     "shiftjax.viewer.building",
     "shiftjax.viewer.export.gltf",
     "shiftjax.viewer.export.html",
-    "shiftjax.viewer.film",
+    "shiftjax.viewer.rendering",
     "shiftjax.viewer.gui.state",
     "shiftjax.viewer.history",
     "shiftjax.viewer.opening",

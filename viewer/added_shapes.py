@@ -52,12 +52,14 @@ def replaced(scene: Scene, path: str, parts: Iterable[Part]) -> Scene:
     return dataclasses.replace(scene, parts=(*others, *parts))
 
 
-def with_mesh(scene: Scene, node: int, path: str, mesh: Mesh, place: np.ndarray, colour: Colour) -> Scene:
+def with_mesh(scene: Scene, node: int, path: str, mesh: Mesh, transform: np.ndarray, colour: Colour) -> Scene:
     """The scene with a mesh on a node; ModelError where the place is no (4, 4) of finite numbers."""
-    where = np.asarray(place, float)
+    where = np.asarray(transform, float)
     if where.shape != (4, 4) or not np.isfinite(where).all():
         body = scene.nodes[node]
-        raise ModelError(f"place of a shape on {body}", f"shape {where.shape}", "(4, 4) finite numbers", "Correct it.")
+        raise ModelError(
+            f"transform of a shape on {body}", f"shape {where.shape}", "(4, 4) finite numbers", "Correct it."
+        )
     return replaced(scene, path, [Part(mesh, node, where, colour, path, "shape")])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from shiftjax.errors import one_of
 from shiftjax.record import record
 from shiftjax.rotations import rotation_about
-from shiftjax.viewer.places import PARALLEL, eye_axes, facing, orthographic, perspective, triple, world_to_eye
+from shiftjax.viewer.transforms import PARALLEL, as_tuple, eye_axes, orthographic, perspective, world_to_eye, z_along
 
 VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of the world's upright frame
     "front": (0.0, -1.0, 0.0),
@@ -32,7 +32,7 @@ STEEPEST = math.radians(89.9)  # of the line of sight: straight up or down has n
 def upright(up: np.ndarray | tuple[float, float, float]) -> np.ndarray:
     """(3, 3) rows right, forward, up: world axes turned so that the third is `up`; the identity for +z."""
     z = np.asarray(up, float) / np.linalg.norm(up)
-    return facing(z, np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 0.0, 1.0])).T
+    return z_along(z, np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 0.0, 1.0])).T
 
 
 @record
@@ -52,7 +52,7 @@ class Camera:
            view: str = "iso") -> Camera:  # fmt: skip
         """Sees a ball of radius `size` about `centre` from a standard view."""
         distance = FIT * size / math.sin(VIEW_ANGLE / 2)
-        return cls(triple(np.asarray(centre)), distance, 0.0, 0.0, up).seen_from(view)
+        return cls(as_tuple(np.asarray(centre)), distance, 0.0, 0.0, up).seen_from(view)
 
     def seen_from(self, view: str) -> Camera:
         """The same target from a standard view."""
@@ -127,7 +127,7 @@ class Camera:
         local = upright(up) @ back
         return dataclasses.replace(
             self,
-            up=triple(up / np.linalg.norm(up)),
+            up=as_tuple(up / np.linalg.norm(up)),
             azimuth=math.atan2(local[1], local[0]),
             elevation=math.asin(max(-1.0, min(1.0, local[2]))),
         )
@@ -138,7 +138,7 @@ class Camera:
 
     def looking_at(self, point: np.ndarray) -> Camera:
         """The same direction towards another target [m]."""
-        return dataclasses.replace(self, target=triple(point))
+        return dataclasses.replace(self, target=as_tuple(point))
 
 
 def _steep(elevation: float) -> float:

@@ -15,7 +15,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.poses import bracket, continuous, interpolated
 from shiftjax.record import record
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.watched import Drawable
+from shiftjax.viewer.study_like import Drawable
 
 MOST = 36000  # instants: ten minutes at sixty a second; a body takes 2 MB
 ROOM = 256  # instants for which there is room at first

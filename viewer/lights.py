@@ -9,20 +9,20 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, Frame, Light
-from shiftjax.viewer.places import of_frame, triple
 from shiftjax.viewer.scene import GROUND, Direction, SceneLight
+from shiftjax.viewer.transforms import as_tuple, of_frame
 
 AMBIENT: Direction = (0.15, 0.15, 0.15)
 DIFFUSE: Direction = (0.8, 0.8, 0.8)
 SPECULAR: Direction = (0.5, 0.5, 0.5)
-OVERHEAD_AMBIENT: Direction = (0.3, 0.3, 0.3)  # alone it leaves everything that faces away to this term
+OVERHEAD_AMBIENT: Direction = (0.3, 0.3, 0.3)  # larger, since it is the only light of surfaces that face away
 CONE = 0.5  # half angle of a spot [rad]
 
 
 def up_of(model: Model) -> Direction:
     """Unit vector opposite to gravity; +z where there is none."""
     size = float(np.linalg.norm(model.gravity))
-    return triple(-np.array(model.gravity) / size) if size > 0 else (0.0, 0.0, 1.0)
+    return as_tuple(-np.array(model.gravity) / size) if size > 0 else (0.0, 0.0, 1.0)
 
 
 def lights_of(model: Model, nodes: Mapping[str, int]) -> tuple[SceneLight, ...]:
@@ -44,19 +44,19 @@ def lights_of(model: Model, nodes: Mapping[str, int]) -> tuple[SceneLight, ...]:
 
 def overhead(model: Model) -> SceneLight:
     """The light of a model without lights."""
-    down = triple(-np.array(up_of(model)))
+    down = as_tuple(-np.array(up_of(model)))
     position = up_of(model)
     return SceneLight("overhead", "directional", GROUND, position, down, OVERHEAD_AMBIENT, DIFFUSE, SPECULAR)
 
 
-def _scene_light(light: Light, node: int, place: np.ndarray) -> SceneLight:
+def _scene_light(light: Light, node: int, transform: np.ndarray) -> SceneLight:
     cone = light.options.get("cone")
     return SceneLight(
         child("lights", light.name),
         light.type,
         node,
-        triple(place[:3, 3]),
-        triple(place[:3, 2]),
+        as_tuple(transform[:3, 3]),
+        as_tuple(transform[:3, 2]),
         light.Ka if light.Ka is not None else AMBIENT,
         light.Kd if light.Kd is not None else DIFFUSE,
         light.Ks if light.Ks is not None else SPECULAR,

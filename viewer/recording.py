@@ -1,4 +1,4 @@
-"""A movie of pictures that come when they come: fitted to the size of the first, at the pace of the clock. No GL.
+"""A movie in real time from pictures at irregular times, all fitted to the size of the first. No GL.
 
 The size is that of the first picture, made even; later ones of another size are fitted into it.
 """
@@ -15,7 +15,7 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.viewer.movie import MOVIES, RATE, Movie
 
 MOST_HELD = 256 << 20  # bytes of pictures in memory at which a GIF or WebP ends by itself
-LONGEST = 0.5  # s of the clock that one slow frame may stand for at most
+LONGEST = 0.5  # s that one slow frame counts for at most
 
 
 class Recording:
@@ -29,10 +29,10 @@ class Recording:
     def __init__(self, folder: Path, kind: str) -> None:
         """kind: one of MOVIES. Raises ModelError for another one, or where no file can be made."""
         one_of("kind of movie", kind, MOVIES)
-        self.rate, self.path = RATE[kind], new_place(folder, kind)
+        self.rate, self.path = RATE[kind], new_file(folder, kind)
         self._movie = Movie(self.path, self.rate)
         self._first: tuple[int, ...] = ()  # shape of the first picture
-        self._owed = 1.0  # pictures that the clock asks for
+        self._due = 1.0  # pictures due
 
     @property
     def seconds(self) -> float:
@@ -52,14 +52,14 @@ class Recording:
         self._movie.add(image[:height, :width])
 
     def due(self, passed: float) -> int:
-        """Pictures that seconds of the clock ask for."""
-        self._owed += min(passed, LONGEST) * self.rate
-        count = int(self._owed)
-        self._owed -= count
+        """Number of pictures due after so many seconds."""
+        self._due += min(passed, LONGEST) * self.rate
+        count = int(self._due)
+        self._due -= count
         return count
 
     def finish(self) -> str:
-        """Ends the file; a sentence on what became of it. A file without a picture goes."""
+        """Closes the file; returns a message. A file without pictures is removed."""
         try:
             self._movie.close()
         except ModelError as error:
@@ -73,8 +73,8 @@ class Recording:
             self.path.unlink()
 
 
-def new_place(folder: Path, suffix: str) -> Path:
-    """An empty file named by the time of day; nothing is replaced. ModelError where the folder takes none."""
+def new_file(folder: Path, suffix: str) -> Path:
+    """An empty file named by the time of day; nothing is replaced. ModelError where the folder is not writable."""
     name, k = f"shiftjax-{datetime.datetime.now():%Y%m%d-%H%M%S}", 0
     while True:
         path = folder / (f"{name}-{k}{suffix}" if k else f"{name}{suffix}")

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from shiftjax.viewer.places import facing, place
 from shiftjax.viewer.scene import Mesh
+from shiftjax.viewer.transforms import transform, z_along
 
 AROUND = 32  # points of a circle
 ARC = math.radians(15.0)  # largest step along the rounded corner of a plate
@@ -293,8 +293,9 @@ def link(a: np.ndarray, b: np.ndarray, radius: float, thickness: float,
     along = np.asarray(b, float) - np.asarray(a, float)
     half = 0.5 * float(np.linalg.norm(along))
     made = _common_length(half / radius)
-    turn = facing(normal, along)
-    return plate(((-made, 0.0), (made, 0.0))), place(0.5 * (np.asarray(a) + b), turn, [half / made, radius, thickness])
+    turn = z_along(normal, along)
+    middle, scale = 0.5 * (np.asarray(a) + b), [half / made, radius, thickness]
+    return plate(((-made, 0.0), (made, 0.0))), transform(middle, turn, scale)
 
 
 def rod(a: np.ndarray, b: np.ndarray, radius: float) -> tuple[Mesh, np.ndarray]:
@@ -303,4 +304,4 @@ def rod(a: np.ndarray, b: np.ndarray, radius: float) -> tuple[Mesh, np.ndarray]:
     length = float(np.linalg.norm(along))
     made = _common_length(length / radius)
     scale = [radius, radius, length / made]
-    return capsule(1.0, made, 20), place(0.5 * (np.asarray(a) + b), facing(along), scale)
+    return capsule(1.0, made, 20), transform(0.5 * (np.asarray(a) + b), z_along(along), scale)

@@ -26,7 +26,7 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import bracket, continuous, held, interpolated
 from shiftjax.run.result import Result
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.watched import Drawable
+from shiftjax.viewer.study_like import Drawable
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
 GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -68,7 +68,7 @@ class Study:
         design: varied path -> (members,).
         metrics: name of the certificate -> (members,).
         channels: path -> unit of what was recorded.
-        stamp: see `Watched`; what is stored does not change.
+        stamp: see `StudyLike`; what is stored does not change.
     """
 
     stamp = 0

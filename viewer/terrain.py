@@ -18,9 +18,9 @@ from PIL import Image
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Terrain
-from shiftjax.viewer.contacts import Survey
-from shiftjax.viewer.places import of_frame
+from shiftjax.viewer.attachments import BuildContext
 from shiftjax.viewer.scene import Colour, Mesh, Part, Texture
+from shiftjax.viewer.transforms import of_frame
 
 EARTH: Colour = (0.60, 0.62, 0.52, 1.0)
 WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # leaves a picture's colours as they are
@@ -28,13 +28,13 @@ SAMPLES = 400  # a side, of those drawn: 320 000 triangles; rasters of surveys h
 PIXELS = 2048  # a side, of the picture drawn
 
 
-def terrain_parts(survey: Survey, find: Callable[[str], Path], warnings: list[str]) -> Iterator[Part]:
+def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: list[str]) -> Iterator[Part]:
     """One part for every terrain that is switched on and can be read; it takes shadows but throws none.
 
     Its own shadow would need a map so wide that bodies' shadows are lost in it.
     """
-    for terrain in survey.model.terrain:
-        node = survey.nodes.get(terrain.parent.body)
+    for terrain in context.model.terrain:
+        node = context.nodes.get(terrain.parent.body)
         if node is None or terrain.options.get("active") is False:
             continue
         path = child("terrain", terrain.name)
@@ -52,7 +52,7 @@ def terrain_parts(survey: Survey, find: Callable[[str], Path], warnings: list[st
                 warnings.append(str(error))
         down = terrain.options.get("coordinate_type") == "sae"
         mesh = height_field(path, heights, spacing, down=down, repeats=repeats, texture=texture)
-        where = of_frame(survey.frames[terrain.parent.body], terrain.parent.frame)
+        where = of_frame(context.frames[terrain.parent.body], terrain.parent.frame)
         yield Part(mesh, node, where, EARTH if texture is None else WHITE, path, "ground", shadow=False)
 
 

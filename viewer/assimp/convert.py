@@ -51,15 +51,15 @@ def pieces_of(source: Source) -> tuple[Piece, ...]:
     looks = _Looks(source)
     meshes: dict[int, tuple[Mesh, Colour, tuple[str, ...]]] = {}
     pieces = []
-    for number, place in _places(source.scene):
+    for number, transform in _places(source.scene):
         if number not in meshes:
             meshes[number] = _mesh(source, looks, number)
         mesh, colour, notes = meshes[number]
         if len(mesh.indices):
-            pieces.append(Piece(mesh, colour, source.frame @ place, notes))
+            pieces.append(Piece(mesh, colour, source.frame @ transform, notes))
     if not pieces:
         raise Unusable("a file without points, lines or triangles")
-    if not all(np.isfinite(piece.place).all() for piece in pieces):
+    if not all(np.isfinite(piece.transform).all() for piece in pieces):
         raise Unusable("a file with transforms that are not finite")
     return tuple(pieces)
 
@@ -73,12 +73,12 @@ def _places(scene: Any) -> Iterator[tuple[int, np.ndarray]]:
             continue
         node = pointer.contents
         matrix = np.frombuffer(node.mTransformation, np.float32).reshape(4, 4)
-        place = above @ matrix.astype(float)
+        transform = above @ matrix.astype(float)
         for k in range(node.mNumMeshes):
             if node.mMeshes[k] >= scene.mNumMeshes:
                 raise Unusable("a file whose nodes name meshes that are not there")
-            yield node.mMeshes[k], place
-        stack.extend((node.mChildren[k], place) for k in reversed(range(node.mNumChildren)))
+            yield node.mMeshes[k], transform
+        stack.extend((node.mChildren[k], transform) for k in reversed(range(node.mNumChildren)))
 
 
 def _mesh(source: Source, looks: _Looks, number: int) -> tuple[Mesh, Colour, tuple[str, ...]]:

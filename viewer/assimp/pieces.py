@@ -42,7 +42,7 @@ class Piece:
 
     mesh: Mesh
     colour: Colour  # multiplies the texture, where there is one
-    place: np.ndarray  # (4, 4) float64, mesh coordinates to file coordinates [m]; may scale
+    transform: np.ndarray  # (4, 4) float64, mesh coordinates to file coordinates [m]; may scale
     warnings: tuple[str, ...] = ()  # what the file asks for and does not get
 
 
@@ -59,7 +59,7 @@ def packed(pieces: tuple[Piece, ...], files: dict[str, str], key: str) -> bytes:
 
     Keys of meshes, which are unique within the file, get `key` in front.
     """
-    arrays: dict[str, np.ndarray] = {"places": np.stack([piece.place for piece in pieces])}
+    arrays: dict[str, np.ndarray] = {"places": np.stack([piece.transform for piece in pieces])}
     meshes = {piece.mesh.key: piece.mesh for piece in pieces}
     textures = {id(mesh.texture): mesh.texture for mesh in meshes.values() if mesh.texture is not None}
     for k, texture in enumerate(textures.values()):
@@ -94,8 +94,8 @@ def unpacked(data: bytes) -> tuple[tuple[Piece, ...], dict[str, str]]:
         meshes = [_mesh(arrays, k, described, textures) for k, described in enumerate(header["meshes"])]
         places = arrays["places"]
     pieces = tuple(
-        Piece(meshes[one["mesh"]], _colour(one["colour"]), place, tuple(one["warnings"]))
-        for one, place in zip(header["pieces"], places, strict=True)
+        Piece(meshes[one["mesh"]], _colour(one["colour"]), transform, tuple(one["warnings"]))
+        for one, transform in zip(header["pieces"], places, strict=True)
     )
     return pieces, header["files"]
 

@@ -133,14 +133,14 @@ class _File:
 
     def part(self, part: Part, opacity: float) -> int:
         """The node of a part, below that of its body."""
-        placing = _placing(part.place)
-        mesh = part.mesh if placing is not None else _baked(part.mesh, part.place)
+        trs = _trs(part.transform)
+        mesh = part.mesh if trs is not None else _baked(part.mesh, part.transform)
         material = self._material(part, opacity)
         key = ("mesh", mesh.key, material)
         if key not in self._known:
             primitive = {**self._geometry(mesh), "material": material, "mode": MODES[mesh.kind]}
             self._known[key] = self.add("meshes", {"name": part.path, "primitives": [primitive]})
-        return self.add("nodes", {"name": part.path, "mesh": self._known[key], **(placing or {})})
+        return self.add("nodes", {"name": part.path, "mesh": self._known[key], **(trs or {})})
 
     def spring(self, spring: Spring, poses: np.ndarray, opacity: float) -> tuple[int, np.ndarray]:
         """The node of a spring, and its track at poses (n, nodes, 7): (n, 10) with the scales behind the pose."""
@@ -248,8 +248,8 @@ def _light(file: _File, scene: Scene, light: SceneLight, poses: np.ndarray) -> i
     item["color"] = [c / strength for c in light.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
     item["intensity"] = math.pi * strength  # a diffuse surface sends back 1/pi of the light
     if light.type != "directional":
-        place = to_world(poses[light.node], position)
-        item["intensity"] *= max(float(((place - np.array(scene.centre)) ** 2).sum()), 1e-6)
+        position_in_world = to_world(poses[light.node], position)
+        item["intensity"] *= max(float(((position_in_world - np.array(scene.centre)) ** 2).sum()), 1e-6)
     if light.type == "spot":
         outer = min(light.cone, math.pi / 2)
         item["spot"] = {"innerConeAngle": 0.8 * outer, "outerConeAngle": outer}
@@ -268,11 +268,11 @@ def _y_up(scene: Scene) -> np.ndarray:
     return quaternions(np.stack([right, up, -forward]))
 
 
-def _placing(place: np.ndarray) -> Item | None:
+def _trs(transform: np.ndarray) -> Item | None:
     """Translation, rotation and scale of a place; None where it shears or flattens, which a glTF node cannot."""
-    if (place == np.eye(4)).all():
+    if (transform == np.eye(4)).all():
         return {}
-    columns = np.array(place[:3, :3], float)
+    columns = np.array(transform[:3, :3], float)
     scale = np.linalg.norm(columns, axis=0)
     if not (scale > 0).all():
         return None
@@ -281,17 +281,17 @@ def _placing(place: np.ndarray) -> Item | None:
         return None
     if np.linalg.det(axes) < 0:
         axes[:, 0], scale[0] = -axes[:, 0], -scale[0]
-    return {"translation": _floats(place[:3, 3]), "rotation": _xyzw(quaternions(axes)), "scale": _floats(scale)}
+    return {"translation": _floats(transform[:3, 3]), "rotation": _xyzw(quaternions(axes)), "scale": _floats(scale)}
 
 
-def _baked(mesh: Mesh, place: np.ndarray) -> Mesh:
+def _baked(mesh: Mesh, transform: np.ndarray) -> Mesh:
     """The mesh in the coordinates of its node."""
-    a, b, c = np.array(place[:3, :3], float).T
+    a, b, c = np.array(transform[:3, :3], float).T
     mirrored = np.dot(a, np.cross(b, c)) < 0
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1) * (-1 if mirrored else 1)
-    vertices = mesh.vertices @ place[:3, :3].T + place[:3, 3]
+    vertices = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
     indices = mesh.indices[:, ::-1] if mirrored and mesh.kind == "triangles" else mesh.indices
-    key = f"{mesh.key} {np.asarray(place, float).tobytes().hex()}"
+    key = f"{mesh.key} {np.asarray(transform, float).tobytes().hex()}"
     normals = (mesh.normals @ cofactors.T).astype(np.float32)
     return Mesh(key, vertices.astype(np.float32), indices, normals, mesh.uv, mesh.texture)
 

@@ -18,7 +18,7 @@ from shiftjax.viewer.camera import VIEWS, Camera, upright
 from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
-from shiftjax.viewer.scene import Look, Mesh, Part, Scene, SceneLight
+from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight
 
 LIGHTS = 8  # the player's most, as the window's: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # looked at for the height of the grid
@@ -100,8 +100,8 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
         "casts": [[_part(part, numbers[part.mesh.key]) for part in cast] for cast in casts.values()],
         "lights": [_light(light) for light in scene.lights[:LIGHTS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),
-        "background": list(Look().background),
-        "shininess": Look().shininess,
+        "background": list(RenderSettings().background),
+        "shininess": RenderSettings().shininess,
         "remarks": remarks,
     }
 
@@ -129,12 +129,12 @@ def _mesh(mesh: Mesh, pack: Pack) -> Item:
 
 
 def _part(part: Part, mesh: int) -> Item:
-    reach = np.linalg.norm(part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3], axis=1).max()
+    reach = np.linalg.norm(part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3], axis=1).max()
     return {
         "mesh": mesh,
         "node": part.node,
         "path": part.path,
-        "place": [float(x) for x in part.place.T.reshape(-1)],  # columns, as WebGL reads a matrix
+        "transform": [float(x) for x in part.transform.T.reshape(-1)],  # columns, as WebGL reads a matrix
         "colour": linear(part.colour),
         "shadow": part.shadow,
         "reach": float(reach),  # from the node's origin [m]
@@ -157,7 +157,7 @@ def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
     poses = poses[np.linspace(0, len(poses) - 1, min(len(poses), FLOOR_INSTANTS)).astype(int)]
     lowest = []
     for part in parts:
-        vertices = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+        vertices = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
         vertices = vertices[np.unique(np.argmax(vertices @ directions, axis=0))]
         pose = poses[:, part.node]
         up = np.broadcast_to(np.array(scene.up, float), (len(pose), 3))

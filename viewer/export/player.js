@@ -156,7 +156,7 @@
   gl.bindFramebuffer(gl.FRAMEBUFFER, null);
 
   const drawPart = (program, part, node) => {
-    const mesh = meshes[part.mesh], model = times4(node, part.place);
+    const mesh = meshes[part.mesh], model = times4(node, part.transform);
     gl.frontFace(turning(model) < 0 ? gl.CW : gl.CCW);
     gl.uniformMatrix4fv(program.at.model, false, model);
     gl.uniform1f(program.at.side, turning(model) < 0 ? -1 : 1);

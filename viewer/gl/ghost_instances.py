@@ -23,7 +23,7 @@ class GhostMesh:
     mesh: Mesh
     ghosts: np.ndarray  # (n,) number of the ghost
     nodes: np.ndarray  # (n,)
-    places: np.ndarray  # (n, 4, 4)
+    transforms: np.ndarray  # (n, 4, 4)
 
 
 def ghost_meshes(parts_of_ghosts: PartsOfGhosts, hidden: frozenset[str]) -> list[GhostMesh]:
@@ -37,11 +37,11 @@ def ghost_meshes(parts_of_ghosts: PartsOfGhosts, hidden: frozenset[str]) -> list
         for part in parts_of_ghosts[ghosts[0]]:
             if _shown_by_ghosts(part) and part.path not in hidden and f"kind:{part.kind}" not in hidden:
                 meshes.setdefault(part.mesh.key, part.mesh)
-                found.setdefault(part.mesh.key, []).extend((k, part.node, part.place) for k in ghosts)
+                found.setdefault(part.mesh.key, []).extend((k, part.node, part.transform) for k in ghosts)
     out = []
     for key, rows in found.items():
-        ghosts, nodes, places = zip(*sorted(rows, key=operator.itemgetter(0)), strict=True)
-        out.append(GhostMesh(meshes[key], np.array(ghosts), np.array(nodes), np.array(places, float)))
+        ghosts, nodes, transforms = zip(*sorted(rows, key=operator.itemgetter(0)), strict=True)
+        out.append(GhostMesh(meshes[key], np.array(ghosts), np.array(nodes), np.array(transforms, float)))
     return out
 
 
@@ -77,7 +77,7 @@ class GhostInstances:
         colours = linear(np.asarray(ghosts.colours, float).reshape(len(frames), 4))
         for group in self._meshes:
             rows = np.zeros(len(group.ghosts), INSTANCE)
-            rows["rows"] = frames[group.ghosts, group.nodes] @ group.places
+            rows["rows"] = frames[group.ghosts, group.nodes] @ group.transforms
             rows["colour"] = colours[group.ghosts]
             batch = self._batch(group.mesh)
             batch.upload(rows)

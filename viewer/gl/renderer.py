@@ -20,7 +20,7 @@ from shiftjax.viewer.gl.lighting import MOST, Lighting
 from shiftjax.viewer.gl.part_instances import INSTANCE, InstanceRows, PartInstances
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
 from shiftjax.viewer.gl.target import REACH, PickBuffer, Picture, ShadowMaps
-from shiftjax.viewer.scene import Ghosts, Look, Moment, Part, Scene, Strokes
+from shiftjax.viewer.scene import Ghosts, Part, RenderSettings, Scene, Snapshot, Strokes
 from shiftjax.viewer.springs import strokes_of
 
 GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii of the scene
@@ -43,13 +43,13 @@ class Pick:
 class Renderer:
     """Draws one scene. In every call the GL context must be current that was current at construction."""
 
-    def __init__(self, scene: Scene, look: Look | None = None, size: tuple[int, int] = (1280, 720)) -> None:
+    def __init__(self, scene: Scene, look: RenderSettings | None = None, size: tuple[int, int] = (1280, 720)) -> None:
         """size: width and height of the picture in pixels.
 
         Raises:
             ModelError: the driver cannot create a framebuffer of this size.
         """
-        self.look = look or Look()
+        self.look = look or RenderSettings()
         self.draw_calls = 0  # of meshes, in the main pass of the last frame
         self._ratio = 1.0  # pixels of the framebuffer for each of the screen coordinates
         self._programs: dict[tuple[str, ...], Program] = {}
@@ -103,15 +103,15 @@ class Renderer:
     def size(self) -> tuple[int, int]:
         return self._picture.size
 
-    def draw(self, moment: Moment, camera: Camera) -> None:
+    def draw(self, snapshot: Snapshot, camera: Camera) -> None:
         """Draws into the framebuffer of this renderer; `image` and `copy_to` read it."""
-        drawn = self._parts.at(moment)
+        drawn = self._parts.at(snapshot)
         width, height = self.size
         clip = camera.projection(width / height) @ camera.view()
         self._last = drawn, clip
         with _gl_state(POINT_PIXELS * self._ratio):
             self._upload(drawn)
-            self._light(drawn, clip, moment, camera)
+            self._light(drawn, clip, snapshot, camera)
             self._picture.begin()
             GL.glEnable(GL.GL_FRAMEBUFFER_SRGB)
             GL.glEnable(GL.GL_DEPTH_TEST)
@@ -121,7 +121,7 @@ class Renderer:
             self.draw_calls = self._draw_batches(self._opaque)
             GL.glEnable(GL.GL_BLEND)
             GL.glBlendFunc(GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
-            for strokes in (strokes_of(self.scene.springs, moment), moment.strokes):
+            for strokes in (strokes_of(self.scene.springs, snapshot), snapshot.strokes):
                 if strokes is not None and len(strokes.ends):
                     self._draw_strokes(strokes)
             GL.glDepthMask(False)
@@ -129,12 +129,12 @@ class Renderer:
                 self._draw_grid()
             GL.glEnable(GL.GL_CULL_FACE)
             self.draw_calls += self._draw_translucent(drawn, clip)
-            if moment.ghosts is not None:
-                self._draw_ghosts(moment.ghosts, moment.hidden)
-            if moment.signs is not None and len(moment.signs.ends):
+            if snapshot.ghosts is not None:
+                self._draw_ghosts(snapshot.ghosts, snapshot.hidden)
+            if snapshot.symbols is not None and len(snapshot.symbols.ends):
                 GL.glDisable(GL.GL_DEPTH_TEST)
                 GL.glDisable(GL.GL_CULL_FACE)
-                self._draw_strokes(moment.signs)
+                self._draw_strokes(snapshot.symbols)
             GL.glDepthMask(True)
             self._picture.finish()
 
@@ -220,11 +220,11 @@ class Renderer:
                 batch.upload(drawn.rows[run])
                 yield batch
 
-    def _light(self, drawn: InstanceRows, clip: np.ndarray, moment: Moment, camera: Camera) -> None:
+    def _light(self, drawn: InstanceRows, clip: np.ndarray, snapshot: Snapshot, camera: Camera) -> None:
         """Uploads lights and camera; draws the shadow maps if a light or a shadow caster has moved."""
         casters = self._parts.casts & drawn.visible & ~drawn.translucent
-        sphere = self._parts.ball(drawn.rows, casters)
-        state = self._lighting.at(moment.poses, sphere, self._maps.pixels if self._maps else 1)
+        sphere = self._parts.bounding_sphere(drawn.rows, casters)
+        state = self._lighting.at(snapshot.poses, sphere, self._maps.pixels if self._maps else 1)
         eye = np.array([*camera.axes()[2], 0.0]) if camera.orthographic else np.array([*camera.eye, 1.0])
         settings = (self.look.shininess, self._spacing(), GRID_RADIUS * self.scene.size, 0.0)
         up = np.array([*self.scene.up, 0.0]) / np.linalg.norm(self.scene.up)

@@ -126,7 +126,7 @@ def frame_all(state: State) -> None:
     if right is None or right.camera is not None or right.study is state.study:
         _frame(state, np.array(scene.centre), scene.size)
     else:
-        _frame(state, *designs.around(state.scene, right.scene))
+        _frame(state, *designs.joint_bounds(state.scene, right.scene))
 
 
 def frame_pick(state: State) -> None:

@@ -2,7 +2,7 @@
 
 A loop of your own adds its poses to a `History` and calls `Window.frame` when it suits:
 
-    with Window(history, opening.staged(history)) as window:
+    with Window(history, opening.first_scene(history)) as window:
         while window.frame():
             ...
             history.add(time, poses)
@@ -28,11 +28,11 @@ from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.recording import new_place
-from shiftjax.viewer.scene import Look, Scene, Strokes
+from shiftjax.viewer.member_scenes import Design
+from shiftjax.viewer.recording import new_file
+from shiftjax.viewer.scene import RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.stage import Design
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 SIZE = (1280, 800)
 NO_WINDOW: Any = None  # the clipboard belongs to no window: GLFW warns where one is named
@@ -48,7 +48,7 @@ NAMED = {
 }  # fmt: skip
 
 
-def show(study: Watched, scene: Scene, **choices: Any) -> None:
+def show(study: StudyLike, scene: Scene, **choices: Any) -> None:
     """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
     with Window(study, scene, **choices) as window:
         window.run()
@@ -57,8 +57,8 @@ def show(study: Watched, scene: Scene, **choices: Any) -> None:
 class Window:
     """A window that is open. Add panels, keys and overlays before or while it runs; or draw single frames by hand."""
 
-    def __init__(self, study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
-                 look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
+    def __init__(self, study: StudyLike, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: RenderSettings | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
                  view: str = "iso", beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
         """Opens it.
 
@@ -244,7 +244,7 @@ class Window:
 
 def save_picture(image: np.ndarray, folder: Path) -> Path:
     """Writes (h, w, 3) uint8 as a PNG named by the time of day, and returns where; nothing is replaced."""
-    path = new_place(folder, ".png")
+    path = new_file(folder, ".png")
     Image.fromarray(image).save(path)
     return path
 

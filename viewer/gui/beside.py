@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.viewer import designs
 from shiftjax.viewer.gui.state import RightHalf, State
-from shiftjax.viewer.stage import Design
+from shiftjax.viewer.member_scenes import Design
 
 ONE_HALF = "A running simulation fills the view."
 
@@ -35,18 +35,18 @@ def choose(state: State, right: RightHalf, text: str) -> None:
 def show(state: State, right: RightHalf, member: int) -> None:
     """Makes a member the one at the right; ModelError where it cannot be drawn."""
     right.study.poses(member, state.time)
-    right.design = Design(right.design.stage, member)
+    right.design = Design(right.design.scenes, member)
 
 
 def captions(state: State, right: RightHalf) -> tuple[list[str], list[str]]:
     """Lines over the left half and over the right one."""
-    left = Design(state.stage, state.member)
+    left = Design(state.scenes, state.member)
     key = (left.study, left.member, right.member, state.colour_by)
     if right.captions[0] != key:
         metric, own = state.colour_by, right.design
         right.captions = (key, designs.captions(left, own, metric), designs.captions(own, left, metric))
     _, one, two = right.captions
-    return designs.told(one, left, state.time), designs.told(two, right.design, state.time)
+    return designs.with_state(one, left, state.time), designs.with_state(two, right.design, state.time)
 
 
 def open_beside(state: State, right: Design) -> None:
@@ -58,7 +58,7 @@ def open_beside(state: State, right: Design) -> None:
     if state.live is not None:
         raise ModelError("beside", "a second design", "one half", ONE_HALF)
     same = right.study is state.study
-    state.beside = RightHalf(Design(state.stage, right.member) if same else right)
+    state.beside = RightHalf(Design(state.scenes, right.member) if same else right)
     if not same:
         state.camera = state.kept_camera = designs.camera_of(state.scene, right.scene)
 
@@ -83,7 +83,7 @@ def toggle(state: State) -> None:
         return
     place = np.flatnonzero(state.chosen == state.member)
     following = state.chosen[(int(place[0]) + 1) % len(state.chosen)] if len(place) else others[0]
-    state.beside = RightHalf(Design(state.stage, int(following)))
+    state.beside = RightHalf(Design(state.scenes, int(following)))
 
 
 def exchange(state: State) -> None:

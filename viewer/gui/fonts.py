@@ -1,6 +1,6 @@
 """Letters of the panes: a font of the GUI library's own with Latin, Greek and Cyrillic, and one of the system for more.
 
-The library makes a letter's picture when it is first drawn, so a font of all Chinese signs costs nothing until then.
+The library rasterizes a glyph when it is first drawn, so a font of all Chinese characters costs nothing until then.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from shiftjax.viewer.gui import plots
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.values import Mechanism, axis_of, displacement
 from shiftjax.viewer.scene import Colour
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 RECENT = 64  # instants of a run that goes on whose forces are looked at
 LONGEST = 0.35  # of the arrow of the run's largest force, in model sizes
@@ -63,7 +63,7 @@ class Run:
         return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
 
 
-def run_of(study: Watched, found: Mechanism, member: int) -> Run:
+def run_of(study: StudyLike, found: Mechanism, member: int) -> Run:
     """The forces of a member at all stored instants; of a member that ended early its last pose goes on."""
     track = Track(study, found, member)
     items = [*_gravity(track), *_of_joints(track), *_of_restraints(track), *_reactions(track)]
@@ -108,7 +108,7 @@ def legend(state: State) -> list[tuple[Colour | None, str]]:
 class Track:
     """A member's frames at all stored instants."""
 
-    def __init__(self, study: Watched, found: Mechanism, member: int) -> None:
+    def __init__(self, study: StudyLike, found: Mechanism, member: int) -> None:
         self.study, self.found, self.member = study, found, member
         self.time = study.time
         self.node = {path: k for k, path in enumerate(study.nodes)}

@@ -261,7 +261,7 @@ ACTIONS = (
         ("drive_posture", "set a posture of the picked joint", "", "Shift+M"),
         ("move_axis", "move the picked joint's axis", "", "Ctrl+M"),
         ("add_shape", "add a shape to the pick; again for another kind", "", "Shift+W"),
-        ("pick_shapes", "pick shapes that were added and signs, or not", "", "Alt+W"),
+        ("pick_shapes", "pick shapes that were added and symbols, or not", "", "Alt+W"),
     ),
 )  # fmt: skip
 

@@ -9,9 +9,9 @@ from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
 from shiftjax.viewer.gui.state import RightHalf, State
 from shiftjax.viewer.gui.values import placed, screws
-from shiftjax.viewer.places import PARALLEL, facing
 from shiftjax.viewer.scene import Colour, Strokes
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.transforms import PARALLEL, z_along
 
 TRACE_POINTS = 400  # a stored run may have far more instants
 ARROW_LENGTH, HEAD = 0.18, 0.25  # of an arrow in model sizes, of its head in lengths
@@ -44,7 +44,7 @@ def trace(state: State, right: RightHalf | None = None) -> Strokes | None:
     return path_of(right.study, right.member, right.study.nodes.index(body), point)
 
 
-def path_of(study: Watched, member: int, node: int, point: np.ndarray) -> Strokes:
+def path_of(study: StudyLike, member: int, node: int, point: np.ndarray) -> Strokes:
     """The path of a point (3,) of a node [m] of a member, over the whole run."""
     times = np.linspace(study.time[0], study.time[-1], max(2, min(TRACE_POINTS, len(study.time))))
     return line(to_world(study.poses(member, times)[:, node], point), TRACE)
@@ -62,7 +62,7 @@ def arrows(state: State) -> Strokes:
         start = placed(state.mechanism, joint.parent, poses)[:3, 3]
         tip = start + length * way
         helper = np.array((0.0, 0.0, 1.0) if abs(way[2]) < PARALLEL else (1.0, 0.0, 0.0))
-        barb = HEAD * length * facing(way, helper)[:, 1]
+        barb = HEAD * length * z_along(way, helper)[:, 1]
         back = start + (1 - HEAD) * length * way
         ends += [(start, tip), (tip, back + barb), (tip, back - barb)]
     return Strokes(np.array(ends).reshape(-1, 2, 3), np.tile(np.array(ARROW), (len(ends), 1)))

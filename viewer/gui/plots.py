@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 MOST = 6  # plots at once
 
@@ -22,7 +22,7 @@ class Curves:
     values: np.ndarray  # (k, n), contiguous
 
 
-def channels_of(study: Watched, path: str | None) -> list[str]:
+def channels_of(study: StudyLike, path: str | None) -> list[str]:
     """The recorded channels of a thing and of what it holds; the first few of all for nothing picked."""
     if path is None:
         return list(study.channels)[:MOST]
@@ -30,7 +30,7 @@ def channels_of(study: Watched, path: str | None) -> list[str]:
     return own[:MOST]
 
 
-def curves(study: Watched, channel: str, member: int) -> Curves:
+def curves(study: StudyLike, channel: str, member: int) -> Curves:
     """The numbers of a channel, a curve each."""
     values = np.asarray(study.channel(channel, member), float)
     rows = np.ascontiguousarray(values.reshape(len(values), -1).T)
@@ -38,7 +38,7 @@ def curves(study: Watched, channel: str, member: int) -> Curves:
     return Curves(channel, study.channels[channel], labels, rows)
 
 
-def thing_of(study: Watched, channel: str) -> str:
+def thing_of(study: StudyLike, channel: str) -> str:
     """The full path of what a channel is of; the user may have left leading assemblies out."""
     try:
         return split(study.model.resolve(channel))[0]

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 
 from shiftjax.viewer.gui import actions, keys
+from shiftjax.viewer.gui.ray_picking import under
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.gui.under import under
 
 STILL = 4.0  # pixels a click may move
 SOON = 0.4  # s between the two clicks of a double click

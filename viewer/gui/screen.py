@@ -11,13 +11,13 @@ import numpy as np
 from imgui_bundle.python_backends.opengl_backend_programmable import ProgrammablePipelineRenderer
 from OpenGL import GL
 
-from shiftjax.viewer.gui import fonts, panes, pointer, recording, widgets
+from shiftjax.viewer.gui import fonts, panes, pointer, recording, symbols
 from shiftjax.viewer.gui.beside import under_cursor
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
 from shiftjax.viewer.gui.pointer import Held, Pointer
+from shiftjax.viewer.gui.ray_picking import pickable, under
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.gui.under import pickable, under
 from shiftjax.viewer.gui.views import Views
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
@@ -175,9 +175,9 @@ class Screen:
 
     def _hit(self, x: float, y: float) -> Hit:
         """What the last picture shows at a place of the view."""
-        sign = widgets.nearest(self.state, x, y, self.pointer.size) if self.state.entered is None else None
-        if sign is not None:
-            return Hit(*sign)
+        symbol = symbols.nearest(self.state, x, y, self.pointer.size) if self.state.entered is None else None
+        if symbol is not None:
+            return Hit(*symbol)
         found = self._views.renderer.pick(x * self._scale, y * self._scale)
         if found.part is not None and not pickable(self.state, found.part):
             return next(iter(under(self.state, x, y, self.pointer.size)), Hit())  # what is behind it

@@ -69,7 +69,7 @@ def remove(state: State) -> bool:
 def toggle_picking(state: State) -> None:
     """Lets widgets be picked, or not."""
     state.display.set("widget", pick=not state.display.picks("widget"))
-    state.say(f"shapes and signs can {'' if state.display.picks('widget') else 'not '}be picked")
+    state.say(f"shapes and symbols can {'' if state.display.picks('widget') else 'not '}be picked")
 
 
 def _origin(state: State, path: str) -> np.ndarray:

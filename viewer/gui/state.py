@@ -20,11 +20,11 @@ from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gui import keys, tree, values
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.gui.layout import Sizes
+from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.recording import Recording
-from shiftjax.viewer.scene import Colour, Look, Mesh, Part, Scene, Strokes
+from shiftjax.viewer.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.stage import Design, Stage
-from shiftjax.viewer.watched import Watched, span
+from shiftjax.viewer.study_like import StudyLike, span
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
 RATES = (1.0, 240.0)  # frames a second that can be asked for
@@ -61,7 +61,7 @@ class RightHalf:
     captions: tuple[object, list[str], list[str]] = (None, [], [])  # what they were made for; of both halves
 
     @property
-    def study(self) -> Watched:
+    def study(self) -> StudyLike:
         return self.design.study
 
     @property
@@ -96,11 +96,12 @@ class State:
         requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
     """
 
-    def __init__(self, study: Watched, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
-                 look: Look | None = None, map: str = "playback", live: Session | None = None) -> None:  # fmt: skip
+    def __init__(self, study: StudyLike, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: RenderSettings | None = None, map: str = "playback",
+                 live: Session | None = None) -> None:  # fmt: skip
         one_of("map of keys", map, keys.MAPS)
-        self.study, self.scene, self.look, self.live = study, scene, look or Look(), live
-        self.stage = Stage(study, scene)
+        self.study, self.scene, self.look, self.live = study, scene, look or RenderSettings(), live
+        self.scenes = MemberScenes(study, scene)
         self.map, self.table = map, keys.table()
         if not len(study.kept):
             raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
@@ -253,7 +254,7 @@ class State:
     def _stand_for(self, member: int) -> None:
         """Everything that follows from a member alone: its shapes and its numbers."""
         self.member, self.mechanism = member, values.mechanism(self.study.model_of(member))
-        scene = self.stage.scene if self.live is None else self.stage.anew
+        scene = self.scenes.scene if self.live is None else self.scenes.updated
         self.scene = added_shapes.keep_added(self.scene, scene(member))
 
     # -- what is seen ------------------------------------------------------------------------------------------------
@@ -374,7 +375,7 @@ class State:
         """A key or mouse gesture of one's own, in both maps: `call(state)`; ModelError where it is taken."""
         self.table.add(binding, words, call)
 
-    def add_shape(self, body: str, mesh: Mesh, place: np.ndarray, colour: Colour = added_shapes.COLOUR) -> str:
+    def add_shape(self, body: str, mesh: Mesh, transform: np.ndarray, colour: Colour = added_shapes.COLOUR) -> str:
         """A mesh of one's own on a body or on ground ("fixed"); returns the path of the new shape.
 
         Args:
@@ -386,7 +387,7 @@ class State:
         """
         one_of("body", body, self.node)
         path = self.free_path(body)
-        self.scene = added_shapes.with_mesh(self.scene, self.node[body], path, mesh, place, colour)
+        self.scene = added_shapes.with_mesh(self.scene, self.node[body], path, mesh, transform, colour)
         return path
 
     def free_path(self, body: str) -> str:

@@ -13,7 +13,7 @@ from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, Joint, Restraint
 from shiftjax.record import record
 from shiftjax.run.result import plain
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 OPEN = ("assembly", "bodies", "joints", "fixed", "run")  # kinds of rows that begin open
 
@@ -37,7 +37,7 @@ def scene_rows(model: Model) -> tuple[Row, ...]:
     return _closed([*_ground(model), *(row for a in model.assemblies for row in _assembly(a, "", 0, True))])
 
 
-def simulation_rows(study: Watched, member: int) -> tuple[Row, ...]:
+def simulation_rows(study: StudyLike, member: int) -> tuple[Row, ...]:
     """How the study was run and how one member fared."""
     rows = [Row("run", "run", "run", 0)]
     rows += [_plain_row("run", name, str(plain(value))) for name, value in study.settings.items()]

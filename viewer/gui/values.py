@@ -18,7 +18,7 @@ from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.plan import Plan
-from shiftjax.viewer.places import of_frame
+from shiftjax.viewer.transforms import of_frame
 
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 

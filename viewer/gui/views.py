@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer import film, side_by_side
+from shiftjax.viewer import rendering, side_by_side
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.beside import captions
 from shiftjax.viewer.gui.layout import Box, halves
-from shiftjax.viewer.gui.moment import moment
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import Look, Scene
+from shiftjax.viewer.scene import RenderSettings, Scene
 
 
 class Views:
@@ -39,7 +39,7 @@ class Views:
         self._keep_up([(half or self.state).scene for half in shown])
         for half, box, renderer in zip(shown, self.boxes, self._renderers, strict=True):
             renderer.resize(max(round(box.width * scale), 1), max(round(box.height * scale), 1), scale)
-            renderer.draw(moment(self.state, half), self.state.seen(half))
+            renderer.draw(snapshot(self.state, half), self.state.seen(half))
             renderer.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
 
     def image(self) -> np.ndarray:
@@ -48,7 +48,7 @@ class Views:
         right = self.state.beside
         if len(images) == 1 or right is None:
             return images[0]
-        return side_by_side.joined(*map(film.lettered, images, captions(self.state, right)))
+        return side_by_side.joined(*map(rendering.with_text, images, captions(self.state, right)))
 
     def release(self) -> None:
         """Frees what is on the graphics card."""
@@ -59,7 +59,7 @@ class Views:
     def _keep_up(self, scenes: list[Scene]) -> None:
         """Renderers of these scenes, in the look that is wanted."""
         stale = self.state.look is not self._look
-        self._look: Look = self.state.look
+        self._look: RenderSettings = self.state.look
         kept: list[Renderer | None] = [*self._renderers, None][: len(scenes)]
         for gone in self._renderers[len(scenes) :]:
             gone.release()

@@ -14,12 +14,12 @@ from shiftjax.formats import load
 from shiftjax.models import names
 from shiftjax.poses import to_world
 from shiftjax.viewer import opening
-from shiftjax.viewer.gui import actions, forces, groups, legend, ui, values, widgets
-from shiftjax.viewer.gui.moment import moment
+from shiftjax.viewer.gui import actions, forces, groups, legend, symbols, ui, values
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import key
+from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER, stored
 from tests.studio import PLAIN
@@ -44,7 +44,7 @@ def wishbone() -> Study:
 
 
 def state_of(study: Study) -> State:
-    return State(study, opening.staged(study), look=PLAIN)
+    return State(study, opening.first_scene(study), look=PLAIN)
 
 
 # -- groups of topology ------------------------------------------------------------------------------------------------
@@ -87,22 +87,22 @@ def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) ->
 # -- routes and glyphs -------------------------------------------------------------------------------------------------
 
 
-def test_m59_signs_are_off_until_their_key(bars: Study) -> None:
+def test_m59_symbols_are_off_until_their_key(bars: Study) -> None:
     for map in ("playback", "workbench"):
-        state = State(bars, opening.staged(bars), look=PLAIN, map=map)
-        assert moment(state).signs is None
+        state = State(bars, opening.first_scene(bars), look=PLAIN, map=map)
+        assert snapshot(state).symbols is None
         for letter, name in (("Y", "route"), ("Z", "glyph"), ("W", "force")):
             key(state, letter, NONE)
-            assert {sign.name for sign in widgets.signs(state)} == {name}
-            assert moment(state).signs is not None
+            assert {symbol.name for symbol in symbols.symbols(state)} == {name}
+            assert snapshot(state).symbols is not None
             key(state, letter, NONE)
-        assert moment(state).signs is None
+        assert snapshot(state).symbols is None
 
 
 def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study) -> None:
     state = state_of(bars)
     state.go_to(0.3)
-    routes = {sign.path: sign.ends for sign in widgets.routes(state)}
+    routes = {symbol.path: symbol.ends for symbol in symbols.routes(state)}
     assert set(routes) == set(state.mechanism.joints)
     bodies = dict(state.mechanism.model.bodies())
     ends = routes["four_bar:crank_pin"]
@@ -115,57 +115,57 @@ def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study
 
 def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: Study, wishbone: Study) -> None:
     state = state_of(bars)
-    found = {sign.path: sign for sign in widgets.glyphs(state)}
-    for path, sign in found.items():
+    found = {symbol.path: symbol for symbol in symbols.glyphs(state)}
+    for path, symbol in found.items():
         pin = values.placed(state.mechanism, state.mechanism.joints[path].child, state.body_poses())
-        rim = sign.ends[: widgets.ARC_STEPS, 0] - pin[:3, 3]
+        rim = symbol.ends[: symbols.ARC_STEPS, 0] - pin[:3, 3]
         axis = values.screws(state.mechanism, path, state.body_poses())[0, :3]
         assert np.allclose(rim @ axis, 0.0, atol=ROUNDING)
-        assert np.allclose(np.linalg.norm(rim, axis=1), widgets.GLYPH * state.scene.size)
+        assert np.allclose(np.linalg.norm(rim, axis=1), symbols.GLYPH * state.scene.size)
         assert np.cross(rim[0], rim[1]) @ axis > 0, "the arrow turns the wrong way"
     free = state.mobility()
     order = sorted(found, key=lambda path: free[path])
     assert [found[path].colour[3] for path in order] == sorted(found[path].colour[3] for path in order)
     suspension = state_of(wishbone)
-    count = {path: sum(s.path == path for s in widgets.glyphs(suspension)) for path in suspension.mechanism.joints}
+    count = {path: sum(s.path == path for s in symbols.glyphs(suspension)) for path in suspension.mechanism.joints}
     assert count[f"{WISHBONE}:upper_right_ball"] == 3 and count[f"{WISHBONE}:wheel_right_bearing"] == 1
-    rack = next(s for s in widgets.glyphs(suspension) if s.path == f"{WISHBONE}:rack_guide")
-    assert rack.colour[:3] == widgets.SLIDES[:3] and len(rack.ends) == 2 * 5  # two shafts, four barbs each
+    rack = next(s for s in symbols.glyphs(suspension) if s.path == f"{WISHBONE}:rack_guide")
+    assert rack.colour[:3] == symbols.SLIDES[:3] and len(rack.ends) == 2 * 5  # two shafts, four barbs each
 
 
 def test_m59_a_joint_that_its_loops_hold_has_no_glyph() -> None:
     """A triangle of three hinges about one direction cannot move."""
     study = Study.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
     state = state_of(study)
-    held = {path for path, share in state.mobility().items() if share < widgets.LOCKED}
+    held = {path for path, share in state.mobility().items() if share < symbols.LOCKED}
     assert f"{'excavator'}:foot" in held
-    assert {sign.path for sign in widgets.glyphs(state)} == set(state.mechanism.joints) - held
+    assert {symbol.path for symbol in symbols.glyphs(state)} == set(state.mechanism.joints) - held
 
 
-def test_m58_signs_of_a_masked_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
+def test_m58_symbols_of_a_masked_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
     state = state_of(bars)
     state.display.set("glyph", draw="visible")
-    whole = widgets.strokes(state)
+    whole = symbols.strokes(state)
     state.display.set("glyph", draw="masked")
-    faint = widgets.strokes(state)
+    faint = symbols.strokes(state)
     assert whole is not None and faint is not None
     assert np.allclose(faint.colours[:, 3], 0.2 * whole.colours[:, 3])
     state.display.set("root closure", draw="hidden")
     root = {path for path in state.mechanism.joints if state.mechanism.class_of(path) == "root closure"}
-    assert root.isdisjoint(sign.path for sign in widgets.signs(state))
+    assert root.isdisjoint(symbol.path for symbol in symbols.symbols(state))
     state.hidden.add("four_bar:crank_pin")
-    assert "four_bar:crank_pin" not in {sign.path for sign in widgets.signs(state)}
+    assert "four_bar:crank_pin" not in {symbol.path for symbol in symbols.symbols(state)}
     state.display.set("joint", draw="hidden")
     state.display.inherit("root closure")
-    assert widgets.strokes(state) is None
+    assert symbols.strokes(state) is None
 
 
-def test_m59_signs_are_picked_only_when_widgets_can_be(bars: Study) -> None:
-    with Offscreen(State(bars, opening.staged(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
+def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: Study) -> None:
+    with Offscreen(State(bars, opening.first_scene(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         state.display.set("route", draw="visible")
-        ends = next(sign.ends for sign in widgets.routes(state) if sign.path == "four_bar:rocker_pivot")
+        ends = next(symbol.ends for symbol in symbols.routes(state) if symbol.path == "four_bar:rocker_pivot")
         places = [state.seen().pixel(point, size) for point in ends[:, 0]]
         x, y = next(place for place in places if not under(state, *place, size))  # beside all bodies
         window.click((box.x + x, box.y + y))

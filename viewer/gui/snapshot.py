@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.ghosts import ghosts_of
-from shiftjax.viewer.gui import groups, overlays, widgets
+from shiftjax.viewer.gui import groups, overlays, symbols
 from shiftjax.viewer.gui.colours import FADED, of_hue
 from shiftjax.viewer.gui.state import RightHalf, State
-from shiftjax.viewer.scene import Ghosts, Moment
+from shiftjax.viewer.scene import Ghosts, Snapshot
 
 
-def moment(state: State, right: RightHalf | None = None) -> Moment:
+def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
     """What is drawn now. In the right half the same things are hidden, masked and marked as at the left."""
     marked = frozenset(([state.pick] if state.pick else []) + state.selected)
     colours = groups.colours(state.mechanism, state.grouping)
     colours |= dict.fromkeys(marked, of_hue(state.hue)) if state.hue is not None else {}
     masked = dict.fromkeys([*state.classed("masked"), *state.masked, *state.faded], FADED)
-    return Moment(
+    return Snapshot(
         state.poses(right),
         hidden=state.not_drawn(),
         highlighted=marked if state.hue is None else frozenset(),
@@ -25,14 +25,14 @@ def moment(state: State, right: RightHalf | None = None) -> Moment:
         opacity=masked | dict.fromkeys(marked, 1.0),
         ghosts=ghosts(state) if right is None else ghosts_at_right(state, right),
         strokes=overlays.strokes(state) if right is None else overlays.trace(state, right),
-        signs=widgets.strokes(state) if right is None else None,
+        symbols=symbols.strokes(state) if right is None else None,
     )
 
 
 def ghosts(state: State) -> Ghosts | None:
     """The chosen members beside the one looked at."""
     others = state.chosen[state.chosen != state.member] if state.ghosts_on else state.chosen[:0]
-    return ghosts_of(state.stage, others, state.time, _metric(state))
+    return ghosts_of(state.scenes, others, state.time, _metric(state))
 
 
 def ghosts_at_right(state: State, right: RightHalf) -> Ghosts | None:
@@ -40,7 +40,7 @@ def ghosts_at_right(state: State, right: RightHalf) -> Ghosts | None:
     if not state.ghosts_on or right.study is not state.study:
         return None
     others = np.setdiff1d(np.append(state.chosen, state.member), [right.member])
-    return ghosts_of(right.design.stage, others, state.time, _metric(state))
+    return ghosts_of(right.design.scenes, others, state.time, _metric(state))
 
 
 def _metric(state: State) -> np.ndarray | None:

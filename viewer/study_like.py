@@ -1,4 +1,4 @@
-"""What a window shows: members with poses at any time. A stored study is one, the history of a running one another."""
+"""The protocol of what a window shows, members with poses at any time: stored studies and histories of running ones."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from shiftjax.record import record
 
 @record
 class Drawable:
-    """Which of some members can be drawn."""
+    """Members that can be drawn, and those that cannot."""
 
     ids: np.ndarray  # (k,) can be
     missing: np.ndarray  # cannot be: no trajectory was kept, or the member never started
     reason: str  # a sentence about the missing ones; empty where there are none
 
 
-class Watched(Protocol):
-    """Attributes and calls as `Study` describes them."""
+class StudyLike(Protocol):
+    """Attributes and methods as in `Study`."""
 
     @property
     def where(self) -> str: ...
@@ -47,7 +47,7 @@ class Watched(Protocol):
     def channels(self) -> Mapping[str, str]: ...
     @property
     def stamp(self) -> int:
-        """Another number whenever instants that were there are no longer the same."""
+        """Changes whenever stored instants are replaced or removed."""
         ...
 
     def unit(self, name: str) -> str: ...
@@ -62,7 +62,7 @@ class Watched(Protocol):
     def channel(self, path: str, member: int) -> np.ndarray: ...
 
 
-def span(one: Watched, other: Watched | None) -> tuple[float, float]:
+def span(one: StudyLike, other: StudyLike | None) -> tuple[float, float]:
     """First and last stored instant [s] of both studies, or of the one there is."""
     times = [study.time for study in (one, other) if study is not None]
     return min(float(time[0]) for time in times), max(float(time[-1]) for time in times)

@@ -1,6 +1,6 @@
-"""Places as (4, 4) matrices: of frames, directions and eyes. NumPy only.
+"""Homogeneous transforms (4, 4) of frames and cameras, and projections. NumPy only.
 
-A place maps coordinates of what is placed to coordinates of where it stands; column vectors, last row 0 0 0 1.
+A transform maps local coordinates to those of the parent; column vectors, last row 0 0 0 1.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from shiftjax.algebra import matmul
 from shiftjax.mechanism.records import ORIGIN, ZERO, Frame
 from shiftjax.rotations import rotation_of_vector
 
-PARALLEL = 0.9  # of a unit vector's component: from here on an axis is no helper for a cross product
+PARALLEL = 0.9  # of a unit vector's component: an axis above it is not used as second vector of a cross product
 
 
-def place(T: Sequence[float] | np.ndarray = ZERO, R: Sequence[Sequence[float]] | np.ndarray | None = None,
+def transform(T: Sequence[float] | np.ndarray = ZERO, R: Sequence[Sequence[float]] | np.ndarray | None = None,
           scale: float | Sequence[float] | np.ndarray = 1.0) -> np.ndarray:  # fmt: skip
-    """(4, 4) of scaling, then turning by R, then shifting by T [m]."""
+    """(4, 4) that scales, then rotates by R, then translates by T [m]."""
     out = np.eye(4)
     out[:3, :3] = (np.eye(3) if R is None else np.asarray(R, float)) * np.asarray(scale, float)
     out[:3, 3] = T
@@ -33,24 +33,24 @@ def of_frame(frames: Sequence[Frame], name: str) -> np.ndarray:
 def of_offset(frame: Frame) -> np.ndarray:
     """(4, 4) of a frame on its body."""
     R = [list(row) for row in frame.R]
-    return place(frame.T, matmul(R, rotation_of_vector(frame.rotation)) if frame.rotation != ZERO else R)
+    return transform(frame.T, matmul(R, rotation_of_vector(frame.rotation)) if frame.rotation != ZERO else R)
 
 
-def moved(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(..., 3) points seen from where (4, 4) places them."""
+def transformed(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(..., 3) points under a transform (4, 4)."""
     return np.asarray(points, float) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def facing(z: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
-    """(3, 3) rotation whose third column is along z; the first as near to x as it can be.
+def z_along(z: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
+    """(3, 3) rotation whose third column is along z; the first is x made orthogonal to it.
 
-    Without x, or with one along z, the first column is the best of the coordinate axes, the same every time.
+    Without x, or with one along z, the first column comes from a coordinate axis, always the same.
     """
     z = np.asarray(z, float) / np.linalg.norm(z)
     across = np.zeros(3) if x is None else np.asarray(x, float) - z * (z @ x)
     if np.linalg.norm(across) < 1e-9 * (1.0 if x is None else max(float(np.linalg.norm(x)), 1e-300)):
-        helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 1.0, 0.0])
-        across = helper - z * (z @ helper)
+        other = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 1.0, 0.0])
+        across = other - z * (z @ other)
     across = across / np.linalg.norm(across)
     return np.stack([across, np.cross(z, across), z], axis=1)
 
@@ -79,20 +79,20 @@ def perspective(slope: float, aspect: float, near: float, far: float) -> np.ndar
 
 
 def orthographic(half: float, aspect: float, near: float, far: float) -> np.ndarray:
-    """(4, 4) eye to clip space of parallel rays; half: of the height [m]; the rest as of `perspective`."""
+    """(4, 4) eye to clip space, orthographic; half: of the height [m]; the others as of `perspective`."""
     out = np.zeros((4, 4))
     out[0, 0], out[1, 1], out[3, 3] = 1 / (half * aspect), 1 / half, 1.0
     out[2, 2], out[2, 3] = -2 / (far - near), -(far + near) / (far - near)
     return out
 
 
-def ball(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Centre (3,) and radius [m] of a ball about points (n, 3): about the middle of their box."""
+def bounding_sphere(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """Centre (3,) and radius [m] of a bounding sphere of points (n, 3), about the middle of their bounding box."""
     centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return centre, float(np.linalg.norm(points - centre, axis=1).max())
 
 
-def triple(vector: np.ndarray) -> tuple[float, float, float]:
-    """A vector (3,) as a record holds it."""
+def as_tuple(vector: np.ndarray) -> tuple[float, float, float]:
+    """A vector (3,) as a tuple of floats."""
     x, y, z = (float(a) + 0.0 for a in vector)  # + 0.0 makes -0.0 a plain zero
     return x, y, z
