@@ -35,7 +35,7 @@ def sizes(kind: str, scene: Scene) -> dict[str, float | tuple[float, ...]]:
 
 
 def free_path(body: str, taken: Iterable[str]) -> str:
-    """A path on a body that is none of those taken."""
+    """An unused path on a body."""
     names = {path.rpartition(":")[2] for path in taken if path.rpartition(":")[0] == body}
     return child(body, unused("shape", names))
 
@@ -53,7 +53,7 @@ def replaced(scene: Scene, path: str, parts: Iterable[Part]) -> Scene:
 
 
 def with_mesh(scene: Scene, node: int, path: str, mesh: Mesh, transform: np.ndarray, colour: Colour) -> Scene:
-    """The scene with a mesh on a node; ModelError where the place is no (4, 4) of finite numbers."""
+    """The scene with a mesh on a node; ModelError if the transform is not (4, 4) of finite numbers."""
     where = np.asarray(transform, float)
     if where.shape != (4, 4) or not np.isfinite(where).all():
         body = scene.nodes[node]

@@ -1,4 +1,4 @@
-"""A camera that orbits a point: matrices, navigation, standard views. NumPy only; nothing here knows of GL.
+"""A camera that orbits a point: matrices, navigation, standard views. NumPy only; without GL.
 
 Matrices follow OpenGL: column vectors, the eye looks along -z, clip space from -1 to 1.
 """
@@ -15,7 +15,7 @@ from shiftjax.record import record
 from shiftjax.rotations import rotation_about
 from shiftjax.viewer.transforms import PARALLEL, as_tuple, eye_axes, orthographic, perspective, world_to_eye, z_along
 
-VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of the world's upright frame
+VIEWS = {  # standard views: direction to the eye in (right, forward, up) of the world
     "front": (0.0, -1.0, 0.0),
     "back": (0.0, 1.0, 0.0),
     "left": (-1.0, 0.0, 0.0),
@@ -25,8 +25,8 @@ VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of th
     "iso": (1.0, -1.4, 0.8),
 }
 VIEW_ANGLE = math.radians(40.0)
-FIT = 1.05  # of the distance at which the ball about a model touches the edges of the shorter side
-STEEPEST = math.radians(89.9)  # of the line of sight: straight up or down has no upright picture
+FIT = 1.05  # margin around the bounding sphere of a model
+STEEPEST = math.radians(89.9)  # limit of the elevation: straight up or down has no upright picture
 
 
 def upright(up: np.ndarray | tuple[float, float, float]) -> np.ndarray:
@@ -37,7 +37,7 @@ def upright(up: np.ndarray | tuple[float, float, float]) -> np.ndarray:
 
 @record
 class Camera:
-    """Where the eye is and what it sees."""
+    """An orbit camera."""
 
     target: tuple[float, float, float]  # [m]
     distance: float  # of the eye from the target [m]
@@ -50,7 +50,7 @@ class Camera:
     @classmethod
     def of(cls, centre: np.ndarray | tuple[float, float, float], size: float, up: tuple[float, float, float],
            view: str = "iso") -> Camera:  # fmt: skip
-        """Sees a ball of radius `size` about `centre` from a standard view."""
+        """Frames a sphere of radius `size` about `centre` from a standard view."""
         distance = FIT * size / math.sin(VIEW_ANGLE / 2)
         return cls(as_tuple(np.asarray(centre)), distance, 0.0, 0.0, up).seen_from(view)
 
@@ -85,7 +85,7 @@ class Camera:
         return perspective(slope, aspect, near, far)
 
     def ray(self, x: float, y: float, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Origin and unit direction, in the world, of what is seen at pixel (x, y), counted from the upper left."""
+        """Origin and unit direction in the world of the ray through pixel (x, y), from the upper left."""
         width, height = size
         clip = np.array([2 * (x + 0.5) / width - 1, 1 - 2 * (y + 0.5) / height])
         inverse = np.linalg.inv(self.projection(width / height) @ self.view())
@@ -94,7 +94,7 @@ class Camera:
         return near, (far - near) / np.linalg.norm(far - near)
 
     def pixel(self, point: np.ndarray, size: tuple[int, int]) -> tuple[float, float]:
-        """The pixel, from the upper left, at which a point of the world [m] is seen."""
+        """Projection of a point of the world [m] to pixels, from the upper left."""
         width, height = size
         x, y, _, w = self.projection(width / height) @ self.view() @ np.array([*point, 1.0])
         return (x / w + 1) * width / 2 - 0.5, (1 - y / w) * height / 2 - 0.5
@@ -102,11 +102,11 @@ class Camera:
     # -- navigation --------------------------------------------------------------------------------------------------
 
     def orbit(self, right: float, up: float) -> Camera:
-        """Turned about the target by angles [rad]: the scene follows the hand."""
+        """Rotated about the target by angles [rad]; the scene follows the cursor."""
         return dataclasses.replace(self, azimuth=self.azimuth - right, elevation=_steep(self.elevation - up))
 
     def pan(self, right: float, up: float) -> Camera:
-        """Shifted in the plane of the picture, in parts of its shorter side: the scene follows the hand."""
+        """Shifted in the plane of the picture, in parts of its shorter side: the scene follows the cursor."""
         axes = self.axes()
         return self.looking_at(np.array(self.target) - self._side() * (right * axes[0] + up * axes[1]))
 
@@ -121,7 +121,7 @@ class Camera:
         return 2 * self.distance * math.tan(self.view_angle / 2)
 
     def roll(self, angle: float) -> Camera:
-        """Turned clockwise about the line of sight [rad]: the eye stays, what is up changes."""
+        """Rotated clockwise about the view direction [rad]; eye and target stay, `up` changes."""
         back = self.axes()[2]
         up = np.array(rotation_about(back.tolist(), angle)) @ np.array(self.up)
         local = upright(up) @ back

@@ -34,7 +34,7 @@ KEEP = "Run again with --keep all, or --keep N for N members (keep= in Python)."
 
 
 class Columns(Mapping[str, np.ndarray]):
-    """Name -> (members,) array, read from the store when first asked for; xarray keeps it then."""
+    """Name -> (members,) array, read from the store on first use; xarray caches it."""
 
     def __init__(self, dataset: xr.Dataset, variables: Mapping[str, str]) -> None:
         self._dataset, self._variables = dataset, variables
@@ -53,7 +53,7 @@ class Columns(Mapping[str, np.ndarray]):
 
 
 class Study:
-    """A result to look at.
+    """A result to view.
 
     Attributes:
         where: the store's name, for messages.
@@ -68,10 +68,10 @@ class Study:
         design: varied path -> (members,).
         metrics: name of the certificate -> (members,).
         channels: path -> unit of what was recorded.
-        stamp: see `StudyLike`; what is stored does not change.
+        revision: see `StudyLike`; constant for a stored study.
     """
 
-    stamp = 0
+    revision = 0
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where
@@ -92,7 +92,7 @@ class Study:
             raise ModelError(where, f"an incomplete result ({error})", "a whole one", "Run it again.") from None
         self.model: Model = dataclasses.replace(load(document), source=self.source, name=Path(self.source).stem)
         self.nodes: tuple[str, ...] = (FIXED, *bodies)
-        bare = not bodies and any(True for _ in self.model.bodies())  # a .json may hold channels alone
+        bare = not bodies and any(True for _ in self.model.bodies())  # a .json may hold only channels
         self.kept = stored[:0] if bare else stored
         self._recorded, self._order = stored, np.argsort(stored)
         self._channel_names = _by_path(self._trajectories, {"pose"})
@@ -114,7 +114,7 @@ class Study:
 
         Args:
             path: of the store.
-            cache_bytes: how much of trajectories is held in memory, at most; one is held at least.
+            cache_bytes: size of the cache of trajectories; it holds at least one.
 
         Raises:
             ModelError: no result there, or one of a newer version.
@@ -123,7 +123,7 @@ class Study:
 
     @classmethod
     def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> Study:
-        """A result that is still in memory."""
+        """A result in memory."""
         return cls(to_tree(result), "result", cache_bytes)
 
     @functools.cached_property
@@ -132,11 +132,11 @@ class Study:
         return self._columns["status"]
 
     def message(self, member: int) -> str:
-        """What happened to a member; empty where all went well."""
+        """Error or warning of a member's run; empty if there was none."""
         return str(_values(self._message[self._choices.member(member)])[()])
 
     def model_of(self, member: int) -> Model:
-        """The model with a member's own numbers; those of its start are in its poses."""
+        """The model with the numbers of a member; initial values are in its poses."""
         numbers = self.model.numbers() if self.design else {}
         return self.model.replace({path: float(self.design[path][member]) for path in self.design if path in numbers})
 
@@ -148,11 +148,11 @@ class Study:
     # -- choosing ----------------------------------------------------------------------------------------------------
 
     def choose(self, text: str) -> np.ndarray:
-        """(k,) the members that a text of the language of `choice` means."""
+        """(k,) members chosen by an expression, see `choice`."""
         return self._choices.choose(text)
 
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
-        """Parts members into those that can be drawn and those that cannot, and says why."""
+        """Splits members into those that can be drawn and those that cannot, with the reason."""
         wanted = np.asarray(ids, np.int64).reshape(-1)
         for member in wanted[(wanted < 0) | (wanted >= self.members)]:
             self._choices.member(int(member))
@@ -191,7 +191,7 @@ class Study:
         return interpolated(a, b, part)
 
     def track(self, member: int) -> np.ndarray:
-        """(n, nodes, 7) all poses of a member at the stored instants, ground first; not to be written to.
+        """(n, nodes, 7) all poses of a member at the stored instants, ground first; read-only.
 
         A quaternion has the sign that is nearer to the one before. A member that ended early stays where it ended.
 
@@ -201,7 +201,7 @@ class Study:
         return self._tracks([int(member)])[0]
 
     def end(self, member: int) -> float:
-        """Time [s] of the last instant at which a member has a pose of its own."""
+        """Time [s] of the last instant at which a member has a pose."""
         self.track(member)
         return self._ends[int(member)]
 
@@ -220,11 +220,11 @@ class Study:
         return found
 
     def _rows(self, members: Sequence[int] | np.ndarray) -> np.ndarray:
-        """(k,) where the trajectories of members stand in the store; only for members that have one."""
+        """(k,) rows of the trajectories of members in the store; each must have one."""
         return self._order[np.searchsorted(self._recorded, members, sorter=self._order)]
 
     def _check(self, member: int, kept: np.ndarray) -> int:
-        """The member, refused where it has no trajectory among `kept`."""
+        """The member; ModelError if it has no trajectory among `kept`."""
         if self._choices.member(member) in kept:
             return member
         allowed = f"one of the members kept ({_some(kept)})" if len(kept) else "nothing, no member was kept"
@@ -236,7 +236,7 @@ class Study:
         return _values(self._pose.isel(member=rows)).astype(float)
 
     def _tracks(self, members: Sequence[int]) -> list[np.ndarray]:
-        """The tracks of several members, those not in memory read together as far as there is room."""
+        """The tracks of several members, those not cached are read together as far as the cache has room."""
         found = {member: self._remembered(("", member)) for member in members}
         missing = [member for member, track in found.items() if track is None]
         at_once = max(1, self._room // (56 * len(self.time) * len(self.nodes)))  # seven doubles a pose
@@ -263,7 +263,7 @@ class Study:
         return found
 
     def _remember(self, key: tuple[str, int], values: np.ndarray) -> np.ndarray:
-        """Keeps an array, for which the ones longest unused give way."""
+        """Adds an array to the cache and evicts the least recently used."""
         values.flags.writeable = False
         self._cache[key] = values
         while len(self._cache) > 1 and sum(array.nbytes for array in self._cache.values()) > self._room:

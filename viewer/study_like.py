@@ -46,7 +46,7 @@ class StudyLike(Protocol):
     @property
     def channels(self) -> Mapping[str, str]: ...
     @property
-    def stamp(self) -> int:
+    def revision(self) -> int:
         """Changes whenever stored instants are replaced or removed."""
         ...
 

@@ -1,8 +1,8 @@
-"""Writes a scene in motion as binary glTF 2.0, which browsers, Blender and office programs open.
+"""Writes an animated scene as binary glTF 2.0, for browsers, Blender and office programs.
 
 One root node turns the scene's up into glTF's +Y. Under it stand ground and one group a member; in a group, one node a
 body, moved by one animation for all members, since programs play one animation at a time. Members after the first are
-see-through. Phong lights become those of KHR_lights_punctual, as bright at the scene's centre.
+translucent. Phong lights become those of KHR_lights_punctual, as bright at the scene's centre.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MODES = {"points": 0, "lines": 1, "triangles": 4}
 FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types
 VERTEX_DATA, INDEX_DATA = 34962, 34963  # targets of buffer views
 LIGHTS, UNLIT = "KHR_lights_punctual", "KHR_materials_unlit"
-SKEW = 1e-6  # cosine between columns of a place from which it is no rotation with scales any more
-LEAST = 1e-9  # m, of a spring's length: a scale of nothing cannot be undone by programs that read the file
+SKEW = 1e-6  # cosine between columns of a transform above which it has shear
+LEAST = 1e-9  # m, of a spring's length: readers cannot invert a scale of zero
 Item = dict[str, Any]
 
 
@@ -54,7 +54,7 @@ def write_glb(
     Args:
         scene: what is drawn; parts of kinds "frame" and "centre" are left out.
         time: (n,) increasing [s]; the animation begins at zero, the first instant is in the root's extras.
-        tracks: member -> (n, nodes, 7) poses; the first member is solid, the others see-through.
+        tracks: member -> (n, nodes, 7) poses; the first member is solid, the others translucent.
         path: of the file.
         frames: the most instants to keep, see `motion_of`.
         scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
@@ -75,7 +75,7 @@ def write_glb(
         bodies = []
         for node, name in enumerate(scene.nodes):
             if node == GROUND and k > 0:
-                continue  # drawn once: it is the same for all
+                continue  # drawn once for all members
             children = [file.part(part, opacity) for part in parts if part.node == node]
             if k == 0:
                 children += [_light(file, scene, light, track[0]) for light in scene.lights if light.node == node]
@@ -99,7 +99,7 @@ def write_glb(
 
 
 class _File:
-    """A glTF document that grows: JSON lists, their entries told apart by content, and one binary buffer."""
+    """A glTF document under construction: JSON lists without duplicate entries, and one binary buffer."""
 
     def __init__(self) -> None:
         self.lists: dict[str, list[Item]] = {}
@@ -122,7 +122,7 @@ class _File:
         return self.add("bufferViews", view if target is None else {**view, "target": target})
 
     def accessor(self, values: np.ndarray, target: int | None = None, *, bounds: bool = False) -> int:
-        """Of a (n,) or (n, width) array; with the least and largest of each column where glTF wants them."""
+        """Of a (n,) or (n, width) array; with the minimum and maximum of each column where glTF requires them."""
         component = {"f": FLOAT, "u": SHORT if values.dtype.itemsize == 2 else LONG}[values.dtype.kind]
         kind = "SCALAR" if values.ndim == 1 else f"VEC{values.shape[1]}"
         item: Item = {"bufferView": self.view(values, target), "componentType": component}
@@ -185,7 +185,7 @@ class _File:
             clear = clear or bool((texture.pixels[..., 3] < 255).any())
         if clear:
             material["alphaMode"] = "BLEND"
-        if opacity == 1:  # a ghost shows its near side only, or it would look twice as solid
+        if opacity == 1:  # back faces of ghosts are culled, they would double the opacity
             material["doubleSided"] = True
         if mesh.kind != "triangles":  # nothing to light without normals
             material["extensions"] = {UNLIT: {}}
@@ -222,7 +222,7 @@ class _File:
 
 
 def _animate(file: _File, motion: Motion, channels: list[tuple[int, np.ndarray]]) -> None:
-    """One animation of all nodes that move; what stands still has its pose in the node."""
+    """One animation of all nodes that move; nodes that do not move have their pose in the node."""
     samplers: list[Item] = []
     targets: list[Item] = []
     times = None
@@ -246,7 +246,7 @@ def _light(file: _File, scene: Scene, light: SceneLight, poses: np.ndarray) -> i
     strength = max(light.diffuse)
     item: Item = {"name": light.path, "type": light.type}
     item["color"] = [c / strength for c in light.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
-    item["intensity"] = math.pi * strength  # a diffuse surface sends back 1/pi of the light
+    item["intensity"] = math.pi * strength  # radiance of a Lambertian surface is irradiance times albedo / pi
     if light.type != "directional":
         position_in_world = to_world(poses[light.node], position)
         item["intensity"] *= max(float(((position_in_world - np.array(scene.centre)) ** 2).sum()), 1e-6)
@@ -269,7 +269,7 @@ def _y_up(scene: Scene) -> np.ndarray:
 
 
 def _trs(transform: np.ndarray) -> Item | None:
-    """Translation, rotation and scale of a place; None where it shears or flattens, which a glTF node cannot."""
+    """Translation, rotation and scale of a transform; None where it has shear or a zero scale."""
     if (transform == np.eye(4)).all():
         return {}
     columns = np.array(transform[:3, :3], float)

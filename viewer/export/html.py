@@ -1,4 +1,4 @@
-"""Writes a scene in motion as one web page that plays itself: data, player and controls in one file, no network."""
+"""Writes an animated scene as one self-contained web page: data, player and controls in one file."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight
 
-LIGHTS = 8  # the player's most, as the window's: 40 vectors of the 224 that every WebGL2 has
-FLOOR_INSTANTS = 200  # looked at for the height of the grid
-DIRECTIONS = 200  # in which the outermost vertices of a mesh are taken for its hull
+LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
+FLOOR_INSTANTS = 200  # used for the height of the grid
+DIRECTIONS = 200  # in which the extreme vertices of a mesh stand for its hull
 Item = dict[str, Any]
 
 
@@ -43,7 +43,7 @@ def write_html(
     Args:
         scene: what is drawn; parts of kinds "frame" and "centre" are left out.
         time: (n,) increasing [s].
-        tracks: member -> (n, nodes, 7) poses; the first member switched on is solid, the others see-through.
+        tracks: member -> (n, nodes, 7) poses; the first member switched on is solid, the others translucent.
         path: of the file.
         title: shown above the picture.
         frames: the most instants to keep, see `motion_of`.
@@ -58,7 +58,7 @@ def write_html(
     folder = files("shiftjax.viewer.export")
     inserts = {
         "title": html.escape(title),
-        # a `<` in JSON stands in strings only, where it may be written so that no tag begins
+        # a `<` in JSON occurs in strings only, where it may be escaped, so that no tag begins
         "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "binary": base64.b64encode(pack.bytes()).decode(),
         "shaders": (folder / "shaders.js").read_text(encoding="utf-8"),
@@ -71,7 +71,7 @@ def write_html(
 
 
 def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack) -> Item:
-    """What the player reads; arrays stand in the pack, as offset and length in bytes."""
+    """The data of the player; arrays are in the pack, given by offset and length in bytes."""
     casts = {id(own): written_parts(own) for own in (scene, *scenes.values())}  # each once
     turns = {key: k for k, key in enumerate(casts)}
     parts, first = casts[id(scene)], next(iter(motion.poses.values()))
@@ -107,7 +107,7 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
 
 
 def _dimmed(lights: tuple[SceneLight, ...]) -> Iterator[str]:
-    """What the player does not show of the lights: those after the eighth, and shadows of all but one."""
+    """Remarks on what the player does not draw: lights after the eighth, and shadows of all but one."""
     if len(lights) > LIGHTS:
         yield f"{LIGHTS} of {len(lights)} lights are shown"
     casting = next((light.path for light in lights[:LIGHTS] if light.type != "point"), None)
@@ -149,7 +149,7 @@ def _light(light: SceneLight) -> Item:
 
 
 def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
-    """The least height along up [m] that the parts come down to, as outermost vertices and some instants tell."""
+    """The lowest height [m] of the parts along up, from extreme vertices at some instants."""
     spiral = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)  # a spiral of equal areas on the sphere
     height = np.linspace(-1, 1, DIRECTIONS)
     level = np.sqrt(1 - height**2)

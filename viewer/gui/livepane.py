@@ -18,7 +18,7 @@ def draw(state: State, live: Session) -> None:
     ui.mark("restarts")
     for path, (low, high) in live.ranges.items():
         imgui.set_next_item_width(-LABEL)
-        moved, value = imgui.slider_float(f"##{path}", live.wanted[path], low, high, "%.5g")
+        moved, value = imgui.slider_float(f"##{path}", live.requested[path], low, high, "%.5g")
         ui.mark(f"slider:{path}")
         imgui.set_item_tooltip(path)
         imgui.same_line()
@@ -34,7 +34,7 @@ def draw(state: State, live: Session) -> None:
 
 def facts(live: Session) -> list[tuple[str, str]]:
     """How the run goes."""
-    pace = f"x{live.pace:.2f} (x{live.speed:g} is asked for)" if live.running else "stands still"
+    pace = f"x{live.actual_speed:.2f} (x{live.speed:g} is asked for)" if live.running else "stands still"
     return [
         ("speed", pace),
         ("loop gap", f"{live.certificate['gap']:.2e}"),

@@ -193,7 +193,7 @@ class State:
         live.speed = self.speed
         first, last = self.span
         ran, self._ran = self._ran, live.running
-        if live.running and self._cutting == self.study.stamp:
+        if live.running and self._cutting == self.study.revision:
             return  # the thread has yet to forget what came after
         self._cutting = -1
         if ran and not live.running:  # it ended by itself
@@ -203,7 +203,7 @@ class State:
                 self.playing = False
                 self.say(live.ended)
             else:
-                self._cutting = self.study.stamp if self.time < last else -1
+                self._cutting = self.study.revision if self.time < last else -1
                 live.play(self.time)
                 self._ran = True
                 return
@@ -307,7 +307,7 @@ class State:
 
     def cached(self, name: str, make: Callable[[], Any]) -> Any:
         """What depends on member and time alone, made once for both."""
-        key = (self.member, self.time, self.study.stamp)
+        key = (self.member, self.time, self.study.revision)
         if self._at_instant[0] != key:
             self._at_instant = (key, {})
         return _once(self._at_instant[1], name, make)
