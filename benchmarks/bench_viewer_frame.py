@@ -27,7 +27,7 @@ from shiftjax.poses import matrices
 from shiftjax.viewer import rendering
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import GL, Renderer
-from shiftjax.viewer.gui.ray_picking import along
+from shiftjax.viewer.gui.ray_picking import ray_distance
 from shiftjax.viewer.member_scenes import MemberScenes
 from shiftjax.viewer.scene import FAST, Scene, Snapshot
 from shiftjax.viewer.study import Study
@@ -112,7 +112,7 @@ def check_picks(name: str, renderer: Renderer, scene: Scene, snapshot: Snapshot,
         hits = []
         for part in scene.parts:
             if f"kind:{part.kind}" not in MARKS:
-                distance = along(part.mesh, places[part.node] @ part.transform, origin, direction)
+                distance = ray_distance(part.mesh, places[part.node] @ part.transform, origin, direction)
                 hits += [(distance, part.path)] if distance is not None else []
         hits.sort()
         near = {path for distance, path in hits if distance < hits[0][0] + CLOSE * scene.size}

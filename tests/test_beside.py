@@ -58,12 +58,12 @@ def parts_of(window: Offscreen) -> tuple[np.ndarray, np.ndarray]:
 
 def seen_at(window: Offscreen, name: str, path: str) -> tuple[float, float]:
     """A point of the window where the middle of a body is seen in a half."""
-    state, box = window.state, ui.marks[f"half:{name}"]
+    state, box = window.state, ui.item_boxes[f"half:{name}"]
     right = None if name == "left" else right_of(state)
     study = (right or state).study
     centre = np.array(dict(study.model.bodies())[path].center_of_mass)
     point = to_world(state.poses(right)[study.nodes.index(path)], centre)
-    x, y = state.seen(right).pixel(point, (round(box.width), round(box.height)))
+    x, y = state.current_camera(right).pixel(point, (round(box.width), round(box.height)))
     return box.x + x, box.y + y
 
 
@@ -126,7 +126,10 @@ def test_one_camera_sees_both_scenes(state: State, longer: Study) -> None:
     centre, radius = designs.joint_bounds(state.scene, right.scene)
     far = [np.linalg.norm(centre - scene.centre) + scene.size for scene in (state.scene, right.scene)]
     assert max(far) == pytest.approx(radius, abs=ROUNDING)
-    assert state.camera.target == pytest.approx(centre, abs=ROUNDING) and state.seen(right_of(state)) == state.camera
+    assert (
+        state.camera.target == pytest.approx(centre, abs=ROUNDING)
+        and state.current_camera(right_of(state)) == state.camera
+    )
 
 
 def test_members_at_the_right_are_chosen_by_text(state: State) -> None:
@@ -187,24 +190,24 @@ def test_a_click_at_the_right_picks_there(window: Offscreen) -> None:
 
 def test_a_camera_of_its_own(window: Offscreen) -> None:
     state, right = window.state, right_of(window.state)
-    box = ui.marks["half:right"]
+    box = ui.item_boxes["half:right"]
     middle = (box.x + box.width / 2, box.y + box.height / 2)
     before = state.camera
     window.drag(middle, (middle[0] + 40, middle[1]))
-    assert state.camera != before and state.seen(right) == state.camera, "one camera for both"
+    assert state.camera != before and state.current_camera(right) == state.camera, "one camera for both"
     window.key("B", CTRL)
     left = state.camera
     window.drag(middle, (middle[0] + 40, middle[1]))
-    assert state.camera == left != state.seen(right)
+    assert state.camera == left != state.current_camera(right)
     window.key("5")
-    assert state.seen(right).elevation > 1.5 and state.camera == left
+    assert state.current_camera(right).elevation > 1.5 and state.camera == left
     window.move(seen_at(window, "left", COUPLER))
-    own = state.seen(right)
+    own = state.current_camera(right)
     window.wheel(2, seen_at(window, "left", COUPLER))
-    assert state.seen(right) == own and state.camera.distance < left.distance
+    assert state.current_camera(right) == own and state.camera.distance < left.distance
     window.move(middle)
     window.key("B", CTRL)
-    assert right.camera is None and state.seen(right) == state.camera
+    assert right.camera is None and state.current_camera(right) == state.camera
 
 
 def test_the_box_of_the_right_member(window: Offscreen) -> None:
@@ -213,7 +216,7 @@ def test_the_box_of_the_right_member(window: Offscreen) -> None:
     window.key("Enter")
     assert right_of(window.state).member == 2 and window.state.member == 0
     window.click("beside")
-    assert window.state.beside is None and "half:left" not in ui.marks
+    assert window.state.beside is None and "half:left" not in ui.item_boxes
 
 
 def test_another_study_in_the_window(window: Offscreen, longer: Study) -> None:

@@ -12,7 +12,7 @@ from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
-from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
 from shiftjax.viewer.scene import FAST, Scene
@@ -61,8 +61,8 @@ def pixel_of(state: State, path: str) -> tuple[float, float]:
     """Where a body is seen with nothing before it: somewhere between its origin and beyond its centre of mass."""
     centre = np.array(dict(state.study.model.bodies())[path].center_of_mass)
     for part in (1.0, 0.7, 1.3, 0.4, 1.6):
-        x, y = state.seen().pixel(to_world(state.body_poses()[path], part * centre), SIZE)
-        if [hit.path for hit in under(state, x, y, SIZE)][:1] == [path]:
+        x, y = state.current_camera().pixel(to_world(state.body_poses()[path], part * centre), SIZE)
+        if [hit.path for hit in hits_at(state, x, y, SIZE)][:1] == [path]:
             return x, y
     raise AssertionError(f"{path} is hidden")
 
@@ -203,8 +203,8 @@ def test_selection_is_apart_from_the_pick(workbench: State) -> None:
 
 def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades(workbench: State) -> None:
     workbench.display.set("frame", draw="visible")
-    x, y = workbench.seen().pixel(workbench.body_poses()[CRANK][:3], SIZE)
-    behind = [hit.path for hit in under(workbench, x, y, SIZE)]
+    x, y = workbench.current_camera().pixel(workbench.body_poses()[CRANK][:3], SIZE)
+    behind = [hit.path for hit in hits_at(workbench, x, y, SIZE)]
     assert len(behind) >= 2 and len(behind) == len(set(behind))
     pointer = pointer_of(workbench)
     click(pointer, x, y)
@@ -261,7 +261,7 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
     display.inherit("closure joint")
     assert display.drawn("closure joint") == "hidden"
     assert "closure joint" in display.dump() and "(hidden)" in display.dump()
-    with pytest.raises(ModelError, match="class of things"):
+    with pytest.raises(ModelError, match="display class"):
         display.set("wheel", draw="hidden")
     with pytest.raises(ModelError, match="drawing of joint"):
         display.set("joint", draw="green")
@@ -335,12 +335,12 @@ def test_arrow_keys_of_the_workbench(workbench: State) -> None:
 def test_following_a_body_keeps_it_in_its_place(state: State) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "follow_pick")
-    where = state.seen().pixel(state.body_poses()[COUPLER][:3], SIZE)
-    still = state.seen()
+    where = state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE)
+    still = state.current_camera()
     state.go_to(0.3)
-    assert np.allclose(state.seen().pixel(state.body_poses()[COUPLER][:3], SIZE), where, atol=1e-6)
-    assert state.seen() != still
-    there = state.seen()
+    assert np.allclose(state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE), where, atol=1e-6)
+    assert state.current_camera() != still
+    there = state.current_camera()
     actions.run(state, "follow_pick")
     assert state.follow is None and state.camera == there, "the camera jumped"
 
@@ -351,7 +351,7 @@ def test_a_double_click_with_the_right_button_looks_at_the_point(state: State) -
         click(pointer, x, y, "Right", clock=clock)
     assert np.linalg.norm(np.array(state.camera.target) - state.camera.eye) == pytest.approx(state.camera.distance)
     assert state.camera.pixel(np.array(state.camera.target), SIZE) == pytest.approx((199.5, 149.5))
-    assert under(state, 199.5, 149.5, SIZE)[0].path == ROCKER
+    assert hits_at(state, 199.5, 149.5, SIZE)[0].path == ROCKER
 
 
 def test_kept_cameras_and_cameras_as_code(state: State) -> None:

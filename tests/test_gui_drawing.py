@@ -1,4 +1,4 @@
-"""What the window draws about a mechanism, pixel by pixel: classes of things in every mode, colours by topology.
+"""What the window draws about a mechanism, pixel by pixel: display classes in every mode, colours by topology.
 
 M58 (visible, hidden, masked), M60 (colours of joints) and the colours of issue 4.
 """
@@ -13,7 +13,7 @@ from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui import values
 from shiftjax.viewer.gui.display import PARENT
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Scene, Snapshot
@@ -43,7 +43,7 @@ def shoot(
     renderer = Renderer(scene, PLAIN, SIZE)
 
     def take(snapshot: Snapshot) -> np.ndarray:
-        renderer.draw(snapshot, state.seen())
+        renderer.draw(snapshot, state.current_camera())
         return renderer.image().astype(int)
 
     yield take
@@ -63,7 +63,7 @@ def alone(state: State, name: str, mode: str) -> Snapshot:
     return snapshot(state)
 
 
-# -- classes of things -------------------------------------------------------------------------------------------------
+# -- display classes ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -84,7 +84,7 @@ def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, sh
     pixels = [(float(columns[k]), float(rows[k])) for k in range(0, len(rows), max(1, len(rows) // 12))]
 
     def found() -> int:
-        return sum(bool(under(state, x, y, SIZE)) for x, y in pixels)
+        return sum(bool(hits_at(state, x, y, SIZE)) for x, y in pixels)
 
     assert found() == 0
     for mode in ("visible", "masked"):
@@ -127,8 +127,8 @@ def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: S
     with Offscreen(State(study, scene, look=PLAIN, map="workbench"), (700, 420)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
-        x, y = state.seen().pixel(state.body_poses()[CRANK][:3], size)
-        front, behind = (hit.path for hit in under(state, x, y, size)[:2])
+        x, y = state.current_camera().pixel(state.body_poses()[CRANK][:3], size)
+        front, behind = (hit.path for hit in hits_at(state, x, y, size)[:2])
         state.display.set("joint" if front in state.mechanism.joints else "link", pick=False)
         window.click((box.x + x, box.y + y))
         assert state.pick == behind
@@ -137,9 +137,12 @@ def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: S
 def test_values_are_those_of_the_members_own_numbers(state: State) -> None:
     """The couplers of the members differ in length; their joints must close on each of them."""
     for member in (0, 1, 2):
-        state.look_at(member)
+        state.show_member(member)
         joint = state.mechanism.joints["four_bar:rocker_pin"]
-        ends = [values.placed(state.mechanism, ref, state.body_poses())[:3, 3] for ref in (joint.parent, joint.child)]
+        ends = [
+            values.frame_in_world(state.mechanism, ref, state.body_poses())[:3, 3]
+            for ref in (joint.parent, joint.child)
+        ]
         assert np.linalg.norm(ends[0] - ends[1]) < CLOSED
 
 

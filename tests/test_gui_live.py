@@ -94,7 +94,7 @@ def test_a_single_step_makes_the_next_instant(window: Offscreen, session: Sessio
 
 def test_a_slider_changes_the_running_design(window: Offscreen, session: Session) -> None:
     """Its right end is the highest number; the run goes on, or begins again where that is asked for."""
-    state, box = window.state, ui.marks[f"slider:{LENGTH}"]
+    state, box = window.state, ui.item_boxes[f"slider:{LENGTH}"]
     actions.run(state, "step_forward")
     session.settle()
     window.frames()
@@ -132,7 +132,7 @@ def test_dragging_pulls_the_body_under_the_cursor(window: Offscreen, session: Se
 
     def pixel(point: np.ndarray) -> tuple[float, float]:
         """Of the window."""
-        x, y = state.seen().pixel(point, (round(view.width), round(view.height)))
+        x, y = state.current_camera().pixel(point, (round(view.width), round(view.height)))
         return x + view.x, y + view.y
 
     places = [np.array([part, 0.0, 0.0]) for part in np.linspace(0.1, 0.4, 16)]
@@ -199,7 +199,7 @@ def test_plots_grow_with_the_run(window: Offscreen, session: Session) -> None:
     session.advance(0.0, 0.5)
     session.settle()
     window.frames(2)
-    box = ui.marks["plot:crank_pivot.q"]
+    box = ui.item_boxes["plot:crank_pivot.q"]
     window.click((box.x + 0.5 * box.width, box.y + 0.5 * box.height))
     rows = slice(int(box.y), int(box.y + box.height))
     curve = window.image()[rows, int(box.x + 0.2 * box.width) : int(box.x + 0.8 * box.width)].astype(int)

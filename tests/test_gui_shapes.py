@@ -14,10 +14,10 @@ from shiftjax.poses import to_world
 from shiftjax.viewer import added_shapes, opening, shapes
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.geometry import shape_of
-from shiftjax.viewer.gui import actions, shaping, ui
+from shiftjax.viewer.gui import actions, shape_editing, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import DEFAULT_RATE, RATES, State
 from shiftjax.viewer.scene import Scene
@@ -85,9 +85,9 @@ def test_m59_shapes_are_picked_only_while_widgets_are(window: Offscreen) -> None
     state.pick_path(None)
     part = next(part for part in state.scene.parts if part.path == SHAPE)
     middle = to_world(state.body_poses()[COUPLER], part.transform[:3, 3])
-    x, y = state.seen().pixel(middle, size)
+    x, y = state.current_camera().pixel(middle, size)
     window.click((box.x + x, box.y + y))
-    assert state.pick != SHAPE and SHAPE not in [hit.path for hit in under(state, x, y, size)]
+    assert state.pick != SHAPE and SHAPE not in [hit.path for hit in hits_at(state, x, y, size)]
     state.pick_path(None)
     window.key("W", ALT)
     window.click((box.x + x, box.y + y))
@@ -105,7 +105,7 @@ def test_m59_the_pane_edits_a_parametric_shape(window: Offscreen) -> None:
     window.frames()
     size = np.array(state.shapes[SHAPE].options["size"])
     assert np.allclose(size, added_shapes.SIZE * state.scene.size)
-    box = ui.marks["shape:size"]
+    box = ui.item_boxes["shape:size"]
     before = view_of(window)
     window.drag((box.x + 10, box.y + 8), (box.x + 90, box.y + 8))
     assert state.shapes[SHAPE].options["size"][0] > size[0] and count(before, view_of(window)) > 50
@@ -117,7 +117,7 @@ def test_a_size_that_is_none_is_told_and_changes_nothing(state: State) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "add_shape")
     before, parts = state.shapes[SHAPE], state.scene.parts
-    shaping.edit(state, SHAPE, Geometry("sphere", (), FrozenJson(radius=-1.0)))
+    shape_editing.edit(state, SHAPE, Geometry("sphere", (), FrozenJson(radius=-1.0)))
     assert "lengths above 0" in state.messages[-1]
     assert state.shapes[SHAPE] is before and state.scene.parts is parts
 
@@ -230,7 +230,7 @@ def test_m52_fifteen_frames_a_second_unless_the_menu_says_else(window: Offscreen
     state = window.state
     assert state.rate == DEFAULT_RATE == 15.0
     window.click("menu:View")
-    box = ui.marks["rate"]
+    box = ui.item_boxes["rate"]
     window.click((box.x + 100, box.y + box.height / 2))
     assert state.rate > 60.0
     state.set_rate(1e6)
@@ -242,7 +242,7 @@ def test_m52_fifteen_frames_a_second_unless_the_menu_says_else(window: Offscreen
 def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen) -> None:
     state = window.state
     window.click("menu:View")
-    box = ui.marks["hue"]
+    box = ui.item_boxes["hue"]
     window.click((box.x + 48, box.y + box.height / 2))
     assert state.hue is not None and 0.2 < state.hue < 0.5
     window.key("Escape")
@@ -259,7 +259,7 @@ def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen)
 def test_m55_h_and_a_question_mark_open_the_help(window: Offscreen, how: str) -> None:
     (window.key if how == "H" else window.type)(how)
     window.frames()
-    assert window.state.help_on and "window:Keys and mouse" in ui.marks
+    assert window.state.help_on and "window:Keys and mouse" in ui.item_boxes
 
 
 def test_m58_classes_are_set_in_the_pane(window: Offscreen) -> None:

@@ -17,7 +17,7 @@ from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions, forces, groups, legend, symbols, ui, values
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import key
-from shiftjax.viewer.gui.ray_picking import under
+from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.study import Study
@@ -74,13 +74,13 @@ def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) ->
     with Offscreen(state_of(bars), (900, 500)) as window:
         before = window.screen.view_image().astype(int)
         window.key("X")
-        assert window.state.grouping == "loop" and "legend:loop four_bar:rocker_pin" in ui.marks
+        assert window.state.grouping == "loop" and "legend:loop four_bar:rocker_pin" in ui.item_boxes
         after = window.screen.view_image().astype(int)
         assert (np.abs(before - after).max(-1) > 8).mean() > 0.005
         for expected in ("substructure", "assembly", ""):
             window.key("X")
             assert window.state.grouping == expected
-        assert not any(name.startswith("legend:") for name in ui.marks)
+        assert not any(name.startswith("legend:") for name in ui.item_boxes)
         assert np.array_equal(before, window.screen.view_image().astype(int))
 
 
@@ -108,7 +108,7 @@ def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study
     ends = routes["four_bar:crank_pin"]
     for path, found in ((CRANK, ends[0, 0]), (COUPLER, ends[-1, 1])):
         assert np.allclose(found, to_world(state.body_poses()[path], np.array(bodies[path].center_of_mass)))
-    pin = values.placed(state.mechanism, state.mechanism.joints["four_bar:crank_pin"].child, state.body_poses())
+    pin = values.frame_in_world(state.mechanism, state.mechanism.joints["four_bar:crank_pin"].child, state.body_poses())
     assert np.linalg.norm(ends[:, 0] - pin[:3, 3], axis=1).min() < ROUNDING
     assert np.array_equal(ends[1:, 0], ends[:-1, 1]), "the curve is torn"
 
@@ -117,7 +117,7 @@ def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: Study, wish
     state = state_of(bars)
     found = {symbol.path: symbol for symbol in symbols.glyphs(state)}
     for path, symbol in found.items():
-        pin = values.placed(state.mechanism, state.mechanism.joints[path].child, state.body_poses())
+        pin = values.frame_in_world(state.mechanism, state.mechanism.joints[path].child, state.body_poses())
         rim = symbol.ends[: symbols.ARC_STEPS, 0] - pin[:3, 3]
         axis = values.screws(state.mechanism, path, state.body_poses())[0, :3]
         assert np.allclose(rim @ axis, 0.0, atol=ROUNDING)
@@ -166,15 +166,15 @@ def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: Study) -> None:
         size = (round(box.width), round(box.height))
         state.display.set("route", draw="visible")
         ends = next(symbol.ends for symbol in symbols.routes(state) if symbol.path == "four_bar:rocker_pivot")
-        places = [state.seen().pixel(point, size) for point in ends[:, 0]]
-        x, y = next(place for place in places if not under(state, *place, size))  # beside all bodies
+        places = [state.current_camera().pixel(point, size) for point in ends[:, 0]]
+        x, y = next(place for place in places if not hits_at(state, *place, size))  # beside all bodies
         window.click((box.x + x, box.y + y))
         assert state.pick is None
         window.key("W", (False, True, False))
         window.click((box.x + x, box.y + y))
-        assert state.pick == "four_bar:rocker_pivot" == under(state, x, y, size)[0].path
+        assert state.pick == "four_bar:rocker_pivot" == hits_at(state, x, y, size)[0].path
         window.key("W", (False, True, False))
-        assert not under(state, x, y, size)
+        assert not hits_at(state, x, y, size)
 
 
 # -- forces ------------------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_dampers_and_torques_of_joints_push_against_their_rates() -> None:
     run = forces.run_of(study, values.mechanism(study.model), 0)
     torque = next(item for item in run.items if item.kind == "damper")
     v = study.channel(f"{path}.v", 0)
-    assert torque.turns and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
+    assert torque.torque and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
     assert any("differences" in words for _, words in forces.legend(state_of(study)))
 
 
@@ -250,7 +250,7 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
     item, start, vector = next(a for a in forces.arrows(state) if a[0].kind == "reaction")
     joint = state.mechanism.joints["four_bar:crank_pin"]
     assert item.path == "four_bar:crank_pin"
-    assert np.allclose(start, values.placed(state.mechanism, joint.child, state.body_poses())[:3, 3])
+    assert np.allclose(start, values.frame_in_world(state.mechanism, joint.child, state.body_poses())[:3, 3])
     assert np.allclose(vector / vector[0] * 16.5, (16.5, 0.0, -5.0), atol=1e-9)
     assert not any("record" in words for _, words in forces.legend(state))
     push[6:] = np.nan  # of a member that ended early
@@ -271,16 +271,19 @@ def test_names_stand_at_their_places_and_in_the_picture(bars: Study) -> None:
         before = window.image().astype(int)
         window.key("Q")
         for path in (ROCKER, "four_bar:crank_pin"):
-            mark = ui.marks[f"name:{path}"]
+            mark = ui.item_boxes[f"name:{path}"]
             rows, columns = slice(int(mark.y), int(mark.y + mark.height)), slice(int(mark.x), int(mark.x + mark.width))
             assert (np.abs(window.image()[rows, columns] - before[rows, columns]).max(-1) > 8).mean() > 0.1
         centre = np.array(dict(state.mechanism.model.bodies())[ROCKER].center_of_mass)
         place = to_world(state.body_poses()[ROCKER], centre)
-        x, y = state.seen().pixel(place, (round(box.width), round(box.height)))
-        assert abs(ui.marks[f"name:{ROCKER}"].x - box.x - x) < 10 and abs(ui.marks[f"name:{ROCKER}"].y - box.y - y) < 2
+        x, y = state.current_camera().pixel(place, (round(box.width), round(box.height)))
+        assert (
+            abs(ui.item_boxes[f"name:{ROCKER}"].x - box.x - x) < 10
+            and abs(ui.item_boxes[f"name:{ROCKER}"].y - box.y - y) < 2
+        )
         state.hidden.add(ROCKER)
         window.frames()
-        assert f"name:{ROCKER}" not in ui.marks and f"name:{CRANK}" in ui.marks
+        assert f"name:{ROCKER}" not in ui.item_boxes and f"name:{CRANK}" in ui.item_boxes
         actions.run(state, "names")
         window.frames()
-        assert not any(name.startswith("name:") for name in ui.marks)
+        assert not any(name.startswith("name:") for name in ui.item_boxes)

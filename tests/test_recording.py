@@ -56,7 +56,7 @@ def test_r_writes_what_the_view_shows(window: Offscreen, tmp_path: Path) -> None
         window.frames()
         shown.append(window.screen.view_image()[:height, :width].astype(int))
     assert state.time - before == pytest.approx(6 / 30, abs=ROUNDING)
-    assert "recording" in ui.marks and state.recording is not None and state.recording.seconds == 0.2
+    assert "recording" in ui.item_boxes and state.recording is not None and state.recording.seconds == 0.2
     actions.run(state, "record")
     found = decoded(the_movie(tmp_path), (width, height))
     assert len(found) == 6 and "written" in state.messages[-1]
@@ -64,7 +64,7 @@ def test_r_writes_what_the_view_shows(window: Offscreen, tmp_path: Path) -> None
         assert np.abs(image - frame).mean() < COMPRESSED
     assert np.abs(found[0] - found[-1]).max() > 60, "nothing moves in the movie"
     window.frames()
-    assert "recording" not in ui.marks
+    assert "recording" not in ui.item_boxes
 
 
 def test_a_resize_goes_on_in_the_first_size(window: Offscreen, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_restraints_between_frames_are_drawn() -> None:
     assert (coil.path, coil.kind, shock.path, shock.kind) == ("a:coil", "spring", "a:shock", "damper")
     assert coil.nodes == (0, 1) and coil.points == ((0.2, 0.0, 2.0), (0.0, 0.1, 0.5))
     assert shock.radius < coil.radius, "a damper fits into the coil about it"
-    assert {row.path: row.eye for row in scene_rows(model) if row.kind == "force"} == {
+    assert {row.path: row.hideable for row in scene_rows(model) if row.kind == "force"} == {
         "a:coil": True, "a:shock": True, "a:seal": False, "a:off": False,
     }  # fmt: skip
 

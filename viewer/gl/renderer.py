@@ -41,7 +41,7 @@ class Pick:
 
 
 class Renderer:
-    """Draws one scene. In every call the GL context must be current that was current at construction."""
+    """Draws one scene. Every call needs the GL context that was current at construction."""
 
     def __init__(self, scene: Scene, look: RenderSettings | None = None, size: tuple[int, int] = (1280, 720)) -> None:
         """size: width and height of the picture in pixels.

@@ -1,8 +1,8 @@
 """The right half of the view: a second design at the time of the first. No GL, no GUI library.
 
-Tree, panes, ghosts and chosen members are those of the left half. What is clicked at the right is picked by its path
-and marked in both halves. The camera is one for both, until the right half gets one of its own: then keys and drags
-turn that of the half under the cursor.
+Tree, panes, ghosts and chosen members are those of the left half. Items clicked in the right half are picked by path
+and highlighted in both. Both share a camera until the right half gets a separate one: then keys and drags act on the
+half under the cursor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ONE_HALF = "A running simulation fills the view."
 
 
 def choose(state: State, right: RightHalf, text: str) -> None:
-    """Shows the first member of a choice of the right half's study; a refusal becomes a message."""
+    """Shows the first member of a choice of the right half's study; errors become messages."""
     try:
         found = right.study.drawable(right.study.choose(text))
         if len(found.ids):
@@ -33,7 +33,7 @@ def choose(state: State, right: RightHalf, text: str) -> None:
 
 
 def show(state: State, right: RightHalf, member: int) -> None:
-    """Makes a member the one at the right; ModelError where it cannot be drawn."""
+    """Shows a member in the right half; ModelError if it cannot be drawn."""
     right.study.poses(member, state.time)
     right.design = Design(right.design.scenes, member)
 
@@ -50,7 +50,7 @@ def captions(state: State, right: RightHalf) -> tuple[list[str], list[str]]:
 
 
 def open_beside(state: State, right: Design) -> None:
-    """Puts a design at the right; the camera sees both whole where the studies differ.
+    """Shows a design in the right half; if the studies differ, the camera frames both.
 
     Raises:
         ModelError: beside a running simulation.
@@ -64,9 +64,7 @@ def open_beside(state: State, right: Design) -> None:
 
 
 def toggle(state: State) -> None:
-    """Puts the next chosen member at the right of the one looked at, or takes the right half away; another study that
-    was there comes back.
-    """
+    """Shows the next chosen member in the right half, or closes it; a study closed before is opened again."""
     if state.beside is not None:
         state.closed_beside, state.beside = state.beside.design, None
         state.go_to(state.time)  # the other run may have been longer
@@ -81,36 +79,36 @@ def toggle(state: State) -> None:
     if not len(others):
         state.say("Nothing to put beside: one member is chosen. Choose more, as `kept`.")
         return
-    place = np.flatnonzero(state.chosen == state.member)
-    following = state.chosen[(int(place[0]) + 1) % len(state.chosen)] if len(place) else others[0]
+    position = np.flatnonzero(state.chosen == state.member)
+    following = state.chosen[(int(position[0]) + 1) % len(state.chosen)] if len(position) else others[0]
     state.beside = RightHalf(Design(state.scenes, int(following)))
 
 
 def exchange(state: State) -> None:
-    """Left and right member change places, within one study."""
+    """Exchanges left and right member, within one study."""
     right = state.beside
     if right is None or right.study is not state.study:
         state.say("Only two members of one study change places." if right else "There is one half: B makes two.")
         return
     left = state.member
-    state.look_at(right.member)
+    state.show_member(right.member)
     show(state, right, left)
 
 
 def own_camera(state: State) -> None:
-    """Gives the right half a camera of its own, or that of the left half again."""
+    """Gives the right half a separate camera, or that of the left half again."""
     if state.beside is None:
         state.say("There is one half: B makes two.")
         return
-    state.beside.camera = None if state.beside.camera is not None else state.seen()
+    state.beside.camera = None if state.beside.camera is not None else state.current_camera()
     state.say("two cameras" if state.beside.camera is not None else "one camera")
 
 
 @contextmanager
 def under_cursor(state: State) -> Iterator[None]:
-    """What is done meanwhile to the camera is done to that of the half under the cursor."""
+    """Within the context the camera of the state is that of the half under the cursor."""
     right = state.beside
-    if right is None or right.camera is None or not right.entered:
+    if right is None or right.camera is None or not right.hovered:
         yield
         return
     left, followed = state.camera, state.follow

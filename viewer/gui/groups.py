@@ -1,7 +1,7 @@
-"""Bodies and joints put together by what topology finds: loops, substructures, assemblies; a colour for each group.
+"""Bodies and joints grouped by loop, substructure or assembly, with a colour for each group.
 
-A thing has one colour, that of the first group it belongs to. The body that loops stand on is in no group but its own
-loop's, and only where no other loop holds it: else all loops of a chassis would look like one.
+An item has the colour of the first group it belongs to. The base body of a loop belongs to its group only if no other
+loop contains it: else all loops on a chassis would have one colour.
 """
 
 from __future__ import annotations

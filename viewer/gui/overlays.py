@@ -8,7 +8,7 @@ from shiftjax.poses import to_world
 from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
 from shiftjax.viewer.gui.state import RightHalf, State
-from shiftjax.viewer.gui.values import placed, screws
+from shiftjax.viewer.gui.values import frame_in_world, screws
 from shiftjax.viewer.scene import Colour, Strokes
 from shiftjax.viewer.study_like import StudyLike
 from shiftjax.viewer.transforms import PARALLEL, z_along
@@ -32,7 +32,7 @@ def joined(several: list[Strokes]) -> Strokes | None:
 
 
 def trace(state: State, right: RightHalf | None = None) -> Strokes | None:
-    """The path of the traced point of the member looked at, or of the same point in the right half."""
+    """The path of the traced point of the current member, or of the same point in the right half."""
     if state.trace is None:
         return None
     node, point = state.trace
@@ -59,17 +59,17 @@ def arrows(state: State) -> Strokes:
         if len(motions) != 1:
             continue
         way = motions[0, :3] if motions[0, :3].any() else motions[0, 3:]
-        start = placed(state.mechanism, joint.parent, poses)[:3, 3]
+        start = frame_in_world(state.mechanism, joint.parent, poses)[:3, 3]
         tip = start + length * way
-        helper = np.array((0.0, 0.0, 1.0) if abs(way[2]) < PARALLEL else (1.0, 0.0, 0.0))
-        barb = HEAD * length * z_along(way, helper)[:, 1]
+        other = np.array((0.0, 0.0, 1.0) if abs(way[2]) < PARALLEL else (1.0, 0.0, 0.0))
+        barb = HEAD * length * z_along(way, other)[:, 1]
         back = start + (1 - HEAD) * length * way
         ends += [(start, tip), (tip, back + barb), (tip, back - barb)]
     return Strokes(np.array(ends).reshape(-1, 2, 3), np.tile(np.array(ARROW), (len(ends), 1)))
 
 
 def strokes(state: State) -> Strokes | None:
-    """Everything drawn as lines now; an overlay of a user that fails is told and taken away."""
+    """All lines drawn now; a user overlay that fails is reported and removed."""
     own = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
     found = [s for s in own if s is not None]
     for overlay in list(state.overlays):

@@ -1,7 +1,7 @@
-"""Recording of the view to a movie while the window is used. No GL, no GUI library.
+"""Recording of the view to a movie. No GL, no GUI library.
 
-While the study plays, every frame that is drawn is one picture and time advances by one picture's worth, so the movie
-is smooth however slow drawing is. While it is paused pictures follow the clock.
+While the study plays, every frame is one picture and time advances by one picture, so that the movie is smooth at any
+frame rate. While it is paused, pictures follow wall time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shiftjax.viewer.recording import Recording
 
 
 def toggle(state: State) -> None:
-    """Starts a recording, or ends the one there is."""
+    """Starts or ends a recording."""
     if state.recording is not None:
         stop(state)
         return
@@ -29,14 +29,14 @@ def toggle(state: State) -> None:
 
 
 def stop(state: State, reason: str = "") -> None:
-    """Ends the recording, if there is one, and says what was written."""
+    """Ends the recording, if there is one, and reports the file."""
     recording, state.recording = state.recording, None
     if recording is not None:
         state.say(" ".join(filter(None, [reason, recording.finish()])))
 
 
 def take(state: State, image: Callable[[], np.ndarray], passed: float) -> None:
-    """Records the frame that was drawn, `passed` seconds after the one before; what fails becomes a message."""
+    """Records the frame that was drawn, `passed` seconds after the one before; errors become messages."""
     recording = state.recording
     if recording is None:
         return

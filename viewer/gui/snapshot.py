@@ -12,14 +12,14 @@ from shiftjax.viewer.scene import Ghosts, Snapshot
 
 
 def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
-    """What is drawn now. In the right half the same things are hidden, masked and marked as at the left."""
+    """What is drawn now. In the right half the same items are hidden, masked and highlighted as in the left."""
     marked = frozenset(([state.pick] if state.pick else []) + state.selected)
     colours = groups.colours(state.mechanism, state.grouping)
     colours |= dict.fromkeys(marked, of_hue(state.hue)) if state.hue is not None else {}
-    masked = dict.fromkeys([*state.classed("masked"), *state.masked, *state.faded], FADED)
+    masked = dict.fromkeys([*state.paths_drawn("masked"), *state.masked, *state.faded], FADED)
     return Snapshot(
         state.poses(right),
-        hidden=state.not_drawn(),
+        hidden=state.hidden_paths(),
         highlighted=marked if state.hue is None else frozenset(),
         colours=colours,
         opacity=masked | dict.fromkeys(marked, 1.0),
@@ -30,7 +30,7 @@ def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
 
 
 def ghosts(state: State) -> Ghosts | None:
-    """The chosen members beside the one looked at."""
+    """The chosen members except the current one."""
     others = state.chosen[state.chosen != state.member] if state.ghosts_on else state.chosen[:0]
     return ghosts_of(state.scenes, others, state.time, _metric(state))
 
@@ -44,5 +44,5 @@ def ghosts_at_right(state: State, right: RightHalf) -> Ghosts | None:
 
 
 def _metric(state: State) -> np.ndarray | None:
-    """(members,) what colours the ghosts."""
+    """(members,) the metric that colours the ghosts."""
     return np.asarray(state.study.metrics[state.colour_by], float) if state.colour_by else None

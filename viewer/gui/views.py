@@ -1,4 +1,4 @@
-"""The picture of the view, or of its halves: renderers kept up with what they show. Needs a current GL context."""
+"""Renderers of the view or its two halves, updated from the state. Needs a current GL context."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ class Views:
 
     def __init__(self, state: State) -> None:
         self.state, self._look = state, state.look
-        self.boxes: list[Box] = []  # of the view or its halves, as they were drawn last [points]
+        self.boxes: list[Box] = []  # of the view or its halves, of the last frame [points]
         self._renderers = [Renderer(state.scene, state.look, (64, 64))]
 
     @property
     def box(self) -> Box:
-        """Where the half under the cursor is."""
-        return self.boxes[0] if self.state.entered is None else self.boxes[-1]
+        """The rectangle of the half under the cursor."""
+        return self.boxes[0] if self.state.hovered_half is None else self.boxes[-1]
 
     @property
     def renderer(self) -> Renderer:
         """Of the half under the cursor."""
-        return self._renderers[0] if self.state.entered is None else self._renderers[-1]
+        return self._renderers[0] if self.state.hovered_half is None else self._renderers[-1]
 
     def draw(self, view: Box, height: float, scale: float, framebuffer: int) -> None:
-        """Draws into a place of a window `height` points high, `scale` pixels a point."""
+        """Draws into a rectangle of a window `height` points high, `scale` pixels a point."""
         right = self.state.beside
         shown = [None] if right is None else [None, right]
         self.boxes = [view] if right is None else list(halves(view))
-        self._keep_up([(half or self.state).scene for half in shown])
+        self._update([(half or self.state).scene for half in shown])
         for half, box, renderer in zip(shown, self.boxes, self._renderers, strict=True):
             renderer.resize(max(round(box.width * scale), 1), max(round(box.height * scale), 1), scale)
-            renderer.draw(snapshot(self.state, half), self.state.seen(half))
+            renderer.draw(snapshot(self.state, half), self.state.current_camera(half))
             renderer.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
 
     def image(self) -> np.ndarray:
@@ -51,13 +51,13 @@ class Views:
         return side_by_side.joined(*map(rendering.with_text, images, captions(self.state, right)))
 
     def release(self) -> None:
-        """Frees what is on the graphics card."""
+        """Frees all GL objects."""
         for renderer in self._renderers:
             renderer.release()
         self._renderers = []
 
-    def _keep_up(self, scenes: list[Scene]) -> None:
-        """Renderers of these scenes, in the look that is wanted."""
+    def _update(self, scenes: list[Scene]) -> None:
+        """Creates or updates renderers for these scenes and the current settings."""
         stale = self.state.look is not self._look
         self._look: RenderSettings = self.state.look
         kept: list[Renderer | None] = [*self._renderers, None][: len(scenes)]

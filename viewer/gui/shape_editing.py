@@ -27,26 +27,26 @@ def add(state: State) -> None:
     if node is None or path is None:
         state.say("add a shape: pick a body, joint or frame first")
         return
-    place = state.pick_point if state.pick_point is not None else _origin(state, path)
+    origin = state.pick_point if state.pick_point is not None else _origin(state, path)
     name = state.free_path(state.study.nodes[node])
-    state.shapes[name] = Geometry("box", (), FrozenJson(sizes("box", state.scene) | {"T": tuple(map(float, place))}))
-    _renew(state, name, state.study.nodes[node])
+    state.shapes[name] = Geometry("box", (), FrozenJson(sizes("box", state.scene) | {"T": tuple(map(float, origin))}))
+    _rebuild(state, name, state.study.nodes[node])
     state.pick_path(name)
 
 
 def change(state: State, path: str, kind: str) -> None:
-    """Gives a parametric shape another kind, in new sizes at its old place."""
+    """Gives a parametric shape another kind, with default sizes at its old position."""
     one_of(f"kind of {path}", kind, KINDS)
     kept = {key: value for key, value in state.shapes[path].options.items() if key in ("T", "R", "rotation", "colour")}
     edit(state, path, Geometry(kind, (), FrozenJson(sizes(kind, state.scene) | kept)))
 
 
 def edit(state: State, path: str, geometry: Geometry) -> None:
-    """Gives a parametric shape other numbers; a refusal becomes a message and the shape stays."""
+    """Gives a parametric shape other numbers; errors become messages and the shape stays."""
     before = state.shapes[path]
     state.shapes[path] = geometry
     try:
-        _renew(state, path, state.study.nodes[_part(state, path).node])
+        _rebuild(state, path, state.study.nodes[_part(state, path).node])
     except ModelError as error:
         state.shapes[path] = before
         state.say(str(error))
@@ -67,13 +67,13 @@ def remove(state: State) -> bool:
 
 
 def toggle_picking(state: State) -> None:
-    """Lets widgets be picked, or not."""
+    """Toggles whether widgets can be picked."""
     state.display.set("widget", pick=not state.display.picks("widget"))
     state.say(f"shapes and symbols can {'' if state.display.picks('widget') else 'not '}be picked")
 
 
 def _origin(state: State, path: str) -> np.ndarray:
-    """(3,) where a body, a joint or a frame is, in coordinates of its node."""
+    """(3,) origin of a body, a joint or a frame, in coordinates of its node."""
     joint = state.mechanism.joints.get(path)
     inside = state.mechanism.frames.get(joint.child.path if joint is not None else path)
     return np.zeros(3) if inside is None else inside[:3, 3]
@@ -83,9 +83,9 @@ def _part(state: State, path: str) -> Part:
     return next(part for part in state.scene.parts if part.path == path)
 
 
-def _renew(state: State, path: str, body: str) -> None:
-    """Makes the parts of a parametric shape."""
+def _rebuild(state: State, path: str, body: str) -> None:
+    """Rebuilds the parts of a parametric shape."""
     pieces = shape_of(state.shapes[path], path, finder(state.study.model, None), None, [])
     node = state.node[body]
-    parts = [Part(m, node, place, colour or COLOUR, path, "shape") for m, place, colour in pieces]
+    parts = [Part(m, node, matrix, colour or COLOUR, path, "shape") for m, matrix, colour in pieces]
     state.scene = replaced(state.scene, path, parts)
