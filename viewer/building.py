@@ -73,8 +73,8 @@ def scene_of(
     centre, size = _extent(parts, context.poses)
     lights = lights_of(model, context.nodes)
     every = (*parts, *terrain_parts(context, find, warnings), *_marks(context))
-    told, springs = tuple(dict.fromkeys(warnings)), springs_of(context)
-    return Scene(tuple(context.nodes), every, lights, up_of(model), size, centre, told, springs)
+    texts, springs = tuple(dict.fromkeys(warnings)), springs_of(context)
+    return Scene(tuple(context.nodes), every, lights, up_of(model), size, centre, texts, springs)
 
 
 def bodies_of(
@@ -138,7 +138,7 @@ def _marks(context: BuildContext) -> Iterator[Part]:
 
 
 def _extent(parts: list[Part], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
-    """Centre and radius [m] of a ball about all parts at the first poses; 1 m about the origin where there are none."""
+    """Centre, radius [m] of a bounding sphere of all parts at the first poses; 1 m about the origin without parts."""
     corners = [transformed(poses[part.node] @ part.transform, _box_corners(part.mesh.vertices)) for part in parts]
     if not corners:
         return (0.0, 0.0, 0.0), 1.0

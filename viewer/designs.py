@@ -1,4 +1,4 @@
-"""Two designs to compare: captions with what differs between them, one camera that sees both."""
+"""Two designs to compare: captions with what differs between them, one camera that frames both."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from PIL import Image
 
 from shiftjax.errors import ModelError
 
-RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second where none is asked for
+RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second by default
 MOVIES = tuple(RATE)
 QUALITY = ["-crf", "20", "-movflags", "+faststart"]  # of H.264; playback can start before the download is complete
 

@@ -1,7 +1,7 @@
-"""A stored study: its model, the figures of all members, poses of the kept ones at any time. NumPy and xarray, no jax.
+"""A stored study: its model, the metrics of all members, poses of the kept ones at any time. NumPy and xarray, no jax.
 
-Opening reads names and shapes only: a million members open as fast as one. A figure of all members is read when it is
-asked for and stays; trajectories are read a member at a time and the latest stay, up to a number of bytes.
+Opening reads names and shapes only: a million members open as fast as one. A column over all members is read on
+first use and kept; trajectories are read member by member into a cache of limited size.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class Study:
 
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray:
         """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,): between instants positions are interpolated
-        linearly and quaternions on the great arc (slerp); before the first and after the last instant they stand still.
+        linearly and quaternions on the great arc (slerp); constant before the first and after the last instant.
         """
         track = self.track(member)
         lower, upper, part = bracket(self.time, t)

@@ -1,8 +1,7 @@
 """The viewer's side of the importing process: started on first use, restarted after a crash, ended at exit.
 
-Importers crash on bad files (measured: 9 of 240 damaged files ended the process, one hung), so they run in a process of
-their own. It is started by an interpreter of its own and not by `multiprocessing`, which would run the user's script a
-second time.
+Importers crash on bad files (measured: 9 of 240 damaged files ended the process, one hung), so they run in a separate
+process. It is started as a new interpreter, not by `multiprocessing`, which would run the user's script again.
 """
 
 from __future__ import annotations

@@ -36,14 +36,14 @@ class Unusable(Exception):
 
 @record
 class Source:
-    """What conversion needs to know of a file."""
+    """Properties of a file for its conversion."""
 
     scene: Any  # aiScene
     content: Callable[[str], bytes | None]  # bytes of a file that the mesh file names
     frame: np.ndarray  # (4, 4) from the importer's coordinates to the file's [m]
     linear: bool = False  # whether colours are linear, as in glTF, and not sRGB
     facets: bool = False  # whether the format has at most normals of facets: computed ones make curved parts smooth
-    bare: bool = False  # whether the format knows no materials, and those found were added by the importer
+    bare: bool = False  # whether the format has no materials, and those found were added by the importer
 
 
 def pieces_of(source: Source) -> tuple[Piece, ...]:
@@ -233,7 +233,7 @@ class _Materials:
             with warnings.catch_warnings(), Image.open(io.BytesIO(data)) as image:
                 warnings.simplefilter("error", Image.DecompressionBombWarning)  # ~90 million pixels
                 picture = image.convert("RGBA")
-        except Exception as error:  # Pillow's readers raise whatever bad data make them raise
+        except Exception as error:  # Pillow may raise any exception on bad data
             return f"texture {name}: {error}"
         picture.thumbnail((TEXTURE_LIMIT, TEXTURE_LIMIT))
         pixels = np.array(picture)

@@ -60,10 +60,10 @@ class Disk:
         """
         name = name.replace("\\", "/")
         last = name.rsplit("/", 1)[-1]
-        told = self.path.parent / name
+        direct = self.path.parent / name
         named = [companion for companion in self.companions if companion.name == last]
         materials = [companion for companion in self.companions if last.endswith(".mtl") and companion.suffix == ".mtl"]
-        for candidate in (told, *named, self.path.parent / last, *materials):
+        for candidate in (direct, *named, self.path.parent / last, *materials):
             if candidate in self._contents:
                 return self._contents[candidate]
             relative = os.path.relpath(candidate, self.path.parent)

@@ -57,7 +57,7 @@ def write_glb(
         tracks: member -> (n, nodes, 7) poses; the first member is solid, the others translucent.
         path: of the file.
         frames: the most instants to keep, see `motion_of`.
-        scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
+        scenes: member -> its scene, with the same nodes; by default `scene`.
 
     Raises:
         ModelError: as `motion_of`.

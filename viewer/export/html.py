@@ -47,7 +47,7 @@ def write_html(
         path: of the file.
         title: shown above the picture.
         frames: the most instants to keep, see `motion_of`.
-        scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
+        scenes: member -> its scene, with the same nodes; by default `scene`.
 
     Raises:
         ModelError: as `motion_of`.
@@ -112,9 +112,9 @@ def _dimmed(lights: tuple[SceneLight, ...]) -> Iterator[str]:
         yield f"{LIGHTS} of {len(lights)} lights are shown"
     casting = next((light.path for light in lights[:LIGHTS] if light.type != "point"), None)
     if lights and casting is None:
-        yield "point lights throw no shadows on this page"
+        yield "point lights cast no shadows on this page"
     elif len(lights) > 1:
-        yield f"of the lights only {casting} throws shadows on this page"
+        yield f"of the lights only {casting} casts shadows on this page"
 
 
 def _mesh(mesh: Mesh, pack: Pack) -> Item:

@@ -65,14 +65,14 @@ class GhostInstances:
         """Draws with the program in use; returns the number of draws.
 
         Args:
-            otherwise: parts of ghosts that have none of their own.
+            otherwise: parts of ghosts without specified parts.
             hidden: paths, and kinds as `kind:NAME`.
         """
         parts = ghosts.parts or (otherwise,) * len(ghosts.poses)
         same = len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts))
         if not same or hidden != self._hidden:
             self._parts, self._hidden, self._meshes = parts, hidden, ghost_meshes(parts, hidden)
-            self._forget({group.mesh.key for group in self._meshes})
+            self._release_except({group.mesh.key for group in self._meshes})
         frames = matrices(ghosts.poses)[..., :3, :]
         colours = linear(np.asarray(ghosts.colours, float).reshape(len(frames), 4))
         for group in self._meshes:
@@ -89,8 +89,8 @@ class GhostInstances:
             self._batches[mesh.key] = Batch(self._shared.get(mesh.key) or MeshBuffers(mesh))
         return self._batches[mesh.key]
 
-    def _forget(self, needed: set[str]) -> None:
-        """Frees all meshes but these."""
+    def _release_except(self, needed: set[str]) -> None:
+        """Frees all meshes except these."""
         for key in set(self._batches) - needed:
             batch = self._batches.pop(key)
             batch.release()
@@ -98,5 +98,5 @@ class GhostInstances:
                 batch.mesh.release()
 
     def release(self) -> None:
-        self._forget(set())
+        self._release_except(set())
         self._parts, self._meshes = (), []

@@ -15,7 +15,7 @@ from shiftjax.record import record
 from shiftjax.viewer.scene import SceneLight
 from shiftjax.viewer.transforms import eye_axes, orthographic, perspective, world_to_eye
 
-MOST = 8  # lights
+MAX_LIGHTS = 8  # lights
 KINDS = {"directional": 0, "point": 1, "spot": 2}  # as in lights.glsl
 LAYERS = {"directional": 1, "point": 6, "spot": 1}
 EDGE = 0.9  # of a spot's cone: full light inside
@@ -39,8 +39,8 @@ class Lighting:
     """The first eight lights of a scene."""
 
     def __init__(self, lights: tuple[SceneLight, ...], shadows: bool) -> None:
-        self.lights = lights[:MOST]
-        self.left_out = tuple(light.path for light in lights[MOST:])
+        self.lights = lights[:MAX_LIGHTS]
+        self.left_out = tuple(light.path for light in lights[MAX_LIGHTS:])
         self.first = np.cumsum([0, *(LAYERS[light.type] for light in self.lights)])[:-1] if shadows else []
         self.layers = sum(LAYERS[light.type] for light in self.lights) if shadows else 0
         self.nodes = np.array([light.node for light in self.lights], int)

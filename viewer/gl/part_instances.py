@@ -91,13 +91,13 @@ class PartInstances:
         return centres @ clip[2, :3]
 
     def _spheres(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres (n, 3) and radii (n,) [m] of balls about all parts."""
+        """Centres (n, 3) and radii (n,) [m] of bounding spheres of all parts."""
         transforms = rows["rows"].astype(float)
         centres = np.einsum("kij,kj->ki", transforms[:, :, :3], self._centres) + transforms[:, :, 3]
         return centres, self._radii * np.linalg.norm(transforms[:, :, :3], axis=1).max(-1)
 
     def bounding_sphere(self, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
-        """Centre and radius [m] of a ball about the chosen parts; of nothing, a unit ball.
+        """Centre and radius [m] of a bounding sphere of the chosen parts; of none, a unit sphere.
 
         Args:
             rows: (parts,) INSTANCE; chosen: (parts,) bool.
@@ -111,12 +111,12 @@ class PartInstances:
 
 
 def _half_sides(mesh: Mesh) -> np.ndarray:
-    """(3,) half sides of the box about a mesh, whose middle is that of its ball."""
+    """(3,) half sides of the bounding box of a mesh, centred like its bounding sphere."""
     return 0.5 * np.ptp(np.asarray(mesh.vertices, float), axis=0) if len(mesh.vertices) else np.zeros(3)
 
 
 def _sphere(mesh: Mesh) -> tuple[np.ndarray, float]:
-    """Centre and radius of a ball about a mesh, in its own coordinates."""
+    """Centre and radius of a bounding sphere of a mesh, in mesh coordinates."""
     if not len(mesh.vertices):
         return np.zeros(3), 0.0
     return bounding_sphere(np.asarray(mesh.vertices, float))

@@ -16,7 +16,7 @@ from shiftjax.viewer.camera import Camera, upright
 from shiftjax.viewer.colours import linear
 from shiftjax.viewer.gl.buffers import Batch, GridBuffers, MeshBuffers
 from shiftjax.viewer.gl.ghost_instances import GhostInstances
-from shiftjax.viewer.gl.lighting import MOST, Lighting
+from shiftjax.viewer.gl.lighting import MAX_LIGHTS, Lighting
 from shiftjax.viewer.gl.part_instances import INSTANCE, InstanceRows, PartInstances
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
 from shiftjax.viewer.gl.target import REACH, PickBuffer, Picture, ShadowMaps
@@ -70,7 +70,7 @@ class Renderer:
         self.warnings: tuple[str, ...] = ()
         if self._lighting.left_out:
             names = ", ".join(self._lighting.left_out)
-            self.warnings = (f"lights that are not drawn, only {MOST} are: {names}",)
+            self.warnings = (f"lights that are not drawn, only {MAX_LIGHTS} are: {names}",)
             warnings.warn(self.warnings[0], stacklevel=3)
         with _gl_state():
             known = {mesh.key: mesh for mesh in self._meshes}

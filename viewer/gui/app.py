@@ -64,7 +64,7 @@ class Window:
 
         Args:
             member: to show; by default the first kept one.
-            ghosts: members drawn see-through beside it.
+            ghosts: members drawn translucent.
             keys: "playback" or "workbench".
             size: of the window [points]; view: a standard one, at first.
             beside: what the right half of the view shows; left out, there is one view.

@@ -25,11 +25,11 @@ class Group:
 
 
 def groups(found: Mechanism, by: str) -> tuple[Group, ...]:
-    """The groups of a mechanism, each thing in one of them at most; what is in none is in the last one, grey."""
-    things = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](found)
+    """The groups of a mechanism, disjoint; items of no group are in the last one, grey."""
+    found_groups = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](found)
     taken: set[str] = set()
     out: list[Group] = []
-    for k, (name, paths) in enumerate(things.items()):
+    for k, (name, paths) in enumerate(found_groups.items()):
         own = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
         taken |= set(own)
         out.append(Group(name, PALETTE[k % len(PALETTE)], own))

@@ -149,7 +149,7 @@ ACTIONS = (
         ("colour_by", "colour ghosts by the next metric", "M", "Alt+C"),
         ("beside", "the next chosen member beside this one, or one alone", "B", "B"),
         ("exchange", "left and right member change places", "Shift+B", "Shift+B"),
-        ("beside_camera", "a camera of its own for the right half, or one for both", "Ctrl+B", "Ctrl+B"),
+        ("beside_camera", "separate cameras for both halves, or one for both", "Ctrl+B", "Ctrl+B"),
     ),
     *_rows(
         "Mouse in the view",

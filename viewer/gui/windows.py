@@ -71,7 +71,7 @@ def info(state: State) -> list[tuple[str, str]]:
     report = state.study.report
     rate = 1 / state.frame_seconds if state.frame_seconds > 0 else 0.0
     return [
-        ("frames a second", f"{rate:.1f} (at least {state.rate:.0f} are asked for)"),
+        ("frames a second", f"{rate:.1f} (at least {state.rate:.0f} requested)"),
         ("time a second", f"{state.speed:g} s" if state.playing else "paused"),
         ("members", f"{state.study.members}, {len(state.study.kept)} with trajectories"),
         ("instants", f"{len(state.study.time)} over {state.span[1] - state.span[0]:g} s"),
