@@ -23,13 +23,13 @@ from timer import emit
 import shiftjax
 from shiftjax.models import names
 from shiftjax.outcome import Outcome
-from shiftjax.viewer import film
+from shiftjax.poses import matrices
+from shiftjax.viewer import rendering
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import GL, Renderer
-from shiftjax.viewer.gui.under import along
-from shiftjax.viewer.places import of_pose
-from shiftjax.viewer.scene import FAST, Moment, Scene
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.gui.ray_picking import ray_distance
+from shiftjax.viewer.member_scenes import MemberScenes
+from shiftjax.viewer.scene import FAST, Scene, Snapshot
 from shiftjax.viewer.study import Study
 
 SIZE = (1280, 720)
@@ -54,19 +54,19 @@ def measured(name: str, picks: int) -> dict[str, Any]:
     result = shiftjax.simulate(name, span=SPAN, step=STEP, output_step=OUTPUT, keep="all")
     if not (result.status <= Outcome.ok).all() or not result.certificate["gap"].max() < CLOSED:
         raise SystemExit(f"{name}: wrong run, {result.messages}")
-    stage = Stage(Study.of(result))
-    scene, study = stage.first, stage.study
+    scenes = MemberScenes(Study.of(result))
+    scene, study = scenes.first, scenes.study
     camera = Camera.of(scene.centre, scene.size, scene.up)
-    moments = [Moment(study.poses(0, float(t)), MARKS) for t in study.time]
-    with film.studio(scene, FAST, SIZE) as renderer:
+    moments = [Snapshot(study.poses(0, float(t)), MARKS) for t in study.time]
+    with rendering.offscreen_renderer(scene, FAST, SIZE) as renderer:
         covered = check_pixels(name, renderer, moments[0], camera)
         compared = check_picks(name, renderer, scene, moments[0], camera, picks)
 
-        def frame(moment: Moment) -> None:
-            renderer.draw(moment, camera)
+        def frame(snapshot: Snapshot) -> None:
+            renderer.draw(snapshot, camera)
             GL.glFinish()
 
-        frames = [timed(lambda moment=moment: frame(moment)) for moment in moments]
+        frames = [timed(lambda snapshot=snapshot: frame(snapshot)) for snapshot in moments]
         places = pixels(picks)
         picked = [timed(lambda at=at: renderer.pick(*at)) for at in places]
     return {
@@ -93,26 +93,26 @@ def pixels(count: int) -> list[tuple[int, int]]:
     return [(int(x), int(y)) for x, y in rng.integers(low, high, (count, 2))]
 
 
-def check_pixels(name: str, renderer: Renderer, moment: Moment, camera: Camera) -> float:
+def check_pixels(name: str, renderer: Renderer, snapshot: Snapshot, camera: Camera) -> float:
     """The part of the pixels that the model covers."""
-    renderer.draw(Moment(moment.poses, frozenset(part.path for part in renderer.scene.parts)), camera)
+    renderer.draw(Snapshot(snapshot.poses, frozenset(part.path for part in renderer.scene.parts)), camera)
     empty = renderer.image()
-    renderer.draw(moment, camera)
+    renderer.draw(snapshot, camera)
     covered = float((renderer.image() != empty).any(-1).mean())
     if covered < SEEN:
         raise SystemExit(f"{name}: {covered:.2%} of the picture shows something")
     return covered
 
 
-def check_picks(name: str, renderer: Renderer, scene: Scene, moment: Moment, camera: Camera, count: int) -> int:
+def check_picks(name: str, renderer: Renderer, scene: Scene, snapshot: Snapshot, camera: Camera, count: int) -> int:
     """How many picks were found to be what rays against all triangles meet first."""
-    places, compared = of_pose(moment.poses), 0
+    places, compared = matrices(snapshot.poses), 0
     for x, y in pixels(count):
         origin, direction = camera.ray(x, y, SIZE)
         hits = []
         for part in scene.parts:
             if f"kind:{part.kind}" not in MARKS:
-                distance = along(part.mesh, places[part.node] @ part.place, origin, direction)
+                distance = ray_distance(part.mesh, places[part.node] @ part.transform, origin, direction)
                 hits += [(distance, part.path)] if distance is not None else []
         hits.sort()
         near = {path for distance, path in hits if distance < hits[0][0] + CLOSE * scene.size}

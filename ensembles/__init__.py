@@ -1,1 +1,1 @@
-"""Studies on top of `simulate`: how designs are drawn, what is stored, how it is shown."""
+"""Studies on top of `simulate`: sampling of designs, storage of results, pictures."""

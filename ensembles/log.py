@@ -1,6 +1,4 @@
-"""The log of repartitions as arrays, one line a repartition, so that a million of them stay small and are read only
-when asked for. Host only, no jax.
-"""
+"""The log of repartitions as arrays, one line each, compact and read lazily. Host only, no jax."""
 
 from __future__ import annotations
 

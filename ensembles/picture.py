@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.poses import to_world
 from shiftjax.run.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -20,7 +21,7 @@ AXES = "xyz"
 
 
 def check_target(path: str | Path, force: bool) -> Path:
-    """Refuses a picture that could not be drawn, before any time is spent on a run."""
+    """Raises the errors of `draw` before a run is started."""
     target = Path(path)
     if target.suffix not in SUFFIXES:
         raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
@@ -77,7 +78,7 @@ def _colours(result: Result) -> np.ndarray:
 
 
 def _frames(result: Result, path: str, names: list[str], T: list[tuple[float, ...]]) -> np.ndarray:
-    """(K, 1, p, 3) where a body's origin and frames are on it [m]: the file's numbers, or each member's own."""
+    """(K, 1, p, 3) a body's origin and frames in its coordinates [m]: numbers of the file, or of each member."""
     p_BoFo_B = np.tile(np.array([(0.0, 0.0, 0.0), *T]), (len(result.kept), 1, 1, 1))
     for k, name in enumerate(names, start=1):
         for axis in range(3):
@@ -88,20 +89,18 @@ def _frames(result: Result, path: str, names: list[str], T: list[tuple[float, ..
 
 
 def points(result: Result) -> list[np.ndarray]:
-    """(K, n, p, 3) of every body: where its origin and its frames go in the world [m]."""
+    """(K, n, p, 3) of every body: paths of its origin and frames in the world [m]."""
     placed = []
     for path, body in result.model.bodies():
         if path in result.poses:
             pose = result.poses[path]
             p_BoFo_B = _frames(result, path, [f.name for f in body.frames], [f.T for f in body.frames])
-            p_WoBo_W, w, u = pose[..., None, :3], pose[..., None, 3:4], pose[..., None, 4:]
-            turned = p_BoFo_B + 2.0 * np.cross(u, np.cross(u, p_BoFo_B) + w * p_BoFo_B)  # by the unit quaternion (w, u)
-            placed.append(p_WoBo_W + turned)
+            placed.append(to_world(pose[..., None, :], p_BoFo_B))
     return placed
 
 
 def _draw_paths(panel: Any, result: Result, colours: np.ndarray) -> None:
-    """Where the bodies' frames go, seen along the axis in which they move least; the first member's start in black."""
+    """Paths of the bodies' frames, projected along the axis of least motion; the start of the first member in black."""
     places = points(result)
     flat = np.concatenate([np.zeros((0, 3)), *(p.reshape(-1, 3) for p in places)])
     flat = flat[np.isfinite(flat).all(axis=1)]
@@ -122,7 +121,7 @@ def _draw_paths(panel: Any, result: Result, colours: np.ndarray) -> None:
     labels = {"xlabel": f"{AXES[across]} [m]", "ylabel": f"{AXES[up]} [m]"}
     panel.set(title=f"paths of the bodies' frames, {len(result.kept)} members", **labels)
     if result.model.gravity[up] > 0.0:
-        panel.invert_yaxis()  # such a file says that its axis points down
+        panel.invert_yaxis()  # the axis points down in such a model
 
 
 def _draw_channel(panel: Any, name: str, values: np.ndarray, result: Result, colours: np.ndarray) -> None:

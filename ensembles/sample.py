@@ -1,9 +1,9 @@
 """Designs of an ensemble: the values of the varied numbers, one for every member.
 
-Grids combine as a product, last path fastest; drawn paths are drawn jointly, `samples` at every grid point.
-Properties: the same words and seed give the same values on every machine; where nothing is a grid, values drawn one by
-one (`uniform`, `normal`, `loguniform`) and Sobol's do not change when more samples are asked for, and the values of one
-path drawn one by one do not change when another path is added. Host only.
+Grids combine as a product, last path fastest; random paths are sampled jointly, `samples` at every grid point.
+Properties: equal arguments and seed give equal values on every machine; without grids, independent draws (`uniform`,
+`normal`, `loguniform`) and Sobol's do not change when more samples are drawn, and the independent draws of one path do
+not change when another path is added. Host only.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from scipy.stats import qmc
 from shiftjax.ensembles.spec import Vary
 from shiftjax.errors import ModelError
 
-JOINT = ("sobol", "lhs")  # drawn as points of a cube; all others path by path
-MOST_MEMBERS = 10**8  # a design column of 0.8 GB; more is a slip of the pen
+JOINT = ("sobol", "lhs")  # sampled as points of a unit cube; all others path by path
+MAX_MEMBERS = 10**8  # a design column of 0.8 GB; more is probably a typing error
 
 
 def sample(study: Sequence[Vary], samples: int | None = None, seed: int = 0) -> dict[str, np.ndarray]:
@@ -39,14 +39,12 @@ def sample(study: Sequence[Vary], samples: int | None = None, seed: int = 0) -> 
     drawn = [v for v in study if v.distribution != "grid"]
     count = samples if drawn and samples is not None else 1
     blocks = math.prod(v.points for v in grids)
-    if blocks * count > MOST_MEMBERS:
-        raise ModelError(
-            "--vary", f"{blocks * count} members", f"up to {MOST_MEMBERS}", "Take fewer points or samples."
-        )
+    if blocks * count > MAX_MEMBERS:
+        raise ModelError("--vary", f"{blocks * count} members", f"up to {MAX_MEMBERS}", "Take fewer points or samples.")
     mesh = np.meshgrid(*(np.linspace(v.low, v.high, v.points) for v in grids), indexing="ij")
     values = {v.path: np.repeat(axis.ravel(), count) for v, axis in zip(grids, mesh, strict=True)}
     unit = _unit_cube(drawn, blocks * count, seed)
-    values |= {v.path: _shape(v, unit[v.path]) for v in drawn}
+    values |= {v.path: _inverse_cdf(v, unit[v.path]) for v in drawn}
     return {v.path: values[v.path] for v in study}
 
 
@@ -81,7 +79,7 @@ def _stream(path: str, seed: int) -> np.random.Generator:
 
 
 def _points(kind: str, dimensions: int, count: int, seed: int) -> np.ndarray:
-    """(count, dimensions) points of a cube."""
+    """(count, dimensions) points of the unit cube."""
     rng = np.random.default_rng([seed, zlib.crc32(kind.encode())])
     if kind == "lhs":
         return qmc.LatinHypercube(dimensions, rng=rng).random(count)
@@ -89,8 +87,8 @@ def _points(kind: str, dimensions: int, count: int, seed: int) -> np.ndarray:
     return qmc.Sobol(dimensions, scramble=True, rng=rng).random_base2(int(count - 1).bit_length())[:count]
 
 
-def _shape(vary: Vary, u: np.ndarray) -> np.ndarray:
-    """Numbers from 0 to 1 -> values of the distribution."""
+def _inverse_cdf(vary: Vary, u: np.ndarray) -> np.ndarray:
+    """Inverse cumulative distribution function: numbers from 0 to 1 -> values."""
     if vary.distribution == "normal":
         return vary.low + vary.high * ndtri(u)
     if vary.distribution == "loguniform":

@@ -1,4 +1,4 @@
-"""The words of `--vary` and `--set`: what they mean, before anything is drawn.
+"""Parses the arguments of `--vary` and `--set`.
 
 `PATH=low:high` uniform, `PATH=low:high:n` a grid of n points, `PATH=low:high~sobol`, `~lhs`, `~uniform`,
 `~loguniform`, and `PATH=mean:sd~normal`. A path whose names hold `.`, `[` or `=` is quoted with backticks.

@@ -1,4 +1,4 @@
-"""Results on disk: what `run --out` and `sweep --out` write and everything later reads. Host only, no jax.
+"""Results on disk: written by `run --out` and `sweep --out`. Host only, no jax.
 
 A Zarr store opened by xarray, in four groups:
     /              the model as JSON, the report of `info --json` and all settings, as texts in the attributes
@@ -6,8 +6,8 @@ A Zarr store opened by xarray, in four groups:
     /trajectories  (member, time, ...) of the members that were kept: the channels, and the pose of every body
     /log           (line) every repartition; `log.entries` gives them as `Result.log` does
 Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
-Properties: nothing is overwritten unless asked for; a store is written beside its place and then renamed, so that a
-reader sees the old one or the new one whole; nothing but a store of ours is ever removed.
+Properties: nothing is overwritten without `force`; a store is written to a draft in the same folder and then renamed,
+so that readers see the old or the new one complete; only stores of this package are ever removed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from shiftjax.formats.writer import to_dict
 from shiftjax.run.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")
-MARKS = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
+STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
 
 
 def check_target(path: str | Path, force: bool, batched: bool) -> Path:
-    """Refuses a place that `write` would refuse, before any time is spent on a run."""
+    """Raises the errors of `write` before a run is started."""
     target = Path(path)
     if target.suffix not in SUFFIXES:
         raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
@@ -44,7 +44,7 @@ def check_target(path: str | Path, force: bool, batched: bool) -> Path:
     if target.exists() or target.is_symlink():
         if not force:
             raise ModelError(str(path), "something of that name", "a new name", "Use --force to replace it.")
-        ours = any((target / mark).is_file() for mark in MARKS) if target.suffix == ".zarr" else target.is_file()
+        ours = any((target / mark).is_file() for mark in STORE_FILES) if target.suffix == ".zarr" else target.is_file()
         if target.is_symlink() or not ours:
             todo = "Move it away yourself; it is not a result."
             raise ModelError(str(path), "something else of that name", "a result to replace", todo)
@@ -52,7 +52,7 @@ def check_target(path: str | Path, force: bool, batched: bool) -> Path:
 
 
 def write(result: Result, path: str | Path, keep: int | str = "all", force: bool = False) -> Path:
-    """Writes a result and returns where it is.
+    """Writes a result and returns its path.
 
     Args:
         result: of `simulate`.
@@ -62,7 +62,7 @@ def write(result: Result, path: str | Path, keep: int | str = "all", force: bool
     """
     target = check_target(path, force, result.batched)
     save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
-    with _beside(target) as draft:
+    with _replacing_atomically(target) as draft:
         save(result, draft, keep)
     return target
 
@@ -96,13 +96,13 @@ def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
 
 
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """A draft's name in the same folder; renamed to the target when the block ends well, removed otherwise."""
+def _replacing_atomically(target: Path) -> Iterator[Path]:
+    """The name of a draft in the same folder; renamed to the target on success, removed otherwise."""
     draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
     old = target.with_name(f".{target.name}.{os.getpid()}.old")
     try:
         yield draft
-        if target.is_dir():  # a folder is not replaced in one call: the old one steps aside first
+        if target.is_dir():  # a folder cannot be replaced in one call: the old one is renamed first
             target.rename(old)
         draft.replace(target)
     except BaseException:

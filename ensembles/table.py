@@ -20,7 +20,7 @@ from shiftjax.version import VERSION
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
 CHUNK_BYTES = 1 << 20  # small enough to fetch one member of a million at once, large enough for few files
 FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 2, "shiftjax_version": VERSION}
-MESSAGES = 1 << 14  # of a chunk: one of a million is read without the others
+MESSAGES = 1 << 14  # of a chunk: one of a million is read alone
 NAME_BYTES = 200  # file systems take names of 255 bytes
 
 
@@ -29,7 +29,7 @@ def to_tree(result: Result, keep: int | str = "all") -> xr.DataTree:
 
     Args:
         result: of `simulate`; one run becomes an ensemble of one member.
-        keep: of the members whose trajectories the result holds, "all", "none" or how many go in.
+        keep: of the members whose trajectories the result holds, "all", "none" or how many are stored.
     """
     lift = (lambda a: np.asarray(a)) if result.batched else (lambda a: np.asarray(a)[None])
     rows = members_to_keep(keep, len(np.atleast_1d(result.kept)))
@@ -119,10 +119,10 @@ def chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def _name(path: str, taken: set[str]) -> str:
-    """A variable's name on disk: its path where a file system can hold it; the path itself is in the attributes."""
+    """A variable's name on disk: its path if valid as a file name; the path itself is in the attributes."""
     name = "".join(c if c.isprintable() and c not in "/\\%" else quote(c, safe="") for c in path)
     long = len(name.encode()) > NAME_BYTES
-    if long or name.casefold() in taken:  # some file systems do not tell capitals from small letters
+    if long or name.casefold() in taken:  # some file systems ignore case
         digest = hashlib.sha256(path.encode()).hexdigest()[:12]
         name = f"{name.encode()[: NAME_BYTES - 20].decode(errors='ignore')}~{digest}"
     taken.add(name.casefold())

@@ -24,6 +24,7 @@ from shiftjax.algebra import (
     largest,
     less,
     matmul,
+    minus,
     mul,
     neg,
     norm_squared,
@@ -37,6 +38,7 @@ from shiftjax.algebra import (
     unit,
 )
 
+NEARLY_EQUAL = 1e-9  # rad between quaternions: below, sin(s x)/sin(x) is s to rounding
 AXES: dict[str, Vec] = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
 
 
@@ -149,3 +151,26 @@ def conjugate(e: Sequence[Scalar]) -> Vec:
 def normalized(e: Sequence[Scalar]) -> Vec:
     """The unit quaternion along e."""
     return scale(div(1.0, sqrt(norm_squared(e))), e)
+
+
+def angle_between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """Angle [rad] between unit quaternions, half that of the rotation from one to the other.
+
+    The half-angle form keeps all digits of small angles, where arccos of the product loses half of them.
+    """
+    return mul(2.0, atan2(sqrt(norm_squared(minus(b, a))), sqrt(norm_squared(plus(a, b)))))
+
+
+def slerp(a: Sequence[Scalar], b: Sequence[Scalar], s: Scalar) -> Vec:
+    """Unit quaternions on the shorter great arc from a (s = 0) to b (s = 1).
+
+    (sin((1-s) x) a + sin(s x) b) / sin(x), x the angle between them (Shoemake, Animating rotation with quaternion
+    curves, 1985).
+    """
+    b = scale(select(less(dot(a, b), 0.0), -1.0, 1.0), b)
+    x, rest = angle_between(a, b), sub(1.0, s)
+    near = less(x, NEARLY_EQUAL)
+    sine = select(near, 1.0, sin(x))
+    part_a = select(near, rest, div(sin(mul(rest, x)), sine))
+    part_b = select(near, s, div(sin(mul(s, x)), sine))
+    return normalized(plus(scale(part_a, a), scale(part_b, b)))

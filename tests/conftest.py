@@ -16,8 +16,8 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 DRAWING = {  # tests/test_NAME.py
-    "beside", "borders", "contexts", "fonts", "gui_drawing", "gui_live", "gui_panes", "gui_shapes", "gui_signs",
-    "picking", "recording", "renderer", "showing", "springs", "stage", "terrain", "window",
+    "beside", "borders", "contexts", "fonts", "gui_drawing", "gui_live", "gui_panes", "gui_shapes", "gui_symbols",
+    "member_scenes", "picking", "recording", "renderer", "showing", "springs", "terrain", "window",
 }  # fmt: skip
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
@@ -40,4 +40,4 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(scope="module")
 def scene(study: Study) -> Scene:
     """Of the first of them."""
-    return opening.staged(study)
+    return opening.first_scene(study)

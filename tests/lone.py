@@ -23,7 +23,7 @@ class Loaded:
 
     mesh: Mesh
     colour: Colour = (0.1, 0.2, 0.3, 1.0)
-    place: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(4))
+    transform: np.ndarray = dataclasses.field(default_factory=lambda: np.eye(4))
     warnings: tuple[str, ...] = ()
 
 

@@ -1,10 +1,10 @@
-"""A small scene in motion, built by hand: boxes to and fro, lines, points, a texture, lamps of each type."""
+"""A small scene in motion, built by hand: boxes to and fro, lines, points, a texture, lights of each type."""
 
 import numpy as np
 import numpy.typing as npt
 
 from shiftjax.viewer.camera import upright
-from shiftjax.viewer.scene import Lamp, Mesh, Part, Scene, Texture
+from shiftjax.viewer.scene import Mesh, Part, Scene, SceneLight, Texture
 
 RED, BLUE, GREEN = (0.85, 0.1, 0.1, 1.0), (0.1, 0.2, 0.9, 1.0), (0.1, 0.7, 0.2, 1.0)
 TIMES = np.linspace(2.0, 3.0, 61)
@@ -29,10 +29,10 @@ def box(x: float, y: float, z: float, texture: Texture | None = None) -> Mesh:
 
 
 def placed(x: float = 0.0, y: float = 0.0, z: float = 0.0, axes: npt.ArrayLike | None = None) -> np.ndarray:
-    place = np.eye(4)
-    place[:3, :3] = np.eye(3) if axes is None else axes
-    place[:3, 3] = x, y, z
-    return place
+    transform = np.eye(4)
+    transform[:3, :3] = np.eye(3) if axes is None else axes
+    transform[:3, 3] = x, y, z
+    return transform
 
 
 def checks() -> Texture:
@@ -43,7 +43,7 @@ def checks() -> Texture:
 
 
 def a_scene(up: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Scene:
-    """Ground, a red box, a blue box twice on another body, lines, points, a frame that is left out, three lamps."""
+    """Ground, a red box, a blue box twice on another body, lines, points, a frame that is left out, three lights."""
     red, blue = box(0.4, 0.4, 0.4), box(0.2, 0.3, 0.5)
     three = np.eye(3, dtype=np.float32)
     lines = Mesh("lines", three, np.array([[0, 1], [1, 2]], np.uint32), np.zeros((3, 3), np.float32))
@@ -64,12 +64,12 @@ def a_scene(up: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Scene:
     x, y, z = (-float(u) for u in up)
     white = (0.8, 0.8, 0.8)
     dim = (0.3, 0.3, 0.3)
-    lamps = (
-        Lamp("sun", "directional", 0, (0.0, 0.0, 0.0), (x, y, z), dim, white, dim),
-        Lamp("bulb", "point", 1, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.4, 0.2, 0.0), dim),
-        Lamp("torch", "spot", 0, (1.0, 1.0, 2.0), (0.0, 0.6, -0.8), (0.0, 0.0, 0.0), dim, dim, 0.4),
+    lights = (
+        SceneLight("sun", "directional", 0, (0.0, 0.0, 0.0), (x, y, z), dim, white, dim),
+        SceneLight("bulb", "point", 1, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0), (0.4, 0.2, 0.0), dim),
+        SceneLight("torch", "spot", 0, (1.0, 1.0, 2.0), (0.0, 0.6, -0.8), (0.0, 0.0, 0.0), dim, dim, 0.4),
     )
-    return Scene(("fixed", "a", "b"), parts, lamps, up, 1.2, (0.0, 0.0, 0.0))
+    return Scene(("fixed", "a", "b"), parts, lights, up, 1.2, (0.0, 0.0, 0.0))
 
 
 def a_track(times: np.ndarray = TIMES, phase: float = 0.0) -> np.ndarray:

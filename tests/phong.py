@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.scene import Lamp
+from shiftjax.viewer.scene import SceneLight
 
 TINY = 1e-4  # [m] by which a shadow ray starts off the surface
 
@@ -65,9 +65,17 @@ class Solid:
         return np.where(inside, far, np.inf), normals, np.zeros(len(o), int)
 
 
-def picture(solids: list[Solid], lamps: tuple[Lamp, ...], camera: Camera, size: tuple[int, int], *, shininess: float,
-            background: tuple[float, ...], shadows: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """What the camera sees; lamps stand in the world.
+def picture(
+    solids: list[Solid],
+    lights: tuple[SceneLight, ...],
+    camera: Camera,
+    size: tuple[int, int],
+    *,
+    shininess: float,
+    background: tuple[float, ...],
+    shadows: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the camera sees; lights stand in the world.
 
     Returns:
         (h, w, 3) in 0..255; (h, w) bool, whether a pixel is away from edges of bodies and shadows; (h, w) int, the
@@ -79,18 +87,18 @@ def picture(solids: list[Solid], lamps: tuple[Lamp, ...], camera: Camera, size: 
     hit = np.isfinite(far)
     at = origins + np.where(hit, far, 0)[:, None] * rays
     colours = _linear(np.array([solid.colour[:3] for solid in solids]))[np.maximum(seen, 0)]
-    light, code = np.zeros((len(rays), 3)), 16 * (seen + 1) + codes
-    for number, lamp in enumerate(lamps):
-        passed, to, distance = _towards(lamp, at)
+    radiance, code = np.zeros((len(rays), 3)), 16 * (seen + 1) + codes
+    for number, light in enumerate(lights):
+        passed, to, distance = _towards(light, at)
         if shadows:
             between = _nearest(solids, at + TINY * normals, to)[0]
             dark = hit & (between < distance) & ((normals * to).sum(1) > 0)
             passed = np.where(dark, 0.0, passed)
             code = code + 1024 * 2**number * dark
-        light += _phong(lamp, colours, normals, to, -rays, passed, shininess)
-    light = np.where(hit[:, None], light, _linear(np.array(background)))
+        radiance += _phong(light, colours, normals, to, -rays, passed, shininess)
+    radiance = np.where(hit[:, None], radiance, _linear(np.array(background)))
     code = code.reshape(height, width)
-    return 255 * _screen(light).reshape(height, width, 3), _plain(code), seen.reshape(height, width)
+    return 255 * _screen(radiance).reshape(height, width, 3), _plain(code), seen.reshape(height, width)
 
 
 def _rays(camera: Camera, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
@@ -118,27 +126,27 @@ def _nearest(
     return far, normals, codes, seen
 
 
-def _towards(lamp: Lamp, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What the cone lets through, unit vectors to the lamp, distances."""
-    if lamp.type == "directional":
-        to = np.broadcast_to(-np.array(lamp.direction), at.shape)
+def _towards(light: SceneLight, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the cone lets through, unit vectors to the light, distances."""
+    if light.type == "directional":
+        to = np.broadcast_to(-np.array(light.direction), at.shape)
         return np.ones(len(at)), to, np.full(len(at), np.inf)
-    to = np.array(lamp.position) - at
+    to = np.array(light.position) - at
     distance = np.linalg.norm(to, axis=1)
     to = to / distance[:, None]
-    if lamp.type == "point":
+    if light.type == "point":
         return np.ones(len(at)), to, distance
-    outer, inner = math.cos(lamp.cone), math.cos(0.9 * lamp.cone)
-    t = np.clip((-to @ np.array(lamp.direction) - outer) / (inner - outer), 0, 1)
+    outer, inner = math.cos(light.cone), math.cos(0.9 * light.cone)
+    t = np.clip((-to @ np.array(light.direction) - outer) / (inner - outer), 0, 1)
     return t * t * (3 - 2 * t), to, distance
 
 
-def _phong(lamp: Lamp, colours: np.ndarray, n: np.ndarray, to: np.ndarray, v: np.ndarray, passed: np.ndarray,
+def _phong(light: SceneLight, colours: np.ndarray, n: np.ndarray, to: np.ndarray, v: np.ndarray, passed: np.ndarray,
            shininess: float) -> np.ndarray:  # fmt: skip
     facing = np.maximum((n * to).sum(1), 0.0)
     reflected = 2 * (n * to).sum(1, keepdims=True) * n - to
     mirrored = np.where(facing > 0, np.maximum((reflected * v).sum(1), 0.0) ** shininess, 0.0)
-    ambient, diffuse, specular = (np.array(k) for k in (lamp.ambient, lamp.diffuse, lamp.specular))
+    ambient, diffuse, specular = (np.array(k) for k in (light.ambient, light.diffuse, light.specular))
     return colours * (ambient + diffuse * (facing * passed)[:, None]) + specular * (mirrored * passed)[:, None]
 
 
@@ -146,9 +154,9 @@ def _linear(colours: np.ndarray) -> np.ndarray:
     return np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
 
 
-def _screen(light: np.ndarray) -> np.ndarray:
-    light = np.clip(light, 0, 1)
-    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+def _screen(radiance: np.ndarray) -> np.ndarray:
+    radiance = np.clip(radiance, 0, 1)
+    return np.where(radiance <= 0.0031308, 12.92 * radiance, 1.055 * radiance ** (1 / 2.4) - 0.055)
 
 
 def _plain(code: np.ndarray, reach: int = 2) -> np.ndarray:

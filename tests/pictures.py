@@ -1,15 +1,17 @@
-"""Meshes, parts, lamps and scenes of the picture tests, made here lest they depend on other parts of the viewer."""
+"""Meshes, parts, lights and scenes of the picture tests, made here lest they depend on other parts of the viewer."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.scene import Lamp, Mesh, Moment, Part, Scene, Texture
+from shiftjax.viewer.scene import Mesh, Part, Scene, SceneLight, Snapshot, Texture
 
 IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-SUN = Lamp("sun", "directional", 0, (0, 0, 10), (0.0, 0.6, -0.8), (0.1, 0.12, 0.14), (0.7, 0.65, 0.6), (0.4, 0.4, 0.4))
-BULB = Lamp("bulb", "point", 0, (1.5, -2.0, 2.5), (0, 0, -1), (0.05, 0.05, 0.1), (0.6, 0.7, 0.8), (0.5, 0.5, 0.5))
-SPOT = Lamp("spot", "spot", 0, (0.5, -1.5, 3.0), (-0.158113883, 0.474341649, -0.866025404), (0.1, 0.1, 0.1),
+SUN = SceneLight(
+    "sun", "directional", 0, (0, 0, 10), (0.0, 0.6, -0.8), (0.1, 0.12, 0.14), (0.7, 0.65, 0.6), (0.4, 0.4, 0.4)
+)
+BULB = SceneLight("bulb", "point", 0, (1.5, -2.0, 2.5), (0, 0, -1), (0.05, 0.05, 0.1), (0.6, 0.7, 0.8), (0.5, 0.5, 0.5))
+SPOT = SceneLight("spot", "spot", 0, (0.5, -1.5, 3.0), (-0.158113883, 0.474341649, -0.866025404), (0.1, 0.1, 0.1),
             (0.8, 0.7, 0.6), (0.5, 0.5, 0.5), 0.35)  # fmt: skip
 
 
@@ -73,18 +75,18 @@ def axis_lines(length: float = 1.0) -> Mesh:
 def part(mesh: Mesh, node: int, path: str, colour: tuple[float, ...] = (0.7, 0.3, 0.2, 1.0), *,
          at: tuple[float, float, float] = (0, 0, 0), scale: tuple[float, float, float] = (1, 1, 1), kind: str = "body",
          shadow: bool = True) -> Part:  # fmt: skip
-    place = np.diag([*scale, 1.0])
-    place[:3, 3] = at
+    transform = np.diag([*scale, 1.0])
+    transform[:3, 3] = at
     red, green, blue, opacity = colour
-    return Part(mesh, node, place, (red, green, blue, opacity), path, kind, shadow)
+    return Part(mesh, node, transform, (red, green, blue, opacity), path, kind, shadow)
 
 
-def scene(parts: list[Part], lamps: tuple[Lamp, ...] = (SUN,), nodes: int = 2, size: float = 1.5) -> Scene:
+def scene(parts: list[Part], lights: tuple[SceneLight, ...] = (SUN,), nodes: int = 2, size: float = 1.5) -> Scene:
     names = ("fixed", *(f"body {k}" for k in range(1, nodes)))
-    return Scene(names, tuple(parts), lamps, (0.0, 0.0, 1.0), size, (0.0, 0.0, 0.0))
+    return Scene(names, tuple(parts), lights, (0.0, 0.0, 1.0), size, (0.0, 0.0, 0.0))
 
 
-def moment(*poses: tuple[float, ...], **choices: object) -> Moment:
+def snapshot(*poses: tuple[float, ...], **choices: object) -> Snapshot:
     """Ground at rest and the bodies at these poses; a pose of three numbers is not turned."""
     rows = [IDENTITY] + [(*pose, 1.0, 0.0, 0.0, 0.0) if len(pose) == 3 else pose for pose in poses]
-    return Moment(np.array(rows, float), **choices)  # type: ignore[arg-type]
+    return Snapshot(np.array(rows, float), **choices)  # type: ignore[arg-type]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.places import moved, of_pose
+from shiftjax.poses import matrices
 from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.transforms import transformed
 
 DRAWN = frozenset({"body", "ground", "joint"})  # kinds of parts that are shown unless asked otherwise
 PARALLEL = 1e-14  # of a triangle's size: a ray along its plane does not hit it
@@ -17,11 +18,11 @@ def corners(scene: Scene, poses: np.ndarray, kinds: frozenset[str] = DRAWN) -> t
     Args:
         poses: (nodes, 7), ground first.
     """
-    places = of_pose(np.asarray(poses, float))
+    transforms = matrices(np.asarray(poses, float))
     found, owner = [np.zeros((0, 3, 3))], [np.zeros(0, int)]
     for k, part in enumerate(scene.parts):
         if part.kind in kinds and part.mesh.kind == "triangles":
-            vertices = moved(places[part.node] @ part.place, part.mesh.vertices)
+            vertices = transformed(transforms[part.node] @ part.transform, part.mesh.vertices)
             found.append(vertices[part.mesh.indices])
             owner.append(np.full(len(part.mesh.indices), k))
     return np.concatenate(found), np.concatenate(owner)

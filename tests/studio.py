@@ -11,9 +11,9 @@ import pytest
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import GL, Renderer  # OpenGL by way of what chooses its platform
-from shiftjax.viewer.scene import FAST, Lamp, Look, Moment, Scene
+from shiftjax.viewer.scene import FAST, RenderSettings, Scene, SceneLight, Snapshot
 from tests.phong import Solid
-from tests.pictures import ball, block, moment, part, plate, scene
+from tests.pictures import ball, block, part, plate, scene, snapshot
 
 SIZE = (160, 120)
 PLAIN = dataclasses.replace(FAST, shadows=False, grid=False)
@@ -26,7 +26,7 @@ SOLIDS = [
           np.array([[1, -1, 0], [1, 1, 0], [0, 0, 2**0.5]]) / 2**0.5),
     Solid("plate", (1.5,), (0.0, 0.0, 0.0), GREY),
 ]  # fmt: skip
-ABOVE = Lamp("above", "directional", 0, (0, 0, 0), (0, 0, -1), (0.2, 0.2, 0.2), (0.7, 0.7, 0.7), (0, 0, 0))
+ABOVE = SceneLight("above", "directional", 0, (0, 0, 0), (0, 0, -1), (0.2, 0.2, 0.2), (0.7, 0.7, 0.7), (0, 0, 0))
 
 
 @pytest.fixture(scope="module")
@@ -45,14 +45,14 @@ def no_errors(gl: context.Context) -> Iterator[None]:
     assert GL.glGetError() == GL.GL_NO_ERROR
 
 
-def three(lamps: tuple[Lamp, ...], nodes: int = 3) -> Scene:
+def three(lights: tuple[SceneLight, ...], nodes: int = 3) -> Scene:
     """What SOLIDS says, at the poses of `rest`."""
     parts = [part(ball(), 1, "ball"), part(block(), 2, "block", (0.2, 0.5, 0.8, 1)), part(plate(), 0, "plate", GREY)]
-    return scene(parts, lamps, nodes)
+    return scene(parts, lights, nodes)
 
 
-def rest(**choices: object) -> Moment:
-    return moment((-0.3, 0.0, 0.7), TURNED, **choices)
+def rest(**choices: object) -> Snapshot:
+    return snapshot((-0.3, 0.0, 0.7), TURNED, **choices)
 
 
 def eye(view: str = "iso", **changes: object) -> Camera:
@@ -60,7 +60,9 @@ def eye(view: str = "iso", **changes: object) -> Camera:
     return dataclasses.replace(camera, **{"distance": 5.04, **changes})  # type: ignore[arg-type]
 
 
-def shot(what: Scene, at: Moment, camera: Camera, look: Look = PLAIN, size: tuple[int, int] = SIZE) -> np.ndarray:
+def shot(
+    what: Scene, at: Snapshot, camera: Camera, look: RenderSettings = PLAIN, size: tuple[int, int] = SIZE
+) -> np.ndarray:
     renderer = Renderer(what, look, size)
     renderer.draw(at, camera)
     image = renderer.image()

@@ -7,15 +7,15 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.poses import to_world
-from shiftjax.viewer import designs
-from shiftjax.viewer.designs import Design
+from shiftjax.viewer import designs, side_by_side
 from shiftjax.viewer.gui import actions, ui
-from shiftjax.viewer.gui.beside import Beside, open_beside
+from shiftjax.viewer.gui.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.snapshot import snapshot
+from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, ROCKER
 
@@ -44,7 +44,7 @@ def window(state: State) -> Iterator[Offscreen]:
         yield screen
 
 
-def right_of(state: State) -> Beside:
+def right_of(state: State) -> RightHalf:
     assert state.beside is not None
     return state.beside
 
@@ -52,17 +52,18 @@ def right_of(state: State) -> Beside:
 def parts_of(window: Offscreen) -> tuple[np.ndarray, np.ndarray]:
     """The two halves of the view below their captions."""
     image = window.screen.view_image().astype(int)[80:]
-    wide = (image.shape[1] - designs.BAR) // 2
-    return image[:, :wide], image[:, wide + designs.BAR :]
+    wide = (image.shape[1] - side_by_side.BAR) // 2
+    return image[:, :wide], image[:, wide + side_by_side.BAR :]
 
 
 def seen_at(window: Offscreen, name: str, path: str) -> tuple[float, float]:
     """A point of the window where the middle of a body is seen in a half."""
-    state, box = window.state, ui.marks[f"half:{name}"]
-    half = state if name == "left" else right_of(state)
-    centre = np.array(dict(half.study.model.bodies())[path].center_of_mass)
-    point = to_world(half.poses()[half.study.nodes.index(path)], centre)
-    x, y = half.seen().pixel(point, (round(box.width), round(box.height)))
+    state, box = window.state, ui.item_boxes[f"half:{name}"]
+    right = None if name == "left" else right_of(state)
+    study = (right or state).study
+    centre = np.array(dict(study.model.bodies())[path].center_of_mass)
+    point = to_world(state.poses(right)[study.nodes.index(path)], centre)
+    x, y = state.current_camera(right).pixel(point, (round(box.width), round(box.height)))
     return box.x + x, box.y + y
 
 
@@ -85,27 +86,27 @@ def test_the_next_chosen_member_comes_beside_and_goes(state: State) -> None:
 def test_captions_tell_what_differs(state: State) -> None:
     actions.run(state, "beside")
     state.colour_by = "gap"
-    left, right = right_of(state).captions()
+    left, right = captions(state, right_of(state))
     assert left[:2] == ["bars.zarr: four_bar, member 0", f"{COUPLER}:tip.T[0] = 0.45 m"]
     assert right[:2] == ["bars.zarr: four_bar, member 1", f"{COUPLER}:tip.T[0] = 0.5 m"]
     assert left[2].startswith("gap = ") and len(left) == 3
-    right_of(state).show(0)
-    assert right_of(state).captions()[1][0].endswith("member 0")
-    assert not any("tip" in line for line in right_of(state).captions()[1]), "equal numbers are told"
+    show(state, right_of(state), 0)
+    assert captions(state, right_of(state))[1][0].endswith("member 0")
+    assert not any("tip" in line for line in captions(state, right_of(state))[1]), "equal numbers are told"
 
 
 def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Study) -> None:
     """The time line holds both runs; each design waits at its end for the other."""
-    open_beside(state, Design(Stage(longer), 0))
+    open_beside(state, Design(MemberScenes(longer), 0))
     right = right_of(state)
     assert state.span == (0.0, 1.0)
     state.go_to(0.3)
-    assert not any("still" in line for lines in right.captions() for line in lines)
+    assert not any("still" in line for lines in captions(state, right) for line in lines)
     state.go_to(0.8)
-    assert "stands still, its run ended at 0.5 s" in right.captions()[0]
-    assert not any("still" in line for line in right.captions()[1])
+    assert "stands still, its run ended at 0.5 s" in captions(state, right)[0]
+    assert not any("still" in line for line in captions(state, right)[1])
     assert np.array_equal(state.poses(), state.study.poses(0, 0.5))
-    assert not np.array_equal(right.poses(), longer.poses(0, 0.5))
+    assert not np.array_equal(state.poses(right), longer.poses(0, 0.5))
     actions.run(state, "step_forward")
     assert state.time == pytest.approx(0.85)
     actions.run(state, "exchange")
@@ -115,26 +116,29 @@ def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Stu
 
 
 def test_designs_wait_for_a_run_that_begins_later(study: Study, scene: Scene) -> None:
-    assert designs.standing(Design(Stage(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
+    assert designs.rest_note(Design(MemberScenes(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
 
 
 def test_one_camera_sees_both_scenes(state: State, longer: Study) -> None:
     """The ball about two balls holds both, and touches the far side of each."""
-    right = Design(Stage(longer), 0)
+    right = Design(MemberScenes(longer), 0)
     open_beside(state, right)
-    centre, radius = designs.around(state.scene, right.scene)
+    centre, radius = designs.joint_bounds(state.scene, right.scene)
     far = [np.linalg.norm(centre - scene.centre) + scene.size for scene in (state.scene, right.scene)]
     assert max(far) == pytest.approx(radius, abs=ROUNDING)
-    assert state.camera.target == pytest.approx(centre, abs=ROUNDING) and right_of(state).seen() == state.camera
+    assert (
+        state.camera.target == pytest.approx(centre, abs=ROUNDING)
+        and state.current_camera(right_of(state)) == state.camera
+    )
 
 
 def test_members_at_the_right_are_chosen_by_text(state: State) -> None:
     actions.run(state, "beside")
-    right_of(state).choose("worst:1:gap")
+    choose(state, right_of(state), "worst:1:gap")
     assert right_of(state).member == state.study.choose("worst:1:gap")[0] and state.member == 0
     before = right_of(state).member
     for wrong in ("9", "gap > 1e9"):
-        right_of(state).choose(wrong)
+        choose(state, right_of(state), wrong)
         assert right_of(state).member == before
     assert "9" in state.messages[0] and "gap > 1e9" in state.messages[1]
 
@@ -142,7 +146,7 @@ def test_members_at_the_right_are_chosen_by_text(state: State) -> None:
 def test_ghosts_of_the_right_half_hold_the_left_member(state: State) -> None:
     actions.run(state, "beside")
     actions.run(state, "ghosts")
-    found = right_of(state).moment().ghosts
+    found = snapshot(state, right_of(state)).ghosts
     assert found is not None and np.array_equal(found.poses[0], state.poses())
     assert np.array_equal(found.poses[1], state.study.poses(2, 0.0))
 
@@ -151,7 +155,7 @@ def test_the_trace_of_a_point_is_drawn_for_both(state: State) -> None:
     actions.run(state, "beside")
     state.pick_path(COUPLER)
     actions.run(state, "trace")
-    strokes = right_of(state).moment().strokes
+    strokes = snapshot(state, right_of(state)).strokes
     assert strokes is not None
     assert np.allclose(strokes.ends[0, 0], state.study.poses(1, 0.0)[state.node[COUPLER], :3], atol=ROUNDING)
 
@@ -179,31 +183,31 @@ def test_a_click_at_the_right_picks_there(window: Offscreen) -> None:
     assert state.pick == ROCKER and state.pick_point is not None
     middle = np.array(dict(state.study.model.bodies())[ROCKER].center_of_mass)
     assert np.linalg.norm(state.pick_point - middle) < THICK, "not where the right rocker was hit"
-    assert right_of(state).moment().highlighted == state.moment().highlighted == {ROCKER}
+    assert snapshot(state, right_of(state)).highlighted == snapshot(state).highlighted == {ROCKER}
     window.click(seen_at(window, "left", COUPLER), times=2)
     assert state.pick == COUPLER
 
 
 def test_a_camera_of_its_own(window: Offscreen) -> None:
     state, right = window.state, right_of(window.state)
-    box = ui.marks["half:right"]
+    box = ui.item_boxes["half:right"]
     middle = (box.x + box.width / 2, box.y + box.height / 2)
     before = state.camera
     window.drag(middle, (middle[0] + 40, middle[1]))
-    assert state.camera != before and right.seen() == state.camera, "one camera for both"
+    assert state.camera != before and state.current_camera(right) == state.camera, "one camera for both"
     window.key("B", CTRL)
     left = state.camera
     window.drag(middle, (middle[0] + 40, middle[1]))
-    assert state.camera == left != right.seen()
+    assert state.camera == left != state.current_camera(right)
     window.key("5")
-    assert right.seen().elevation > 1.5 and state.camera == left
+    assert state.current_camera(right).elevation > 1.5 and state.camera == left
     window.move(seen_at(window, "left", COUPLER))
-    own = right.seen()
+    own = state.current_camera(right)
     window.wheel(2, seen_at(window, "left", COUPLER))
-    assert right.seen() == own and state.camera.distance < left.distance
+    assert state.current_camera(right) == own and state.camera.distance < left.distance
     window.move(middle)
     window.key("B", CTRL)
-    assert right.camera is None and right.seen() == state.camera
+    assert right.camera is None and state.current_camera(right) == state.camera
 
 
 def test_the_box_of_the_right_member(window: Offscreen) -> None:
@@ -212,13 +216,13 @@ def test_the_box_of_the_right_member(window: Offscreen) -> None:
     window.key("Enter")
     assert right_of(window.state).member == 2 and window.state.member == 0
     window.click("beside")
-    assert window.state.beside is None and "half:left" not in ui.marks
+    assert window.state.beside is None and "half:left" not in ui.item_boxes
 
 
 def test_another_study_in_the_window(window: Offscreen, longer: Study) -> None:
     """Halves of different scenes; what only the right one has can be picked and has no numbers at the left."""
     state = window.state
-    open_beside(state, Design(Stage(longer), 0))
+    open_beside(state, Design(MemberScenes(longer), 0))
     window.frames(2)
     body = longer.nodes[1]
     window.click(seen_at(window, "right", body), times=2)

@@ -19,7 +19,7 @@ GRIP = 3.0  # points: half a border, where a drag may begin
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> State:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(study, opening.staged(study), look=FAST)
+    return State(study, opening.first_scene(study), look=FAST)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_sizes_that_nobody_dragged_are_the_old_ones() -> None:
 def test_drags_of_the_three_borders(window: Offscreen) -> None:
     before = window.screen.layout
     camera = window.state.camera
-    _, y = window.place("border:tree")
+    _, y = window.position("border:tree")
     window.drag("border:tree", (400.0, y))
     assert window.screen.layout.tree.width == pytest.approx(400, abs=GRIP)
     window.drag("border:properties", (900.0, y))
@@ -73,7 +73,7 @@ def test_drags_of_the_three_borders(window: Offscreen) -> None:
 
 
 def test_a_drag_beyond_the_other_side_stops(window: Offscreen) -> None:
-    _, y = window.place("border:tree")
+    _, y = window.position("border:tree")
     window.drag("border:tree", (5000.0, y))
     whole(window.screen.layout, SIZE)
     window.drag("border:tree", (-50.0, y))
@@ -82,11 +82,11 @@ def test_a_drag_beyond_the_other_side_stops(window: Offscreen) -> None:
 
 def test_letters_and_panes_grow_together(window: Offscreen) -> None:
     """On a dense screen whose points are pixels everything is twice as large, as far as there is room."""
-    row, timeline = ui.marks["row:body:four_bar:crank"].height, window.screen.layout.timeline.height
+    row, timeline = ui.item_boxes["row:body:four_bar:crank"].height, window.screen.layout.timeline.height
     window.state.zoom = 2.0
     try:
         window.frames(2)
-        assert ui.marks["row:body:four_bar:crank"].height > 1.6 * row
+        assert ui.item_boxes["row:body:four_bar:crank"].height > 1.6 * row
         assert window.screen.layout.timeline.height == 2 * timeline
         whole(window.screen.layout, SIZE)
     finally:
@@ -96,5 +96,5 @@ def test_letters_and_panes_grow_together(window: Offscreen) -> None:
 def test_without_panes_there_are_no_borders(window: Offscreen) -> None:
     window.key("Tab")
     window.frames()
-    assert not any(name.startswith("border:") for name in ui.marks)
+    assert not any(name.startswith("border:") for name in ui.item_boxes)
     assert window.screen.layout.view.width == SIZE[0]

@@ -20,16 +20,17 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import FrameRef, Model
 from shiftjax.mechanism.records import Light
+from shiftjax.poses import matrices
 from shiftjax.run.host_evaluation import per_member
 from shiftjax.run.prepare import prepare
 from shiftjax.viewer import shapes
+from shiftjax.viewer.attachments import BuildContext, Style, levels
 from shiftjax.viewer.automatic import solid
 from shiftjax.viewer.building import PALETTE, scene_of
-from shiftjax.viewer.contacts import Style, Survey, levels
-from shiftjax.viewer.fittings import PURPLE, RED, ULTRAMARINE
-from shiftjax.viewer.lamps import lamps_of
-from shiftjax.viewer.places import moved, of_pose
+from shiftjax.viewer.joint_shapes import PURPLE, RED, ULTRAMARINE
+from shiftjax.viewer.lights import lights_of
 from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.transforms import transformed
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
 from tests.rays import DRAWN, corners, nearest
 
@@ -90,9 +91,9 @@ def test_every_body_is_shown_in_finite_numbers_and_in_proportion(name: str) -> N
     assert np.isfinite([scene.size, *scene.centre, *scene.up]).all() and scene.size > 0
     for path in scene.nodes[1:]:
         assert drawn(scene, path), f"{path} has no shape"
-    places = of_pose(poses)
+    transforms = matrices(poses)
     for part in (part for part in scene.parts if part.kind in DRAWN):
-        points = moved(places[part.node] @ part.place, part.mesh.vertices)
+        points = transformed(transforms[part.node] @ part.transform, part.mesh.vertices)
         assert np.isfinite(points).all()
         assert np.ptp(points, axis=0).max() < LARGEST * scene.size, part.path
         assert np.linalg.norm(points - scene.centre, axis=1).max() <= scene.size * (1 + SINGLE)
@@ -104,10 +105,10 @@ def test_placed_normals_are_unit_and_outward(name: str) -> None:
     """By the cofactors of the place, as a renderer turns them; a place that mirrors would show a shape's inside."""
     scene, _ = built(name)
     for part in {(part.mesh.key, part.kind): part for part in scene.parts}.values():
-        cofactors = np.linalg.inv(part.place[:3, :3])
-        assert np.linalg.det(part.place[:3, :3]) > 0
+        cofactors = np.linalg.inv(part.transform[:3, :3])
+        assert np.linalg.det(part.transform[:3, :3]) > 0
         assert np.abs(np.linalg.norm(part.mesh.normals, axis=1) - 1).max() < SINGLE
-        a, b, c = (moved(part.place, part.mesh.vertices[part.mesh.indices[:, k]]) for k in range(3))
+        a, b, c = (transformed(part.transform, part.mesh.vertices[part.mesh.indices[:, k]]) for k in range(3))
         face = np.cross(b - a, c - a)
         normals = (part.mesh.normals @ cofactors)[part.mesh.indices].sum(axis=1)
         assert np.einsum("tk,tk->t", face, normals).min() > 0
@@ -141,7 +142,7 @@ def test_the_same_model_gives_the_same_scene(name: str) -> None:
     assert [(p.mesh.key, p.node, p.colour, p.path, p.kind) for p in one.parts] == [
         (p.mesh.key, p.node, p.colour, p.path, p.kind) for p in two.parts
     ]
-    assert all(np.array_equal(p.place, q.place) for p, q in zip(one.parts, two.parts, strict=True))
+    assert all(np.array_equal(p.transform, q.transform) for p, q in zip(one.parts, two.parts, strict=True))
     meshes = {part.mesh.key: part.mesh for part in one.parts}
     assert all(part.mesh is meshes[part.mesh.key] for part in (*one.parts, *two.parts)), "equal keys, equal arrays"
 
@@ -156,20 +157,20 @@ def test_joints_are_drawn_where_they_are(name: str) -> None:
     """A joint's fitting is centred on its frame, of the parent or of the child, along the joint's axis."""
     model, poses, _ = started(name)
     scene, _ = built(name)
-    survey = Survey.of(model, poses)
+    context = BuildContext.of(model, poses)
     for path, joint in model.joints():
         parts = drawn(scene, path, "joint")
         assert bool(parts) == (joint.type != "float")
         for part in parts:
-            contact = next(
+            attachment = next(
                 c
                 for body in (joint.parent.body, joint.child.body)
-                for c in survey.contacts[body]
-                if c.joint == path and survey.nodes[body] == part.node
+                for c in context.attachments[body]
+                if c.joint == path and context.nodes[body] == part.node
             )
-            off = part.place[:3, 3] - contact.point
-            assert np.linalg.norm(np.cross(off, contact.axis)) < ROUNDING
-            if contact.drawing in ("hinge", "ball", "weld"):
+            off = part.transform[:3, 3] - attachment.point
+            assert np.linalg.norm(np.cross(off, attachment.axis)) < ROUNDING
+            if attachment.drawing in ("hinge", "ball", "weld"):
                 assert np.linalg.norm(off) < ROUNDING
 
 
@@ -189,8 +190,8 @@ def test_colours_tell_bodies_and_joints_apart() -> None:
 
 def test_no_faces_of_joined_bars_lie_in_one_plane() -> None:
     model, poses, _ = started("andrews")
-    survey = Survey.of(model, poses)
-    level = levels(list(survey.bodies), survey.contacts)
+    context = BuildContext.of(model, poses)
+    level = levels(list(context.bodies), context.attachments)
     for _, joint in model.joints():
         if "fixed" not in (joint.parent.body, joint.child.body):
             assert level[joint.parent.body] != level[joint.child.body]
@@ -202,9 +203,9 @@ def test_no_faces_of_joined_bars_lie_in_one_plane() -> None:
 def test_a_pendulum_has_its_bob_at_the_centre_of_mass() -> None:
     scene = of_lone(lone(mass=2.0, center_of_mass=(0, 0, -0.7), inertia=(0.004, 0.004, 0.004)))
     bob, bar = drawn(scene, "a:rod")
-    assert bob.mesh is shapes.sphere() and bob.place[:3, 3] == pytest.approx([0, 0, -0.7])
-    assert bob.place[0, 0] == pytest.approx(np.sqrt(2.5 * 0.004 / 2.0)), "2/5 m r^2"
-    ends = moved(bar.place, bar.mesh.vertices)[:, 2]
+    assert bob.mesh is shapes.sphere() and bob.transform[:3, 3] == pytest.approx([0, 0, -0.7])
+    assert bob.transform[0, 0] == pytest.approx(np.sqrt(2.5 * 0.004 / 2.0)), "2/5 m r^2"
+    ends = transformed(bar.transform, bar.mesh.vertices)[:, 2]
     assert ends.max() > 0.0 and ends.min() < -0.7
 
 
@@ -222,13 +223,15 @@ def test_solids_of_equal_inertia(inertia: tuple[float, ...], mesh: str, half: tu
     shape, where = solid(body, Style(0.02, 10.0), block=False)
     assert shape is (shapes.cylinder() if mesh == "cylinder" else shapes.sphere())
     # vertices of a circle of 32 miss its rim by half a percent at most; the moments above are round numbers
-    assert np.abs(moved(where, shape.vertices)).max(axis=0) == pytest.approx(half, rel=0.02)
+    assert np.abs(transformed(where, shape.vertices)).max(axis=0) == pytest.approx(half, rel=0.02)
 
 
 def test_a_slider_that_is_no_body_of_revolution_is_a_block() -> None:
     body = lone(mass=12.0, inertia=(0.13, 0.10, 0.05)).assemblies[0].bodies[0]  # sides 0.1, 0.2, 0.3
     shape, where = solid(body, Style(0.02, 10.0), block=True)
-    assert shape is shapes.box() and np.ptp(moved(where, shape.vertices), axis=0) == pytest.approx([0.1, 0.2, 0.3])
+    assert shape is shapes.box() and np.ptp(transformed(where, shape.vertices), axis=0) == pytest.approx(
+        [0.1, 0.2, 0.3]
+    )
 
 
 def test_solids_stand_along_principal_axes() -> None:
@@ -256,7 +259,7 @@ def test_massless_bodies_are_small() -> None:
     assert len(massless) == 25
     for path in massless:
         for part in drawn(scene, path):
-            assert np.ptp(moved(part.place, part.mesh.vertices), axis=0).max() < 0.1 * scene.size
+            assert np.ptp(transformed(part.transform, part.mesh.vertices), axis=0).max() < 0.1 * scene.size
 
 
 def test_up_is_against_gravity() -> None:
@@ -269,7 +272,7 @@ def test_supports_stand_below_the_joints_of_ground() -> None:
     scene, _ = built("four_bar")
     cones = drawn(scene, "fixed:origin", "ground") + drawn(scene, "fixed:rocker_pivot", "ground")
     for cone, foot in zip(cones, ([0, 0, 0], [0.5, 0, 0]), strict=True):
-        points = moved(cone.place, cone.mesh.vertices)
+        points = transformed(cone.transform, cone.mesh.vertices)
         assert points[:, 2].max() > 0 > points[:, 2].min(), "z points down: the base is above zero"
         assert points[:, 2].max() > -points[:, 2].min()
         assert points[:, :2].mean(axis=0) == pytest.approx(foot[:2], abs=ROUNDING)
@@ -283,7 +286,7 @@ def test_frames_and_centres_are_of_their_own_kind_and_throw_no_shadow() -> None:
     assert [p.path for p in scene.parts if p.kind == "centre"] == list(scene.nodes[1:])
     assert not any(p.shadow for p in scene.parts if p.kind in ("frame", "centre"))
     arrow = next(p for p in scene.parts if p.path == own[1] and p.kind == "frame")
-    assert arrow.place[:3, 3] == pytest.approx([0, 0, 0.8]), "the file's frame"
+    assert arrow.transform[:3, 3] == pytest.approx([0, 0, 0.8]), "the file's frame"
 
 
 def test_a_model_of_one_free_body_and_an_empty_one() -> None:
@@ -293,7 +296,7 @@ def test_a_model_of_one_free_body_and_an_empty_one() -> None:
     scene = scene_of(load(to_dict(builder.build())), {"a:rock": pose})
     assert scene.centre == pytest.approx((1e3, 0, 0)) and 0.1 < scene.size < 2.0, "ground is not near it"
     empty = scene_of(ModelBuilder().build(), {})
-    assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lamps) == 1
+    assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lights) == 1
 
 
 # -- lights ---------------------------------------------------------------------------------------------------------
@@ -301,8 +304,8 @@ def test_a_model_of_one_free_body_and_an_empty_one() -> None:
 
 @pytest.mark.parametrize(("name", "down"), [("four_bar", (0, 0, 1)), ("bricard", (0, -1, 0)), ("andrews", (0, 0, -1))])
 def test_s26_without_lights_one_shines_along_gravity(name: str, down: tuple[float, ...]) -> None:
-    (lamp,) = built(name)[0].lamps
-    assert lamp.type == "directional" and lamp.direction == down and lamp.node == 0
+    (light,) = built(name)[0].lights
+    assert light.type == "directional" and light.direction == down and light.node == 0
 
 
 def lit(*lights: Light) -> Model:
@@ -315,7 +318,7 @@ def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
     spot = Light("spot", "spot", FrameRef("a:rod", "nose"), Kd=(1.0, 0.9, 0.8), options=FrozenJson({"cone": 0.3}))
     sun = Light("sun", "directional", FrameRef("fixed", "high"), Ka=(0.0, 0.0, 0.0))
     bulb = Light("bulb", "point", FrameRef("a:rod"), Ks=(1.0, 1.0, 1.0))
-    one, two, three = lamps_of(lit(spot, sun, bulb), {"fixed": 0, "a:rod": 1})
+    one, two, three = lights_of(lit(spot, sun, bulb), {"fixed": 0, "a:rod": 1})
     assert (one.path, one.type, one.node, one.position, one.direction) == (
         "lights:spot",
         "spot",
@@ -332,13 +335,13 @@ def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
 def test_lights_switched_off_leave_the_overhead_one() -> None:
     off = Light("off", "point", FrameRef("fixed"), options=FrozenJson({"active": False}))
     gone = Light("gone", "point", FrameRef("a:nobody"))
-    assert [lamp.path for lamp in lamps_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead"]
+    assert [light.path for light in lights_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead"]
 
 
 def test_a_frame_that_holds_a_light_is_no_limb() -> None:
-    lamp = Light("lamp", "point", FrameRef("a:rod", "nose"))
-    with_lamp, without = (scene_of(lit(*lights), {"a:rod": STILL}) for lights in ((lamp,), ()))
-    assert len(drawn(without, "a:rod")) > len(drawn(with_lamp, "a:rod"))
+    light = Light("lamp", "point", FrameRef("a:rod", "nose"))
+    with_light, without = (scene_of(lit(*lights), {"a:rod": STILL}) for lights in ((light,), ()))
+    assert len(drawn(without, "a:rod")) > len(drawn(with_light, "a:rod"))
 
 
 def test_building_leaves_jax_out() -> None:

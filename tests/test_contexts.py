@@ -111,4 +111,4 @@ def test_pictures_need_neither_a_window_toolkit_nor_jax() -> None:
 
 def test_a_shader_that_does_not_compile_says_which_and_why() -> None:
     with context.headless(), pytest.raises(RuntimeError, match=r"mesh\.vert\.glsl: .*error"):
-        Program("mesh.vert", "mesh.frag", ("LAMPS 0", "LAYERS 0", "ALL_LAMPS", "position nonsense nonsense"))
+        Program("mesh.vert", "mesh.frag", ("LIGHTS 0", "LAYERS 0", "ALL_LIGHTS", "position nonsense nonsense"))

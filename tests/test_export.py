@@ -16,12 +16,11 @@ import pytest
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.poses import to_world, turn
+from shiftjax.poses import quaternions, rotate, to_world
 from shiftjax.viewer.camera import upright
 from shiftjax.viewer.export import write_glb
 from shiftjax.viewer.export.motion import MOST, motion_of
 from shiftjax.viewer.export.pack import linear
-from shiftjax.viewer.places import quaternion
 from shiftjax.viewer.scene import Mesh, Part, Scene, Spring
 from tests.moving_boxes import BLUE, RED, TIMES, UPS, a_scene, a_track, box, checks, placed
 
@@ -81,7 +80,7 @@ class Glb:
                 if (number, path) in outputs:
                     node[path] = outputs[number, path][1][k].astype(float)
             x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
-            axes = turn(np.array([0, 0, 0, w, x, y, z]), np.eye(3)).T
+            axes = rotate(np.array([0, 0, 0, w, x, y, z]), np.eye(3)).T
             dx, dy, dz = node.get("translation", (0.0, 0.0, 0.0))
             local = placed(dx, dy, dz, axes * np.array(node.get("scale", (1.0, 1.0, 1.0))))
             found[number] = above @ local
@@ -146,7 +145,7 @@ def test_bodies_stand_where_the_poses_say(tmp_path: Path, up: tuple[float, float
             for part, number in zip(own, numbers, strict=True):
                 there = glb.array(glb.primitive(number)["attributes"]["POSITION"])
                 there = there @ world[number][:3, :3].T + world[number][:3, 3]
-                local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+                local = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
                 wanted = (to_world(track[k, node], local)) @ turn.T
                 np.testing.assert_allclose(there, wanted, atol=SINGLE)
 
@@ -224,7 +223,7 @@ def test_meshes_and_colours_are_shared(tmp_path: Path) -> None:
     """Twenty boxes of two colours: two meshes, two materials, one set of vertices."""
     mesh = box(1, 1, 1)
     parts = tuple(Part(mesh, 1, placed(x=float(k)), (RED, BLUE)[k % 2], "a") for k in range(20))
-    scene = dataclasses.replace(a_scene(), parts=parts, lamps=())
+    scene = dataclasses.replace(a_scene(), parts=parts, lights=())
     glb = written(tmp_path, scene, {0: a_track()})
     assert len(glb.json["meshes"]) == len(glb.json["materials"]) == 2
     assert len({p["attributes"]["POSITION"] for m in glb.json["meshes"] for p in m["primitives"]}) == 1
@@ -254,24 +253,24 @@ def test_a_texture_lies_the_right_way_up(tmp_path: Path) -> None:
     np.testing.assert_array_equal(uv[:4], [[0, 1], [1, 1], [1, 0], [0, 0]])  # (0, 0) is glTF's upper left
 
 
-def test_lamps_shine_along_their_direction_as_bright_as_phong(tmp_path: Path) -> None:
+def test_lights_shine_along_their_direction_as_bright_as_phong(tmp_path: Path) -> None:
     scene, track = a_scene(), a_track()
     glb = written(tmp_path, scene, {17: track, 3: track})
     lights = glb.json["extensions"]["KHR_lights_punctual"]["lights"]
     assert sorted(light["name"] for light in lights) == ["bulb", "sun", "torch"]
     right, forward, above = upright(scene.up)
     upturn, world = np.stack([right, above, -forward]), glb.world(0)
-    for lamp in scene.lamps:
-        node = glb.by_name[lamp.path]
-        light = lights[glb.nodes[node]["extensions"]["KHR_lights_punctual"]["light"]]
-        eye = to_world(track[0, lamp.node], np.array(lamp.position))
+    for light in scene.lights:
+        node = glb.by_name[light.path]
+        entry = lights[glb.nodes[node]["extensions"]["KHR_lights_punctual"]["light"]]
+        eye = to_world(track[0, light.node], np.array(light.position))
         np.testing.assert_allclose(world[node][:3, 3], upturn @ eye, atol=SINGLE)
-        if lamp.type != "point":
-            shone = turn(track[0, lamp.node], np.array(lamp.direction))
+        if light.type != "point":
+            shone = rotate(track[0, light.node], np.array(light.direction))
             np.testing.assert_allclose(-world[node][:3, 2], upturn @ shone, atol=SINGLE)
-        fall = 1.0 if lamp.type == "directional" else float(eye @ eye)  # from the lamp to the centre, squared
-        reflected = np.array(light["color"]) * light["intensity"] / math.pi / fall
-        np.testing.assert_allclose(reflected, lamp.diffuse, rtol=1e-6)  # the pose is in single precision
+        fall = 1.0 if light.type == "directional" else float(eye @ eye)  # from the light to the centre, squared
+        reflected = np.array(entry["color"]) * entry["intensity"] / math.pi / fall
+        np.testing.assert_allclose(reflected, light.diffuse, rtol=1e-6)  # the pose is in single precision
     torch = next(light for light in lights if light["type"] == "spot")
     assert torch["spot"]["outerConeAngle"] == 0.4 > torch["spot"]["innerConeAngle"]
 
@@ -286,7 +285,7 @@ def test_an_independent_reader_sees_the_same_boxes(tmp_path: Path) -> None:
     corners = []
     for part in scene.parts:
         if part.kind not in ("frame", "centre") and part.mesh.kind != "points":
-            local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+            local = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
             corners.append((to_world(track[0, part.node], local)) @ turn.T)
     wanted = np.concatenate(corners)
     np.testing.assert_allclose(loaded.bounds, [wanted.min(0), wanted.max(0)], atol=SINGLE)
@@ -396,5 +395,5 @@ def test_quaternions_of_rotations() -> None:
     """Every angle, half turns among them."""
     for q in (*np.eye(4), *np.random.default_rng(3).normal(size=(20, 4))):
         q = q / np.linalg.norm(q)
-        found = quaternion(turn(np.concatenate([np.zeros(3), q]), np.eye(3)).T)
+        found = quaternions(rotate(np.concatenate([np.zeros(3), q]), np.eye(3)).T)
         assert abs(found @ q) == pytest.approx(1.0, abs=DOUBLE)

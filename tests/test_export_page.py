@@ -55,15 +55,15 @@ def test_a_page_needs_nothing_else_and_hides_no_tags(tmp_path: Path) -> None:
 
 def test_a_page_says_what_was_left_out(tmp_path: Path) -> None:
     spring = Spring("coil", "spring", (1, 2), ((0, 0, 0), (0, 0, 0)), None, (1, 0, 0), 0.1)
-    scene = dataclasses.replace(a_scene(), lamps=a_scene().lamps * 3, springs=(spring,))
+    scene = dataclasses.replace(a_scene(), lights=a_scene().lights * 3, springs=(spring,))
     remarks = write_html(scene, TIMES, {1: a_track()}, tmp_path / "run.html", frames=31)
     assert remarks == ("31 of 61 stored instants are shown", "8 of 9 lights are shown",
-                       "of the lights only sun throws shadows on this page",
+                       "of the lights only sun casts shadows on this page",
                        "springs and dampers are not shown in a page")  # fmt: skip
-    bulb = dataclasses.replace(a_scene(), lamps=scene.lamps[1:2])
+    bulb = dataclasses.replace(a_scene(), lights=scene.lights[1:2])
     (said,) = write_html(bulb, TIMES, {1: a_track()}, tmp_path / "bulb.html")
-    assert said == "point lights throw no shadows on this page"
-    one = dataclasses.replace(a_scene(), lamps=scene.lamps[:1])
+    assert said == "point lights cast no shadows on this page"
+    one = dataclasses.replace(a_scene(), lights=scene.lights[:1])
     assert write_html(one, TIMES, {1: a_track()}, tmp_path / "one.html") == ()
     assert json.dumps(remarks)[1:-1] in (tmp_path / "run.html").read_text(encoding="utf-8").replace('","', '", "')
 
@@ -75,7 +75,7 @@ def test_the_grid_lies_where_the_parts_come_down_to(tmp_path: Path, up: tuple[fl
     _, text = page_of(tmp_path, scene, {1: track})
     heights = []
     for part in scene.parts:
-        local = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+        local = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
         for pose in track[:, part.node]:
             heights.append((to_world(pose, local) @ np.array(up)).min())
     found = re.search(r'"floor":([-\d.e]+)', text)
@@ -102,19 +102,19 @@ def a_page_scene(up: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Scene:
     """A red box that goes to and fro above a green plate."""
     scene = a_scene(up)
     plate = Part(box(2.4, 1.2, 0.05), 0, placed(*(-0.5 * np.array(up))), GREEN, "ground", "ground")
-    return dataclasses.replace(scene, parts=(plate, scene.parts[1]), lamps=scene.lamps[:1])
+    return dataclasses.replace(scene, parts=(plate, scene.parts[1]), lights=scene.lights[:1])
 
 
 def lit(*types: str) -> Scene:
-    """That scene under lamps above the box."""
-    lamp = dataclasses.replace(a_scene().lamps[0], position=(0.3, 0.0, 6.0), cone=0.4)
-    return dataclasses.replace(a_page_scene(), lamps=tuple(dataclasses.replace(lamp, type=kind) for kind in types))
+    """That scene under lights above the box."""
+    light = dataclasses.replace(a_scene().lights[0], position=(0.3, 0.0, 6.0), cone=0.4)
+    return dataclasses.replace(a_page_scene(), lights=tuple(dataclasses.replace(light, type=kind) for kind in types))
 
 
 def raised() -> Scene:
     """That scene with the box half a metre higher on its body."""
     plate, red = a_page_scene().parts
-    return dataclasses.replace(a_page_scene(), parts=(plate, dataclasses.replace(red, place=placed(z=0.5))))
+    return dataclasses.replace(a_page_scene(), parts=(plate, dataclasses.replace(red, transform=placed(z=0.5))))
 
 
 ACTIONS = """(() => {
@@ -212,7 +212,7 @@ def green(picture: np.ndarray, point: tuple[float, float, float]) -> int:
 @needs_chromium
 @pytest.mark.parametrize(("kind", "darker"), [("directional", True), ("spot", True), ("point", False)])
 def test_a_page_throws_shadows(browser: Any, kind: str, darker: bool) -> None:
-    """Below the box the plate is darker than elsewhere, and as bright there under a point lamp, which throws none."""
+    """Below the box the plate is darker than elsewhere, and as bright there under a point light, which throws none."""
     picture = browser[0][kind]
     assert is_red(picture, front(), (0.7, -0.2, 0.0))
     there, elsewhere = green(picture, (0.75, 0.0, -0.475)), green(picture, (-0.2, 0.0, -0.475))
@@ -220,7 +220,7 @@ def test_a_page_throws_shadows(browser: Any, kind: str, darker: bool) -> None:
 
 
 @needs_chromium
-def test_a_page_shows_eight_lamps_at_once(browser: Any) -> None:
+def test_a_page_shows_eight_lights_at_once(browser: Any) -> None:
     """They add up: the plate is brighter than under one."""
     assert green(browser[0]["eight"], (-0.2, 0.0, -0.475)) > green(browser[0]["point"], (-0.2, 0.0, -0.475)) + 20
 

@@ -27,7 +27,7 @@ def context() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> State:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(study, opening.staged(study), look=FAST)
+    return State(study, opening.first_scene(study), look=FAST)
 
 
 def named(state: State, name: str) -> State:
@@ -54,7 +54,7 @@ def test_a_font_of_the_system_adds_its_letters(context: None) -> None:
 def row_of(state: State) -> np.ndarray:
     """The pixels of the first letter of the crank's row."""
     with Offscreen(state, (1200, 300)) as window:
-        box = ui.marks[f"row:body:{CRANK}"]
+        box = ui.item_boxes[f"row:body:{CRANK}"]
         return window.image()[int(box.y) : int(box.y + box.height), int(box.x) : int(box.x) + 16].astype(int)
 
 

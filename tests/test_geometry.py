@@ -20,7 +20,7 @@ from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.viewer import shapes
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.geometry import PRIMITIVES
-from shiftjax.viewer.places import moved, place
+from shiftjax.viewer.transforms import transform, transformed
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
 
 SINGLE = 1e-5  # vertices of a few metres are stored in single precision
@@ -32,14 +32,17 @@ def test_a_mesh_is_found_beside_the_file_with_its_companions() -> None:
 
     def read(path: Path, companions: tuple[Path, ...]) -> list[Loaded]:
         asked.append((path, companions))
-        return [Loaded(shapes.box(), place=place([0, 0, 0.1])), Loaded(shapes.sphere(), warnings=("no texture",))]
+        return [
+            Loaded(shapes.box(), transform=transform([0, 0, 0.1])),
+            Loaded(shapes.sphere(), warnings=("no texture",)),
+        ]
 
     model = load("meshed_pendulum")
     scene = scene_of(model, {MESHED: STILL}, read)
     folder = library.FOLDER / "meshes"
     assert asked == [(folder / "link.obj", (folder / "link.mtl",))]
     box, sphere = drawn(scene, MESHED)
-    assert box.mesh is shapes.box() and box.colour == (0.1, 0.2, 0.3, 1.0) and box.place[2, 3] == 0.1
+    assert box.mesh is shapes.box() and box.colour == (0.1, 0.2, 0.3, 1.0) and box.transform[2, 3] == 0.1
     assert sphere.mesh is shapes.sphere() and scene.warnings == (f"{MESHED}: no texture",)
 
 
@@ -95,7 +98,7 @@ def test_primitives_of_the_file(type: str, options: dict[str, Any], low: Any, hi
     builder.assembly("a").body("rod", geometry=[{"type": type, **options, **offset}]).joint("pivot", "Ry", child="rod")
     scene = of_lone(builder.build())
     (part,) = drawn(scene, "a:rod")
-    points = moved(part.place, part.mesh.vertices) - np.array(offset["T"])
+    points = transformed(part.transform, part.mesh.vertices) - np.array(offset["T"])
     assert points.min(axis=0) == pytest.approx((-high[1], low[0], low[2]), abs=SINGLE), "turned by 90 degrees about z"
     assert points.max(axis=0) == pytest.approx((-low[1], high[0], high[2]), abs=SINGLE)
     assert part.colour == (1, 0, 0, 1) and scene.warnings == ()

@@ -12,8 +12,9 @@ from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
+from shiftjax.viewer.gui.ray_picking import hits_at
+from shiftjax.viewer.gui.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
-from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
@@ -60,8 +61,8 @@ def pixel_of(state: State, path: str) -> tuple[float, float]:
     """Where a body is seen with nothing before it: somewhere between its origin and beyond its centre of mass."""
     centre = np.array(dict(state.study.model.bodies())[path].center_of_mass)
     for part in (1.0, 0.7, 1.3, 0.4, 1.6):
-        x, y = state.seen().pixel(to_world(state.body_poses()[path], part * centre), SIZE)
-        if [hit.path for hit in under(state, x, y, SIZE)][:1] == [path]:
+        x, y = state.current_camera().pixel(to_world(state.body_poses()[path], part * centre), SIZE)
+        if [hit.path for hit in hits_at(state, x, y, SIZE)][:1] == [path]:
             return x, y
     raise AssertionError(f"{path} is hidden")
 
@@ -138,14 +139,14 @@ def test_a_wrong_choice_is_told_and_changes_nothing(state: State) -> None:
 
 
 def test_ghosts_are_the_other_chosen_members(state: State) -> None:
-    assert state.ghosts() is None
+    assert ghosts(state) is None
     actions.run(state, "ghosts")
-    found = state.ghosts()
+    found = ghosts(state)
     assert found is not None and found.poses.shape == (2, 4, 7)
     assert np.array_equal(found.poses[0], state.study.poses(1, 0.0))
     assert (found.colours[:, 3] == 0.3).all()  # 3 / 2 ghosts, at most 0.3
     actions.run(state, "colour_by")
-    coloured = state.ghosts()
+    coloured = ghosts(state)
     assert state.colour_by == next(iter(state.study.metrics)) and coloured is not None
     assert not np.array_equal(coloured.colours[:, :3], found.colours[:, :3])
 
@@ -202,15 +203,15 @@ def test_selection_is_apart_from_the_pick(workbench: State) -> None:
 
 def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades(workbench: State) -> None:
     workbench.display.set("frame", draw="visible")
-    x, y = workbench.seen().pixel(workbench.body_poses()[CRANK][:3], SIZE)
-    behind = [hit.path for hit in under(workbench, x, y, SIZE)]
+    x, y = workbench.current_camera().pixel(workbench.body_poses()[CRANK][:3], SIZE)
+    behind = [hit.path for hit in hits_at(workbench, x, y, SIZE)]
     assert len(behind) >= 2 and len(behind) == len(set(behind))
     pointer = pointer_of(workbench)
     click(pointer, x, y)
     assert workbench.pick == behind[0]
     key(workbench, "PageUp", NONE)
     assert workbench.pick == behind[1] and workbench.faded == {behind[0]}
-    assert workbench.moment().opacity[str(behind[0])] < 0.5
+    assert snapshot(workbench).opacity[str(behind[0])] < 0.5
     key(workbench, "PageDown", NONE)
     assert workbench.pick == behind[0] and not workbench.faded
     click(pointer, x, y, "Right", clock=3.0)
@@ -238,14 +239,14 @@ def test_parents_of_what_is_picked(state: State) -> None:
 def test_hiding_isolating_and_seeing_through(state: State) -> None:
     state.pick_path(CRANK)
     actions.run(state, "isolate")
-    assert {COUPLER, ROCKER} <= state.moment().hidden and CRANK not in state.moment().hidden
+    assert {COUPLER, ROCKER} <= snapshot(state).hidden and CRANK not in snapshot(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "hide")
-    assert CRANK in state.moment().hidden
+    assert CRANK in snapshot(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "mask")
     state.pick_path(None)
-    assert state.moment().opacity[CRANK] < 0.5
+    assert snapshot(state).opacity[CRANK] < 0.5
 
 
 def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
@@ -253,14 +254,14 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
     display.set("entity", draw="masked")
     assert display.drawn("closure joint") == "masked" and display.drawn("frame") == "hidden"
     display.set("joint", draw="hidden")
-    hidden = state.moment().hidden
+    hidden = snapshot(state).hidden
     assert set(state.mechanism.joints) <= hidden and not display.pickable("tree joint")
     display.set("closure joint", draw="visible")
-    assert state.mechanism.closures and not state.mechanism.closures & state.moment().hidden
+    assert state.mechanism.closures and not state.mechanism.closures & snapshot(state).hidden
     display.inherit("closure joint")
     assert display.drawn("closure joint") == "hidden"
     assert "closure joint" in display.dump() and "(hidden)" in display.dump()
-    with pytest.raises(ModelError, match="class of things"):
+    with pytest.raises(ModelError, match="display class"):
         display.set("wheel", draw="hidden")
     with pytest.raises(ModelError, match="drawing of joint"):
         display.set("joint", draw="green")
@@ -268,10 +269,10 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
 
 def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
     state.pick_path(CRANK)
-    assert state.moment().highlighted == {CRANK}
+    assert snapshot(state).highlighted == {CRANK}
     state.hue = 0.0
-    moment = state.moment()
-    assert not moment.highlighted and moment.colours[CRANK][0] > 0.9 > 0.3 > moment.colours[CRANK][1]
+    drawn = snapshot(state)
+    assert not drawn.highlighted and drawn.colours[CRANK][0] > 0.9 > 0.3 > drawn.colours[CRANK][1]
 
 
 # -- camera ------------------------------------------------------------------------------------------------------------
@@ -334,12 +335,12 @@ def test_arrow_keys_of_the_workbench(workbench: State) -> None:
 def test_following_a_body_keeps_it_in_its_place(state: State) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "follow_pick")
-    where = state.seen().pixel(state.body_poses()[COUPLER][:3], SIZE)
-    still = state.seen()
+    where = state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE)
+    still = state.current_camera()
     state.go_to(0.3)
-    assert np.allclose(state.seen().pixel(state.body_poses()[COUPLER][:3], SIZE), where, atol=1e-6)
-    assert state.seen() != still
-    there = state.seen()
+    assert np.allclose(state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE), where, atol=1e-6)
+    assert state.current_camera() != still
+    there = state.current_camera()
     actions.run(state, "follow_pick")
     assert state.follow is None and state.camera == there, "the camera jumped"
 
@@ -350,7 +351,7 @@ def test_a_double_click_with_the_right_button_looks_at_the_point(state: State) -
         click(pointer, x, y, "Right", clock=clock)
     assert np.linalg.norm(np.array(state.camera.target) - state.camera.eye) == pytest.approx(state.camera.distance)
     assert state.camera.pixel(np.array(state.camera.target), SIZE) == pytest.approx((199.5, 149.5))
-    assert under(state, 199.5, 149.5, SIZE)[0].path == ROCKER
+    assert hits_at(state, 199.5, 149.5, SIZE)[0].path == ROCKER
 
 
 def test_kept_cameras_and_cameras_as_code(state: State) -> None:
@@ -378,16 +379,16 @@ def test_keys_of_editing_say_that_a_study_is_fixed(workbench: State) -> None:
 def test_the_trace_of_a_point_passes_through_it(state: State) -> None:
     recorded = state.study.channel("four_bar:coupler:tip.position", 0)
     state.trace = (state.node[COUPLER], np.array([0.45, 0.0, 0.0]))  # the tip of member 0
-    strokes = state.moment().strokes
+    strokes = snapshot(state).strokes
     assert strokes is not None
     assert np.allclose(strokes.ends[:, 0], recorded[:-1], atol=CLOSED)
     assert np.allclose(strokes.ends[:, 1], recorded[1:], atol=CLOSED)
 
 
 def test_arrows_of_joints_are_off_until_asked_for(workbench: State) -> None:
-    assert workbench.moment().strokes is None
+    assert snapshot(workbench).strokes is None
     key(workbench, "N", NONE)
-    strokes = workbench.moment().strokes
+    strokes = snapshot(workbench).strokes
     assert strokes is not None and len(strokes.ends) == 3 * 4  # a shaft and two barbs for each of four hinges
 
 

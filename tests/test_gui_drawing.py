@@ -1,4 +1,4 @@
-"""What the window draws about a mechanism, pixel by pixel: classes of things in every mode, colours by topology.
+"""What the window draws about a mechanism, pixel by pixel: display classes in every mode, colours by topology.
 
 M58 (visible, hidden, masked), M60 (colours of joints) and the colours of issue 4.
 """
@@ -13,9 +13,10 @@ from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui import values
 from shiftjax.viewer.gui.display import PARENT
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.ray_picking import hits_at
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.under import under
-from shiftjax.viewer.scene import Moment, Scene
+from shiftjax.viewer.scene import Scene, Snapshot
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import PLAIN, gl, no_errors  # noqa: F401
@@ -24,7 +25,7 @@ SIZE = (320, 240)
 CLOSED = 1e-6  # m: a loop that is closed; members differ by 0.05 m
 SEEN = 8  # of 255: a pixel that differs by more shows something else
 PARTS = ("link", "ground", "tree joint", "closure joint", "frame", "centre")  # classes that are parts of the scene
-Shoot = Callable[[Moment], np.ndarray]
+Shoot = Callable[[Snapshot], np.ndarray]
 
 
 @pytest.fixture
@@ -41,8 +42,8 @@ def shoot(
     """Pictures of moments from where the state looks."""
     renderer = Renderer(scene, PLAIN, SIZE)
 
-    def take(moment: Moment) -> np.ndarray:
-        renderer.draw(moment, state.seen())
+    def take(snapshot: Snapshot) -> np.ndarray:
+        renderer.draw(snapshot, state.current_camera())
         return renderer.image().astype(int)
 
     yield take
@@ -54,15 +55,15 @@ def differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.abs(one - other).max(-1) > SEEN
 
 
-def alone(state: State, name: str, mode: str) -> Moment:
-    """A moment in which only one class is drawn."""
+def alone(state: State, name: str, mode: str) -> Snapshot:
+    """A snapshot in which only one class is drawn."""
     for other in PARTS:
         state.display.set(other, draw="hidden")
     state.display.set(name, draw=mode)
-    return state.moment()
+    return snapshot(state)
 
 
-# -- classes of things -------------------------------------------------------------------------------------------------
+# -- display classes ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -83,7 +84,7 @@ def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, sh
     pixels = [(float(columns[k]), float(rows[k])) for k in range(0, len(rows), max(1, len(rows) // 12))]
 
     def found() -> int:
-        return sum(bool(under(state, x, y, SIZE)) for x, y in pixels)
+        return sum(bool(hits_at(state, x, y, SIZE)) for x, y in pixels)
 
     assert found() == 0
     for mode in ("visible", "masked"):
@@ -95,10 +96,10 @@ def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, sh
 
 def test_m58_masked_frames_and_ground_are_fainter_in_the_whole_picture(state: State, shoot: Shoot) -> None:
     state.display.set("frame", draw="visible")
-    whole = shoot(state.moment())
+    whole = shoot(snapshot(state))
     for name in ("frame", "ground"):
         state.display.set(name, draw="masked")
-        assert differs(whole, shoot(state.moment())).sum() > 20, name
+        assert differs(whole, shoot(snapshot(state))).sum() > 20, name
         state.display.set(name, draw="visible")
 
 
@@ -117,7 +118,7 @@ def test_m58_settings_are_inherited_and_told(state: State) -> None:
 def test_m58_a_picked_thing_is_solid_though_its_class_is_masked(state: State) -> None:
     state.display.set("link", draw="masked")
     state.pick_path(CRANK)
-    opacity = state.moment().opacity
+    opacity = snapshot(state).opacity
     assert opacity["kind:body"] < 0.5 and opacity[CRANK] == 1.0 and list(opacity)[-1] == CRANK
 
 
@@ -126,8 +127,8 @@ def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: S
     with Offscreen(State(study, scene, look=PLAIN, map="workbench"), (700, 420)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
-        x, y = state.seen().pixel(state.body_poses()[CRANK][:3], size)
-        front, behind = (hit.path for hit in under(state, x, y, size)[:2])
+        x, y = state.current_camera().pixel(state.body_poses()[CRANK][:3], size)
+        front, behind = (hit.path for hit in hits_at(state, x, y, size)[:2])
         state.display.set("joint" if front in state.mechanism.joints else "link", pick=False)
         window.click((box.x + x, box.y + y))
         assert state.pick == behind
@@ -136,9 +137,12 @@ def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: S
 def test_values_are_those_of_the_members_own_numbers(state: State) -> None:
     """The couplers of the members differ in length; their joints must close on each of them."""
     for member in (0, 1, 2):
-        state.look_at(member)
+        state.show_member(member)
         joint = state.mechanism.joints["four_bar:rocker_pin"]
-        ends = [values.placed(state.mechanism, ref, state.body_poses())[:3, 3] for ref in (joint.parent, joint.child)]
+        ends = [
+            values.frame_in_world(state.mechanism, ref, state.body_poses())[:3, 3]
+            for ref in (joint.parent, joint.child)
+        ]
         assert np.linalg.norm(ends[0] - ends[1]) < CLOSED
 
 

@@ -35,7 +35,7 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture
 def window(session: Session) -> Iterator[Offscreen]:
-    scene = opening.staged(session.history)
+    scene = opening.first_scene(session.history)
     with Offscreen(State(session.history, scene, look=FAST, live=session), SIZE) as screen:
         yield screen
 
@@ -94,7 +94,7 @@ def test_a_single_step_makes_the_next_instant(window: Offscreen, session: Sessio
 
 def test_a_slider_changes_the_running_design(window: Offscreen, session: Session) -> None:
     """Its right end is the highest number; the run goes on, or begins again where that is asked for."""
-    state, box = window.state, ui.marks[f"slider:{LENGTH}"]
+    state, box = window.state, ui.item_boxes[f"slider:{LENGTH}"]
     actions.run(state, "step_forward")
     session.settle()
     window.frames()
@@ -132,7 +132,7 @@ def test_dragging_pulls_the_body_under_the_cursor(window: Offscreen, session: Se
 
     def pixel(point: np.ndarray) -> tuple[float, float]:
         """Of the window."""
-        x, y = state.seen().pixel(point, (round(view.width), round(view.height)))
+        x, y = state.current_camera().pixel(point, (round(view.width), round(view.height)))
         return x + view.x, y + view.y
 
     places = [np.array([part, 0.0, 0.0]) for part in np.linspace(0.1, 0.4, 16)]
@@ -176,7 +176,7 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
     from tests.bars import stored
 
     study = stored(tmp_path_factory.mktemp("study"))
-    state = State(study, opening.staged(study), look=FAST)
+    state = State(study, opening.first_scene(study), look=FAST)
     actions.HOLD["pull"][0](state, actions.Hit(COUPLER, np.zeros(3)))
     assert "--live" in state.messages[-1]
 
@@ -199,7 +199,7 @@ def test_plots_grow_with_the_run(window: Offscreen, session: Session) -> None:
     session.advance(0.0, 0.5)
     session.settle()
     window.frames(2)
-    box = ui.marks["plot:crank_pivot.q"]
+    box = ui.item_boxes["plot:crank_pivot.q"]
     window.click((box.x + 0.5 * box.width, box.y + 0.5 * box.height))
     rows = slice(int(box.y), int(box.y + box.height))
     curve = window.image()[rows, int(box.x + 0.2 * box.width) : int(box.x + 0.8 * box.width)].astype(int)
@@ -217,7 +217,9 @@ def test_another_member_keeps_the_shapes_of_now(window: Offscreen, session: Sess
         shown = state.scene
         state.choose("all")
         assert (state.scene is first) == same
-        assert all(np.array_equal(a.place, b.place) for a, b in zip(shown.parts, state.scene.parts, strict=True))
+        assert all(
+            np.array_equal(a.transform, b.transform) for a, b in zip(shown.parts, state.scene.parts, strict=True)
+        )
 
 
 def test_what_stops_a_run_is_told_and_the_window_lives_on(window: Offscreen, session: Session) -> None:
@@ -234,7 +236,7 @@ def test_a_loop_of_ones_own_is_watched() -> None:
     run = Live("pendulum")
     history = History(run.model, run.nodes, report=run.report)
     history.add(run.time, run.poses())
-    with Offscreen(State(history, opening.staged(history), look=FAST), (640, 420)) as window:
+    with Offscreen(State(history, opening.first_scene(history), look=FAST), (640, 420)) as window:
         pictures = []
         for _ in range(3):
             run.advance(0.2)

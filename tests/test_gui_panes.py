@@ -21,7 +21,8 @@ from shiftjax.formats import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Body
 from shiftjax.models import names
-from shiftjax.viewer.gui import actions, plots, tree, ui, values
+from shiftjax.poses import matrices
+from shiftjax.viewer.gui import actions, plots, tree, ui
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import layout
@@ -60,8 +61,8 @@ def seen_at(window: Offscreen, path: str, part: float = 1.0) -> tuple[float, flo
     """A point of the window where a body is seen, some way along to its centre of mass."""
     state, box = window.state, window.screen.layout.view
     centre = part * np.array(dict(state.study.model.bodies())[path].center_of_mass)
-    point = values.of_pose(state.body_poses()[path]) @ [*centre, 1.0]
-    x, y = state.seen().pixel(point[:3], (round(box.width), round(box.height)))
+    point = matrices(state.body_poses()[path]) @ [*centre, 1.0]
+    x, y = state.current_camera().pixel(point[:3], (round(box.width), round(box.height)))
     return box.x + x, box.y + y
 
 
@@ -85,7 +86,7 @@ def test_the_tree_lists_every_body_joint_and_frame_once(name: str) -> None:
 def test_what_is_switched_off_is_listed_without_an_eye() -> None:
     inner = Assembly("inner", active=False, bodies=(Body("b"),))
     rows = tree.scene_rows(Model((Assembly("outer", bodies=(Body("a", active=False),), assemblies=(inner,)),)))
-    bodies = [(row.name, row.eye) for row in rows if row.kind == "body"]
+    bodies = [(row.name, row.hideable) for row in rows if row.kind == "body"]
     assert bodies == [("a (inactive)", False), ("b (inactive)", False)]
 
 
@@ -158,23 +159,23 @@ def test_the_eye_hides_a_body_and_its_picture(window: Offscreen) -> None:
 
 
 def test_folds_and_search_of_the_tree(window: Offscreen) -> None:
-    assert f"row:{CRANK}:tip" not in ui.marks
+    assert f"row:{CRANK}:tip" not in ui.item_boxes
     window.click(f"fold:body:{CRANK}")
-    assert f"row:{CRANK}:tip" in ui.marks
+    assert f"row:{CRANK}:tip" in ui.item_boxes
     window.click("search")
     window.type("rocker_pin")
     window.frames()
-    assert "row:joint:four_bar:rocker_pin" in ui.marks and f"row:body:{CRANK}" not in ui.marks
+    assert "row:joint:four_bar:rocker_pin" in ui.item_boxes and f"row:body:{CRANK}" not in ui.item_boxes
 
 
 def test_the_simulation_tab_opens(window: Offscreen) -> None:
     window.click("tab:Simulation")
     window.frames()
-    assert "row:run:method" in ui.marks
+    assert "row:run:method" in ui.item_boxes
 
 
 def test_dragging_the_timeline_moves_time(window: Offscreen) -> None:
-    box = ui.marks["time"]
+    box = ui.item_boxes["time"]
     y = box.y + box.height / 2
     window.drag((box.x + 8, y), (box.x + box.width / 2, y))
     assert window.state.time == pytest.approx(0.25, abs=SLIDER)
@@ -206,7 +207,7 @@ def test_typing_a_choice_of_members(window: Offscreen) -> None:
     window.click("members")
     window.type(" nonsense")
     window.key("Enter")
-    assert "nonsense" in window.state.messages[-1] and "message" in ui.marks
+    assert "nonsense" in window.state.messages[-1] and "message" in ui.item_boxes
 
 
 def test_keys_in_both_maps(window: Offscreen) -> None:
@@ -254,20 +255,20 @@ def test_drags_in_the_view_turn_it_and_drags_on_panes_do_not(window: Offscreen) 
 def test_help_tells_the_map_in_use_and_lies_over_the_view(window: Offscreen) -> None:
     window.key("F1")
     window.frames()
-    box = ui.marks["window:Keys and mouse"]
+    box = ui.item_boxes["window:Keys and mouse"]
     before = window.state.camera
     window.drag((box.x + 60, box.y + 60), (box.x + 90, box.y + 60))
     assert window.state.camera == before, "a drag on the help turned the scene"
     window.key("F1")
     window.key("H", CTRL)
     window.frames()
-    assert window.state.text == window.state.table.dump() and "window:To read and copy" in ui.marks
+    assert window.state.text == window.state.table.dump() and "window:To read and copy" in ui.item_boxes
 
 
 def test_every_menu_opens_and_its_lines_act(window: Offscreen) -> None:
     for title, name in (("File", "quit"), ("Edit", "hide"), ("Members", "ghosts"), ("View", "arrows")):
         window.click(f"menu:{title}")
-        assert f"menu:{name}" in ui.marks, title
+        assert f"menu:{name}" in ui.item_boxes, title
         window.click(f"menu:{name}")
     assert window.state.requests == ["quit"] and window.state.ghosts_on and window.state.arrows_on
     window.click("menu:Help")
@@ -279,7 +280,7 @@ def test_plots_follow_the_time_cursor_and_move_it(window: Offscreen) -> None:
     window.resize((900, 700))
     window.click("row:joint:four_bar:rocker_pivot")
     window.frames(2)
-    box = ui.marks["plot:rocker_pivot.q"]
+    box = ui.item_boxes["plot:rocker_pivot.q"]
     window.state.go_to(0.25)
     window.frames()
     middle, y = box.x + box.width / 2, box.y + box.height / 2
@@ -295,7 +296,7 @@ def test_resizing_and_hiding_the_panes(window: Offscreen) -> None:
     assert window.screen.layout.view.width > small.width and view_of(window).std() > 5
     window.key("Tab")
     window.frames()
-    assert window.screen.layout.view.width == 1100 and "search" not in ui.marks
+    assert window.screen.layout.view.width == 1100 and "search" not in ui.item_boxes
     window.resize((40, 30))
     window.frames(2)
     assert window.image().shape == (30, 40, 3)
@@ -314,7 +315,7 @@ def test_a_panel_a_key_and_an_overlay_of_the_user(window: Offscreen) -> None:
     def panel(seen: State) -> None:
         if imgui.button("count"):
             calls.append(seen.member)
-        ui.mark("mine")
+        ui.remember_item("mine")
 
     def overlay(seen: State) -> Strokes:
         x, y, z = seen.scene.centre
@@ -412,7 +413,7 @@ def xvfb() -> Iterator[str]:
 
 
 def test_without_a_display_the_error_says_so(study: Study, tmp_path: Path) -> None:
-    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, opening.staged(study))\n"
+    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, opening.first_scene(study))\n"
     done = run_window(tmp_path, script, "")
     assert done.returncode != 0 and "ModelError: window: found" in done.stderr and "display" in done.stderr
 
@@ -435,7 +436,7 @@ from shiftjax.viewer.study import Study
 study = Study.open({where!r})
 """
 SCRIPT = """
-scene = opening.staged(study)
+scene = opening.first_scene(study)
 
 def until(window, done):
     end = time.monotonic() + 8

@@ -11,14 +11,15 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.poses import to_world
-from shiftjax.viewer import opening, shapes
+from shiftjax.viewer import added_shapes, opening, shapes
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.geometry import shape_of
-from shiftjax.viewer.gui import actions, shaping, ui
+from shiftjax.viewer.gui import actions, shape_editing, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.ray_picking import hits_at
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import DEFAULT_RATE, RATES, State
-from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK
@@ -64,7 +65,7 @@ def test_m59_a_shape_is_added_changed_and_removed_by_keys(window: Offscreen) -> 
     marked = view_of(window)
     window.key("W", SHIFT)
     assert state.pick == SHAPE and state.shapes[SHAPE].type == "box" and count(marked, view_of(window)) > 100
-    for kind in (*list(shaping.KINDS)[1:], "box"):
+    for kind in (*list(added_shapes.KINDS)[1:], "box"):
         window.key("W", SHIFT)
         assert state.shapes[SHAPE].type == kind
         assert any(part.path == SHAPE for part in state.scene.parts)
@@ -83,10 +84,10 @@ def test_m59_shapes_are_picked_only_while_widgets_are(window: Offscreen) -> None
     window.key("W", SHIFT)
     state.pick_path(None)
     part = next(part for part in state.scene.parts if part.path == SHAPE)
-    middle = to_world(state.body_poses()[COUPLER], part.place[:3, 3])
-    x, y = state.seen().pixel(middle, size)
+    middle = to_world(state.body_poses()[COUPLER], part.transform[:3, 3])
+    x, y = state.current_camera().pixel(middle, size)
     window.click((box.x + x, box.y + y))
-    assert state.pick != SHAPE and SHAPE not in [hit.path for hit in under(state, x, y, size)]
+    assert state.pick != SHAPE and SHAPE not in [hit.path for hit in hits_at(state, x, y, size)]
     state.pick_path(None)
     window.key("W", ALT)
     window.click((box.x + x, box.y + y))
@@ -103,8 +104,8 @@ def test_m59_the_pane_edits_a_parametric_shape(window: Offscreen) -> None:
     window.key("W", SHIFT)
     window.frames()
     size = np.array(state.shapes[SHAPE].options["size"])
-    assert np.allclose(size, shaping.SIZE * state.scene.size)
-    box = ui.marks["shape:size"]
+    assert np.allclose(size, added_shapes.SIZE * state.scene.size)
+    box = ui.item_boxes["shape:size"]
     before = view_of(window)
     window.drag((box.x + 10, box.y + 8), (box.x + 90, box.y + 8))
     assert state.shapes[SHAPE].options["size"][0] > size[0] and count(before, view_of(window)) > 50
@@ -116,14 +117,14 @@ def test_a_size_that_is_none_is_told_and_changes_nothing(state: State) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "add_shape")
     before, parts = state.shapes[SHAPE], state.scene.parts
-    shaping.edit(state, SHAPE, Geometry("sphere", (), FrozenJson(radius=-1.0)))
+    shape_editing.edit(state, SHAPE, Geometry("sphere", (), FrozenJson(radius=-1.0)))
     assert "lengths above 0" in state.messages[-1]
     assert state.shapes[SHAPE] is before and state.scene.parts is parts
 
 
 def test_arrows_are_shapes_of_a_models_file() -> None:
-    [(mesh, place, _)] = shape_of(Geometry("arrow", (), FrozenJson(radius=0.02, length=0.8)), "b", Path, None, [])
-    points = mesh.vertices @ place[:3, :3].T + place[:3, 3]
+    [(mesh, transform, _)] = shape_of(Geometry("arrow", (), FrozenJson(radius=0.02, length=0.8)), "b", Path, None, [])
+    points = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
     assert np.allclose((points[:, 2].min(), points[:, 2].max()), (0.0, 0.8))
     assert np.allclose(np.linalg.norm(points[points[:, 2] < 1e-9, :2], axis=1).max(), 0.02)
 
@@ -134,12 +135,12 @@ def test_arrows_are_shapes_of_a_models_file() -> None:
 )  # fmt: skip
 def test_m59_meshes_from_python_are_drawn_and_removed(window: Offscreen, faces: list[list[int]]) -> None:
     state, before = window.state, view_of(window)
-    place = np.eye(4)
-    place[2, 3] = -0.3  # above the crank, up is -z
-    path = state.add_shape(CRANK, shaping.mesh(SQUARE, np.array(faces)), place, (1.0, 0.0, 0.0, 1.0))
+    transform = np.eye(4)
+    transform[2, 3] = -0.3  # above the crank, up is -z
+    path = state.add_shape(CRANK, added_shapes.mesh(SQUARE, np.array(faces)), transform, (1.0, 0.0, 0.0, 1.0))
     window.frames()
     assert path == f"{CRANK}:shape" and count(before, view_of(window)) >= len(faces) * 4
-    assert state.add_shape(CRANK, shapes.box(), place) == f"{CRANK}:shape_2"
+    assert state.add_shape(CRANK, shapes.box(), transform) == f"{CRANK}:shape_2"
     for name in (path, f"{CRANK}:shape_2"):
         state.pick_path(name)
         window.key("Delete")
@@ -147,15 +148,15 @@ def test_m59_meshes_from_python_are_drawn_and_removed(window: Offscreen, faces: 
 
 
 def test_quads_are_cut_in_two_and_flat() -> None:
-    made = shaping.mesh(SQUARE, np.array([[0, 1, 2, 3]]))
+    made = added_shapes.mesh(SQUARE, np.array([[0, 1, 2, 3]]))
     corners = made.vertices[made.indices]
     area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
     assert made.indices.shape == (2, 3) and area == pytest.approx(0.04)
     assert np.allclose(np.abs(made.normals), (0, 1, 0))
     assert (
         made.key
-        == shaping.mesh(SQUARE, np.array([[0, 1, 2, 3]])).key
-        != shaping.mesh(2 * SQUARE, np.array([[0, 1, 2, 3]])).key
+        == added_shapes.mesh(SQUARE, np.array([[0, 1, 2, 3]])).key
+        != added_shapes.mesh(2 * SQUARE, np.array([[0, 1, 2, 3]])).key
     )
 
 
@@ -166,13 +167,13 @@ def test_quads_are_cut_in_two_and_flat() -> None:
 )  # fmt: skip
 def test_a_mesh_that_is_none_is_refused(vertices: np.ndarray, faces: object) -> None:
     with pytest.raises(ModelError, match="mesh"):
-        shaping.mesh(vertices, np.array(faces))
+        added_shapes.mesh(vertices, np.array(faces))
 
 
 def test_a_shape_on_nothing_or_nowhere_is_refused(state: State) -> None:
     with pytest.raises(ModelError, match="body"):
         state.add_shape("four_bar:crnk", shapes.box(), np.eye(4))
-    with pytest.raises(ModelError, match="place of a shape"):
+    with pytest.raises(ModelError, match="transform of a shape"):
         state.add_shape(CRANK, shapes.box(), np.eye(3))
 
 
@@ -186,7 +187,7 @@ def digger() -> Study:
 
 def test_m60_pixels_of_tree_closing_and_locked_joints(digger: Study) -> None:
     """Each joint alone in the picture: the light changes how bright it is, hardly which colour."""
-    state = State(digger, opening.staged(digger), look=PLAIN, map="workbench")
+    state = State(digger, opening.first_scene(digger), look=PLAIN, map="workbench")
     for name in ("link", "ground"):
         state.display.set(name, draw="hidden")
     closing = next(iter(state.mechanism.closures))
@@ -198,8 +199,8 @@ def test_m60_pixels_of_tree_closing_and_locked_joints(digger: Study) -> None:
         for path, wanted in (("excavator:foot", "red"), ("excavator:slew", "ultramarine"), (closing, "purple")):
             state.hidden = joints - {path}
             part = next(part for part in state.scene.parts if part.path == path)
-            place = to_world(state.poses()[part.node], part.place[:3, 3])
-            state.camera = Camera.of(place, 0.3, state.scene.up)
+            centre = to_world(state.poses()[part.node], part.transform[:3, 3])
+            state.camera = Camera.of(centre, 0.3, state.scene.up)
             window.frames()
             found = view_of(window)
             shown = np.abs(found - nothing).max(-1) > SEEN
@@ -219,7 +220,7 @@ def test_m60_directions_are_drawn_by_n_and_root_closures_hidden_by_their_class(w
     state = window.state
     root = {path for path in state.mechanism.joints if state.mechanism.class_of(path) == "root closure"}
     state.display.set("root closure", draw="hidden")
-    assert root <= state.moment().hidden and not (set(state.mechanism.joints) - root) & state.moment().hidden
+    assert root <= snapshot(state).hidden and not (set(state.mechanism.joints) - root) & snapshot(state).hidden
 
 
 # -- settings and help -------------------------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ def test_m52_fifteen_frames_a_second_unless_the_menu_says_else(window: Offscreen
     state = window.state
     assert state.rate == DEFAULT_RATE == 15.0
     window.click("menu:View")
-    box = ui.marks["rate"]
+    box = ui.item_boxes["rate"]
     window.click((box.x + 100, box.y + box.height / 2))
     assert state.rate > 60.0
     state.set_rate(1e6)
@@ -241,7 +242,7 @@ def test_m52_fifteen_frames_a_second_unless_the_menu_says_else(window: Offscreen
 def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen) -> None:
     state = window.state
     window.click("menu:View")
-    box = ui.marks["hue"]
+    box = ui.item_boxes["hue"]
     window.click((box.x + 48, box.y + box.height / 2))
     assert state.hue is not None and 0.2 < state.hue < 0.5
     window.key("Escape")
@@ -258,7 +259,7 @@ def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen)
 def test_m55_h_and_a_question_mark_open_the_help(window: Offscreen, how: str) -> None:
     (window.key if how == "H" else window.type)(how)
     window.frames()
-    assert window.state.help_on and "window:Keys and mouse" in ui.marks
+    assert window.state.help_on and "window:Keys and mouse" in ui.item_boxes
 
 
 def test_m58_classes_are_set_in_the_pane(window: Offscreen) -> None:

@@ -151,7 +151,7 @@ def test_a_table_that_contradicts_itself_cannot_be_made() -> None:
 def test_what_is_pure_imports_no_window() -> None:
     """State, keys, tree and pointer work where there is neither GL nor a GUI library."""
     for name in ("actions", "colours", "display", "forces", "groups", "keys", "layout", "overlays", "plots", "pointer",
-                 "shaping", "state", "tree", "under", "values", "widgets"):  # fmt: skip
+                 "shape_editing", "state", "tree", "ray_picking", "values", "symbols"):  # fmt: skip
         tree = ast.parse((GUI / f"{name}.py").read_text(encoding="utf-8"))
         found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         found |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from shiftjax.formats import load
-from shiftjax.poses import to_local, to_world, turn
+from shiftjax.poses import matrices, quaternions, rotate, rotation_angle, to_local, to_world
 from shiftjax.run.simulate import simulate
 
 ROUNDING = 1e-12  # products of a few numbers of size 1
@@ -22,7 +22,7 @@ def test_e7_points_there_and_back() -> None:
     """to_local undoes to_world, and a turned vector keeps its length."""
     pose, point = random_poses(50), np.random.default_rng(4).normal(size=(50, 3))
     assert np.allclose(to_local(pose, to_world(pose, point)), point, atol=ROUNDING)
-    assert np.allclose(np.linalg.norm(turn(pose, point), axis=1), np.linalg.norm(point, axis=1), atol=ROUNDING)
+    assert np.allclose(np.linalg.norm(rotate(pose, point), axis=1), np.linalg.norm(point, axis=1), atol=ROUNDING)
     reference = Rotation.from_quat(pose[:, [4, 5, 6, 3]]).apply(point) + pose[:, :3]
     assert np.allclose(to_world(pose, point), reference, atol=ROUNDING)
 
@@ -67,3 +67,24 @@ def test_d34_loops_with_axes_off_the_world_axes_stay_closed() -> None:
     assert result.status == 0
     assert result.certificate["gap"] < 1e-12  # rounding of metres over some ten joints
     assert result.certificate["repartitions"] > 0
+
+
+def test_matrices_and_quaternions_of_poses() -> None:
+    """Both ways between quaternions and matrices, for poses of any leading axes, against scipy."""
+    pose = random_poses(24)
+    expected = Rotation.from_quat(pose[:, [4, 5, 6, 3]]).as_matrix()
+    found = matrices(pose.reshape(2, 12, 7))
+    assert np.allclose(found[..., :3, :3], expected.reshape(2, 12, 3, 3), atol=ROUNDING)
+    assert np.array_equal(found[..., :3, 3], pose[:, :3].reshape(2, 12, 3))
+    assert (found[..., 3, :] == [0, 0, 0, 1]).all()
+    same_side = pose[:, 3:] * np.sign(pose[:, 3:4])
+    assert np.allclose(quaternions(found[..., :3, :3]).reshape(-1, 4), same_side, atol=ROUNDING)
+    half_turns = np.eye(4)[1:]
+    assert np.allclose(np.abs(quaternions(matrices(np.hstack([np.zeros((3, 3)), half_turns]))[:, :3, :3])), half_turns)
+
+
+def test_rotation_angle_of_two_poses() -> None:
+    one, other = random_poses(30)[:15], random_poses(30)[15:]
+    both = [Rotation.from_quat(pose[:, [4, 5, 6, 3]]) for pose in (one, other)]
+    found = rotation_angle(one, other)
+    assert np.allclose(np.minimum(found, 2 * np.pi - found), (both[0].inv() * both[1]).magnitude(), atol=ROUNDING)

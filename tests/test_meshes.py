@@ -32,7 +32,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def in_file(piece: Piece, vectors: np.ndarray, free: bool = False) -> np.ndarray:
     """Points, or free vectors, of a mesh in the coordinates of its file."""
-    return vectors @ piece.place[:3, :3].T + (0.0 if free else piece.place[:3, 3])
+    return vectors @ piece.transform[:3, :3].T + (0.0 if free else piece.transform[:3, 3])
 
 
 def only(pieces: tuple[Piece, ...]) -> Piece:
@@ -52,7 +52,7 @@ def same(a: tuple[Piece, ...], b: tuple[Piece, ...]) -> bool:
         mesh = piece.mesh
         texture = [] if mesh.texture is None else [mesh.texture.pixels]
         uv = [] if mesh.uv is None else [mesh.uv]
-        return [piece.place, mesh.vertices, mesh.indices, mesh.normals, *uv, *texture]
+        return [piece.transform, mesh.vertices, mesh.indices, mesh.normals, *uv, *texture]
 
     pairs = list(zip(a, b, strict=True))
     return all(p.mesh.key == q.mesh.key and p.colour == q.colour for p, q in pairs) and all(
@@ -198,7 +198,7 @@ def test_a_mesh_at_two_nodes_is_one_mesh(tmp_path: Path) -> None:
     path.write_text(json.dumps(document))
     first, second = load(path)
     assert first.mesh is second.mesh and first.mesh.key.endswith(":0")
-    assert np.allclose(second.place[:3, 3], [0, 0, 5]) and np.allclose(first.place[:3, 3], [-20, 0, 0])
+    assert np.allclose(second.transform[:3, 3], [0, 0, 5]) and np.allclose(first.transform[:3, 3], [-20, 0, 0])
 
 
 def test_a_skin_is_no_obstacle(tmp_path: Path) -> None:

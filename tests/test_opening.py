@@ -42,17 +42,17 @@ def test_meshes_are_found_beside_the_models_file(
     monkeypatch.chdir(tmp_path / "elsewhere")
     study = Study.open(stored)
     assert Path(study.source) == source.resolve()
-    with_mesh = opening.staged(study)
+    with_mesh = opening.first_scene(study)
     assert with_mesh.warnings == ()
     shutil.rmtree(source.parent)
-    without = opening.staged(Study.open(stored))
+    without = opening.first_scene(Study.open(stored))
     assert vertices(with_mesh) != vertices(without) > 0
 
 
 def test_a_store_whose_model_is_gone_is_shown_with_automatic_shapes(source: Path, stored: Path) -> None:
     shutil.rmtree(source.parent)
     moved = stored.rename(stored.with_name("moved.zarr"))
-    scene = opening.staged(Study.open(moved))
+    scene = opening.first_scene(Study.open(moved))
     assert vertices(scene) > 0
     (warning,) = scene.warnings
     assert "link.obj" in warning and "no such file" in warning and str(source.parent) in warning

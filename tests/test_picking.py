@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gl.crowd import Crowd
+from shiftjax.viewer.gl.part_instances import PartInstances
 from shiftjax.viewer.gl.renderer import GL, Renderer
-from shiftjax.viewer.scene import FAST, Ghosts, Look
+from shiftjax.viewer.scene import FAST, Ghosts, RenderSettings
 from tests.phong import picture
-from tests.pictures import BULB, SUN, axis_lines, ball, block, moment, part, plate, scene
+from tests.pictures import BULB, SUN, axis_lines, ball, block, part, plate, scene, snapshot
 from tests.studio import (  # noqa: F401
     GREY,
     SHADED,
@@ -39,7 +39,7 @@ def test_picking_finds_the_part_alone_and_its_surface() -> None:
     what, camera = scene([part(ball(), 1, "ball")]), eye()
     renderer = Renderer(what, FAST, SIZE)
     assert renderer.pick(80, 60).part is None, "nothing has been drawn"
-    renderer.draw(moment((0.1, 0.2, 0.3)), camera)
+    renderer.draw(snapshot((0.1, 0.2, 0.3)), camera)
     x, y = camera.pixel(np.array([0.1, 0.2, 0.3]), SIZE)
     for column, row in ((x, y), (x + 15, y - 10)):
         pick = renderer.pick(column, row)
@@ -75,14 +75,14 @@ def test_picking_agrees_with_the_ray_caster(far: bool) -> None:
 def test_ghosts_and_hidden_parts_are_not_picked_and_lines_are_beside_themselves() -> None:
     line = part(axis_lines(), 0, "axes", kind="frame")
     what, camera = scene([part(ball(), 1, "ball"), line]), eye("top")
-    others = Ghosts(moment((0.0, 0.0, 0.0)).poses[None], np.array([[0, 0, 1, 0.5]]))
+    others = Ghosts(snapshot((0.0, 0.0, 0.0)).poses[None], np.array([[0, 0, 1, 0.5]]))
     renderer = Renderer(what, FAST, SIZE)
-    renderer.draw(moment((0, -0.8, 0), ghosts=others, hidden=frozenset({"ball"})), camera)
+    renderer.draw(snapshot((0, -0.8, 0), ghosts=others, hidden=frozenset({"ball"})), camera)
     x, y = camera.pixel(np.array([0.5, 0.0, 0.0]), SIZE)
     ball_x, ball_y = camera.pixel(np.array([0.0, -0.8, 0.0]), SIZE)
     assert renderer.pick(x, y - 2).part is line and renderer.pick(x, y - 6).part is None
     assert renderer.pick(ball_x, ball_y).part is None
-    renderer.draw(moment((0, -0.8, 0), colours={"ball": (1, 0, 0, 0.5)}), camera)
+    renderer.draw(snapshot((0, -0.8, 0), colours={"ball": (1, 0, 0, 0.5)}), camera)
     assert renderer.pick(ball_x, ball_y).part is what.parts[0], "what is see-through is picked"
     renderer.release()
 
@@ -90,18 +90,18 @@ def test_ghosts_and_hidden_parts_are_not_picked_and_lines_are_beside_themselves(
 def test_only_what_is_near_the_pixel_is_drawn_for_picking() -> None:
     """Of a ring of ten balls the one pointed at, or none; never fewer than are seen there."""
     parts = [part(ball(0.1, 8), k, f"body {k}") for k in range(1, 11)]
-    crowd, camera = Crowd(scene(parts, nodes=11)), eye()
+    instances, camera = PartInstances(scene(parts, nodes=11)), eye()
     angles = np.linspace(0, 2 * np.pi, 10, endpoint=False)
     places = [(float(np.cos(a)), float(np.sin(a)), 0.0) for a in angles]
-    drawn = crowd.at(moment(*places, hidden=frozenset({"body 3"})))
+    drawn = instances.at(snapshot(*places, hidden=frozenset({"body 3"})))
     clip = camera.projection(SIZE[0] / SIZE[1]) @ camera.view()
     for k, place in enumerate(places):
         x, y, _, w = clip @ [*place, 1.0]
         middle = np.array([x / w, y / w])
-        near = crowd.near(drawn, clip, middle - 0.02, middle + 0.02)
+        near = instances.near(drawn, clip, middle - 0.02, middle + 0.02)
         assert near[k] == (k != 2) and near.sum() <= 1
     middle = np.zeros(2)
-    assert not crowd.near(drawn, clip, middle - 0.02, middle + 0.02).any()
+    assert not instances.near(drawn, clip, middle - 0.02, middle + 0.02).any()
 
 
 # -- ghosts --------------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ def test_f15_two_hundred_ghosts_are_one_call_a_mesh() -> None:
     parts = [part(shapes[k % 3], k, f"body {k}") for k in range(1, bodies + 1)]
     what = scene([*parts, part(plate(), 0, "ground", GREY, kind="ground")], nodes=bodies + 1)
     angles = np.linspace(0, 2 * np.pi, bodies, endpoint=False)
-    base = moment(*((np.cos(a), np.sin(a), 0.0) for a in angles))
+    base = snapshot(*((np.cos(a), np.sin(a), 0.0) for a in angles))
     poses = np.repeat(base.poses[None], members, axis=0)
     poses[:, 1:, 2] += np.linspace(0.0, 1.0, members)[:, None]
     ghosts = Ghosts(poses, np.tile([0.1, 0.3, 0.9, 0.05], (members, 1)))
@@ -131,7 +131,7 @@ def test_f15_two_hundred_ghosts_are_one_call_a_mesh() -> None:
 
 def test_ghosts_have_the_opacity_of_their_colour_and_throw_no_shadow() -> None:
     what, camera = floor_and_ball(), eye("top")
-    away, here = moment((9.0, 9.0, -5.0)), moment((0.0, 0.0, 1.0)).poses[None]
+    away, here = snapshot((9.0, 9.0, -5.0)), snapshot((0.0, 0.0, 1.0)).poses[None]
     bare = shot(what, away, camera, SHADED)  # the ball's radius is 11.1 pixels
     changed = []
     for opacity in (0.0, 0.3, 1.0):
@@ -149,14 +149,14 @@ def test_ghosts_have_the_opacity_of_their_colour_and_throw_no_shadow() -> None:
 
 
 def test_a_picture_of_another_size_can_be_read_and_is_that_of_a_new_renderer() -> None:
-    renderer = Renderer(three((SUN,)), Look(), SIZE)
+    renderer = Renderer(three((SUN,)), RenderSettings(), SIZE)
     renderer.draw(rest(), eye())
     for size in ((201, 77), (64, 300), SIZE):
         renderer.resize(*size)
         renderer.draw(rest(), eye())
         image = renderer.image()
         assert image.shape == (size[1], size[0], 3) and image.dtype == np.uint8
-        assert np.array_equal(image, shot(three((SUN,)), rest(), eye(), Look(), size))
+        assert np.array_equal(image, shot(three((SUN,)), rest(), eye(), RenderSettings(), size))
     renderer.release()
     with pytest.raises(ModelError, match="size: found"):
         Renderer(three((SUN,)), FAST, (0, 10))
@@ -172,9 +172,9 @@ def test_show_copies_the_picture_and_leaves_the_state_of_gl_alone() -> None:
     GL.glViewport(3, 4, 50, 60)
     GL.glEnable(GL.GL_SCISSOR_TEST)  # as panes leave it
     GL.glScissor(0, 0, 5, 5)
-    renderer = Renderer(three((SUN,)), Look(), SIZE)
+    renderer = Renderer(three((SUN,)), RenderSettings(), SIZE)
     renderer.draw(rest(), eye())
-    renderer.show(framebuffer)
+    renderer.copy_to(framebuffer)
     assert GL.glGetIntegerv(GL.GL_DRAW_FRAMEBUFFER_BINDING) == framebuffer
     assert list(GL.glGetIntegerv(GL.GL_VIEWPORT)) == [3, 4, 50, 60]
     assert not any(map(GL.glIsEnabled, (GL.GL_DEPTH_TEST, GL.GL_BLEND, GL.GL_CULL_FACE, GL.GL_FRAMEBUFFER_SRGB)))
@@ -192,7 +192,7 @@ def resident() -> int:
 
 
 def test_twenty_renderers_leave_nothing_behind_and_draw_the_same() -> None:
-    what, look, size = three((SUN, BULB)), Look(shadow_pixels=256), (320, 240)
+    what, look, size = three((SUN, BULB)), RenderSettings(shadow_pixels=256), (320, 240)
     first = shot(what, rest(), eye(), look, size)
     for _ in range(3):
         shot(what, rest(), eye(), look, size)
@@ -214,7 +214,7 @@ def test_two_renderers_of_one_context_do_not_disturb_each_other() -> None:
     one, other = Renderer(three((SUN,)), FAST, SIZE), Renderer(floor_and_ball(), FAST, SIZE)
     one.draw(rest(), eye())
     image = one.image()
-    other.draw(moment((0.0, 0.0, 1.0)), eye("top"))
+    other.draw(snapshot((0.0, 0.0, 1.0)), eye("top"))
     x, y = eye().pixel(np.array([0.8, 0.1, 0.5]), SIZE)
     part_there = one.pick(x, y).part
     assert part_there is not None and part_there.path == "block"
@@ -226,5 +226,5 @@ def test_two_renderers_of_one_context_do_not_disturb_each_other() -> None:
 
 
 def test_a_scene_of_nothing_is_background() -> None:
-    image = shot(scene([], (), 1), moment(), eye())
+    image = shot(scene([], (), 1), snapshot(), eye())
     assert (image == image[0, 0]).all()

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.viewer.gui import actions, recording, ui
+from shiftjax.viewer import recording
+from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.recording import Recording
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
 
@@ -55,7 +56,7 @@ def test_r_writes_what_the_view_shows(window: Offscreen, tmp_path: Path) -> None
         window.frames()
         shown.append(window.screen.view_image()[:height, :width].astype(int))
     assert state.time - before == pytest.approx(6 / 30, abs=ROUNDING)
-    assert "recording" in ui.marks and state.recording is not None and state.recording.seconds == 0.2
+    assert "recording" in ui.item_boxes and state.recording is not None and state.recording.seconds == 0.2
     actions.run(state, "record")
     found = decoded(the_movie(tmp_path), (width, height))
     assert len(found) == 6 and "written" in state.messages[-1]
@@ -63,7 +64,7 @@ def test_r_writes_what_the_view_shows(window: Offscreen, tmp_path: Path) -> None
         assert np.abs(image - frame).mean() < COMPRESSED
     assert np.abs(found[0] - found[-1]).max() > 60, "nothing moves in the movie"
     window.frames()
-    assert "recording" not in ui.marks
+    assert "recording" not in ui.item_boxes
 
 
 def test_a_resize_goes_on_in_the_first_size(window: Offscreen, tmp_path: Path) -> None:

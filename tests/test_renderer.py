@@ -14,9 +14,9 @@ from PIL import Image
 
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.scene import FAST, Ghosts, Lamp, Look, Strokes, Texture
+from shiftjax.viewer.scene import FAST, Ghosts, RenderSettings, SceneLight, Strokes, Texture
 from tests.phong import picture
-from tests.pictures import BULB, SPOT, SUN, axis_lines, ball, moment, part, plate, scene
+from tests.pictures import BULB, SPOT, SUN, axis_lines, ball, part, plate, scene, snapshot
 from tests.studio import (  # noqa: F401
     ABOVE,
     GREY,
@@ -54,30 +54,30 @@ def errors(image: np.ndarray, wanted: np.ndarray, where: np.ndarray) -> tuple[fl
 
 @pytest.mark.parametrize("far", [False, True], ids=["perspective", "orthographic"])
 @pytest.mark.parametrize(
-    "lamps", [(SUN,), (BULB,), (SPOT,), (SUN, BULB, SPOT)], ids=lambda ls: "+".join(x.type for x in ls)
+    "lights", [(SUN,), (BULB,), (SPOT,), (SUN, BULB, SPOT)], ids=lambda ls: "+".join(x.type for x in ls)
 )
-def test_s24_phong_is_that_of_the_ray_caster(lamps: tuple[Lamp, ...], far: bool) -> None:
-    """Ambient, diffuse and specular of every kind of lamp, summed, on a ball, a turned block and a plate."""
+def test_s24_phong_is_that_of_the_ray_caster(lights: tuple[SceneLight, ...], far: bool) -> None:
+    """Ambient, diffuse and specular of every kind of light, summed, on a ball, a turned block and a plate."""
     camera = eye(orthographic=far)
-    wanted, plain, seen = picture(SOLIDS, lamps, camera, SIZE, shininess=PLAIN.shininess, background=PLAIN.background,
+    wanted, plain, seen = picture(SOLIDS, lights, camera, SIZE, shininess=PLAIN.shininess, background=PLAIN.background,
                                   shadows=False)  # fmt: skip
-    image = shot(three(lamps), rest(), camera)
+    image = shot(three(lights), rest(), camera)
     for solid in (-1, 0, 1, 2):
         mean, worst = errors(image, wanted, plain & (seen == solid))
         assert mean < CLOSE and worst < FAR_OFF, f"solid {solid}: mean {mean:.2f}, worst {worst:.1f}"
 
 
 @pytest.mark.parametrize("soft", [False, True], ids=["one sample", "nine samples"])
-@pytest.mark.parametrize("lamp", [SUN, BULB, SPOT], ids=lambda lamp: lamp.type)
-def test_s25_shadows_are_those_of_the_ray_caster(lamp: Lamp, soft: bool) -> None:
+@pytest.mark.parametrize("light", [SUN, BULB, SPOT], ids=lambda light: light.type)
+def test_s25_shadows_are_those_of_the_ray_caster(light: SceneLight, soft: bool) -> None:
     camera, look = eye(azimuth=2.2, elevation=0.7, distance=4.2), dataclasses.replace(SHADED, soft=soft)
-    wanted, plain, _ = picture(SOLIDS, (lamp,), camera, SIZE, shininess=look.shininess, background=look.background,
+    wanted, plain, _ = picture(SOLIDS, (light,), camera, SIZE, shininess=look.shininess, background=look.background,
                                shadows=True)  # fmt: skip
-    lit, _, _ = picture(SOLIDS, (lamp,), camera, SIZE, shininess=look.shininess, background=look.background,
+    lit, _, _ = picture(SOLIDS, (light,), camera, SIZE, shininess=look.shininess, background=look.background,
                         shadows=False)  # fmt: skip
     dark = plain & (np.abs(wanted - lit).max(-1) > 20)
     assert dark.sum() > 300, "the scene should show shadows"
-    image = shot(three((lamp,)), rest(), camera, look)
+    image = shot(three((light,)), rest(), camera, look)
     mean, _ = errors(image, wanted, plain)
     assert mean < CLOSE
     assert np.abs(image[dark] - wanted[dark]).mean() < CLOSE
@@ -86,11 +86,11 @@ def test_s25_shadows_are_those_of_the_ray_caster(lamp: Lamp, soft: bool) -> None
 def test_s25_a_shadow_moves_with_its_body() -> None:
     what, camera = floor_and_ball(), eye("top")
     # the ball hangs high, so that its shadow is seen beside it
-    slanted = dataclasses.replace(what, lamps=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))
+    slanted = dataclasses.replace(what, lights=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))
     renderer = Renderer(slanted, SHADED, SIZE)
     brightness = []
     for x in (-1.0, 0.4):
-        renderer.draw(moment((x, 0.0, 0.8)), camera)
+        renderer.draw(snapshot((x, 0.0, 0.8)), camera)
         image = renderer.image()
         brightness.append([patch(image, camera, (x + 0.6, 0.0, 0.0)) for x in (-1.0, 0.4)])
     renderer.release()
@@ -104,12 +104,12 @@ def test_s25_a_shadow_moves_with_its_body() -> None:
      (SHADED, {"shadow": False}, {}), (SHADED, {"colour": (0.5, 0.5, 0.5, 0.3)}, {})],
     ids=["off", "hidden path", "hidden kind", "throws none", "see-through"],
 )  # fmt: skip
-def test_s25_no_shadow_where_there_should_be_none(look: Look, choices: dict, more: dict) -> None:
+def test_s25_no_shadow_where_there_should_be_none(look: RenderSettings, choices: dict, more: dict) -> None:
     what, camera = floor_and_ball(**choices), eye("top")
     floor = dataclasses.replace(what.parts[1], kind="ground")
     what = dataclasses.replace(what, parts=(what.parts[0], floor),
-                               lamps=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))  # fmt: skip
-    image = shot(what, moment((-0.5, 0.0, 0.8), **more), camera, look)
+                               lights=(dataclasses.replace(ABOVE, direction=(0.6, 0.0, -0.8)),))  # fmt: skip
+    image = shot(what, snapshot((-0.5, 0.0, 0.8), **more), camera, look)
     away = patch(image, camera, (0.1, 1.2, 0.0))
     assert abs(patch(image, camera, (0.1, 0.0, 0.0)) - away) < 1.0
 
@@ -117,35 +117,35 @@ def test_s25_no_shadow_where_there_should_be_none(look: Look, choices: dict, mor
 def test_the_ground_grid_shows_shadows() -> None:
     what, camera = scene([part(ball(0.5), 1, "ball")], (ABOVE,)), eye("front", elevation=0.9)
     below = (0.0, 0.0, -1.5 * 1.05)
-    with_shadows, without = (shot(what, moment((0, 0, 0.5)), camera, dataclasses.replace(FAST, shadows=on))
+    with_shadows, without = (shot(what, snapshot((0, 0, 0.5)), camera, dataclasses.replace(FAST, shadows=on))
                              for on in (True, False))  # fmt: skip
     assert patch(without, camera, below) - patch(with_shadows, camera, below) > DARKER
-    off = shot(what, moment((0, 0, 0.5)), camera)
+    off = shot(what, snapshot((0, 0, 0.5)), camera)
     assert len(np.unique(off[-1].reshape(-1, 3), axis=0)) == 1 < len(np.unique(without[-1].reshape(-1, 3), axis=0))
 
 
-def test_s27_lamps_ride_on_bodies() -> None:
-    """A lamp on a body that is moved and turned shines as one that stands there."""
+def test_s27_lights_ride_on_bodies() -> None:
+    """A light on a body that is moved and turned shines as one that stands there."""
     riding = dataclasses.replace(SPOT, node=3, position=(0.0, 0.0, 0.0), direction=(0.0, 0.0, -1.0))
     x, z = SPOT.direction, np.array([0.0, 0.0, -1.0])
     axis = np.cross(z, x)
     half = np.arctan2(np.linalg.norm(axis), z @ np.array(x)) / 2
     q = [float(k) for k in (np.cos(half), *(np.sin(half) * axis / np.linalg.norm(axis)))]
-    at = moment((-0.3, 0.0, 0.7), TURNED, (*SPOT.position, *q))
+    at = snapshot((-0.3, 0.0, 0.7), TURNED, (*SPOT.position, *q))
     moved = shot(three((riding,), 4), at, eye(), SHADED)
     assert np.abs(moved.astype(int) - shot(three((SPOT,)), rest(), eye(), SHADED)).mean() < 0.1
 
 
-def test_only_eight_lamps_are_drawn_and_the_others_are_named() -> None:
-    lamps = tuple(dataclasses.replace(SUN, path=f"lamp {k}") for k in range(10))
-    with pytest.warns(UserWarning, match="lamp 8, lamp 9"):
-        renderer = Renderer(three(lamps), FAST, SIZE)
+def test_only_eight_lights_are_drawn_and_the_others_are_named() -> None:
+    lights = tuple(dataclasses.replace(SUN, path=f"light {k}") for k in range(10))
+    with pytest.warns(UserWarning, match="light 8, light 9"):
+        renderer = Renderer(three(lights), FAST, SIZE)
     renderer.draw(rest(), eye())
     renderer.release()
 
 
-def test_point_lamps_with_all_layers_fit() -> None:
-    """Eight point lamps have 48 layers, and eight times the light of one."""
+def test_point_lights_with_all_layers_fit() -> None:
+    """Eight point lights have 48 layers, and eight times the light of one."""
     dim = dataclasses.replace(BULB, ambient=(0, 0, 0), diffuse=(0.1,) * 3, specular=(0, 0, 0))
     one, eight = (patch(shot(three((dim,) * count), rest(), eye(), SHADED), eye(), (0.3, -0.9, 0.0)) / 255
                   for count in (1, 8))  # fmt: skip
@@ -189,7 +189,7 @@ def test_a_texture_lies_the_right_way_round() -> None:
     white = dataclasses.replace(ABOVE, ambient=(1.0, 1.0, 1.0), diffuse=(0, 0, 0))
     mesh = plate(1.5, Texture(pixels), "painted")
     what = scene([part(mesh, 0, "plate", (1, 1, 1, 1))], (white,), 1)
-    image, camera = shot(what, moment(), eye("top")), eye("top")
+    image, camera = shot(what, snapshot(), eye("top")), eye("top")
     for x, y, wanted in (
         (-1, 1, (220, 30, 30)),
         (1, 1, (30, 200, 30)),
@@ -198,7 +198,7 @@ def test_a_texture_lies_the_right_way_round() -> None:
     ):
         column, row = (round(k) for k in camera.pixel(np.array([0.7 * x, 0.7 * y, 0.0]), SIZE))
         assert np.abs(image[row, column].astype(int) - wanted).max() <= 2
-    tiny = shot(what, moment(), dataclasses.replace(camera, distance=150.0))
+    tiny = shot(what, snapshot(), dataclasses.replace(camera, distance=150.0))
     inside = (np.abs(tiny.astype(int) - tiny[0, 0]).max(-1) > 20).sum()
     assert 2 < inside < 40, "a plate of a few pixels"
 
@@ -206,22 +206,22 @@ def test_a_texture_lies_the_right_way_round() -> None:
 @pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (2.0, 2.0, -2.0)], ids=["mirrored", "mirrored and scaled"])
 def test_mirrored_and_scaled_parts_are_lit_from_outside(scale: tuple[float, float, float]) -> None:
     radius = 0.6 / abs(scale[0])
-    image = shot(scene([part(ball(radius), 1, "ball", scale=scale)]), moment((0, 0, 0.4)), eye())
-    assert np.abs(image.astype(int) - shot(scene([part(ball(), 1, "ball")]), moment((0, 0, 0.4)), eye())).mean() < 0.2
+    image = shot(scene([part(ball(radius), 1, "ball", scale=scale)]), snapshot((0, 0, 0.4)), eye())
+    assert np.abs(image.astype(int) - shot(scene([part(ball(), 1, "ball")]), snapshot((0, 0, 0.4)), eye())).mean() < 0.2
 
 
 def test_normals_of_stretched_parts_stand_on_their_surface() -> None:
     """A plate tilted by shearing scale: an ellipsoid of a ball has the light of its own surface, not of the ball's."""
     flat = scene([part(ball(1.0), 1, "ball", scale=(1.0, 1.0, 0.05))], (ABOVE,))
-    image, camera = shot(flat, moment((0, 0, 0.4)), eye("top")), eye("top")
+    image, camera = shot(flat, snapshot((0, 0, 0.4)), eye("top")), eye("top")
     middle, beside = (patch(image, camera, (x, 0.0, 0.4)) for x in (0.0, 0.6))
     assert abs(middle - beside) < 3.0, "nearly flat, so nearly as bright"
 
 
 def test_an_open_surface_is_lit_from_the_side_one_sees() -> None:
-    from_below = Lamp("low", "directional", 0, (0, 0, 0), (0, 0, 1), (0.1, 0.1, 0.1), (0.8, 0.8, 0.8), (0, 0, 0))
+    from_below = SceneLight("low", "directional", 0, (0, 0, 0), (0, 0, 1), (0.1, 0.1, 0.1), (0.8, 0.8, 0.8), (0, 0, 0))
     what = scene([part(plate(), 0, "plate", GREY)], (from_below,), 1)
-    above, below = (shot(what, moment(), eye(view))[60, 80, 0] for view in ("top", "bottom"))
+    above, below = (shot(what, snapshot(), eye(view))[60, 80, 0] for view in ("top", "bottom"))
     assert int(below) - int(above) > DARKER
 
 
@@ -235,7 +235,7 @@ def test_lines_points_and_strokes_are_drawn_and_kinds_are_hidden() -> None:
     strokes = Strokes(np.array([[[-1.0, -0.5, 0.0], [1.0, -0.5, 0.0]]]), np.array([[0.0, 1.0, 0.0, 1.0]]))
 
     def count(colour: list[int], **choices: object) -> int:
-        return int((shot(what, moment(**choices), camera) == colour).all(-1).sum())
+        return int((shot(what, snapshot(**choices), camera) == colour).all(-1).sum())
 
     red, green, blue = [255, 0, 0], [0, 255, 0], [0, 0, 255]
     assert count(red) > 15 and count(blue) == 25 and count(green) == 0
@@ -250,7 +250,7 @@ def green(strokes: Strokes, camera: Camera, ratio: float = 1.0) -> np.ndarray:
     """(h, w) bool: where a picture of nothing but strokes is green."""
     renderer = Renderer(scene([], nodes=1), PLAIN, SIZE)
     renderer.resize(*SIZE, ratio)
-    renderer.draw(moment(strokes=strokes), camera)
+    renderer.draw(snapshot(strokes=strokes), camera)
     image = renderer.image()
     renderer.release()
     return (image == [0, 255, 0]).all(-1)
@@ -278,12 +278,12 @@ def test_a_line_past_the_eye_is_the_line_up_to_the_eye() -> None:
 
 def test_see_through_parts_are_drawn_from_the_back() -> None:
     """Red over blue, in either order of the file and with other meshes between."""
-    lamp = dataclasses.replace(ABOVE, ambient=(1.0, 1.0, 1.0), diffuse=(0, 0, 0))
+    light = dataclasses.replace(ABOVE, ambient=(1.0, 1.0, 1.0), diffuse=(0, 0, 0))
     low = part(plate(1.0, key="low"), 1, "low", (0, 0, 1, 0.5))
     middle = part(ball(0.2), 1, "ball", (0, 1, 0, 0.5), at=(0.9, 0.9, 0.2))
     high = part(plate(1.0, key="high"), 1, "high", (1, 0, 0, 0.5), at=(0, 0, 0.4))
     for parts in ([low, middle, high], [high, middle, low], [middle, high, low]):
-        image = shot(scene(parts, (lamp,)), moment((0, 0, 0)), eye("top"))
+        image = shot(scene(parts, (light,)), snapshot((0, 0, 0)), eye("top"))
         seen = ((image[60, 80] / 255 + 0.055) / 1.055) ** 2.4
         ground = ((np.array(PLAIN.background) + 0.055) / 1.055) ** 2.4
         wanted = 0.5 * np.array([1, 0, 0]) + 0.25 * np.array([0, 0, 1]) + 0.25 * ground
@@ -293,15 +293,18 @@ def test_see_through_parts_are_drawn_from_the_back() -> None:
 def test_see_through_parts_show_what_is_behind() -> None:
     clear = {"plate": (0.6, 0.6, 0.6, 0.4)}
     what, camera = scene([part(ball(0.3), 1, "ball", (1, 0, 0, 1)), part(plate(), 0, "plate", GREY)]), eye("top")
-    solid, glass = (shot(what, moment((0, 0, -0.5), colours=colours), camera)[60, 80] for colours in ({}, clear))
-    assert abs(int(solid[0]) - int(solid[1])) < 4 and int(glass[0]) - int(glass[1]) > 40
+    solid, translucent = (
+        shot(what, snapshot((0, 0, -0.5), colours=colours), camera)[60, 80] for colours in ({}, clear)
+    )
+    assert abs(int(solid[0]) - int(solid[1])) < 4 and int(translucent[0]) - int(translucent[1]) > 40
 
 
 # -- goldens -------------------------------------------------------------------------------------------------------
 
+RIGHT = eye("right", elevation=0.4)
 GOLDENS = {
-    "three lamps": lambda: shot(three((SUN, BULB, SPOT)), rest(), eye(), FAST),
-    "full": lambda: shot(three((SUN,)), rest(highlighted=frozenset({"ball"})), eye("right", elevation=0.4), Look()),
+    "three lights": lambda: shot(three((SUN, BULB, SPOT)), rest(), eye(), FAST),
+    "full": lambda: shot(three((SUN,)), rest(highlighted=frozenset({"ball"})), RIGHT, RenderSettings()),
     "ghosts": lambda: shot(
         three((SUN,)),
         rest(ghosts=Ghosts(rest().poses + np.arange(4)[:, None, None] * [0, 0, 0.2, 0, 0, 0, 0],
@@ -322,13 +325,13 @@ def test_goldens(name: str) -> None:
     assert np.abs(image - wanted).mean() < SAME
 
 
-def test_signs_are_drawn_over_what_hides_them() -> None:
-    """A stroke inside a ball is not seen, the same as a sign is."""
+def test_symbols_are_drawn_over_what_hides_them() -> None:
+    """A stroke inside a ball is not seen, while a symbol is."""
     inside = Strokes(np.array([[[-0.5, 0.0, 0.7], [-0.1, 0.0, 0.7]]]), np.array([[0.0, 0.0, 1.0, 1.0]]))
     camera = eye("front")
-    plain, stroke, sign = (
-        shot(three((ABOVE,)), at, camera) for at in (rest(), rest(strokes=inside), rest(signs=inside))
+    plain, stroke, symbol = (
+        shot(three((ABOVE,)), at, camera) for at in (rest(), rest(strokes=inside), rest(symbols=inside))
     )
     assert np.array_equal(plain, stroke)
     x, y = (round(k) for k in camera.pixel(np.array([-0.3, 0.0, 0.7]), SIZE))
-    assert sign[y, x, 2] > 200 > 60 > sign[y, x, 0], "the sign is not seen through the ball"
+    assert symbol[y, x, 2] > 200 > 60 > symbol[y, x, 0], "the symbol is not seen through the ball"

@@ -21,7 +21,7 @@ PATIENCE = 20.0  # s, on a machine that has other work
 
 
 def history(most: int = 1000) -> History:
-    return History(load("pendulum"), ("fixed", "body"), channels={"energy.total": "J"}, most=most)
+    return History(load("pendulum"), ("fixed", "body"), channels={"energy.total": "J"}, max_instants=most)
 
 
 def pose(x: float, sign: float = 1.0) -> np.ndarray:
@@ -49,10 +49,10 @@ def test_a_history_is_read_as_a_study_of_one_member() -> None:
 def test_a_history_forgets_the_oldest_instants() -> None:
     run = history(most=600)
     for k in range(2000):
-        run.add(0.1 * k, pose(0.0), {"energy.total": k}, mark=k)
+        run.add(0.1 * k, pose(0.0), {"energy.total": k}, checkpoint=k)
     assert 300 <= len(run.time) <= 600 and run.time[-1] == pytest.approx(199.9)
     assert run.channel("energy.total", 0)[0] == pytest.approx(10 * run.time[0])
-    assert run.mark(run.time[5]) == pytest.approx(10 * run.time[5])  # marks go with their instants
+    assert run.checkpoint(run.time[5]) == pytest.approx(10 * run.time[5])  # checkpoints are dropped with their instants
 
 
 def test_of_two_instants_at_one_time_the_later_counts() -> None:
@@ -60,9 +60,11 @@ def test_of_two_instants_at_one_time_the_later_counts() -> None:
     run = history()
     for x in (0.0, 1.0):
         run.add(0.1 * x, pose(x))
-    stamp = run.stamp
+    revision = run.revision
     run.add(0.1, pose(2.0))
-    assert run.stamp != stamp and run.poses(0, 0.1)[1, 0] == 2.0 and run.poses(0, 0.05)[1, 0] == pytest.approx(0.5)
+    assert (
+        run.revision != revision and run.poses(0, 0.1)[1, 0] == 2.0 and run.poses(0, 0.05)[1, 0] == pytest.approx(0.5)
+    )
     run.add(0.2, pose(3.0))
     assert run.poses(0, 0.1)[1, 0] == 2.0 and run.poses(0, 0.15)[1, 0] == pytest.approx(2.5)
 
@@ -70,14 +72,14 @@ def test_of_two_instants_at_one_time_the_later_counts() -> None:
 def test_what_is_cut_off_is_gone_and_the_stamp_tells() -> None:
     run = history()
     for k in range(10):
-        run.add(0.1 * k, pose(0.1 * k), mark=f"mark {k}")
-    before, stamp = run.time, run.stamp
-    assert run.mark(0.55) == "mark 5"
-    run.cut(0.55)
-    assert run.mark(9.0) == "mark 5" and run.time[-1] == pytest.approx(0.5) and run.stamp != stamp
+        run.add(0.1 * k, pose(0.1 * k), checkpoint=f"checkpoint {k}")
+    before, revision = run.time, run.revision
+    assert run.checkpoint(0.55) == "checkpoint 5"
+    run.truncate(0.55)
+    assert run.checkpoint(9.0) == "checkpoint 5" and run.time[-1] == pytest.approx(0.5) and run.revision != revision
     run.add(0.6, pose(3.0))
     assert len(before) == 10 and before[6] == pytest.approx(0.6) and before[9] == pytest.approx(0.9)
-    run.add(0.0, pose(1.0), instead_of=len(run.time))
+    run.add(0.0, pose(1.0), replacing=len(run.time))
     assert list(run.time) == [0.0] and run.poses(0, 0.0)[1, 0] == 1.0
 
 
@@ -100,7 +102,7 @@ def test_a_reader_never_sees_half_an_instant() -> None:
     reader.start()
     for k in range(1, 10_000):
         if k % 1000 == 0:
-            run.cut(float(run.time[-3]))
+            run.truncate(float(run.time[-3]))
         run.add(1e-3 * k, np.stack([STILL, [1e-3 * k, 0, 0, 1, 0, 0, 0]]))
     stop.set()
     reader.join()
@@ -132,7 +134,7 @@ def test_a_session_runs_beside_its_caller_and_stops(session: Session) -> None:
     session.settle()
     stood = session.history.time[-1]
     clock.sleep(0.1)
-    assert session.history.time[-1] == stood and session.pace > 0 and not session.messages()
+    assert session.history.time[-1] == stood and session.actual_speed > 0 and not session.messages()
     # what was seen is the run: the same state as one that nobody watches
     alone = Live("four_bar", vary=[CRANK])
     alone.advance(float(stood))
@@ -167,7 +169,7 @@ def test_numbers_change_or_begin_the_run_again(session: Session) -> None:
     assert session.values[CRANK] == 0.25 and list(session.history.time) == [0.0]
     session.change(CRANK, 7.0)
     session.settle()
-    assert session.values[CRANK] == session.wanted[CRANK] == 0.25  # the slider jumps back
+    assert session.values[CRANK] == session.requested[CRANK] == 0.25  # the slider jumps back
     assert any("stay open" in text for text in session.messages())
     session.restart()
     session.settle()

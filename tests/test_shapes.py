@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from shiftjax.poses import matrices
 from shiftjax.viewer import shapes
-from shiftjax.viewer.places import facing, moved, of_pose, place
 from shiftjax.viewer.scene import Mesh, Part, Scene
+from shiftjax.viewer.transforms import transform, transformed, z_along
 from tests.rays import nearest
 
 SINGLE = 1e-5  # vertices and normals are stored in single precision
@@ -99,7 +100,7 @@ def test_a_link_reaches_about_both_points(length: float) -> None:
     a = np.array([1.0, 2.0, 3.0])
     along, normal = np.array([0.6, 0.8, 0.0]), np.array([0.0, 0.0, 1.0])
     mesh, where = shapes.link(a, a + length * along, 0.1, 0.05, normal)
-    points = moved(where, mesh.vertices) - a
+    points = transformed(where, mesh.vertices) - a
     for direction, low, high in (
         (along, -0.1, length + 0.1),
         (normal, -0.025, 0.025),
@@ -115,7 +116,7 @@ def test_a_rod_reaches_about_both_points() -> None:
     a, b = np.array([0.0, 1.0, 0.0]), np.array([2.0, 1.0, 1.0])
     mesh, where = shapes.rod(a, b, 0.2)
     along = (b - a) / np.linalg.norm(b - a)
-    reach = (moved(where, mesh.vertices) - a) @ along
+    reach = (transformed(where, mesh.vertices) - a) @ along
     slack = 0.2 * (STRETCH - 1) + SINGLE
     assert [reach.min(), reach.max()] == pytest.approx([-0.2, float(np.linalg.norm(b - a)) + 0.2], abs=slack)
 
@@ -128,16 +129,16 @@ def test_bars_of_like_proportions_share_a_mesh() -> None:
 
 def test_facing_turns_z_and_keeps_hands() -> None:
     for z in np.array([[0, 0, 1.0], [0, 0, -2.0], [1, 0, 0], [0, 3, 0], [1, -2, 0.5]]):
-        R = facing(z)
+        R = z_along(z)
         assert np.allclose(R[:, 2], z / np.linalg.norm(z), atol=1e-15)
         assert np.allclose(R.T @ R, np.eye(3), atol=1e-15) and np.linalg.det(R) > 0
-    assert np.array_equal(facing(np.array([0, 0, 1.0])), np.eye(3))
+    assert np.array_equal(z_along(np.array([0, 0, 1.0])), np.eye(3))
 
 
 def test_places_of_poses_turn_by_the_quaternion() -> None:
     half = math.sqrt(0.5)
-    where = of_pose(np.array([[1.0, 2.0, 3.0, half, 0.0, 0.0, half]]))[0]  # a quarter turn about z
-    assert moved(where, np.array([1.0, 0.0, 0.0])) == pytest.approx([1.0, 3.0, 3.0])
+    where = matrices(np.array([[1.0, 2.0, 3.0, half, 0.0, 0.0, half]]))[0]  # a quarter turn about z
+    assert transformed(where, np.array([1.0, 0.0, 0.0])) == pytest.approx([1.0, 3.0, 3.0])
 
 
 def scene_with(*parts: Part) -> tuple[Scene, np.ndarray]:
@@ -147,8 +148,8 @@ def scene_with(*parts: Part) -> tuple[Scene, np.ndarray]:
 
 def test_rays_meet_the_first_of_known_shapes() -> None:
     grey = (0.5, 0.5, 0.5, 1.0)
-    ball = Part(shapes.sphere(1.0, 64), 1, place([0, 2, 0]), grey, "body")
-    block = Part(shapes.box(), 0, place(scale=[2, 2, 2]), grey, "block")
+    ball = Part(shapes.sphere(1.0, 64), 1, transform([0, 2, 0]), grey, "body")
+    block = Part(shapes.box(), 0, transform(scale=[2, 2, 2]), grey, "block")
     scene, poses = scene_with(ball, block)
     found = nearest(scene, poses, np.array([0.2, 0.3, 9.0]), np.array([0.0, 0.0, -1.0]))
     assert found is not None and found[0] == 1 and found[1] == pytest.approx([0.2, 0.3, 1.0])
@@ -159,7 +160,7 @@ def test_rays_meet_the_first_of_known_shapes() -> None:
 
 
 def test_rays_pass_kinds_that_are_not_drawn() -> None:
-    mark = Part(shapes.box(), 0, place([0, 0, 3]), (0, 0, 0, 1), "body:frame", "frame")
+    mark = Part(shapes.box(), 0, transform([0, 0, 3]), (0, 0, 0, 1), "body:frame", "frame")
     scene, poses = scene_with(mark)
     down = (np.array([0.1, 0.2, 9.0]), np.array([0.0, 0.0, -1.0]))
     assert nearest(scene, poses, *down) is None

@@ -12,7 +12,7 @@ import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.solids import SOLIDS, Solid, solid, solid_of_mesh
-from shiftjax.viewer.places import moved
+from shiftjax.viewer.transforms import transformed
 from tests.lone import drawn, of_lone
 
 ROUNDING = 1e-13  # relative, of a few sums and products in double precision
@@ -72,7 +72,7 @@ def test_a_mesh_of_the_same_shape_agrees(type: str) -> None:
     builder.assembly("a").body("rod", geometry=[shape]).joint("pivot", "Ry", child="rod")
     (part,) = drawn(of_lone(builder.build()), "a:rod")
     exact = solid(shape, density=1000.0)
-    meshed = solid_of_mesh(moved(part.place, part.mesh.vertices), part.mesh.indices, density=1000.0)
+    meshed = solid_of_mesh(transformed(part.transform, part.mesh.vertices), part.mesh.indices, density=1000.0)
     near = SINGLE if type == "box" else FACETS
     assert meshed.mass == pytest.approx(exact.mass, rel=near)
     assert meshed.center_of_mass == pytest.approx(exact.center_of_mass, abs=SINGLE if type != "cone" else 1e-3)

@@ -11,12 +11,12 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
-from shiftjax.poses import to_world, turn
+from shiftjax.poses import matrices, rotate, to_world
 from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.gui.tree import scene_rows
-from shiftjax.viewer.places import moved, of_pose, place
-from shiftjax.viewer.scene import Moment, Scene, Spring
+from shiftjax.viewer.scene import Scene, Snapshot, Spring
 from shiftjax.viewer.springs import FIGURES, HIGHLIGHTED, SPRING, stretched, strokes_of
+from shiftjax.viewer.transforms import transform, transformed
 from tests.lone import STILL
 from tests.studio import PLAIN, eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
 
@@ -51,7 +51,7 @@ def test_restraints_between_frames_are_drawn() -> None:
     assert (coil.path, coil.kind, shock.path, shock.kind) == ("a:coil", "spring", "a:shock", "damper")
     assert coil.nodes == (0, 1) and coil.points == ((0.2, 0.0, 2.0), (0.0, 0.1, 0.5))
     assert shock.radius < coil.radius, "a damper fits into the coil about it"
-    assert {row.path: row.eye for row in scene_rows(model) if row.kind == "force"} == {
+    assert {row.path: row.hideable for row in scene_rows(model) if row.kind == "force"} == {
         "a:coil": True, "a:shock": True, "a:seal": False, "a:off": False,
     }  # fmt: skip
 
@@ -78,14 +78,14 @@ def test_a_figure_joins_its_points_at_any_poses(kind: str) -> None:
         across, *points = (tuple(map(float, rng.normal(size=3))) for _ in range(3))
         spring = Spring("s", kind, (1, 2), (points[0], points[1]), None, across, 0.1)  # type: ignore[arg-type]
         first, second = (to_world(poses[n], np.array(p)) for n, p in zip(spring.nodes, spring.points, strict=True))
-        where = place(*stretched(spring, of_pose(poses)))
-        assert np.abs(moved(where, np.array([[0, 0, 0], [0, 0, 1.0]])) - [first, second]).max() < ROUNDING * 10
+        where = transform(*stretched(spring, matrices(poses)))
+        assert np.abs(transformed(where, np.array([[0, 0, 0], [0, 0, 1.0]])) - [first, second]).max() < ROUNDING * 10
         radius = np.linalg.norm(FIGURES[kind].vertices[:, :2], axis=1).max()
-        lines = moved(where, FIGURES[kind].vertices)
+        lines = transformed(where, FIGURES[kind].vertices)
         along = (second - first) / np.linalg.norm(second - first)
         off = lines - first - np.outer((lines - first) @ along, along)
         assert np.linalg.norm(off, axis=1).max() == pytest.approx(0.1 * radius, rel=SINGLE * 10)
-        assert turn(poses[1], np.array(across)) @ where[:3, 0] > 0, "it does not turn about itself"
+        assert rotate(poses[1], np.array(across)) @ where[:3, 0] > 0, "it does not turn about itself"
 
 
 def test_a_restraint_of_one_component_stands_on_its_axis() -> None:
@@ -94,28 +94,28 @@ def test_a_restraint_of_one_component_stands_on_its_axis() -> None:
     ball = model.assembly("a").body("ball")
     ball.restraint("push", "spring", frames=(("fixed", "wall"), "ball"), coefficients=[[1.0, 0.0]], distance_type="Tz")
     (spring,) = scene_of(model.build(), {"a:ball": STILL}).springs
-    start, R, scales = stretched(spring, of_pose(np.stack([STILL, np.array([2.0, 0.7, 5.0, 1.0, 0, 0, 0])])))
+    start, R, scales = stretched(spring, matrices(np.stack([STILL, np.array([2.0, 0.7, 5.0, 1.0, 0, 0, 0])])))
     assert start == pytest.approx([2.0, 0.0, 5.0]) and start + scales[2] * R[:, 2] == pytest.approx([2.0, 0.7, 5.0])
 
 
 def test_a_spring_of_no_length_is_finite() -> None:
     spring = dataclasses.replace(COIL, points=((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)))
-    strokes = strokes_of((spring,), Moment(np.stack([STILL, STILL])))
+    strokes = strokes_of((spring,), Snapshot(np.stack([STILL, STILL])))
     assert strokes is not None and np.isfinite(strokes.ends).all()
 
 
 def test_springs_are_hidden_highlighted_and_coloured_by_their_path() -> None:
     poses = np.stack([STILL, STILL])
     red = (1.0, 0.0, 0.0, 1.0)
-    for moment, colour in (
-        (Moment(poses), SPRING),
-        (Moment(poses, highlighted=frozenset({"a:coil"})), HIGHLIGHTED),
-        (Moment(poses, colours={"a:coil": red}), red),
+    for snapshot, colour in (
+        (Snapshot(poses), SPRING),
+        (Snapshot(poses, highlighted=frozenset({"a:coil"})), HIGHLIGHTED),
+        (Snapshot(poses, colours={"a:coil": red}), red),
     ):
-        strokes = strokes_of((COIL,), moment)
+        strokes = strokes_of((COIL,), snapshot)
         assert strokes is not None and (strokes.colours == colour).all()
-    assert strokes_of((COIL,), Moment(poses, hidden=frozenset({"a:coil"}))) is None
-    assert strokes_of((COIL,), Moment(poses, hidden=frozenset({"kind:spring"}))) is None
+    assert strokes_of((COIL,), Snapshot(poses, hidden=frozenset({"a:coil"}))) is None
+    assert strokes_of((COIL,), Snapshot(poses, hidden=frozenset({"kind:spring"}))) is None
 
 
 def test_a_picture_shows_the_spring_between_its_points() -> None:
@@ -123,12 +123,12 @@ def test_a_picture_shows_the_spring_between_its_points() -> None:
     lone = Scene(("fixed", "a:leg"), (), (), (0.0, 0.0, 1.0), 1.0, (0.0, 0.0, 0.0), (), (COIL,))
     camera = eye("front", target=(0.0, 0.0, 1.0))
     for x in (-0.3, 0.4):
-        moment = Moment(np.stack([STILL, shifted(x)]))
-        image = shot(lone, moment, camera)
-        background = shot(lone, dataclasses.replace(moment, hidden=frozenset({"a:coil"})), camera)
+        snapshot = Snapshot(np.stack([STILL, shifted(x)]))
+        image = shot(lone, snapshot, camera)
+        background = shot(lone, dataclasses.replace(snapshot, hidden=frozenset({"a:coil"})), camera)
         # its line is two pixels wide
         rows, columns = np.nonzero((image != background).any(-1))
-        ends = [camera.pixel(to_world(moment.poses[k], np.array(COIL.points[k])), (160, 120)) for k in (0, 1)]
+        ends = [camera.pixel(to_world(snapshot.poses[k], np.array(COIL.points[k])), (160, 120)) for k in (0, 1)]
         assert rows.min() == pytest.approx(ends[0][1], abs=2) and rows.max() == pytest.approx(ends[1][1], abs=2)
         top, bottom = (columns[rows == row].mean() for row in (rows.min(), rows.max()))
         assert (top, bottom) == pytest.approx((ends[0][0], ends[1][0]), abs=2)

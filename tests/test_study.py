@@ -18,10 +18,11 @@ from shiftjax.ensembles.table import FORMAT
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.outcome import Outcome
+from shiftjax.poses import interpolated
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study import Study, slerp
+from shiftjax.viewer.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 EXACT = 1e-15  # of numbers about 1: a rounding, where a stored quaternion is brought to unit length
@@ -150,6 +151,12 @@ def test_signs_of_quaternions_are_continuous(result: Result) -> None:
     same_attitude(track[:, 1:], np.stack([pose[0] for pose in result.poses.values()], axis=1), 0.0)
 
 
+def slerp(a: np.ndarray, b: np.ndarray, s: float) -> np.ndarray:
+    """(4,) the quaternion between those of two poses."""
+    poses = [np.concatenate([np.zeros(3), q]) for q in (a, b)]
+    return interpolated(poses[0], poses[1], np.array(s))[3:]
+
+
 @given(st.integers(0, 10_000), st.floats(0, 1), st.floats(-14, 0.49))
 def test_slerp_is_a_turn_at_a_steady_rate(seed: int, s: float, size: float) -> None:
     """q(s) = q0 exp(s x u): the turn from a to b about one axis, for angles from 1e-14 to nearly half a turn."""
@@ -161,8 +168,8 @@ def test_slerp_is_a_turn_at_a_steady_rate(seed: int, s: float, size: float) -> N
         w, v = math.cos(angle), math.sin(angle) * u
         return np.array([a[0] * w - a[1:] @ v, *(a[0] * v + w * a[1:] + np.cross(a[1:], v))])
 
-    np.testing.assert_allclose(slerp(a, turned(x), np.array([s])), turned(s * x), rtol=0, atol=ROUNDING)
-    np.testing.assert_allclose(slerp(a, -turned(x), np.array([s])), turned(s * x), rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(slerp(a, turned(x), s), turned(s * x), rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(slerp(a, -turned(x), s), turned(s * x), rtol=0, atol=ROUNDING)
 
 
 def test_channels(study: Study, whole: Study, result: Result) -> None:
@@ -356,7 +363,7 @@ def test_choices(text: str, expected: list[int]) -> None:
         ("", r"found nothing; allowed: 17 \| 3,7,9"),
         ("9" * 200_000, "200000 characters"),
         ("7", "member: found 7; allowed: 0 to 6"),
-        ("9" * 30, "Numbers are parted by commas"),
+        ("9" * 30, "Separate numbers by commas"),
         ("3,8:9", "member: found 8; allowed: 0 to 6"),
         ("3,,4", "found ''"),
         ("3 4", "found '3 4'"),
@@ -378,9 +385,9 @@ def test_choices(text: str, expected: list[int]) -> None:
         ("steps < 3)", "found '\\)'"),
         ("steps & 3", "found '&'; allowed: a comparison"),
         ("`steps < 3", "found '`'"),
-        ("(" * 51 + "steps<1" + ")" * 51, "at most 50 brackets"),
+        ("(" * 51 + "steps<1" + ")" * 51, "at most 50 nested brackets"),
         ("not " * 60_000, "characters"),
-        ("not " * 51 + "kept", "at most 50 brackets and nots"),
+        ("not " * 51 + "kept", "at most 50 nested brackets and nots"),
         ("__import__('os').system('false') == 0", 'found "__import__"'),
     ],
 )

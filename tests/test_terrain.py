@@ -11,10 +11,11 @@ import pytest
 from PIL import Image
 
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.poses import matrices
 from shiftjax.viewer.building import scene_of
-from shiftjax.viewer.places import moved, of_pose
-from shiftjax.viewer.scene import Moment, Part, Scene
+from shiftjax.viewer.scene import Part, Scene, Snapshot
 from shiftjax.viewer.terrain import EARTH, SAMPLES, WHITE, height_field
+from shiftjax.viewer.transforms import transformed
 from tests.lone import STILL
 from tests.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
 
@@ -39,7 +40,7 @@ def test_a_raster_stands_on_its_frame(tmp_path: Path) -> None:
     """The first row is at the back where z is up, at the front of SAE's; heights point away from gravity."""
     for sae, sign in ((False, 1.0), (True, -1.0)):
         (part,) = terrain_of(hill(tmp_path, scale=[2.0, 3.0], **({"coordinate_type": "sae"} if sae else {})))
-        points = moved(part.place, part.mesh.vertices).reshape(2, 3, 3)
+        points = transformed(part.transform, part.mesh.vertices).reshape(2, 3, 3)
         assert points[..., 0] == pytest.approx(np.array([[8, 10, 12]] * 2), abs=SINGLE)
         assert points[..., 1] == pytest.approx(sign * np.array([[1.5] * 3, [-1.5] * 3]), abs=SINGLE)
         assert points[..., 2] == pytest.approx(-1.0 + sign * HEIGHTS, abs=SINGLE)
@@ -120,7 +121,7 @@ def test_a_terrain_is_seen_and_hidden_by_its_path(tmp_path: Path) -> None:
     scene = hill(tmp_path, scale=[0.5, 0.5])
     poses = np.stack([STILL, STILL])
     camera = eye("iso", target=(10.0, 0.0, 0.0), distance=6.0)
-    shown = shot(scene, Moment(poses), camera)
-    gone = shot(scene, Moment(poses, hidden=frozenset({"terrain:hill"})), camera)
-    x, y = (round(k) for k in camera.pixel(moved(of_pose(STILL), np.array([10.0, 0.0, 0.25])), (160, 120)))
+    shown = shot(scene, Snapshot(poses), camera)
+    gone = shot(scene, Snapshot(poses, hidden=frozenset({"terrain:hill"})), camera)
+    x, y = (round(k) for k in camera.pixel(transformed(matrices(STILL), np.array([10.0, 0.0, 0.25])), (160, 120)))
     assert (shown != gone).any(-1)[y - 2 : y + 3, x - 2 : x + 3].all() and (shown != gone).any(-1).mean() < 0.5

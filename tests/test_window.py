@@ -10,13 +10,12 @@ from tests.test_gui_panes import SCRIPT_HEAD, run_window, xvfb
 
 SCRIPT = """
 import glob, os
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gui import actions
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.gui.bundle import glfw, imgui
 os.chdir({folder!r})
-scene = opening.staged(study)
-with Window(study, scene, look=FAST, size=(640, 420), beside=Design(Stage(study, scene), 2)) as window:
+scene = opening.first_scene(study)
+with Window(study, scene, look=FAST, size=(640, 420), beside=Design(MemberScenes(study, scene), 2)) as window:
     def frames(count):
         for _ in range(count):
             assert window.frame()

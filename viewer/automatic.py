@@ -9,59 +9,59 @@ import numpy as np
 
 from shiftjax.mechanism.records import Body
 from shiftjax.viewer import shapes
-from shiftjax.viewer.contacts import SAME, Contact, Style, distinct, joint_points
-from shiftjax.viewer.places import facing, moved, place
+from shiftjax.viewer.attachments import SAME, Attachment, Style, distinct, joint_points
 from shiftjax.viewer.scene import Mesh
+from shiftjax.viewer.transforms import transform, transformed, z_along
 
-Placed = tuple[Mesh, np.ndarray]  # a mesh and its place (4, 4) on a body
+Placed = tuple[Mesh, np.ndarray]  # a mesh and its transform (4, 4) on a body
 
 PARALLEL = 1e-6  # sine of the angle between two axes that count as parallel
 FLAT = 1e-3  # of a body's extent: points this near to a plane lie in it
 BROAD = 0.2  # of a body's extent: points that spread less across than this lie along a line
 NEARLY_FLAT = 0.5  # height over breadth of points below which a plate is drawn, and studs to them
-THICKNESS, THINNER = 1.0, 0.15  # of a plate in half widths, and by how much of it each level is thinner
+THICKNESS, THINNER = 1.0, 0.15  # of a plate in half widths, and reduction for each level
 ROD = 0.62  # radius of a round bar, in half widths
-SPIDERS = 8  # sizes of massless bodies at one point
-TYRE, SPOKE = 0.75, 0.16  # inner radius of a wheel, breadth of its spokes, in parts of its radius
-ALIKE = 0.05  # moments of inertia that differ by less are equal
+STUB_SIZES = 8  # of massless bodies at one point
+RIM, SPOKE = 0.75, 0.16  # inner radius of a wheel, breadth of its spokes, in parts of its radius
+EQUAL = 0.05  # relative difference of moments of inertia that count as equal
 SMALLEST = 0.7  # half extent of a solid, in half widths
-LOPSIDED = 0.3  # of a body's extent: a centre of mass this far from the middle of its points is drawn by itself
+OFF_CENTRE = 0.3  # of a body's extent: a centre of mass this far from the middle of its points has a shape of its own
 
 
 def body_shapes(
-    body: Body, contacts: Sequence[Contact], others: Sequence[np.ndarray], style: Style, level: int, order: int
+    body: Body, attachments: Sequence[Attachment], others: Sequence[np.ndarray], style: Style, level: int, order: int
 ) -> list[Placed]:
-    """Shapes of a body that show how it is joined and where its mass is; at least one.
+    """Shapes of a body that show its joints and its mass; at least one.
 
     Args:
-        contacts: its joints; others: further points of it that are worth a bar [m].
+        contacts: its joints; others: further points of it that bars lead to [m].
         level: number that sets the thickness of its bars; order: of the body in the model.
     """
     near = SAME * style.width
-    held = joint_points(contacts, near)
+    held = joint_points(attachments, near)
     points = distinct([*held, *others], near)
-    axes = [c.axis for c in contacts if c.drawing == "hinge"]
+    axes = [c.axis for c in attachments if c.drawing == "hinge"]
     out = bars(points, held if len(held) > 2 else points, axes, style, level)
     if len(held) < 2 and _mass_stands_apart(body, points):
-        out += _bob(body, contacts, held, points, style, level)
-    return out or _spider(contacts, points[0], style, order)
+        out += _mass_shape(body, attachments, held, points, style, level)
+    return out or _stubs(attachments, points[0], style, order)
 
 
-def _spider(contacts: Sequence[Contact], point: np.ndarray, style: Style, order: int) -> list[Placed]:
-    """What a massless body at one point is: stubs along its joints' axes, as the cross of a universal joint.
+def _stubs(attachments: Sequence[Attachment], point: np.ndarray, style: Style, order: int) -> list[Placed]:
+    """A massless body at one point: rods along the axes of its joints, as the cross of a universal joint.
 
-    Such bodies often come in chains at one place, so each has its own length, the longer the thinner.
+    Chains of such bodies often lie at one point, so they differ in length; longer rods are thinner.
     """
-    k = order % SPIDERS
+    k = order % STUB_SIZES
     half, radius = (1.8 + 0.2 * k) * style.width, (0.5 - 0.03 * k) * style.width
-    axes = distinct([_signed(c.axis) for c in contacts if c.drawing in ("hinge", "slider")], PARALLEL)
-    stubs = [shapes.rod(point - half * axis, point + half * axis, radius) for axis in axes]
-    return stubs or [(shapes.sphere(), place(point, scale=(1.1 + 0.1 * k) * style.width))]
+    axes = distinct([_signed(c.axis) for c in attachments if c.drawing in ("hinge", "slider")], PARALLEL)
+    rods = [shapes.rod(point - half * axis, point + half * axis, radius) for axis in axes]
+    return rods or [(shapes.sphere(), transform(point, scale=(1.1 + 0.1 * k) * style.width))]
 
 
 def bars(points: Sequence[np.ndarray], ruling: Sequence[np.ndarray], axes: Sequence[np.ndarray], style: Style,
          level: int) -> list[Placed]:  # fmt: skip
-    """A bar between two points; a plate where hinges are parallel or the ruling points in a plane; else a star of bars.
+    """A bar between two points; a plate if hinges are parallel or the `ruling` points coplanar; else a star of bars.
 
     Args:
         points: all of them; ruling: those that decide what is flat; axes: of the hinges.
@@ -76,11 +76,11 @@ def bars(points: Sequence[np.ndarray], ruling: Sequence[np.ndarray], axes: Seque
         return [shapes.rod(points[0], points[1], radius)]
     hub = np.mean(points, axis=0)
     arms = [shapes.rod(hub, p, radius) for p in points if np.linalg.norm(p - hub) > 1e-9 * style.radius]
-    return [*arms, (shapes.sphere(), place(hub, scale=1.4 * radius))]
+    return [*arms, (shapes.sphere(), transform(hub, scale=1.4 * radius))]
 
 
 def _common_normal(points: Sequence[np.ndarray], axes: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The direction that a flat shape of these points faces, or None where it should be round.
+    """Normal of a flat shape of these points, or None for a round one.
 
     That of parallel hinges, unless the points lie along it; else that of a plane which three or more are near to.
     """
@@ -88,7 +88,7 @@ def _common_normal(points: Sequence[np.ndarray], axes: Sequence[np.ndarray]) -> 
     if axes and all(np.linalg.norm(np.cross(axes[0], axis)) <= PARALLEL for axis in axes):
         across = spread - np.outer(spread @ axes[0], axes[0])
         breadth, height = float(np.linalg.norm(across, axis=1).max()), float(np.abs(spread @ axes[0]).max())
-        # Two points off each other's plane make a slanting bar; more of them stand out of a plate on studs.
+        # Two points off each other's plane make an inclined bar; more of them are joined to a plate by studs.
         if height <= (FLAT if len(points) == 2 else NEARLY_FLAT) * breadth:
             return axes[0]
     if len(points) < 3:
@@ -98,7 +98,7 @@ def _common_normal(points: Sequence[np.ndarray], axes: Sequence[np.ndarray]) -> 
 
 
 def _signed(direction: np.ndarray) -> np.ndarray:
-    """The direction or its opposite: largest component above zero, which no rounding of a decomposition flips."""
+    """The direction or its opposite, so that the largest component is positive, whatever the rounding."""
     return direction * math.copysign(1.0, direction[np.abs(direction).argmax()])
 
 
@@ -106,7 +106,7 @@ def _plate(points: np.ndarray, normal: np.ndarray, style: Style, level: int) -> 
     """A plate across `normal` about the points at their middle height, and studs to those above and below it."""
     width = style.width
     thick = THICKNESS * (1.0 - THINNER * level) * width
-    turn = facing(normal)
+    turn = z_along(normal)
     local = points @ turn
     height = float(np.median(local[:, 2]))
     flat = np.column_stack([local[:, :2], np.full(len(local), height)])
@@ -120,24 +120,24 @@ def _plate(points: np.ndarray, normal: np.ndarray, style: Style, level: int) -> 
         a, b = (turn @ np.array([x * width, y * width, height]) for x, y in corners)
         return [*studs, shapes.link(a, b, width, thick, normal)]
     mesh = shapes.plate(tuple(corners))
-    return [*studs, (mesh, place(turn @ [0.0, 0.0, height], turn, [width, width, thick]))]
+    return [*studs, (mesh, transform(turn @ [0.0, 0.0, height], turn, [width, width, thick]))]
 
 
 def _mass_stands_apart(body: Body, points: Sequence[np.ndarray]) -> bool:
-    """Whether bars between the points say too little about where the mass is."""
+    """Whether the centre of mass is too far from bars between the points."""
     if len(points) < 2:
         return body.mass > 0 or not points
     middle = np.mean(points, axis=0)
     extent = 2.0 * max(float(np.linalg.norm(p - middle)) for p in points)
-    return body.mass > 0 and float(np.linalg.norm(body.center_of_mass - middle)) > LOPSIDED * extent
+    return body.mass > 0 and float(np.linalg.norm(body.center_of_mass - middle)) > OFF_CENTRE * extent
 
 
-def _bob(body: Body, contacts: Sequence[Contact], held: Sequence[np.ndarray], points: Sequence[np.ndarray],
+def _mass_shape(body: Body, attachments: Sequence[Attachment], held: Sequence[np.ndarray], points: Sequence[np.ndarray],
          style: Style, level: int) -> list[Placed]:  # fmt: skip
     """A solid of equal inertia at the centre of mass, and a bar to it from the joint where that lies outside."""
-    sliding = any(c.drawing == "slider" for c in contacts)
+    sliding = any(c.drawing == "slider" for c in attachments)
     mesh, where = solid(body, style, sliding)
-    axles = [c.axis for c in contacts if c.drawing == "hinge"]
+    axles = [c.axis for c in attachments if c.drawing == "hinge"]
     if mesh is shapes.cylinder() and any(np.linalg.norm(np.cross(axle, where[:3, 2])) <= PARALLEL for axle in axles):
         return _wheel(where)
     out = [(mesh, where)]
@@ -150,14 +150,14 @@ def _bob(body: Body, contacts: Sequence[Contact], held: Sequence[np.ndarray], po
 
 
 def _wheel(where: np.ndarray) -> list[Placed]:
-    """A cylinder that turns about its own axis, as a tyre on spokes: its turning is seen, and what is in its hub."""
-    spokes = [place(scale=[2 * a, 2 * b, 0.3]) for a, b in ((TYRE, 0.5 * SPOKE), (0.5 * SPOKE, TYRE))]
-    return [(shapes.tube(1.0, TYRE), where), *((shapes.box(), where @ spoke) for spoke in spokes)]
+    """A cylinder that rotates about its axis, as a rim on spokes: its rotation and the parts inside are visible."""
+    spokes = [transform(scale=[2 * a, 2 * b, 0.3]) for a, b in ((RIM, 0.5 * SPOKE), (0.5 * SPOKE, RIM))]
+    return [(shapes.tube(1.0, RIM), where), *((shapes.box(), where @ spoke) for spoke in spokes)]
 
 
 def _inside(mesh: Mesh, where: np.ndarray, point: np.ndarray) -> bool:
-    """Whether a point of the body is in the box about a placed mesh."""
-    local = moved(np.linalg.inv(where), point)
+    """Whether a point of the body is in the bounding box of a transformed mesh."""
+    local = transformed(np.linalg.inv(where), point)
     return bool((np.abs(local) <= np.abs(mesh.vertices).max(axis=0) * 1.001).all())
 
 
@@ -175,20 +175,20 @@ def solid(body: Body, style: Style, block: bool) -> Placed:
         R = np.stack([_signed(column) for column in R.T], axis=1)
         R[:, 2] = np.cross(R[:, 0], R[:, 1])
     if body.mass <= 0 or not moments.max() > 0:
-        return shapes.sphere(), place(centre, scale=2.0 * style.width)
+        return shapes.sphere(), transform(centre, scale=2.0 * style.width)
     square = np.maximum((0.5 * moments.sum() - moments) / body.mass, 0.0)
 
     def bounded(half: np.ndarray) -> np.ndarray:
         return np.clip(half, SMALLEST * style.width, style.radius)
 
-    alike = [abs(moments[i] - moments[j]) <= ALIKE * moments.max() for i, j in ((1, 2), (2, 0), (0, 1))]
+    alike = [abs(moments[i] - moments[j]) <= EQUAL * moments.max() for i, j in ((1, 2), (2, 0), (0, 1))]
     if all(alike):
-        return shapes.sphere(), place(centre, R, bounded(np.sqrt(5.0 * square)).mean())
+        return shapes.sphere(), transform(centre, R, bounded(np.sqrt(5.0 * square)).mean())
     if any(alike):
         k = alike.index(True)
         round_, half = bounded(2.0 * np.sqrt(square[k - 1])), bounded(np.sqrt(3.0 * square[k]))
         turn = R @ np.roll(np.eye(3), 2 - k, axis=1)  # cyclic, so that its z is the axis of symmetry
-        return shapes.cylinder(), place(centre, turn, np.array([round_, round_, 2.0 * half]))
+        return shapes.cylinder(), transform(centre, turn, np.array([round_, round_, 2.0 * half]))
     if block:
-        return shapes.box(), place(centre, R, 2.0 * bounded(np.sqrt(3.0 * square)))
-    return shapes.sphere(), place(centre, R, bounded(np.sqrt(5.0 * square)))
+        return shapes.box(), transform(centre, R, 2.0 * bounded(np.sqrt(3.0 * square)))
+    return shapes.sphere(), transform(centre, R, bounded(np.sqrt(5.0 * square)))

@@ -15,15 +15,15 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
 from shiftjax.viewer import shapes
+from shiftjax.viewer.attachments import FAR, SAME, BuildContext, Style, levels, other_points
 from shiftjax.viewer.automatic import body_shapes
-from shiftjax.viewer.contacts import FAR, SAME, Style, Survey, levels, other_points
-from shiftjax.viewer.fittings import joint_parts
 from shiftjax.viewer.geometry import Drawn, LoadMesh, finder, shape_of
-from shiftjax.viewer.lamps import lamps_of, up_of
-from shiftjax.viewer.places import ball, facing, moved, of_frame, place
+from shiftjax.viewer.joint_shapes import joint_parts
+from shiftjax.viewer.lights import lights_of, up_of
 from shiftjax.viewer.scene import GROUND, Colour, Part, Scene
 from shiftjax.viewer.springs import springs_of
 from shiftjax.viewer.terrain import terrain_parts
+from shiftjax.viewer.transforms import bounding_sphere, of_frame, transform, transformed, z_along
 
 PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
     (0.90, 0.52, 0.18, 1.0),
@@ -66,33 +66,33 @@ def scene_of(
         folder: where the model's shape files are searched; that of `model.source` if left out.
         style: widths of bars, such as those of another member; left out, the model's own.
     """
-    survey = Survey.of(model, first_poses, style)
+    context = BuildContext.of(model, first_poses, style)
     warnings: list[str] = []
     find = finder(model, folder)
-    parts = [*_bodies(survey, find, load_mesh, warnings), *_supports(survey), *joint_parts(survey, cut)]
-    centre, size = _extent(parts, survey.poses)
-    lamps = lamps_of(model, survey.nodes)
-    every = (*parts, *terrain_parts(survey, find, warnings), *_marks(survey))
-    told, springs = tuple(dict.fromkeys(warnings)), springs_of(survey)
-    return Scene(tuple(survey.nodes), every, lamps, up_of(model), size, centre, told, springs)
+    parts = [*_bodies(context, find, load_mesh, warnings), *_supports(context), *joint_parts(context, cut)]
+    centre, size = _extent(parts, context.poses)
+    lights = lights_of(model, context.nodes)
+    every = (*parts, *terrain_parts(context, find, warnings), *_marks(context))
+    texts, springs = tuple(dict.fromkeys(warnings)), springs_of(context)
+    return Scene(tuple(context.nodes), every, lights, up_of(model), size, centre, texts, springs)
 
 
 def bodies_of(
     model: Model, first_poses: Mapping[str, np.ndarray], load_mesh: LoadMesh | None, style: Style
 ) -> tuple[Part, ...]:
     """The parts of the bodies alone, as `scene_of` makes them."""
-    survey = Survey.of(model, first_poses, style)
-    return tuple(_bodies(survey, finder(model, None), load_mesh, []))
+    context = BuildContext.of(model, first_poses, style)
+    return tuple(_bodies(context, finder(model, None), load_mesh, []))
 
 
 def _bodies(
-    survey: Survey, find: Callable[[str], Path], load_mesh: LoadMesh | None, warnings: list[str]
+    context: BuildContext, find: Callable[[str], Path], load_mesh: LoadMesh | None, warnings: list[str]
 ) -> Iterator[Part]:
     """The parts of every body, in its own colour."""
-    level = levels(list(survey.bodies), survey.contacts)
-    lit = {item.parent.path for item in (*survey.model.lights, *survey.model.terrain)}
-    far = FAR * survey.style.radius
-    for order, (path, body) in enumerate(survey.bodies.items()):
+    level = levels(list(context.bodies), context.attachments)
+    lit = {item.parent.path for item in (*context.model.lights, *context.model.terrain)}
+    far = FAR * context.style.radius
+    for order, (path, body) in enumerate(context.bodies.items()):
         drawn: list[Drawn] = []
         for geometry in body.geometry:
             try:
@@ -100,49 +100,49 @@ def _bodies(
             except ModelError as error:
                 warnings.append(str(error))
         if not drawn:
-            contacts = survey.contacts[path]
-            others = other_points(path, body, contacts, lit, far)
-            made = body_shapes(body, contacts, others, survey.style, level[path], order)
+            attachments = context.attachments[path]
+            others = other_points(path, body, attachments, lit, far)
+            made = body_shapes(body, attachments, others, context.style, level[path], order)
             drawn = [(*placed, None) for placed in made]
         colour = PALETTE[order % len(PALETTE)]
-        yield from (Part(mesh, survey.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
+        yield from (Part(mesh, context.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
 
 
-def _supports(survey: Survey) -> Iterator[Part]:
+def _supports(context: BuildContext) -> Iterator[Part]:
     """A cone below every place where a joint stands on ground, its tip above the joint's middle."""
-    up, width = np.array(up_of(survey.model)), survey.style.width
+    up, width = np.array(up_of(context.model)), context.style.width
     depth = (SUPPORT_DEPTH + SUPPORT_TOP) * width
     seen: list[np.ndarray] = []
-    for contact in survey.contacts[FIXED]:
-        if contact.drawing == "free" or any(np.linalg.norm(contact.point - p) <= SAME * width for p in seen):
+    for attachment in context.attachments[FIXED]:
+        if attachment.drawing == "free" or any(np.linalg.norm(attachment.point - p) <= SAME * width for p in seen):
             continue
-        seen.append(contact.point)
-        middle = contact.point + up * (SUPPORT_TOP * width - 0.5 * depth)
-        where = place(middle, facing(up), [SUPPORT * width, SUPPORT * width, depth])
-        yield Part(shapes.cone(), GROUND, where, GREY, FrameRef(FIXED, contact.frame).path, "ground")
+        seen.append(attachment.point)
+        middle = attachment.point + up * (SUPPORT_TOP * width - 0.5 * depth)
+        where = transform(middle, z_along(up), [SUPPORT * width, SUPPORT * width, depth])
+        yield Part(shapes.cone(), GROUND, where, GREY, FrameRef(FIXED, attachment.frame).path, "ground")
 
 
-def _marks(survey: Survey) -> Iterator[Part]:
+def _marks(context: BuildContext) -> Iterator[Part]:
     """Three arrows at every frame and a dot at every centre of mass; their kinds let a caller leave them out."""
-    arrows = [place(R=facing(axis), scale=TRIAD * survey.style.width) for axis in np.eye(3)]
-    for path, frames in survey.frames.items():
+    arrows = [transform(R=z_along(axis), scale=TRIAD * context.style.width) for axis in np.eye(3)]
+    for path, frames in context.frames.items():
         for name in (ORIGIN, *(frame.name for frame in frames)):
             where = of_frame(frames, name)
             for arrow, colour in zip(arrows, AXIS_COLOURS, strict=True):
                 own = FrameRef(path, name).path
-                yield Part(shapes.arrow(), survey.nodes[path], where @ arrow, colour, own, "frame", shadow=False)
-    for path, body in survey.bodies.items():
+                yield Part(shapes.arrow(), context.nodes[path], where @ arrow, colour, own, "frame", shadow=False)
+    for path, body in context.bodies.items():
         if body.mass > 0:
-            where = place(body.center_of_mass, scale=CENTRE * survey.style.width)
-            yield Part(shapes.sphere(), survey.nodes[path], where, CENTRE_COLOUR, path, "centre", shadow=False)
+            where = transform(body.center_of_mass, scale=CENTRE * context.style.width)
+            yield Part(shapes.sphere(), context.nodes[path], where, CENTRE_COLOUR, path, "centre", shadow=False)
 
 
 def _extent(parts: list[Part], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
-    """Centre and radius [m] of a ball about all parts at the first poses; 1 m about the origin where there are none."""
-    corners = [moved(poses[part.node] @ part.place, _box_corners(part.mesh.vertices)) for part in parts]
+    """Centre, radius [m] of a bounding sphere of all parts at the first poses; 1 m about the origin without parts."""
+    corners = [transformed(poses[part.node] @ part.transform, _box_corners(part.mesh.vertices)) for part in parts]
     if not corners:
         return (0.0, 0.0, 0.0), 1.0
-    (x, y, z), size = ball(np.concatenate(corners))
+    (x, y, z), size = bounding_sphere(np.concatenate(corners))
     return (float(x), float(y), float(z)), size or 1.0
 
 

@@ -1,4 +1,4 @@
-"""A camera that orbits a point: matrices, navigation, standard views. NumPy only; nothing here knows of GL.
+"""A camera that orbits a point: matrices, navigation, standard views. NumPy only; without GL.
 
 Matrices follow OpenGL: column vectors, the eye looks along -z, clip space from -1 to 1.
 """
@@ -12,8 +12,10 @@ import numpy as np
 
 from shiftjax.errors import one_of
 from shiftjax.record import record
+from shiftjax.rotations import rotation_about
+from shiftjax.viewer.transforms import PARALLEL, as_tuple, eye_axes, orthographic, perspective, world_to_eye, z_along
 
-VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of the world's upright frame
+VIEWS = {  # standard views: direction to the eye in (right, forward, up) of the world
     "front": (0.0, -1.0, 0.0),
     "back": (0.0, 1.0, 0.0),
     "left": (-1.0, 0.0, 0.0),
@@ -23,22 +25,19 @@ VIEWS = {  # standard views: where the eye stands, in (right, forward, up) of th
     "iso": (1.0, -1.4, 0.8),
 }
 VIEW_ANGLE = math.radians(40.0)
-FIT = 1.05  # of the distance at which the ball about a model touches the edges of the shorter side
-STEEPEST = math.radians(89.9)  # of the line of sight: straight up or down has no upright picture
+FIT = 1.05  # margin around the bounding sphere of a model
+STEEPEST = math.radians(89.9)  # limit of the elevation: straight up or down has no upright picture
 
 
 def upright(up: np.ndarray | tuple[float, float, float]) -> np.ndarray:
     """(3, 3) rows right, forward, up: world axes turned so that the third is `up`; the identity for +z."""
     z = np.asarray(up, float) / np.linalg.norm(up)
-    helper = np.array([1.0, 0.0, 0.0]) if abs(z[0]) < 0.9 else np.array([0.0, 0.0, 1.0])
-    x = helper - z * (helper @ z)
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z])
+    return z_along(z, np.array([1.0, 0.0, 0.0]) if abs(z[0]) < PARALLEL else np.array([0.0, 0.0, 1.0])).T
 
 
 @record
 class Camera:
-    """Where the eye is and what it sees."""
+    """An orbit camera."""
 
     target: tuple[float, float, float]  # [m]
     distance: float  # of the eye from the target [m]
@@ -51,10 +50,9 @@ class Camera:
     @classmethod
     def of(cls, centre: np.ndarray | tuple[float, float, float], size: float, up: tuple[float, float, float],
            view: str = "iso") -> Camera:  # fmt: skip
-        """Sees a ball of radius `size` about `centre` from a standard view."""
+        """Frames a sphere of radius `size` about `centre` from a standard view."""
         distance = FIT * size / math.sin(VIEW_ANGLE / 2)
-        x, y, z = centre
-        return cls((float(x), float(y), float(z)), distance, 0.0, 0.0, up).seen_from(view)
+        return cls(as_tuple(np.asarray(centre)), distance, 0.0, 0.0, up).seen_from(view)
 
     def seen_from(self, view: str) -> Camera:
         """The same target from a standard view."""
@@ -72,34 +70,22 @@ class Camera:
 
     def axes(self) -> np.ndarray:
         """(3, 3) rows right, up, back of the picture, in the world."""
-        back = (self.eye - np.array(self.target)) / self.distance
-        right = np.cross(self.up, back)
-        right /= np.linalg.norm(right)
-        return np.stack([right, np.cross(back, right), back])
+        return eye_axes((self.eye - np.array(self.target)) / self.distance, self.up)
 
     def view(self) -> np.ndarray:
         """(4, 4) world to eye."""
-        matrix = np.eye(4)
-        matrix[:3, :3] = self.axes()
-        matrix[:3, 3] = -matrix[:3, :3] @ self.eye
-        return matrix
+        return world_to_eye(self.eye, self.axes())
 
     def projection(self, aspect: float) -> np.ndarray:
         """(4, 4) eye to clip space for a picture `aspect` times as wide as high."""
         near, far = self.distance * 0.01, self.distance * 100.0
         slope = math.tan(self.view_angle / 2) / min(aspect, 1.0)  # of the upper edge
-        matrix = np.zeros((4, 4))
         if self.orthographic:
-            half = self.distance * slope
-            matrix[0, 0], matrix[1, 1], matrix[3, 3] = 1 / (half * aspect), 1 / half, 1.0
-            matrix[2, 2], matrix[2, 3] = -2 / (far - near), -(far + near) / (far - near)
-            return matrix
-        matrix[0, 0], matrix[1, 1], matrix[3, 2] = 1 / (slope * aspect), 1 / slope, -1.0
-        matrix[2, 2], matrix[2, 3] = (far + near) / (near - far), 2 * far * near / (near - far)
-        return matrix
+            return orthographic(self.distance * slope, aspect, near, far)
+        return perspective(slope, aspect, near, far)
 
     def ray(self, x: float, y: float, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Origin and unit direction, in the world, of what is seen at pixel (x, y), counted from the upper left."""
+        """Origin and unit direction in the world of the ray through pixel (x, y), from the upper left."""
         width, height = size
         clip = np.array([2 * (x + 0.5) / width - 1, 1 - 2 * (y + 0.5) / height])
         inverse = np.linalg.inv(self.projection(width / height) @ self.view())
@@ -108,7 +94,7 @@ class Camera:
         return near, (far - near) / np.linalg.norm(far - near)
 
     def pixel(self, point: np.ndarray, size: tuple[int, int]) -> tuple[float, float]:
-        """The pixel, from the upper left, at which a point of the world [m] is seen."""
+        """Projection of a point of the world [m] to pixels, from the upper left."""
         width, height = size
         x, y, _, w = self.projection(width / height) @ self.view() @ np.array([*point, 1.0])
         return (x / w + 1) * width / 2 - 0.5, (1 - y / w) * height / 2 - 0.5
@@ -116,15 +102,35 @@ class Camera:
     # -- navigation --------------------------------------------------------------------------------------------------
 
     def orbit(self, right: float, up: float) -> Camera:
-        """Turned about the target by angles [rad]: the scene follows the hand."""
+        """Rotated about the target by angles [rad]; the scene follows the cursor."""
         return dataclasses.replace(self, azimuth=self.azimuth - right, elevation=_steep(self.elevation - up))
 
     def pan(self, right: float, up: float) -> Camera:
-        """Shifted in the plane of the picture, in parts of its shorter side: the scene follows the hand."""
-        side = 2 * self.distance * math.tan(self.view_angle / 2)
+        """Shifted in the plane of the picture, in parts of its shorter side: the scene follows the cursor."""
         axes = self.axes()
-        x, y, z = np.array(self.target) - side * (right * axes[0] + up * axes[1])
-        return dataclasses.replace(self, target=(float(x), float(y), float(z)))
+        return self.looking_at(np.array(self.target) - self._side() * (right * axes[0] + up * axes[1]))
+
+    def pan_level(self, right: float, up: float) -> Camera:
+        """Shifted sideways, and along the level part of the line of sight, in the same parts."""
+        ahead = np.cross(self.up, self.axes()[0])
+        shifted = self.pan(right, 0.0)
+        return shifted.looking_at(np.array(shifted.target) - self._side() * up * ahead)
+
+    def _side(self) -> float:
+        """Of the picture's shorter side at the target [m]."""
+        return 2 * self.distance * math.tan(self.view_angle / 2)
+
+    def roll(self, angle: float) -> Camera:
+        """Rotated clockwise about the view direction [rad]; eye and target stay, `up` changes."""
+        back = self.axes()[2]
+        up = np.array(rotation_about(back.tolist(), angle)) @ np.array(self.up)
+        local = upright(up) @ back
+        return dataclasses.replace(
+            self,
+            up=as_tuple(up / np.linalg.norm(up)),
+            azimuth=math.atan2(local[1], local[0]),
+            elevation=math.asin(max(-1.0, min(1.0, local[2]))),
+        )
 
     def zoom(self, factor: float) -> Camera:
         """Nearer by a factor above 1."""
@@ -132,8 +138,7 @@ class Camera:
 
     def looking_at(self, point: np.ndarray) -> Camera:
         """The same direction towards another target [m]."""
-        x, y, z = point
-        return dataclasses.replace(self, target=(float(x), float(y), float(z)))
+        return dataclasses.replace(self, target=as_tuple(point))
 
 
 def _steep(elevation: float) -> float:

@@ -8,8 +8,8 @@
                                         a query over all quantities; `not`, chains such as 0.9 < x < 1.1, and the
                                         words above
 
-Names are paths as the study has them; leading assemblies may be left out where one quantity only is meant, and a name
-with spaces or signs stands in backticks. Nothing of the text is ever evaluated as Python.
+Names are paths of the study; leading assemblies may be left out where the rest is unique, and names with spaces or
+operators are written in backticks. No part of the text is evaluated as Python.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from shiftjax.mechanism.paths import listed, shortened
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
 
-FORMS = '17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | a query such as "gap < 1e-9"'
+EXAMPLES = '17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | a query such as "gap < 1e-9"'
 RANKED_BY = "energy_error"
 SMALLEST_IS_WORST = frozenset({"pivot_ratio"})
-LONGEST = 100_000  # characters of a choice
-DEEPEST = 50  # brackets inside brackets
+MAX_CHARACTERS = 100_000  # characters of a choice
+MAX_DEPTH = 50  # of nested brackets
 MEMBERS = re.compile(r"[0-9:,\s]+")
 RANGE = re.compile(r"([0-9]{0,15}):([0-9]{0,15})(?::([0-9]{0,15}))?")
 RANKING = re.compile(r"(worst|best)(?::([0-9]{1,15})(?::(\S(?:.*?\S)??))?)?(?:\s+of\s+(\S.*))?", re.DOTALL)
@@ -45,28 +45,30 @@ COMPARISONS: dict[str, Callable[..., np.ndarray]] = {
     "==": np.equal,
     "!=": np.not_equal,
 }
-LINKS = ("and", "or", "not")
-WORDS = ("all", "kept", "failed")
+OPERATORS = ("and", "or", "not")
+KEYWORDS = ("all", "kept", "failed")
 
 
 @record
 class Choices:
-    """What there is to choose from."""
+    """The members and quantities of a study."""
 
     members: int
     kept: np.ndarray  # (K,) members with trajectories
     columns: Mapping[str, np.ndarray]  # name -> (members,); holds "status"
 
     def choose(self, text: str) -> np.ndarray:
-        """(k,) member numbers: in the order given or ranked, otherwise rising; none of them twice.
+        """(k,) member numbers: in the order given or ranked, otherwise ascending; without duplicates.
 
         Raises:
             ModelError: no such form, name or member.
         """
         wanted = text.strip()
-        if not wanted or len(wanted) > LONGEST:
+        if not wanted or len(wanted) > MAX_CHARACTERS:
             found = "nothing" if not wanted else f"{len(wanted)} characters"
-            raise ModelError("choice of members", found, FORMS, f"Write one of them in at most {LONGEST} characters.")
+            raise ModelError(
+                "choice of members", found, EXAMPLES, f"Write one of them in at most {MAX_CHARACTERS} characters."
+            )
         if MEMBERS.fullmatch(wanted):
             return self._numbered(wanted)
         ranking = RANKING.fullmatch(wanted)
@@ -74,17 +76,17 @@ class Choices:
             return self._ranked(wanted, ranking)
         if wanted == "kept":
             return np.array(self.kept, np.int64)
-        if wanted not in WORDS and len(wanted.split()) == 1 and not any(sign in wanted for sign in "<>=!()"):
-            hint = nearest(wanted[:80], [*WORDS, "worst:5", "best:5"]) or "A query compares, as in `gap < 1e-9`."
-            raise ModelError("choice of members", _short(wanted), FORMS, hint)
-        return np.flatnonzero(_Query(wanted, self).answer())
+        if wanted not in KEYWORDS and len(wanted.split()) == 1 and not any(sign in wanted for sign in "<>=!()"):
+            hint = nearest(wanted[:80], [*KEYWORDS, "worst:5", "best:5"]) or "A query compares, as in `gap < 1e-9`."
+            raise ModelError("choice of members", _short(wanted), EXAMPLES, hint)
+        return np.flatnonzero(_Query(wanted, self).evaluate())
 
     def column(self, name: str, where: str) -> np.ndarray:
         """(members,) of a quantity as the user names it."""
         return self.columns[resolved(name, self.columns, where)]
 
     def word(self, word: str) -> np.ndarray:
-        """(members,) bool, which members one of `WORDS` means."""
+        """(members,) bool, the members that one of `KEYWORDS` means."""
         if word == "failed":
             return self.columns["status"] > 0
         mask = np.full(self.members, word == "all")
@@ -103,7 +105,7 @@ class Choices:
             return (self.member(int(item)),)
         match = RANGE.fullmatch(item)
         if match is None:
-            raise ModelError(f"choice of members {_short(text)}", _short(item), FORMS, "Numbers are parted by commas.")
+            raise ModelError(f"choice of members {_short(text)}", _short(item), EXAMPLES, "Separate numbers by commas.")
         first, last, step = (int(number) if number else None for number in match.groups())
         chosen = range(first or 0, self.members if last is None else last, 1 if step is None else max(step, 1))
         if step == 0 or not chosen:
@@ -119,7 +121,7 @@ class Choices:
         return int(number)
 
     def _ranked(self, text: str, ranking: re.Match[str]) -> np.ndarray:
-        """Failed members are the worst of all, then what is no number; equals by their number."""
+        """Failed members come first, then those with NaN; ties by member number."""
         word, number, name, among = ranking.groups()
         where = f"choice of members {_short(text)}"
         if number is not None and int(number) == 0:
@@ -138,7 +140,7 @@ class Choices:
 
 
 def _least(key: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
-    """(<= count,) those of some positions whose keys are least, rising; equals by their position.
+    """(<= count,) positions with the smallest keys, ascending; ties by position.
 
     Only what is not above the last one is sorted: 1e6 keys take 40 ms instead of 200.
     """
@@ -175,9 +177,10 @@ def _short(text: str) -> str:
 
 
 class _Query:
-    """One query: read from left to right and answered on the way.
+    """One query, parsed by recursive descent and evaluated at once.
 
-    any := all ("or" all)*;   all := one ("and" one)*;   one := "not" one | "(" any ")" | side (comparison side)+
+    disjunction := conjunction ("or" conjunction)*;   conjunction := primary ("and" primary)*
+    primary := keyword | "not" primary | "(" disjunction ")" | operand (comparison operand)+
     """
 
     def __init__(self, text: str, choices: Choices) -> None:
@@ -192,25 +195,25 @@ class _Query:
             match = TOKEN.match(self.text, at)
             if match is not None:
                 kind, word = str(match.lastgroup), match[0]
-                yield ("link" if kind == "name" and word in LINKS else kind), word
+                yield ("link" if kind == "name" and word in OPERATORS else kind), word
                 at = match.end()
             elif self.text[at].isspace():
                 at += 1
             else:
-                raise self.wrong(self.text[at], "names, numbers and < <= > >= == != ( ) and or not")
+                raise self.error(self.text[at], "names, numbers and < <= > >= == != ( ) and or not")
 
-    def wrong(self, found: str, allowed: str) -> ModelError:
-        todo = "Equal is ==." if found == "=" else "Names with spaces or signs stand in backticks."
+    def error(self, found: str, allowed: str) -> ModelError:
+        todo = "Equal is ==." if found == "=" else "Write names with spaces or operators in backticks."
         return ModelError(
             f"choice of members {_short(self.text)}", _short(found) if found else "its end", allowed, todo
         )
 
-    def answer(self) -> np.ndarray:
+    def evaluate(self) -> np.ndarray:
         """(members,) bool"""
         with np.errstate(invalid="ignore"):
-            found = self._any()
+            found = self._disjunction()
         if self.word:
-            raise self.wrong(self.word, "`and`, `or` or the end")
+            raise self.error(self.word, "`and`, `or` or the end")
         return np.broadcast_to(found, (self.choices.members,))
 
     @property
@@ -221,58 +224,58 @@ class _Query:
     def word(self) -> str:
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
-    def _any(self) -> np.ndarray:
-        found = self._all()
+    def _disjunction(self) -> np.ndarray:
+        found = self._conjunction()
         while self.word == "or":
             self.at += 1
-            found = found | self._all()
+            found = found | self._conjunction()
         return found
 
-    def _all(self) -> np.ndarray:
-        found = self._one()
+    def _conjunction(self) -> np.ndarray:
+        found = self._primary()
         while self.word == "and":
             self.at += 1
-            found = found & self._one()
+            found = found & self._primary()
         return found
 
-    def _one(self) -> np.ndarray:
+    def _primary(self) -> np.ndarray:
         opening = self.word
-        if opening in WORDS:
+        if opening in KEYWORDS:
             self.at += 1
             return self.choices.word(opening)
         if opening not in ("not", "("):
             return self._comparison()
         self.at, self.depth = self.at + 1, self.depth + 1
-        if self.depth > DEEPEST:
-            raise self.wrong(opening, f"at most {DEEPEST} brackets and nots inside each other")
+        if self.depth > MAX_DEPTH:
+            raise self.error(opening, f"at most {MAX_DEPTH} nested brackets and nots")
         if opening == "not":
-            found = ~self._one()
+            found = ~self._primary()
         else:
-            found = self._any()
+            found = self._disjunction()
             if self.word != ")":
-                raise self.wrong(self.word, "a closing bracket")
+                raise self.error(self.word, "a closing bracket")
             self.at += 1
         self.depth -= 1
         return found
 
     def _comparison(self) -> np.ndarray:
-        left, found = self._side(), None
+        left, found = self._operand(), None
         while self.word in COMPARISONS:
             compare = COMPARISONS[self.word]
             self.at += 1
-            right = self._side()
+            right = self._operand()
             link = compare(left, right)
             found = link if found is None else found & link
             left = right
         if found is None:
-            raise self.wrong(self.word, "a comparison: < <= > >= == !=")
+            raise self.error(self.word, "a comparison: < <= > >= == !=")
         return found
 
-    def _side(self) -> np.ndarray:
+    def _operand(self) -> np.ndarray:
         """A quantity (members,) or a number ()."""
         kind, word = self.kind, self.word
         if kind not in ("number", "name"):
-            raise self.wrong(word, "a name or a number")
+            raise self.error(word, "a name or a number")
         self.at += 1
         if kind == "number":
             return np.array(float(word))

@@ -1,4 +1,4 @@
-"""Two designs to compare: a member of a study with its scene, what tells it from another, one camera for both."""
+"""Two designs to compare: captions with what differs between them, one camera that frames both."""
 
 from __future__ import annotations
 
@@ -6,39 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.record import record
 from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.member_scenes import Design
 from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.stage import Stage
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 NAMED = 5  # varied numbers in a caption; more would cover the picture
-BAR = 2  # pixels between two halves
-GREY = 60
-
-
-@record
-class Design:
-    """A member of a study, ready to be drawn."""
-
-    stage: Stage
-    member: int
-
-    @property
-    def study(self) -> Watched:
-        return self.stage.study
-
-    @property
-    def scene(self) -> Scene:
-        return self.stage.scene(self.member)
 
 
 def captions(own: Design, other: Design, metric: str = "") -> list[str]:
-    """Watched and member, the varied numbers in which two designs differ, and a figure where one is asked for."""
+    """Study and member, the varied numbers in which two designs differ, and a metric if one is named."""
     study, member = own.study, own.member
     file, model = Path(study.where).name, study.model.name
     lines = [f"{file if model in (file, '') else f'{file}: {model}'}, member {member}"]
-    differing = [name for name in study.design if not _alike(own, other, name)]
+    differing = [name for name in study.design if not _equal(own, other, name)]
     lines += [_line(study, name, float(study.design[name][member])) for name in differing[:NAMED]]
     if len(differing) > NAMED:
         lines.append(f"and {len(differing) - NAMED} more numbers differ")
@@ -47,34 +28,28 @@ def captions(own: Design, other: Design, metric: str = "") -> list[str]:
     return lines
 
 
-def told(lines: list[str], own: Design, time: float) -> list[str]:
-    """The lines of a design's caption at a time [s]: with a last one where it stands still."""
-    still = standing(own, time)
+def with_state(lines: list[str], own: Design, time: float) -> list[str]:
+    """The lines of a design's caption at a time [s]: with another one after its run has ended or before it begins."""
+    still = rest_note(own, time)
     return [*lines, still] if still else lines
 
 
-def standing(own: Design, time: float) -> str:
-    """Whether a design stands still at a time [s] because its run does not reach there; "" where it moves."""
+def rest_note(own: Design, time: float) -> str:
+    """A note that a design does not move at a time [s] outside its run; "" within it."""
     first, last = float(own.study.time[0]), own.study.end(own.member)
     if time > last:
         return f"stands still, its run ended at {last:g} s"
     return f"stands still, its run begins at {first:g} s" if time < first else ""
 
 
-def span(left: Watched, right: Watched | None) -> tuple[float, float]:
-    """First and last stored instant [s] of both studies, or of the one there is."""
-    times = [study.time for study in (left, right) if study is not None]
-    return min(float(time[0]) for time in times), max(float(time[-1]) for time in times)
-
-
 def camera_of(left: Scene, right: Scene | None, view: str = "iso") -> Camera:
-    """Sees both scenes whole, so that they are drawn at one scale."""
-    centre, size = (np.array(left.centre), left.size) if right is None else around(left, right)
+    """A camera that frames both scenes, so that they are drawn at one scale."""
+    centre, size = (np.array(left.centre), left.size) if right is None else joint_bounds(left, right)
     return Camera.of(centre, size, left.up, view)
 
 
-def around(a: Scene, b: Scene) -> tuple[np.ndarray, float]:
-    """Centre (3,) and radius [m] of the smallest ball about the balls of two scenes."""
+def joint_bounds(a: Scene, b: Scene) -> tuple[np.ndarray, float]:
+    """Centre (3,) and radius [m] of the smallest sphere about the bounding spheres of two scenes."""
     one, two = np.array(a.centre, float), np.array(b.centre, float)
     apart = float(np.linalg.norm(two - one))
     if apart + b.size <= a.size:
@@ -85,19 +60,14 @@ def around(a: Scene, b: Scene) -> tuple[np.ndarray, float]:
     return one + (two - one) * (radius - a.size) / apart, radius
 
 
-def abreast(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(h, w1 + BAR + w2, 3) two pictures (h, w, 3) of one height, a bar between them."""
-    return np.hstack([left, np.full((len(left), BAR, 3), GREY, np.uint8), right])
-
-
-def _alike(own: Design, other: Design, name: str) -> bool:
-    """Whether both designs were given the same number."""
+def _equal(own: Design, other: Design, name: str) -> bool:
+    """Whether a varied number is the same in both designs."""
     if name not in other.study.design:
         return False
     mine, theirs = own.study.design[name][own.member], other.study.design[name][other.member]
     return bool(np.array_equal(mine, theirs, equal_nan=True))
 
 
-def _line(study: Watched, name: str, value: float) -> str:
+def _line(study: StudyLike, name: str, value: float) -> str:
     unit = study.unit(name)
     return f"{name} = {value:.6g}" + ("" if unit == "1" else f" {unit}")

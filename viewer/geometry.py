@@ -16,27 +16,27 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Frame, Geometry
 from shiftjax.viewer import shapes
-from shiftjax.viewer.places import of_offset, place
 from shiftjax.viewer.scene import Colour, Mesh
+from shiftjax.viewer.transforms import of_offset, transform
 
-THIN = 0.002  # thickness of a plane, in parts of its longer side: it is seen from both sides
+THIN = 0.002  # thickness of a plane, in parts of its longer side: so that both sides are drawn
 
 
 class Piece(Protocol):
-    """One mesh of a file, with its colour and place."""
+    """One mesh of a file, with its colour and transform."""
 
     @property
     def mesh(self) -> Mesh: ...
     @property
     def colour(self) -> Colour | None: ...
     @property
-    def place(self) -> np.ndarray: ...
+    def transform(self) -> np.ndarray: ...
     @property
     def warnings(self) -> tuple[str, ...]: ...
 
 
 LoadMesh = Callable[[Path, tuple[Path, ...]], Iterable[Piece]]  # mesh file and its companions; raises ModelError
-Drawn = tuple[Mesh, np.ndarray, Colour | None]  # with the place on the body (4, 4)
+Drawn = tuple[Mesh, np.ndarray, Colour | None]  # with the transform on the body (4, 4)
 
 
 def shape_of(
@@ -47,12 +47,12 @@ def shape_of(
     Args:
         where: path of the body, for messages.
         find: the file of a name in the model; raises ModelError.
-        warnings: what a file asks for and does not get is added here.
+        warnings: features of a file that are not supported are added here.
 
     Raises:
-        ModelError: an unknown type, a size that is none, a file that cannot be read.
+        ModelError: an unknown type, an invalid size, a file that cannot be read.
     """
-    # a model made in Python may hold a shape that no file was read for
+    # shapes of a model built in Python have not been checked by a file reader
     shape = geometry(Node(written(shape), f"{where} geometry", warnings), Units())
     options = shape.options
     offset = of_offset(Frame("offset", **{key: options[key] for key in ("T", "R", "rotation") if key in options}))
@@ -64,7 +64,7 @@ def shape_of(
         path, *companions = (find(name) for name in shape.filename)
         pieces = tuple(load_mesh(path, tuple(companions)))
         warnings += [f"{where}: {text}" for piece in pieces for text in piece.warnings]
-        return [(piece.mesh, offset @ piece.place, colour or piece.colour) for piece in pieces]
+        return [(piece.mesh, offset @ piece.transform, colour or piece.colour) for piece in pieces]
     mesh, own = PRIMITIVES[shape.type](options)
     return [(mesh, offset @ own, colour)]
 
@@ -72,16 +72,16 @@ def shape_of(
 def finder(model: Model, folder: Path | None) -> Callable[[str], Path]:
     """Finds a shape file by the name in the model: beside the model's file, then in its include directories."""
     base = folder if folder is not None else Path(model.source).parent if model.source else Path.cwd()
-    places = [base, *(base / directory for directory in model.include_directories)]
+    folders = [base, *(base / directory for directory in model.include_directories)]
 
     def find(name: str) -> Path:
         try:
-            for candidate in (directory / name for directory in places):
+            for candidate in (directory / name for directory in folders):
                 if candidate.is_file():
                     return candidate.resolve()
         except (OSError, ValueError) as error:
             raise ModelError(name[:200], str(error)[:200], "a file that can be read", "Check the name.") from error
-        allowed = "a file in " + ", ".join(str(directory) for directory in places[:4])
+        allowed = "a file in " + ", ".join(str(directory) for directory in folders[:4])
         raise ModelError(name[:200], "no such file", allowed, "Put it there, or add to 'include_directories'.")
 
     return find
@@ -96,24 +96,24 @@ def _colour(options: FrozenJson) -> Colour | None:
 
 def _round(mesh: Mesh, options: FrozenJson) -> tuple[Mesh, np.ndarray]:
     radius = options["radius"]
-    return mesh, place(scale=[radius, radius, options["length"]])
+    return mesh, transform(scale=[radius, radius, options["length"]])
 
 
 def _plane(options: FrozenJson) -> tuple[Mesh, np.ndarray]:
     x, y = options["size"]
-    return shapes.box(), place(scale=[x, y, THIN * max(x, y)])
+    return shapes.box(), transform(scale=[x, y, THIN * max(x, y)])
 
 
 PRIMITIVES: dict[str, Callable[[FrozenJson], tuple[Mesh, np.ndarray]]] = {
-    "box": lambda options: (shapes.box(), place(scale=options["size"])),
+    "box": lambda options: (shapes.box(), transform(scale=options["size"])),
     "plane": _plane,
-    "sphere": lambda options: (shapes.sphere(), place(scale=options["radius"])),
-    "ellipsoid": lambda options: (shapes.sphere(), place(scale=options["radii"])),
-    "multisphere": lambda options: (shapes.multisphere(options["spheres"]), place()),
+    "sphere": lambda options: (shapes.sphere(), transform(scale=options["radius"])),
+    "ellipsoid": lambda options: (shapes.sphere(), transform(scale=options["radii"])),
+    "multisphere": lambda options: (shapes.multisphere(options["spheres"]), transform()),
     "cylinder": lambda options: _round(shapes.cylinder(), options),
     "cone": lambda options: _round(shapes.cone(), options),
-    "capsule": lambda options: (shapes.capsule(options["radius"], options["length"]), place()),
-    "arrow": lambda options: (shapes.arrow(options["length"], options["radius"]), place()),
-    "line": lambda options: (shapes.line(options["points"]), place()),
-    "point_cloud": lambda options: (shapes.cloud(options["points"]), place()),
+    "capsule": lambda options: (shapes.capsule(options["radius"], options["length"]), transform()),
+    "arrow": lambda options: (shapes.arrow(options["length"], options["radius"]), transform()),
+    "line": lambda options: (shapes.line(options["points"]), transform()),
+    "point_cloud": lambda options: (shapes.cloud(options["points"]), transform()),
 }

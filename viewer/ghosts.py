@@ -1,14 +1,14 @@
-"""Other members of a study, drawn see-through beside the one that is looked at."""
+"""Other members of a study, drawn translucent together with the selected one."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from shiftjax.viewer.colours import ghost_opacity
+from shiftjax.viewer.member_scenes import MemberScenes
 from shiftjax.viewer.scene import Ghosts
-from shiftjax.viewer.stage import Stage
 
-MOST = 64  # ghosts at once; more are a fog
+MOST = 64  # ghosts at once; more cannot be told apart
 RAMP = np.array(  # from low to high, near the colours of viridis (Smith, van der Walt 2015)
     [[0.27, 0.00, 0.33], [0.23, 0.32, 0.55], [0.13, 0.57, 0.55], [0.37, 0.79, 0.38], [0.99, 0.91, 0.14]]
 )
@@ -19,15 +19,15 @@ def ramp(values: np.ndarray) -> np.ndarray:
     values = np.asarray(values, float)
     finite = np.isfinite(values)
     low, high = (values[finite].min(), values[finite].max()) if finite.any() else (0.0, 0.0)
-    place = np.where(finite, (values - low) / (high - low) if high > low else 0.5, 0.5)
+    fraction = np.where(finite, (values - low) / (high - low) if high > low else 0.5, 0.5)
     knots = np.linspace(0.0, 1.0, len(RAMP))
-    colours = np.stack([np.interp(place, knots, RAMP[:, c]) for c in range(3)], axis=1)
+    colours = np.stack([np.interp(fraction, knots, RAMP[:, c]) for c in range(3)], axis=1)
     colours[~finite] = 0.5
     return colours
 
 
-def ghosts_of(stage: Stage, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
-    """The members at time t [s], each in its own lengths; beyond MOST an even choice of them.
+def ghosts_of(scenes: MemberScenes, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
+    """The members at time t [s], each with its own lengths; of more than MOST an evenly spaced selection.
 
     Args:
         members: (k,) ids, kept ones.
@@ -36,11 +36,11 @@ def ghosts_of(stage: Stage, members: np.ndarray, t: float, metric: np.ndarray | 
     if not len(members):
         return None
     if metric is not None:
-        members = members[np.argsort(metric[members], kind="stable")]  # so that a choice of them spans the metric
+        members = members[np.argsort(metric[members], kind="stable")]  # so that a selection spans the metric
     if len(members) > MOST:
         members = members[np.linspace(0, len(members) - 1, MOST).round().astype(int)]
     shown = np.full((len(members), 4), [0.35, 0.45, 0.6, ghost_opacity(len(members))])
     if metric is not None:
         shown[:, :3] = ramp(metric[members])
-    own = tuple(stage.bodies(int(member)) for member in members)
-    return Ghosts(stage.study.poses_of(members, t), shown, own)
+    own = tuple(scenes.bodies(int(member)) for member in members)
+    return Ghosts(scenes.study.poses_of(members, t), shown, own)

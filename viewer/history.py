@@ -1,6 +1,6 @@
-"""What a run that is going on has done so far: its latest instants, read as a study of one member. NumPy only.
+"""The latest instants of a running simulation, read like a study of one member. NumPy only.
 
-One thread writes while others read: an array that a reader may hold is never written to where it looks.
+One thread writes while others read: elements that a reader may hold are never overwritten.
 """
 
 from __future__ import annotations
@@ -12,35 +12,36 @@ from typing import Any
 import numpy as np
 
 from shiftjax.mechanism.model import Model
+from shiftjax.poses import bracket, continuous, interpolated
 from shiftjax.record import record
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study import Drawable, around, between
+from shiftjax.viewer.study_like import Drawable
 
-MOST = 36000  # instants: ten minutes at sixty a second; a body takes 2 MB
-ROOM = 256  # instants for which there is room at first
+MAX_INSTANTS = 36000  # ten minutes at 60 a second; 2 MB for each body
+CAPACITY = 256  # instants, of the first arrays
 ONLY = np.zeros(1, np.int64)  # the one member
 
 
 @record
 class _Block:
-    """Arrays with room for more instants than the `count` that are seen."""
+    """Arrays with capacity for more instants than the `count` that are valid."""
 
     count: int
-    stamp: int
+    revision: int
     time: np.ndarray  # (room,)
     poses: np.ndarray  # (room, nodes, 7)
     channels: dict[str, np.ndarray]  # path -> (room, ...)
 
-    def copied(self, first: int, count: int, room: int) -> _Block:
-        """Arrays of its own with `count` of the instants, from `first`."""
+    def copied(self, first: int, count: int, capacity: int) -> _Block:
+        """New arrays with `count` of the instants, from `first`."""
 
         def part(values: np.ndarray) -> np.ndarray:
-            out = np.zeros((room, *values.shape[1:]))
+            out = np.zeros((capacity, *values.shape[1:]))
             out[:count] = values[first : first + count]
             return out
 
         channels = {path: part(values) for path, values in self.channels.items()}
-        return _Block(count, self.stamp, part(self.time), part(self.poses), channels)
+        return _Block(count, self.revision, part(self.time), part(self.poses), channels)
 
 
 class History:
@@ -61,66 +62,68 @@ class History:
         report: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
         channels: Mapping[str, str] | None = None,
-        most: int = MOST,
+        max_instants: int = MAX_INSTANTS,
     ) -> None:
-        """An empty one.
+        """An empty history.
 
         Args:
-            nodes: "fixed" and the bodies. channels: path -> unit. most: instants that are kept.
+            nodes: "fixed" and the bodies. channels: path -> unit. most: of the latest instants.
         """
         self.where, self.model, self.nodes = where, model, tuple(nodes)
         self.report, self.settings = dict(report or {}), dict(settings or {})
-        self.channels, self.most = dict(channels or {}), most
-        self.values: dict[str, float] = {}  # number path -> as it is now
+        self.channels, self.max_instants = dict(channels or {}), max_instants
+        self.values: dict[str, float] = {}  # path of a number -> present value
         self.metrics: dict[str, np.ndarray] = {}
         self._choices = Choices(1, ONLY, {"member": ONLY, "status": ONLY})
         self._block = _Block(0, 0, np.zeros(0), np.zeros((0, len(self.nodes), 7)), {})
-        self._marks: list[Any] = []  # of the writing thread
+        self._checkpoints: list[Any] = []  # of the writing thread
 
     # -- written by the run ------------------------------------------------------------------------------------------
 
-    def add(self, time: float, poses: np.ndarray, channels: Mapping[str, Any] | None = None, mark: Any = None,
-            instead_of: int = 0) -> None:  # fmt: skip
-        """The next instant.
+    def add(self, time: float, poses: np.ndarray, channels: Mapping[str, Any] | None = None, checkpoint: Any = None,
+            replacing: int = 0) -> None:  # fmt: skip
+        """Appends an instant.
 
         Args:
-            time: [s], not before the last one; of two at one time the later counts. poses: (nodes, 7).
+            time: [s], not before the last one; at the same time it replaces it. poses: (nodes, 7).
             channels: path -> value, of all paths or none.
-            mark: whatever the run needs to go on from here. instead_of: so many of the last instants are forgotten.
+            checkpoint: state of the engine, to resume from here. replacing: number of last instants to remove first.
         """
-        block, n = self._kept(self._block.count - instead_of) if instead_of else self._block, len(self._marks)
+        block, n = self._kept(self._block.count - replacing) if replacing else self._block, len(self._checkpoints)
         if not block.channels and channels:
             shapes = {path: np.zeros((len(block.time), *np.shape(value))) for path, value in channels.items()}
             block = dataclasses.replace(block, channels=shapes)
         if n == len(block.time):
-            first = 0 if n < self.most else n - self.most // 2
+            first = 0 if n < self.max_instants else n - self.max_instants // 2
             n -= first
-            block, self._marks = block.copied(first, n, min(self.most, max(ROOM, 2 * n))), self._marks[first:]
+            block, self._checkpoints = (
+                block.copied(first, n, min(self.max_instants, max(CAPACITY, 2 * n))),
+                self._checkpoints[first:],
+            )
         again = n > 0 and block.time[n - 1] == time
-        block.time[n], block.poses[n] = time, poses
-        if n and (turned := (block.poses[n, :, 3:] * block.poses[n - 1, :, 3:]).sum(-1) < 0).any():
-            block.poses[n, turned, 3:] *= -1.0  # q and -q are one rotation; between them there is no way
+        block.time[n] = time
+        block.poses[n] = continuous(np.stack([block.poses[n - 1], poses]))[1] if n else poses
         for path, value in (channels or {}).items():
             block.channels[path][n] = value
-        self._marks.append(mark)
-        self._block = dataclasses.replace(block, count=n + 1, stamp=block.stamp + again)
+        self._checkpoints.append(checkpoint)
+        self._block = dataclasses.replace(block, count=n + 1, revision=block.revision + again)
 
-    def mark(self, time: float) -> Any:
-        """The mark of the last instant at or before a time."""
-        return self._marks[self._upto(time) - 1]
+    def checkpoint(self, time: float) -> Any:
+        """The checkpoint of the last instant at or before a time."""
+        return self._checkpoints[self._count_until(time) - 1]
 
-    def cut(self, time: float) -> None:
-        """Forgets what came after the last instant at or before a time."""
-        self._block = self._kept(self._upto(time))
+    def truncate(self, time: float) -> None:
+        """Removes all instants after the last one at or before a time."""
+        self._block = self._kept(self._count_until(time))
 
-    def _upto(self, time: float) -> int:
-        """How many instants there are up to a time, at least one."""
+    def _count_until(self, time: float) -> int:
+        """Number of instants up to a time, at least one."""
         return max(1, int(np.searchsorted(self.time, time, side="right")))
 
     def _kept(self, count: int) -> _Block:
-        """The first instants alone; their marks stay, the others' go."""
-        block, self._marks = self._block, self._marks[:count]
-        return dataclasses.replace(block.copied(0, count, len(block.time)), stamp=block.stamp + 1)
+        """The first instants only, with their checkpoints."""
+        block, self._checkpoints = self._block, self._checkpoints[:count]
+        return dataclasses.replace(block.copied(0, count, len(block.time)), revision=block.revision + 1)
 
     # -- read by the window ------------------------------------------------------------------------------------------
 
@@ -130,15 +133,15 @@ class History:
         return self._block.time[: self._block.count]
 
     @property
-    def stamp(self) -> int:
-        return self._block.stamp
+    def revision(self) -> int:
+        return self._block.revision
 
     @property
     def design(self) -> dict[str, np.ndarray]:
         return {path: np.array([value]) for path, value in self.values.items()}
 
     def model_of(self, member: int) -> Model:
-        """The model with the numbers as they are now."""
+        """The model with the present values of its numbers."""
         self._choices.member(member)
         known = self.model.numbers() if self.values else {}
         return self.model.replace({path: value for path, value in self.values.items() if path in known})
@@ -149,12 +152,12 @@ class History:
         return float(self.time[-1])
 
     def track(self, member: int) -> np.ndarray:
-        """(n, nodes, 7) at all instants; not to be written to."""
+        """(n, nodes, 7) at all instants; read-only."""
         self._choices.member(member)
         return self._block.poses[: self._block.count]
 
     def near(self, time: float, count: int) -> History:
-        """At most so many instants about a time, as a history of their own."""
+        """At most so many instants around a time, as a new history."""
         block = self._block
         middle = int(np.searchsorted(block.time[: block.count], time))
         first = max(0, min(middle - count // 2, block.count - count))
@@ -166,8 +169,8 @@ class History:
         """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,), as of a `Study`."""
         self._choices.member(member)
         block = self._block
-        lower, upper, part = around(block.time[: block.count], t)
-        return between(block.poses[lower], block.poses[upper], part[..., None, None])
+        lower, upper, part = bracket(block.time[: block.count], t)
+        return interpolated(block.poses[lower], block.poses[upper], part[..., None])
 
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7)."""

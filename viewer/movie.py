@@ -15,9 +15,9 @@ from PIL import Image
 
 from shiftjax.errors import ModelError
 
-RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second where none is asked for
+RATE = {".mp4": 30.0, ".gif": 15.0, ".webp": 20.0}  # pictures a second by default
 MOVIES = tuple(RATE)
-QUALITY = ["-crf", "20", "-movflags", "+faststart"]  # of H.264; the page can show the movie before it is all there
+QUALITY = ["-crf", "20", "-movflags", "+faststart"]  # of H.264; playback can start before the download is complete
 
 
 class Movie:
@@ -66,36 +66,36 @@ class Movie:
         except (OSError, RuntimeError) as error:
             try:
                 self._end()
-            except OSError as reason:  # what ffmpeg said itself
+            except OSError as reason:  # the message of ffmpeg
                 raise self._broken(reason) from None
             raise self._broken(error) from None
 
     def _begun(self, width: int, height: int) -> subprocess.Popen[bytes]:
-        """ffmpeg, which reads pictures from a pipe. In a group of its own, so that Ctrl+C ends the file whole."""
+        """ffmpeg, reading pictures from a pipe; in its own process group, so that Ctrl+C does not truncate the file."""
         pictures = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{self.rate:g}", "-i", "-"]
         words = ["-v", "error", "-y", *pictures, "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", *QUALITY]
-        self._said = tempfile.TemporaryFile()  # a pipe that nobody reads could fill up
+        self._stderr = tempfile.TemporaryFile()  # a pipe without reader could block
         return subprocess.Popen(
             [imageio_ffmpeg.get_ffmpeg_exe(), *words, str(self.path.absolute())],
-            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._said,
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._stderr,
             process_group=0 if os.name == "posix" else None,
         )  # fmt: skip
 
     def _end(self) -> None:
-        """Lets the encoder finish; OSError with its own words where it did not write the file."""
+        """Lets the encoder finish; OSError with its message where it did not write the file."""
         encoder, self._encoder = self._encoder, None
         if encoder is None:
             return
         with contextlib.suppress(BrokenPipeError):
             encoder.communicate()
-        with self._said as said:
-            said.seek(0)
-            lines = said.read().decode(errors="replace").split("\n")
+        with self._stderr as stderr:
+            stderr.seek(0)
+            lines = stderr.read().decode(errors="replace").split("\n")
         if encoder.wait() or not self.path.is_file() or not self.path.stat().st_size:
             raise OSError(next((line.strip() for line in reversed(lines) if line.strip()), "it left no file"))
 
     def _broken(self, error: Exception) -> ModelError:
         if self._kind != ".mp4":
-            return ModelError(str(self.path), str(error), "a place that can be written to", "Choose another folder.")
+            return ModelError(str(self.path), str(error), "a folder that can be written to", "Choose another folder.")
         program = shutil.which("ffmpeg") or "the ffmpeg of imageio-ffmpeg"
         return ModelError(str(self.path), f"ffmpeg ended ({error})", "a working ffmpeg", f"Try {program} by hand.")

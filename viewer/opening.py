@@ -1,4 +1,4 @@
-"""What a command opens: a stored study, or a model that is run first in a process of its own."""
+"""Opens the study of a command: a stored one, or a model that is run first in a separate process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
+from shiftjax.viewer.member_scenes import MemberScenes
 from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.stage import Stage
 from shiftjax.viewer.study import Study
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 OUTPUT_STEP = 0.02  # s, of a model whose file names none
 
@@ -34,28 +34,28 @@ def is_stored(name: str) -> bool:
 
 @contextmanager
 def opened(name: str, run_options: Sequence[str] = ()) -> Iterator[Study]:
-    """The study of that name; a model is run by `shiftjax run` first, so that this process stays small."""
+    """The study of that name; a model is run by `shiftjax run` first, so that this process stays without jax."""
     if is_stored(name):
         yield Study.open(name)
         return
     model = load(name)
     with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:
-        place = Path(folder) / "run.zarr"
-        words = ["run", name, "--out", str(place), *run_options]
+        target = Path(folder) / "run.zarr"
+        words = ["run", name, "--out", str(target), *run_options]
         if model.settings.output_step is None and "--output-step" not in run_options:
             words += ["--output-step", str(OUTPUT_STEP)]
         command = [sys.executable, "-m", "shiftjax", *words]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
         said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("written:")]
-        if not place.exists():
+        if not target.exists():
             found = said[-1] if said else f"`shiftjax run` ended with code {done.returncode}"
             raise ModelError(name, found, "a model that runs", f"Look at `shiftjax run {name}`.")
         print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
-        study = Study.open(place)
-        study.where = name  # the folder is gone soon
+        study = Study.open(target)
+        study.where = name  # the folder is temporary
         yield study
 
 
-def staged(study: Watched) -> Scene:
-    """The scene of a study, its bodies where the first member that can be drawn starts."""
-    return Stage(study).first
+def first_scene(study: StudyLike) -> Scene:
+    """The scene of a study, at the start of the first member that can be drawn."""
+    return MemberScenes(study).first

@@ -13,14 +13,14 @@ import numpy as np
 
 from shiftjax.record import record
 
-Colour = tuple[float, float, float, float]  # red, green, blue, opacity in 0..1, as on a screen (sRGB)
+Colour = tuple[float, float, float, float]  # red, green, blue, opacity in 0..1, sRGB
 Direction = tuple[float, float, float]
 GROUND = 0
 
 
 @record
 class Texture:
-    """A picture laid over a mesh."""
+    """An image mapped onto a mesh."""
 
     pixels: np.ndarray  # (h, w, 4) uint8, first row on top
 
@@ -47,15 +47,15 @@ class Part:
 
     mesh: Mesh
     node: int
-    place: np.ndarray  # (4, 4) float64, mesh coordinates to node coordinates; may scale
+    transform: np.ndarray  # (4, 4) float64, mesh coordinates to node coordinates; may scale
     colour: Colour
     path: str  # of the body, joint, frame or light that it shows
     kind: str = "body"  # "body", "ground", "joint", "frame", "centre", "shape"
-    shadow: bool = True  # whether it throws one
+    shadow: bool = True  # whether it casts one
 
 
 @record
-class Lamp:
+class SceneLight:
     """A Phong light on a node. Directional and spot lights shine along `direction`."""
 
     path: str
@@ -71,54 +71,56 @@ class Lamp:
 
 @record
 class Spring:
-    """A restraint between points of two nodes: it changes its length as they move, so that no part can be it."""
+    """A restraint between points of two nodes. Its length varies, so it is not a `Part`."""
 
     path: str
     kind: str  # "spring", "damper" or "friction"
     nodes: tuple[int, int]
     points: tuple[Direction, Direction]  # each in its node's coordinates [m]
-    axis: Direction | None  # unit, in the first node's coordinates: the component of the distance that counts
-    across: Direction  # unit, in the first node's coordinates: the side of the line between the points its figure faces
+    axis: Direction | None  # unit, in the first node's coordinates: the component of the distance that it acts on
+    across: (
+        Direction  # unit, in the first node's coordinates: orientation of its figure about the line between the points
+    )
     radius: float  # [m]
 
 
 @record
 class Scene:
-    """A model ready to be drawn at any poses."""
+    """A model prepared for drawing at any poses."""
 
     nodes: tuple[str, ...]  # paths; the first one is "fixed"
     parts: tuple[Part, ...]
-    lamps: tuple[Lamp, ...]
+    lights: tuple[SceneLight, ...]
     up: Direction  # opposite to gravity, +z where there is none
-    size: float  # of the model [m]: radius of a ball about it in its first pose
-    centre: Direction  # of that ball, in the world
+    size: float  # of the model [m]: radius of a bounding sphere at the first poses
+    centre: Direction  # of that sphere, in the world
     warnings: tuple[str, ...] = ()
     springs: tuple[Spring, ...] = ()
 
 
 @record
-class Look:
-    """Choices of a picture that do not change while a study plays."""
+class RenderSettings:
+    """Settings of the renderer that do not change during playback."""
 
     shadows: bool = True
-    shadow_pixels: int = 2048  # of a shadow map's side
-    soft: bool = True  # nine samples of the shadow map a pixel instead of one
+    shadow_pixels: int = 2048  # side of a shadow map
+    soft: bool = True  # percentage-closer filtering with nine samples instead of one
     samples: int = 4  # of multisampling; 1 for none
     grid: bool = True
     background: Direction = (0.85, 0.89, 0.94)  # sRGB
     shininess: float = 40.0
 
 
-FAST = Look(shadow_pixels=1024, soft=False, samples=1)  # what software renderers and tests use
+FAST = RenderSettings(shadow_pixels=1024, soft=False, samples=1)  # for software renderers and tests
 
 
 @record
 class Ghosts:
-    """Other members drawn see-through, all at once."""
+    """Other members, drawn translucent."""
 
     poses: np.ndarray  # (M, nodes, 7)
     colours: np.ndarray  # (M, 4)
-    parts: tuple[tuple[Part, ...], ...] = ()  # (M) what each of them shows; empty where that is the scene's parts
+    parts: tuple[tuple[Part, ...], ...] = ()  # (M) of each ghost; empty: those of the scene
 
 
 @record
@@ -130,14 +132,14 @@ class Strokes:
 
 
 @record
-class Moment:
-    """One instant to draw."""
+class Snapshot:
+    """What is drawn at one instant."""
 
     poses: np.ndarray  # (nodes, 7), ground first
-    hidden: frozenset[str] = frozenset()  # paths, or `kind:NAME`, that are not drawn and throw no shadow
+    hidden: frozenset[str] = frozenset()  # paths, or `kind:NAME`, that are neither drawn nor cast shadows
     highlighted: frozenset[str] = frozenset()  # paths drawn in the highlight colour
-    colours: dict[str, Colour] = field(default_factory=dict)  # path -> a colour other than the part's own
+    colours: dict[str, Colour] = field(default_factory=dict)  # path -> colour instead of that of the part
     opacity: dict[str, float] = field(default_factory=dict)  # path, or `kind:NAME` -> factor; the last one counts
     ghosts: Ghosts | None = None
     strokes: Strokes | None = None
-    signs: Strokes | None = None  # drawn over everything: what explains a mechanism lies inside its bodies
+    symbols: Strokes | None = None  # drawn over everything, without depth test

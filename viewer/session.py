@@ -1,6 +1,6 @@
-"""A simulation in a thread of its own, for a window on the main thread: started, stopped, changed, pulled.
+"""A simulation in a separate thread, controlled by a window on the main thread.
 
-The window never waits: it leaves orders, which the thread takes between two slices of the run, and reads the history.
+The window never waits: it queues commands, which the thread runs between two intervals, and reads the history.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.viewer.history import History
 
-SLICE = 1 / 60  # s of the clock between two instants of the history
-SMOOTH = 0.1  # part of a slice in the pace that is told
-BEHIND = 0.25  # s a run may fall behind the clock before it gives up catching up
+INTERVAL = 1 / 60  # s of wall time between two instants of the history
+SMOOTHING = 0.1  # weight of an interval in the moving average of the speed
+MAX_LAG = 0.25  # s that a run may lag behind wall time; more is not caught up
 
 
 class Engine(Protocol):
-    """What runs: `shiftjax.run.live.Live`."""
+    """The protocol of `shiftjax.run.live.Live`."""
 
     model: Model
     step: float
@@ -50,22 +50,22 @@ class Engine(Protocol):
 
 
 class Session:
-    """A run that goes on.
+    """A running simulation.
 
     Attributes:
-        history: what it has done; ranges: number path -> (lowest, highest) a slider offers.
-        values: number path -> as it was last accepted; wanted: as it was last asked for.
-        restarts: whether a changed number begins the run again, else it goes on.
-        running: whether time passes; speed: seconds of the run a second of the clock; pace: the speed it reaches.
-        certificate: accuracy since the run began or its numbers changed; ended: why it ended, "" while it can go on.
+        history: its latest instants; ranges: path of a number -> (lowest, highest) of its slider.
+        values: path of a number -> value in use; requested: value last requested.
+        restarts: whether a changed number restarts the run instead of continuing it.
+        running: whether time advances; speed: wanted seconds of the run a second; actual_speed: those reached.
+        certificate: accuracy since the run began or its numbers changed; ended: why it ended, "" while it can continue.
         pull: body, point in it, target in the world, or None.
     """
 
     def __init__(self, engine: Engine, ranges: Mapping[str, tuple[float, float]] | None = None) -> None:
-        """Starts the thread; the run stands still at its start.
+        """Starts the thread; the run is paused at its start.
 
         Args:
-            ranges: of numbers that may change; the engine must have been made for them.
+            ranges: of numbers that may change; the engine must vary them.
 
         Raises:
             ModelError: a number that the engine does not vary.
@@ -79,8 +79,8 @@ class Session:
                 found = f"{low:g} to {high:g}"
                 raise ModelError(f"slider of {path}", found, f"a range of one of {list(self.values)}", "Correct it.")
             self.ranges[full] = (min(low, self.values[full]), max(high, self.values[full]))
-        self.wanted = dict(self.values)
-        self.restarts, self.running, self.speed, self.pace = False, False, 1.0, 0.0
+        self.requested = dict(self.values)
+        self.restarts, self.running, self.speed, self.actual_speed = False, False, 1.0, 0.0
         self.certificate, self.ended = engine.certificate(), engine.ended
         self.pull: tuple[str, np.ndarray, np.ndarray] | None = None
         self.history = History(
@@ -91,10 +91,10 @@ class Session:
             settings={"step": engine.step, "mode": "live"},
             channels=engine.units,
         )
-        self._note()
-        self._said: list[str] = []
+        self._record()
+        self._messages: list[str] = []
         self._count = itertools.count()
-        self._orders: dict[str, Callable[[], None]] = {}  # the latest of each kind, in the order they came
+        self._commands: dict[str, Callable[[], None]] = {}  # the latest of each kind, in order of arrival
         self._lock, self._wake, self._closed = threading.Lock(), threading.Event(), False
         self._thread = threading.Thread(target=self._work, name="shiftjax simulation", daemon=True)
         self._thread.start()
@@ -105,57 +105,59 @@ class Session:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- asked for by the window -------------------------------------------------------------------------------------
+    # -- called by the window ----------------------------------------------------------------------------------------
 
     def play(self, time: float) -> None:
-        """Lets time pass from an instant of the history; what came after it is forgotten."""
+        """Runs from an instant of the history; later instants are removed."""
         if not self.running:
             self.running = True
-            self._order("play", lambda: self._from(time))
+            self._command("play", lambda: self._rewind(time))
 
     def pause(self) -> None:
-        """Stops time."""
+        """Pauses the run."""
         self.running = False
 
     def advance(self, time: float, seconds: float) -> None:
-        """Runs on from an instant of the history, `inf` for the last, for so long, once, and stands still."""
+        """Runs once for so long from an instant of the history, `inf` for the last, and pauses."""
         self.running = False
-        self._order(f"advance {next(self._count)}", lambda: self._once(time, seconds))  # each one counts
+        self._command(
+            f"advance {next(self._count)}", lambda: self._advance_once(time, seconds)
+        )  # none replaces another
 
     def restart(self) -> None:
-        """Begins again with the numbers as they are; a pull ends."""
+        """Restarts with the present numbers; ends a pull."""
         self.let_go()
-        self._order("restart", lambda: self._restart({}))
+        self._command("restart", lambda: self._restart({}))
 
     def change(self, path: str, value: float) -> None:
-        """Gives a number another value, and goes on or begins again, as `restarts` says."""
-        self.wanted[path] = value
+        """Changes a number, and continues or restarts, see `restarts`."""
+        self.requested[path] = value
         if self.restarts:
             self.let_go()
-        self._order(f"change {path}", lambda: self._change(path, value))
+        self._command(f"change {path}", lambda: self._change(path, value))
 
     def grab(self, body: str, point: np.ndarray, target: np.ndarray) -> None:
         """Pulls a body's point (3,) [m, in the body] towards a point of the world (3,) [m]."""
         self.pull = (body, point, target)
-        self._order("pull", lambda: self._engine.grab(body, point, target))
+        self._command("pull", lambda: self._engine.grab(body, point, target))
 
     def let_go(self) -> None:
         """Ends the pull."""
         self.pull = None
-        self._order("pull", self._engine.let_go)
+        self._command("pull", self._engine.let_go)
 
     def messages(self) -> Sequence[str]:
-        """What there is to tell since the last call."""
+        """Messages since the last call."""
         with self._lock:
-            said, self._said = self._said, []
-        return said
+            messages, self._messages = self._messages, []
+        return messages
 
     def settle(self, seconds: float = 60.0) -> None:
-        """Waits until all orders are done, for scripts and tests; ModelError where that takes longer."""
+        """Waits until all commands are done, for scripts and tests; ModelError where that takes longer."""
         done = threading.Event()
-        self._order("settle", done.set)
+        self._command("settle", done.set)
         if not done.wait(seconds):
-            raise ModelError("live run", f"orders not done in {seconds:g} s", "a faster model", "Wait longer.")
+            raise ModelError("live run", f"commands not done in {seconds:g} s", "a faster model", "Wait longer.")
 
     def close(self) -> None:
         """Ends the thread; a second call does nothing."""
@@ -163,13 +165,13 @@ class Session:
         self._wake.set()
         self._thread.join()
 
-    # -- done by the thread ------------------------------------------------------------------------------------------
+    # -- run by the thread -------------------------------------------------------------------------------------------
 
-    def _order(self, kind: str, call: Callable[[], None]) -> None:
-        """Leaves an order; an earlier one of its kind that was not taken yet is dropped."""
+    def _command(self, kind: str, call: Callable[[], None]) -> None:
+        """Queues a command; it replaces an earlier one of its kind that was not run yet."""
         with self._lock:
-            self._orders.pop(kind, None)
-            self._orders[kind] = call
+            self._commands.pop(kind, None)
+            self._commands[kind] = call
         self._wake.set()
 
     def _work(self) -> None:
@@ -179,70 +181,70 @@ class Session:
                 self._wake.wait()
                 due, ran, took = clock.perf_counter(), 0.0, 0.0
             self._wake.clear()
-            self._obey()
+            self._run_commands()
             if not self.running or self._closed:
                 continue
             begun, before, speed = clock.perf_counter(), self._engine.time, self.speed
-            self._guarded(functools.partial(self._advance, speed * SLICE), stops=True)
+            self._guarded(functools.partial(self._advance, speed * INTERVAL), stops=True)
             done, now = self._engine.time - before, clock.perf_counter()
-            due = max(due + done / speed, now - BEHIND)  # a step may be longer than a slice
-            ran, took = (1 - SMOOTH) * ran + done, (1 - SMOOTH) * took + max(now, due) - begun
-            self.pace = ran / took
+            due = max(due + done / speed, now - MAX_LAG)  # a step may be longer than an interval
+            ran, took = (1 - SMOOTHING) * ran + done, (1 - SMOOTHING) * took + max(now, due) - begun
+            self.actual_speed = ran / took
             self._wake.wait(max(0.0, due - now))
 
-    def _obey(self) -> None:
+    def _run_commands(self) -> None:
         with self._lock:
-            orders, self._orders = self._orders, {}
-        for kind, order in orders.items():
-            self._guarded(order, stops=kind.startswith(("play", "advance")))
+            commands, self._commands = self._commands, {}
+        for kind, command in commands.items():
+            self._guarded(command, stops=kind.startswith(("play", "advance")))
 
     def _guarded(self, call: Callable[[], None], *, stops: bool) -> None:
-        """What goes wrong is told, and stops the run where it cannot go on; never the window."""
+        """Turns exceptions into messages; where `stops`, they pause the run."""
         try:
             call()
         except Exception as error:
             self.running = self.running and not stops
-            self._say(str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}")
-            self.wanted = dict(self._engine.values)
+            self._add_message(str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}")
+            self.requested = dict(self._engine.values)
 
     def _advance(self, seconds: float) -> None:
         if not self._engine.ended:
             self._engine.advance(seconds)
-            self._note()
+            self._record()
         if self._engine.ended and self.running:
             self.running = False
-            self._say(self._engine.ended)
+            self._add_message(self._engine.ended)
 
-    def _once(self, time: float, seconds: float) -> None:
-        self._from(time)
+    def _advance_once(self, time: float, seconds: float) -> None:
+        self._rewind(time)
         self._advance(seconds)
 
-    def _from(self, time: float) -> None:
-        """Goes back to an instant of the history, unless it is the last one."""
+    def _rewind(self, time: float) -> None:
+        """Returns to an instant of the history, unless it is the last one."""
         if time < self.history.time[-1]:
-            self._engine.set_back(self.history.mark(time))
-            self.history.cut(time)
-            self._note()  # as it is with the numbers of now
+            self._engine.set_back(self.history.checkpoint(time))
+            self.history.truncate(time)
+            self._record()  # its channels with the present numbers
 
     def _restart(self, values: Mapping[str, float]) -> None:
         self._engine.restart(values)
-        self._note(instead_of=len(self.history.time))
+        self._record(replacing=len(self.history.time))
 
     def _change(self, path: str, value: float) -> None:
         if self.restarts:
             self._restart({path: value})
             return
         self._engine.change({path: value})
-        self._note()
+        self._record()
 
-    def _note(self, instead_of: int = 0) -> None:
-        """Puts the state into the history, instead of so many of its last instants."""
+    def _record(self, replacing: int = 0) -> None:
+        """Appends the state to the history; replaces so many of its last instants."""
         engine = self._engine
         self.certificate, self.ended = engine.certificate(), engine.ended
         self.history.values = dict(engine.values)
-        self.history.add(engine.time, engine.poses(), engine.channels(), engine.instant(), instead_of)
-        self.values = self.history.values  # last: who sees them finds the history true
+        self.history.add(engine.time, engine.poses(), engine.channels(), engine.instant(), replacing)
+        self.values = self.history.values  # last: readers of the values find the history up to date
 
-    def _say(self, text: str) -> None:
+    def _add_message(self, text: str) -> None:
         with self._lock:
-            self._said.append(text)
+            self._messages.append(text)

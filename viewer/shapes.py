@@ -1,8 +1,8 @@
 """Primitive shapes as meshes: outward unit normals, triangles counter-clockwise from outside, one mesh a kind and size.
 
-Shapes of unit size are meant to be scaled by a part's place, so that all parts of a kind are instances of one mesh.
-Closed shapes are skins: rings of equally many points laid over each other. Every function here is cached: equal
-arguments give the very same mesh.
+Unit shapes are scaled by the transform of a part, so that all parts of a kind are instances of one mesh.
+Closed shapes are strips between rings with equal numbers of points. Every function here is cached: equal
+arguments give the same object.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from shiftjax.viewer.places import facing, place
 from shiftjax.viewer.scene import Mesh
+from shiftjax.viewer.transforms import transform, z_along
 
 AROUND = 32  # points of a circle
 ARC = math.radians(15.0)  # largest step along the rounded corner of a plate
@@ -26,8 +26,8 @@ Strip = tuple[np.ndarray, np.ndarray]  # positions and normals (rings, points of
 Point2 = tuple[float, float]
 
 
-def _skin(key: str, strips: Sequence[Strip]) -> Mesh:
-    """A mesh of strips, each a pile of closed rings that turn counter-clockwise about the direction of the pile.
+def _from_strips(key: str, strips: Sequence[Strip]) -> Mesh:
+    """A mesh of strips, each a stack of closed rings, counter-clockwise about the direction of the stack.
 
     Triangles with two equal corners, as at poles, are left out.
     """
@@ -59,7 +59,7 @@ def _mesh(key: str, vertices: np.ndarray, indices: np.ndarray, normals: np.ndarr
     )
 
 
-def _turned(key: str, profile: Sequence[Sequence[tuple[float, float, float, float]]], around: int) -> Mesh:
+def _revolved(key: str, profile: Sequence[Sequence[tuple[float, float, float, float]]], around: int) -> Mesh:
     """A body of revolution about z: smooth pieces of (radius, height, normal out, normal up), bottom first."""
     angle = np.arange(around) * (2 * math.pi / around)
     circle = np.stack([np.cos(angle), np.sin(angle)], -1)
@@ -70,7 +70,7 @@ def _turned(key: str, profile: Sequence[Sequence[tuple[float, float, float, floa
         positions = np.stack([r * circle[:, 0], r * circle[:, 1], np.broadcast_to(z, shape)], -1)
         normals = np.stack([out * circle[:, 0], out * circle[:, 1], np.broadcast_to(up, shape)], -1)
         strips.append((positions, normals))
-    return _skin(key, strips)
+    return _from_strips(key, strips)
 
 
 def _disc(radius: float, z: float, up: float) -> list[tuple[float, float, float, float]]:
@@ -98,18 +98,18 @@ def sphere(radius: float = 1.0, detail: int = AROUND) -> Mesh:
     """A sphere of `detail` meridians about the origin."""
     rows = max(2, detail // 2)
     angle = [math.pi * (k / rows - 0.5) for k in range(rows + 1)]
-    # exact zeros at the poles, so that their triangles are seen to be degenerate
+    # exact zeros at the poles, so that their triangles are recognized as degenerate
     waist = [0.0 if k in (0, rows) else math.cos(a) for k, a in enumerate(angle)]
     arc = [(radius * c, radius * math.sin(a), c, math.sin(a)) for a, c in zip(angle, waist, strict=True)]
-    return _turned(f"sphere {radius} {detail}", [arc], detail)
+    return _revolved(f"sphere {radius} {detail}", [arc], detail)
 
 
 @lru_cache
 def ellipsoid(radii: tuple[float, float, float] = (1.0, 1.0, 1.0), detail: int = AROUND) -> Mesh:
     """An ellipsoid of half axes `radii` [m] about the origin."""
-    ball = sphere(1.0, detail)
-    vertices = ball.vertices * np.array(radii)
-    return _mesh(f"ellipsoid {radii} {detail}", vertices, ball.indices, ball.normals / np.array(radii))
+    unit_sphere = sphere(1.0, detail)
+    vertices = unit_sphere.vertices * np.array(radii)
+    return _mesh(f"ellipsoid {radii} {detail}", vertices, unit_sphere.indices, unit_sphere.normals / np.array(radii))
 
 
 @lru_cache
@@ -118,7 +118,7 @@ def cylinder(radius: float = 1.0, length: float = 1.0, detail: int = AROUND) -> 
     h = 0.5 * length
     side = [(radius, -h, 1.0, 0.0), (radius, h, 1.0, 0.0)]
     profile = [_disc(radius, -h, -1.0), side, _disc(radius, h, 1.0)]
-    return _turned(f"cylinder {radius} {length} {detail}", profile, detail)
+    return _revolved(f"cylinder {radius} {length} {detail}", profile, detail)
 
 
 @lru_cache
@@ -131,7 +131,7 @@ def tube(radius: float = 1.0, inner: float = 0.75, length: float = 1.0, detail: 
         [(radius, h, 0.0, 1.0), (inner, h, 0.0, 1.0)],
         [(inner, h, -1.0, 0.0), (inner, -h, -1.0, 0.0)],
     ]
-    return _turned(f"tube {radius} {inner} {length} {detail}", profile, detail)
+    return _revolved(f"tube {radius} {inner} {length} {detail}", profile, detail)
 
 
 @lru_cache
@@ -139,17 +139,17 @@ def cone(radius: float = 1.0, length: float = 1.0, detail: int = AROUND) -> Mesh
     """A cone along z, its base at -length/2, its tip at +length/2."""
     h = 0.5 * length
     side = [(radius, -h, length, radius), (0.0, h, length, radius)]
-    return _turned(f"cone {radius} {length} {detail}", [_disc(radius, -h, -1.0), side], detail)
+    return _revolved(f"cone {radius} {length} {detail}", [_disc(radius, -h, -1.0), side], detail)
 
 
 @lru_cache
 def capsule(radius: float = 1.0, length: float = 1.0, detail: int = AROUND) -> Mesh:
-    """A cylinder of `length` along z with half balls on both ends."""
+    """A cylinder of `length` along z with hemispheres on both ends."""
     h, rows = 0.5 * length, max(2, detail // 4)
     up = [(math.cos(a), math.sin(a)) for a in (0.5 * math.pi * k / rows for k in range(rows))] + [(0.0, 1.0)]
     bottom = [(radius * c, -h - radius * s, c, -s) for c, s in reversed(up)]
     top = [(radius * c, h + radius * s, c, s) for c, s in up]
-    return _turned(f"capsule {radius} {length} {detail}", [bottom + top], detail)
+    return _revolved(f"capsule {radius} {length} {detail}", [bottom + top], detail)
 
 
 @lru_cache
@@ -160,7 +160,7 @@ def arrow(length: float = 1.0, radius: float = 0.03, detail: int = 16) -> Mesh:
     collar = [(radius, neck, 0.0, -1.0), (head, neck, 0.0, -1.0)]
     slope = length - neck
     tip = [(head, neck, slope, head), (0.0, length, slope, head)]
-    return _turned(f"arrow {length} {radius} {detail}", [_disc(radius, 0.0, -1.0), shaft, collar, tip], detail)
+    return _revolved(f"arrow {length} {radius} {detail}", [_disc(radius, 0.0, -1.0), shaft, collar, tip], detail)
 
 
 @lru_cache
@@ -168,13 +168,13 @@ def multisphere(spheres: tuple[tuple[float, float, float, float], ...], detail: 
     """The convex hull of spheres (x, y, z, radius) [m].
 
     Its farthest point in a direction u is that of one of the spheres, its normal there is u (the support function of a
-    hull: Ericson, Real-Time Collision Detection, section 9.5.4), so a ball's grid of directions gives the skin.
+    hull: Ericson, Real-Time Collision Detection, section 9.5.4), so the directions of a unit sphere give the surface.
     """
-    ball, table = sphere(1.0, detail), np.array(spheres, float)
-    directions = ball.normals.astype(float)
+    unit_sphere, table = sphere(1.0, detail), np.array(spheres, float)
+    directions = unit_sphere.normals.astype(float)
     chosen = table[np.argmax(directions @ table[:, :3].T + table[:, 3], axis=1)]
     vertices = chosen[:, :3] + chosen[:, 3:] * directions
-    return _mesh(_key("multisphere", vertices), vertices, ball.indices, directions)
+    return _mesh(_key("multisphere", vertices), vertices, unit_sphere.indices, directions)
 
 
 @lru_cache
@@ -239,7 +239,7 @@ def _left(a: Point2, b: Point2, c: Point2) -> float:
 
 @lru_cache
 def plate(points: tuple[Point2, ...], radius: float = 1.0, thickness: float = 1.0) -> Mesh:
-    """A flat plate in the plane z = 0 that covers discs of `radius` about all points, edges slightly bevelled.
+    """A flat plate in the plane z = 0 that covers discs of `radius` about all points, with chamfered edges.
 
     Two points give a bar with round ends.
     """
@@ -275,7 +275,7 @@ def plate(points: tuple[Point2, ...], radius: float = 1.0, thickness: float = 1.
         (np.stack([above, high]), np.stack([normal(1, 1)] * 2)),
         (np.stack([high, flat[1]]), np.stack([normal(0, 1)] * 2)),
     ]
-    return _skin(f"plate {points} {radius} {thickness}", strips)
+    return _from_strips(f"plate {points} {radius} {thickness}", strips)
 
 
 def _common_length(ratio: float) -> float:
@@ -288,19 +288,20 @@ def link(a: np.ndarray, b: np.ndarray, radius: float, thickness: float,
     """A flat bar with round ends about two different points [m], its faces across `normal`.
 
     Returns:
-        the mesh and its place; bars of nearly equal proportions share a mesh and are stretched by at most 9 %.
+        the mesh and its transform; bars of nearly equal proportions share a mesh and are stretched by at most 9 %.
     """
     along = np.asarray(b, float) - np.asarray(a, float)
     half = 0.5 * float(np.linalg.norm(along))
     made = _common_length(half / radius)
-    turn = facing(normal, along)
-    return plate(((-made, 0.0), (made, 0.0))), place(0.5 * (np.asarray(a) + b), turn, [half / made, radius, thickness])
+    turn = z_along(normal, along)
+    middle, scale = 0.5 * (np.asarray(a) + b), [half / made, radius, thickness]
+    return plate(((-made, 0.0), (made, 0.0))), transform(middle, turn, scale)
 
 
 def rod(a: np.ndarray, b: np.ndarray, radius: float) -> tuple[Mesh, np.ndarray]:
-    """A round bar with half balls about two different points [m]: its mesh and place, as `link`."""
+    """A round bar with hemispherical ends about two different points [m]: its mesh and transform, as `link`."""
     along = np.asarray(b, float) - np.asarray(a, float)
     length = float(np.linalg.norm(along))
     made = _common_length(length / radius)
     scale = [radius, radius, length / made]
-    return capsule(1.0, made, 20), place(0.5 * (np.asarray(a) + b), facing(along), scale)
+    return capsule(1.0, made, 20), transform(0.5 * (np.asarray(a) + b), z_along(along), scale)

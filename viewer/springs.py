@@ -1,4 +1,4 @@
-"""Restraints between frames of bodies: which a model has, and what they look like at one moment. NumPy only.
+"""Restraints between frames of bodies: which a model has, and what they look like at one instant. NumPy only.
 
 They are drawn as lines from frame to frame: a coil for a spring, a piston in its cylinder for a damper or friction; the
 whole figure is stretched. Where a law takes one component of the distance only, the force acts at the second frame,
@@ -12,77 +12,78 @@ from dataclasses import replace
 
 import numpy as np
 
+from shiftjax.poses import matrices
 from shiftjax.rotations import AXES
-from shiftjax.viewer.contacts import Survey
-from shiftjax.viewer.places import facing, moved, of_frame, of_pose, place, triple
-from shiftjax.viewer.scene import Colour, Mesh, Moment, Spring, Strokes
+from shiftjax.viewer.attachments import BuildContext
+from shiftjax.viewer.scene import Colour, Mesh, Snapshot, Spring, Strokes
+from shiftjax.viewer.transforms import as_tuple, of_frame, transform, transformed, z_along
 
 TURNS, AROUND = 8, 16  # of a coil, lines of a turn
 LEAD = 0.12  # straight piece at either end of a coil, in parts of its length
 COIL, PISTON = 1.6, 1.1  # radii in half widths of a bar; a damper fits into the coil about it
-SLIM, STOUT = 0.025, 0.1  # bounds of that half width, in lengths at the start
+THINNEST, THICKEST = 0.025, 0.1  # bounds of that half width, in lengths at the start
 SPRING: Colour = (0.10, 0.42, 0.30, 1.0)
 DAMPER: Colour = (0.36, 0.30, 0.26, 1.0)
 HIGHLIGHTED: Colour = (0.95, 0.45, 0.10, 1.0)
 
 
-def springs_of(survey: Survey) -> tuple[Spring, ...]:
+def springs_of(context: BuildContext) -> tuple[Spring, ...]:
     """The restraints that act between two frames."""
     found = []
-    for path, restraint in survey.model.restraints():
+    for path, restraint in context.model.restraints():
         if restraint.frames is None:
             continue
-        a, b = (survey.nodes[ref.body] for ref in restraint.frames)
-        here, there = (of_frame(survey.frames[ref.body], ref.frame) for ref in restraint.frames)
+        a, b = (context.nodes[ref.body] for ref in restraint.frames)
+        here, there = (of_frame(context.frames[ref.body], ref.frame) for ref in restraint.frames)
         kind = restraint.distance_type
-        axis = triple(here[:3, :3] @ AXES[kind[-1]]) if kind else None
-        points, width = (triple(here[:3, 3]), triple(there[:3, 3])), survey.style.width
+        axis = as_tuple(here[:3, :3] @ AXES[kind[-1]]) if kind else None
+        points, width = (as_tuple(here[:3, 3]), as_tuple(there[:3, 3])), context.style.width
         radius = COIL if restraint.type == "spring" else PISTON
         spring = Spring(path, restraint.type, (a, b), points, axis, (1.0, 0.0, 0.0), radius * width)
-        _, along = _span(spring, survey.poses)
+        _, along = _span(spring, context.poses)
         if along.any():
-            across = survey.poses[a][:3, :3].T @ facing(along)[:, 0]
+            across = context.poses[a][:3, :3].T @ z_along(along)[:, 0]
             length = float(np.linalg.norm(along))
-            width = min(max(width, SLIM * length), STOUT * length)
-            spring = replace(spring, across=triple(across), radius=radius * width)
+            width = min(max(width, THINNEST * length), THICKEST * length)
+            spring = replace(spring, across=as_tuple(across), radius=radius * width)
         found.append(spring)
     return tuple(found)
 
 
-def _span(spring: Spring, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where it starts, and the way from there to its end [m], in the world."""
+def _span(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Its start, and the vector from there to its end [m], in the world."""
     (a, b), (p, q) = spring.nodes, np.array(spring.points)
-    start, end = moved(places[a], p), moved(places[b], q)
+    start, end = transformed(transforms[a], p), transformed(transforms[b], q)
     if spring.axis is None:
         return start, end - start
-    axis = places[a][:3, :3] @ spring.axis
+    axis = transforms[a][:3, :3] @ spring.axis
     along = axis * (axis @ (end - start))
     return end - along, along
 
 
-def stretched(spring: Spring, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How its figure of `FIGURES` stands: start (3,) [m], rotation (3, 3), scales (3,) [m].
+def stretched(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Transform of its figure of `FIGURES`: start (3,) [m], rotation (3, 3), scales (3,) [m].
 
     Args:
         places: (nodes, 4, 4) of the nodes in the world.
     """
-    start, along = _span(spring, places)
-    R = facing(along, places[spring.nodes[0]][:3, :3] @ spring.across) if along.any() else np.eye(3)
+    start, along = _span(spring, transforms)
+    R = z_along(along, transforms[spring.nodes[0]][:3, :3] @ spring.across) if along.any() else np.eye(3)
     return start, R, np.array([spring.radius, spring.radius, np.linalg.norm(along)])
 
 
-def strokes_of(springs: tuple[Spring, ...], moment: Moment) -> Strokes | None:
+def strokes_of(springs: tuple[Spring, ...], snapshot: Snapshot) -> Strokes | None:
     """The lines of all springs that are not hidden; None where there are none."""
-    places = of_pose(moment.poses)
+    transforms = matrices(snapshot.poses)
     ends, colours = [], []
     for spring in springs:
-        if spring.path in moment.hidden or "kind:spring" in moment.hidden:
+        if spring.path in snapshot.hidden or "kind:spring" in snapshot.hidden:
             continue
         figure = FIGURES[spring.kind]
-        lines = moved(place(*stretched(spring, places)), figure.vertices)[figure.indices]
-        own = HIGHLIGHTED if spring.path in moment.highlighted else colour_of(spring)
+        lines = transformed(transform(*stretched(spring, transforms)), figure.vertices)[figure.indices]
+        own = HIGHLIGHTED if spring.path in snapshot.highlighted else colour_of(spring)
         ends.append(lines)
-        colours.append(np.tile(moment.colours.get(spring.path, own), (len(lines), 1)))
+        colours.append(np.tile(snapshot.colours.get(spring.path, own), (len(lines), 1)))
     return Strokes(np.concatenate(ends), np.concatenate(colours)) if ends else None
 
 
@@ -105,7 +106,7 @@ def _coil() -> Mesh:
 
 
 def _dashpot() -> Mesh:
-    """A rod with its piston in a cylinder open towards it, drawn in two planes lest it be seen edge-on."""
+    """A rod with its piston in a cylinder open towards it, drawn in two planes to be visible from all sides."""
     lines = [[[0, 0, 0], [0, 0, 0.5]], [[0, 0, 0.75], [0, 0, 1]]]
     for x, y in ((1, 0), (0, 1)):
         lines.append([[-0.8 * x, -0.8 * y, 0.5], [0.8 * x, 0.8 * y, 0.5]])

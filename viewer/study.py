@@ -1,7 +1,7 @@
-"""A stored study: its model, the figures of all members, poses of the kept ones at any time. NumPy and xarray, no jax.
+"""A stored study: its model, the metrics of all members, poses of the kept ones at any time. NumPy and xarray, no jax.
 
-Opening reads names and shapes only: a million members open as fast as one. A figure of all members is read when it is
-asked for and stays; trajectories are read a member at a time and the latest stay, up to a number of bytes.
+Opening reads names and shapes only: a million members open as fast as one. A column over all members is read on
+first use and kept; trajectories are read member by member into a cache of limited size.
 """
 
 from __future__ import annotations
@@ -23,28 +23,18 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
-from shiftjax.poses import continuous, held
-from shiftjax.record import record
+from shiftjax.poses import bracket, continuous, held, interpolated
 from shiftjax.run.result import Result
 from shiftjax.viewer.choice import Choices, resolved
+from shiftjax.viewer.study_like import Drawable
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
 GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-NEARLY_EQUAL = 1e-9  # rad between quaternions: below, sin(s x)/sin(x) is s to rounding
 KEEP = "Run again with --keep all, or --keep N for N members (keep= in Python)."
 
 
-@record
-class Drawable:
-    """Which of some members can be drawn."""
-
-    ids: np.ndarray  # (k,) can be
-    missing: np.ndarray  # cannot be: no trajectory was kept, or the member never started
-    reason: str  # a sentence about the missing ones; empty where there are none
-
-
 class Columns(Mapping[str, np.ndarray]):
-    """Name -> (members,) array, read from the store when first asked for; xarray keeps it then."""
+    """Name -> (members,) array, read from the store on first use; xarray caches it."""
 
     def __init__(self, dataset: xr.Dataset, variables: Mapping[str, str]) -> None:
         self._dataset, self._variables = dataset, variables
@@ -63,7 +53,7 @@ class Columns(Mapping[str, np.ndarray]):
 
 
 class Study:
-    """A result to look at.
+    """A result to view.
 
     Attributes:
         where: the store's name, for messages.
@@ -78,10 +68,10 @@ class Study:
         design: varied path -> (members,).
         metrics: name of the certificate -> (members,).
         channels: path -> unit of what was recorded.
-        stamp: see `Watched`; what is stored does not change.
+        revision: see `StudyLike`; constant for a stored study.
     """
 
-    stamp = 0
+    revision = 0
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where
@@ -102,7 +92,7 @@ class Study:
             raise ModelError(where, f"an incomplete result ({error})", "a whole one", "Run it again.") from None
         self.model: Model = dataclasses.replace(load(document), source=self.source, name=Path(self.source).stem)
         self.nodes: tuple[str, ...] = (FIXED, *bodies)
-        bare = not bodies and any(True for _ in self.model.bodies())  # a .json may hold channels alone
+        bare = not bodies and any(True for _ in self.model.bodies())  # a .json may hold only channels
         self.kept = stored[:0] if bare else stored
         self._recorded, self._order = stored, np.argsort(stored)
         self._channel_names = _by_path(self._trajectories, {"pose"})
@@ -124,7 +114,7 @@ class Study:
 
         Args:
             path: of the store.
-            cache_bytes: how much of trajectories is held in memory, at most; one is held at least.
+            cache_bytes: size of the cache of trajectories; it holds at least one.
 
         Raises:
             ModelError: no result there, or one of a newer version.
@@ -133,7 +123,7 @@ class Study:
 
     @classmethod
     def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> Study:
-        """A result that is still in memory."""
+        """A result in memory."""
         return cls(to_tree(result), "result", cache_bytes)
 
     @functools.cached_property
@@ -142,11 +132,11 @@ class Study:
         return self._columns["status"]
 
     def message(self, member: int) -> str:
-        """What happened to a member; empty where all went well."""
+        """Error or warning of a member's run; empty if there was none."""
         return str(_values(self._message[self._choices.member(member)])[()])
 
     def model_of(self, member: int) -> Model:
-        """The model with a member's own numbers; those of its start are in its poses."""
+        """The model with the numbers of a member; initial values are in its poses."""
         numbers = self.model.numbers() if self.design else {}
         return self.model.replace({path: float(self.design[path][member]) for path in self.design if path in numbers})
 
@@ -158,11 +148,11 @@ class Study:
     # -- choosing ----------------------------------------------------------------------------------------------------
 
     def choose(self, text: str) -> np.ndarray:
-        """(k,) the members that a text of the language of `choice` means."""
+        """(k,) members chosen by an expression, see `choice`."""
         return self._choices.choose(text)
 
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
-        """Parts members into those that can be drawn and those that cannot, and says why."""
+        """Splits members into those that can be drawn and those that cannot, with the reason."""
         wanted = np.asarray(ids, np.int64).reshape(-1)
         for member in wanted[(wanted < 0) | (wanted >= self.members)]:
             self._choices.member(int(member))
@@ -185,23 +175,23 @@ class Study:
 
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray:
         """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,): between instants positions are interpolated
-        linearly and quaternions on the great arc (slerp); before the first and after the last instant they stand still.
+        linearly and quaternions on the great arc (slerp); constant before the first and after the last instant.
         """
         track = self.track(member)
-        lower, upper, part = around(self.time, t)
-        return between(track[lower], track[upper], part[..., None, None])
+        lower, upper, part = bracket(self.time, t)
+        return interpolated(track[lower], track[upper], part[..., None])
 
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7) of several members at one time [s]."""
-        lower, upper, part = around(self.time, t)
+        lower, upper, part = bracket(self.time, t)
         tracks = self._tracks([int(member) for member in members])
         if not tracks:
             return np.zeros((0, len(self.nodes), 7))
         a, b = (np.stack([track[instant] for track in tracks]) for instant in (lower, upper))
-        return between(a, b, part[None, None])
+        return interpolated(a, b, part)
 
     def track(self, member: int) -> np.ndarray:
-        """(n, nodes, 7) all poses of a member at the stored instants, ground first; not to be written to.
+        """(n, nodes, 7) all poses of a member at the stored instants, ground first; read-only.
 
         A quaternion has the sign that is nearer to the one before. A member that ended early stays where it ended.
 
@@ -211,7 +201,7 @@ class Study:
         return self._tracks([int(member)])[0]
 
     def end(self, member: int) -> float:
-        """Time [s] of the last instant at which a member has a pose of its own."""
+        """Time [s] of the last instant at which a member has a pose."""
         self.track(member)
         return self._ends[int(member)]
 
@@ -230,11 +220,11 @@ class Study:
         return found
 
     def _rows(self, members: Sequence[int] | np.ndarray) -> np.ndarray:
-        """(k,) where the trajectories of members stand in the store; only for members that have one."""
+        """(k,) rows of the trajectories of members in the store; each must have one."""
         return self._order[np.searchsorted(self._recorded, members, sorter=self._order)]
 
     def _check(self, member: int, kept: np.ndarray) -> int:
-        """The member, refused where it has no trajectory among `kept`."""
+        """The member; ModelError if it has no trajectory among `kept`."""
         if self._choices.member(member) in kept:
             return member
         allowed = f"one of the members kept ({_some(kept)})" if len(kept) else "nothing, no member was kept"
@@ -246,7 +236,7 @@ class Study:
         return _values(self._pose.isel(member=rows)).astype(float)
 
     def _tracks(self, members: Sequence[int]) -> list[np.ndarray]:
-        """The tracks of several members, those not in memory read together as far as there is room."""
+        """The tracks of several members, those not cached are read together as far as the cache has room."""
         found = {member: self._remembered(("", member)) for member in members}
         missing = [member for member, track in found.items() if track is None]
         at_once = max(1, self._room // (56 * len(self.time) * len(self.nodes)))  # seven doubles a pose
@@ -273,48 +263,12 @@ class Study:
         return found
 
     def _remember(self, key: tuple[str, int], values: np.ndarray) -> np.ndarray:
-        """Keeps an array, for which the ones longest unused give way."""
+        """Adds an array to the cache and evicts the least recently used."""
         values.flags.writeable = False
         self._cache[key] = values
         while len(self._cache) > 1 and sum(array.nbytes for array in self._cache.values()) > self._room:
             self._cache.popitem(last=False)
         return values
-
-
-def around(instants: np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers of the instants (n,) around times, and how far between them, 0..1; outside, the nearest instant, and of
-    several at one time the last.
-    """
-    times = np.asarray(t, float)
-    if np.isnan(times).any():
-        raise ModelError("time", "nan", f"{instants[0]:g} to {instants[-1]:g} s", "Give a number.")
-    times = np.clip(times, instants[0], instants[-1])
-    lower = np.clip(np.searchsorted(instants, times, side="right") - 1, 0, max(len(instants) - 2, 0))
-    upper = np.minimum(lower + 1, len(instants) - 1)
-    width = instants[upper] - instants[lower]
-    return lower, upper, np.divide(times - instants[lower], width, out=np.ones_like(times), where=width > 0)
-
-
-def between(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """(..., 7) poses the part s (..., 1), 0..1, of the way from a to b."""
-    positions = (1.0 - s) * a[..., :3] + s * b[..., :3]
-    return np.concatenate([positions, slerp(a[..., 3:], b[..., 3:], s)], axis=-1)
-
-
-def slerp(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Unit quaternions on the shorter great arc from a to b: (sin((1-s) x) a + sin(s x) b) / sin(x), x the angle
-    between them (Shoemake, Animating rotation with quaternion curves, 1985).
-
-    Args:
-        a, b: (..., 4) unit; s: (..., 1) in 0..1.
-    """
-    b = np.where((a * b).sum(-1, keepdims=True) < 0, -b, b)
-    # the half-angle form keeps all digits of small angles, where arccos of the product loses half of them
-    x = 2.0 * np.arctan2(np.linalg.norm(b - a, axis=-1), np.linalg.norm(a + b, axis=-1))[..., None]
-    near = x < NEARLY_EQUAL
-    sine = np.where(near, 1.0, np.sin(x))
-    mixed = np.where(near, 1.0 - s, np.sin((1.0 - s) * x) / sine) * a + np.where(near, s, np.sin(s * x) / sine) * b
-    return mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
 
 
 def _by_path(dataset: xr.Dataset, without: set[str] | None = None) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Terrains of a model as meshes: an elevation raster on its frame, with its picture laid over it.
+"""Terrains of a model as meshes: an elevation raster on its frame, with its image as texture.
 
-What the file format leaves open is read so: a sample is a height in m; `scale` is the distance between samples [m],
-columns along x and rows along y, the middle at the frame's origin; "sae" coordinates have z down and y to the right, so
-heights go along -z there; `texture_scale` is how often the picture fits along each side. Seen from above with x to the
+Where the file format is ambiguous: a sample is a height in m; `scale` is the distance between samples [m], columns
+along x and rows along y, the middle at the frame's origin; "sae" coordinates have z down and y to the right, so heights
+go along -z there; `texture_scale` is how often the texture repeats along each side. Seen from above with x to the
 right, the raster's first row is on top.
 """
 
@@ -18,23 +18,23 @@ from PIL import Image
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Terrain
-from shiftjax.viewer.contacts import Survey
-from shiftjax.viewer.places import of_frame
+from shiftjax.viewer.attachments import BuildContext
 from shiftjax.viewer.scene import Colour, Mesh, Part, Texture
+from shiftjax.viewer.transforms import of_frame
 
 EARTH: Colour = (0.60, 0.62, 0.52, 1.0)
-WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # leaves a picture's colours as they are
-SAMPLES = 400  # a side, of those drawn: 320 000 triangles; rasters of surveys have thousands
-PIXELS = 2048  # a side, of the picture drawn
+WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # does not change the colours of a texture
+SAMPLES = 400  # drawn along each side: 320 000 triangles; rasters of surveys have thousands
+PIXELS = 2048  # largest side of a texture
 
 
-def terrain_parts(survey: Survey, find: Callable[[str], Path], warnings: list[str]) -> Iterator[Part]:
-    """One part for every terrain that is switched on and can be read; it takes shadows but throws none.
+def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: list[str]) -> Iterator[Part]:
+    """One part for every terrain that is switched on and can be read; it receives shadows but casts none.
 
-    Its own shadow would need a map so wide that bodies' shadows are lost in it.
+    As a caster it would enlarge the shadow maps and coarsen the shadows of bodies.
     """
-    for terrain in survey.model.terrain:
-        node = survey.nodes.get(terrain.parent.body)
+    for terrain in context.model.terrain:
+        node = context.nodes.get(terrain.parent.body)
         if node is None or terrain.options.get("active") is False:
             continue
         path = child("terrain", terrain.name)
@@ -52,7 +52,7 @@ def terrain_parts(survey: Survey, find: Callable[[str], Path], warnings: list[st
                 warnings.append(str(error))
         down = terrain.options.get("coordinate_type") == "sae"
         mesh = height_field(path, heights, spacing, down=down, repeats=repeats, texture=texture)
-        where = of_frame(survey.frames[terrain.parent.body], terrain.parent.frame)
+        where = of_frame(context.frames[terrain.parent.body], terrain.parent.frame)
         yield Part(mesh, node, where, EARTH if texture is None else WHITE, path, "ground", shadow=False)
 
 
@@ -67,7 +67,7 @@ def height_field(
 ) -> Mesh:
     """A surface through samples (rows, columns) of height [m], about the middle of the raster.
 
-    Of large rasters evenly spread samples are taken. Samples that are not finite are holes.
+    Large rasters are downsampled. Samples that are not finite are holes.
 
     Args:
         spacing: of samples along x and y [m].

@@ -9,7 +9,7 @@ from shiftjax.cli import showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
 from shiftjax.viewer.export import gltf, html
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.member_scenes import MemberScenes
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +27,11 @@ def call(options: argparse.Namespace) -> int:
     if not targets:
         raise ModelError("export", "neither --glb nor --html", "one of them or both", "Say what to write.")
     with opening.opened(options.study, showing.run_options(options)) as study:
-        stage = Stage(study)
-        showing.report_warnings(stage.first)
+        stored = MemberScenes(study)
+        showing.report_warnings(stored.first)
         member, others = showing.members_of(study, options)
         tracks = {k: study.track(k) for k in (member, *map(int, others))}
-        scene, scenes = stage.scene(member), {k: stage.scene(k) for k in tracks}
+        scene, scenes = stored.scene(member), {k: stored.scene(k) for k in tracks}
         remarks: tuple[str, ...] = ()
         if ".glb" in targets:
             remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"], scenes=scenes)

@@ -11,13 +11,12 @@ import numpy as np
 
 from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
-from shiftjax.viewer import designs, film, opening
+from shiftjax.viewer import designs, opening, rendering, side_by_side, study_like
 from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.scene import Moment
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.member_scenes import Design, MemberScenes
+from shiftjax.viewer.scene import Snapshot
 
 MARKS = frozenset({"kind:frame", "kind:centre"})  # shown in a window on demand
 
@@ -35,20 +34,20 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    target = showing.new_file(options.out, (*film.STILLS, *film.MOVIES), options.force)
+    target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
-        stage = Stage(study)
-        showing.report_warnings(stage.first)
+        scenes = MemberScenes(study)
+        showing.report_warnings(scenes.first)
         member, others = showing.members_of(study, options)
-        left = Design(stage, member)
+        left = Design(scenes, member)
         with showing.beside(left, options) as right, pictures(left, right, others, options) as picture:
-            span = designs.span(study, right and right.study)
-            if target.suffix.lower() in film.STILLS:
-                film.write_still(target, picture(instant(span, options.time)))
+            span = study_like.span(study, right and right.study)
+            if target.suffix.lower() in rendering.STILLS:
+                rendering.write_still(target, picture(instant(span, options.time)))
             else:
-                rate = options.fps or film.RATE[target.suffix.lower()]
-                times = film.instants(*span, rate, options.speed)
-                film.write_movie(target, (picture(float(t)) for t in times), rate)
+                rate = options.fps or rendering.RATE[target.suffix.lower()]
+                times = rendering.instants(*span, rate, options.speed)
+                rendering.write_movie(target, (picture(float(t)) for t in times), rate)
     print(f"written: {target}", file=sys.stderr)
     return 0
 
@@ -74,19 +73,19 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
     width, height = options.size
     look, camera = showing.look_of(options), designs.camera_of(left.scene, right and right.scene, options.view)
     if right is None:
-        with film.studio(left.scene, look, options.size) as renderer:
+        with rendering.offscreen_renderer(left.scene, look, options.size) as renderer:
             yield lambda t: drawn(renderer, camera, left, others, t)
         return
-    half = (width - designs.BAR) // 2
-    rest = width - designs.BAR - half
-    with film.studio(left.scene, look, (half, height)) as first:
+    half = (width - side_by_side.BAR) // 2
+    rest = width - side_by_side.BAR - half
+    with rendering.offscreen_renderer(left.scene, look, (half, height)) as first:
         second = Renderer(right.scene, look, (rest, height))
 
         def picture(t: float) -> np.ndarray:
             halves = (first, left, right), (second, right, left)
-            found = [lettered(drawn(renderer, camera, own, _ghosts(own, left, others), t), own, other, t)
+            found = [with_text(drawn(renderer, camera, own, _ghosts(own, left, others), t), own, other, t)
                      for renderer, own, other in halves]  # fmt: skip
-            return designs.abreast(*found)
+            return side_by_side.joined(*found)
 
         try:
             yield picture
@@ -101,13 +100,13 @@ def _ghosts(own: Design, left: Design, others: np.ndarray) -> np.ndarray:
     return np.setdiff1d(np.append(others, left.member), [own.member])
 
 
-def lettered(image: np.ndarray, own: Design, other: Design, t: float) -> np.ndarray:
+def with_text(image: np.ndarray, own: Design, other: Design, t: float) -> np.ndarray:
     """(h, w, 3) a half with its caption."""
-    return film.lettered(image, designs.told(designs.captions(own, other), own, t))
+    return rendering.with_text(image, designs.with_state(designs.captions(own, other), own, t))
 
 
 def drawn(renderer: Renderer, camera: Camera, design: Design, others: np.ndarray, t: float) -> np.ndarray:
     """(h, w, 3) one picture."""
-    poses, ghosts = design.study.poses(design.member, t), ghosts_of(design.stage, others, t)
-    renderer.draw(Moment(poses, hidden=MARKS, ghosts=ghosts), camera)
+    poses, ghosts = design.study.poses(design.member, t), ghosts_of(design.scenes, others, t)
+    renderer.draw(Snapshot(poses, hidden=MARKS, ghosts=ghosts), camera)
     return renderer.image()

@@ -16,11 +16,10 @@ from shiftjax.errors import ModelError
 from shiftjax.models import names
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.designs import Design
-from shiftjax.viewer.scene import FAST, Look, Scene
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.member_scenes import Design, MemberScenes
+from shiftjax.viewer.scene import FAST, RenderSettings, Scene
 from shiftjax.viewer.study import Study
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 
 def add_study(parser: argparse.ArgumentParser, needed: bool = True) -> None:
@@ -94,8 +93,8 @@ def run_options(options: argparse.Namespace) -> list[str]:
     return [] if options.span is None else ["--span", str(options.span)]
 
 
-def look_of(options: argparse.Namespace) -> Look:
-    return replace(FAST if options.fast else Look(), shadows=not options.no_shadows)
+def look_of(options: argparse.Namespace) -> RenderSettings:
+    return replace(FAST if options.fast else RenderSettings(), shadows=not options.no_shadows)
 
 
 def members_of(study: Study, options: argparse.Namespace) -> tuple[int, np.ndarray]:
@@ -106,7 +105,7 @@ def members_of(study: Study, options: argparse.Namespace) -> tuple[int, np.ndarr
     return member, ghosts[ghosts != member]
 
 
-def kept_of(study: Watched, text: str, option: str) -> np.ndarray:
+def kept_of(study: StudyLike, text: str, option: str) -> np.ndarray:
     """The members of a choice that can be drawn; a note tells why others cannot."""
     found = study.drawable(study.choose(text))
     if not len(found.ids):
@@ -133,10 +132,10 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
         except ModelError as error:
             allowed = f"STUDY, STUDY@CHOICE or a choice of {left.study.where}: {error.allowed}"
             raise ModelError(f"--beside {text}", error.found, allowed, error.todo) from None
-        yield Design(left.stage, int(found[0]))
+        yield Design(left.scenes, int(found[0]))
         return
     with opening.opened(name, run_options(options)) as study:
-        right = Design(Stage(study), int(kept_of(study, choice, f"--beside {name}@")[0]))
+        right = Design(MemberScenes(study), int(kept_of(study, choice, f"--beside {name}@")[0]))
         report_warnings(right.scene)
         yield right
 

@@ -10,11 +10,10 @@ from shiftjax.cli import common, parsing, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
+from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.stage import Stage
 
 STEP = 1e-3  # s
 
@@ -46,11 +45,11 @@ def call(options: argparse.Namespace) -> int:
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
-        stage = Stage(study)
-        showing.report_warnings(stage.first)
+        scenes = MemberScenes(study)
+        showing.report_warnings(scenes.first)
         member, others = showing.members_of(study, options)
-        with showing.beside(Design(stage, member), options) as beside:
-            app.show(study, stage.first, member=member, ghosts=others, beside=beside, **_choices(options))
+        with showing.beside(Design(scenes, member), options) as beside:
+            app.show(study, scenes.first, member=member, ghosts=others, beside=beside, **_choices(options))
     return 0
 
 
@@ -68,7 +67,7 @@ def _live(options: argparse.Namespace) -> int:
     print(f"compiling {model.name or options.study} ...", file=sys.stderr, flush=True)
     live = Live(model, [s.path for s in sliders], channels=options.channel, step=options.step or STEP)
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
-        scene = opening.staged(session.history)
+        scene = opening.first_scene(session.history)
         showing.report_warnings(scene)
         app.show(session.history, scene, live=session, **_choices(options))
     return 0

@@ -20,7 +20,7 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.poses import turn
+from shiftjax.poses import rotate
 from shiftjax.record import record
 from shiftjax.run.assembly import CLOSED, LaneOf, follow
 from shiftjax.run.ensemble import Settings, begin
@@ -259,7 +259,7 @@ class Live:
         """Arm from the body's origin to the pulled point [m] and the point's velocity [m/s], in the world."""
         self._observe()
         seen = self._body(pull)
-        arm = turn(seen[:7], pull.point)
+        arm = rotate(seen[:7], pull.point)
         return arm, seen[7:10] + np.cross(seen[10:], arm)
 
     def _body(self, pull: Pull) -> np.ndarray:

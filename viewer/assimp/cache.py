@@ -1,7 +1,7 @@
-"""Meshes on disk: what a file was read into, as .npz, so that a large file is converted once.
+"""Cache of converted mesh files on disk, as .npz, so that a large file is converted once.
 
 An entry is named after the content of the file and of its companions, and holds the digests of all files that the
-importer opened (materials, textures, buffers) or looked for in vain: it is used only while these are the same.
+importer opened (materials, textures, buffers) or searched without success: it is valid only while these are unchanged.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def name_of(path: Path, companions: tuple[Path, ...]) -> str:
 
 
 def read(name: str, beside: Path) -> tuple[Piece, ...] | None:
-    """The pieces kept as `name` for a file in the folder `beside`; None where they are missing, damaged or outdated."""
+    """The cached pieces `name` of a file in the folder `beside`; None where they are missing, damaged or outdated."""
     try:
-        pieces, files = unpacked(_place(name).read_bytes())
+        pieces, files = unpacked(_entry(name).read_bytes())
         same = all(digest_of(beside / file) == digest for file, digest in files.items())
     except DAMAGED:
         return None
@@ -45,9 +45,9 @@ def read(name: str, beside: Path) -> tuple[Piece, ...] | None:
 
 
 def write(name: str, data: bytes) -> None:
-    """Keeps an entry."""
-    replace(_place(name), data)
+    """Stores an entry."""
+    replace(_entry(name), data)
 
 
-def _place(name: str) -> Path:
+def _entry(name: str) -> Path:
     return folder() / "meshes" / name[:2] / f"{name}.npz"

@@ -1,8 +1,7 @@
-"""The viewer's end of the importing process: started when first needed, started anew when it died, ended at exit.
+"""The viewer's side of the importing process: started on first use, restarted after a crash, ended at exit.
 
-Importers crash on bad files (measured: 9 of 240 damaged files ended the process, one hung), so they run in a process of
-their own. It is started by an interpreter of its own and not by `multiprocessing`, which would run the user's script a
-second time.
+Importers crash on bad files (measured: 9 of 240 damaged files ended the process, one hung), so they run in a separate
+process. It is started as a new interpreter, not by `multiprocessing`, which would run the user's script again.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ READY, DONE, REFUSED = b"r", b"+", b"-"
 
 
 class Failed(Exception):
-    """No pieces: why, and what to do where that is known."""
+    """No pieces: the reason, and a remedy if there is one."""
 
     def __init__(self, reason: str, todo: str = "") -> None:
         self.reason, self.todo = reason, todo
@@ -77,7 +76,7 @@ class Child:
 
     def _start(self) -> bool:
         """Whether a process had to be started."""
-        if self._process is not None and self._owner == os.getpid():  # a forked copy needs a child of its own
+        if self._process is not None and self._owner == os.getpid():  # a forked copy needs another child
             return False
         self.close()
         self._pipe, theirs = Pipe()
@@ -129,7 +128,7 @@ class Child:
         return answer[1:]
 
     def _end(self) -> str:
-        """How the process ended, in words."""
+        """How the process ended, as text."""
         assert self._process is not None and self._log is not None
         try:
             code = self._process.wait(timeout=5.0)

@@ -36,52 +36,52 @@ class Unusable(Exception):
 
 @record
 class Source:
-    """What conversion needs to know of a file."""
+    """Properties of a file for its conversion."""
 
     scene: Any  # aiScene
     content: Callable[[str], bytes | None]  # bytes of a file that the mesh file names
     frame: np.ndarray  # (4, 4) from the importer's coordinates to the file's [m]
     linear: bool = False  # whether colours are linear, as in glTF, and not sRGB
-    facets: bool = False  # whether the format has at most normals of facets: ours make curved parts look smooth
-    bare: bool = False  # whether the format knows no materials, and what there is are the importer's own
+    facets: bool = False  # whether the format has at most normals of facets: computed ones make curved parts smooth
+    bare: bool = False  # whether the format has no materials, and those found were added by the importer
 
 
 def pieces_of(source: Source) -> tuple[Piece, ...]:
     """Every mesh at every node of a file; the meshes' keys are their numbers in the file. Raises Unusable."""
-    looks = _Looks(source)
+    materials = _Materials(source)
     meshes: dict[int, tuple[Mesh, Colour, tuple[str, ...]]] = {}
     pieces = []
-    for number, place in _places(source.scene):
+    for number, transform in _mesh_nodes(source.scene):
         if number not in meshes:
-            meshes[number] = _mesh(source, looks, number)
+            meshes[number] = _mesh(source, materials, number)
         mesh, colour, notes = meshes[number]
         if len(mesh.indices):
-            pieces.append(Piece(mesh, colour, source.frame @ place, notes))
+            pieces.append(Piece(mesh, colour, source.frame @ transform, notes))
     if not pieces:
         raise Unusable("a file without points, lines or triangles")
-    if not all(np.isfinite(piece.place).all() for piece in pieces):
+    if not all(np.isfinite(piece.transform).all() for piece in pieces):
         raise Unusable("a file with transforms that are not finite")
     return tuple(pieces)
 
 
-def _places(scene: Any) -> Iterator[tuple[int, np.ndarray]]:
+def _mesh_nodes(scene: Any) -> Iterator[tuple[int, np.ndarray]]:
     """Mesh numbers and the (4, 4) transforms of the nodes that hold them, in the file's order."""
     stack = [(scene.mRootNode, np.eye(4))]
     while stack:
-        pointer, above = stack.pop()
+        pointer, parent = stack.pop()
         if not pointer:
             continue
         node = pointer.contents
         matrix = np.frombuffer(node.mTransformation, np.float32).reshape(4, 4)
-        place = above @ matrix.astype(float)
+        transform = parent @ matrix.astype(float)
         for k in range(node.mNumMeshes):
             if node.mMeshes[k] >= scene.mNumMeshes:
                 raise Unusable("a file whose nodes name meshes that are not there")
-            yield node.mMeshes[k], place
-        stack.extend((node.mChildren[k], place) for k in reversed(range(node.mNumChildren)))
+            yield node.mMeshes[k], transform
+        stack.extend((node.mChildren[k], transform) for k in reversed(range(node.mNumChildren)))
 
 
-def _mesh(source: Source, looks: _Looks, number: int) -> tuple[Mesh, Colour, tuple[str, ...]]:
+def _mesh(source: Source, materials: _Materials, number: int) -> tuple[Mesh, Colour, tuple[str, ...]]:
     raw = source.scene.mMeshes[number].contents
     width = WIDTHS.get(raw.mPrimitiveTypes & 0xF)  # higher bits are hints
     if width is None:
@@ -91,11 +91,13 @@ def _mesh(source: Source, looks: _Looks, number: int) -> tuple[Mesh, Colour, tup
     indices, left_out = _indices(raw, width, count)
     if vertices is None or not np.isfinite(vertices).all():
         raise Unusable("a mesh with coordinates that are not finite")
-    look = looks.of(raw.mMaterialIndex)
-    notes = (*look.notes, f"{left_out} faces that are no {KINDS[width]} are left out") if left_out else look.notes
+    material = materials.of(raw.mMaterialIndex)
+    notes = (
+        (*material.notes, f"{left_out} faces that are no {KINDS[width]} are left out") if left_out else material.notes
+    )
     uv = None
-    if look.texture is not None:
-        uv = _floats(raw.mTextureCoords[look.channel], count, 3)
+    if material.texture is not None:
+        uv = _floats(raw.mTextureCoords[material.channel], count, 3)
         uv = None if uv is None or not np.isfinite(uv).all() else np.ascontiguousarray(uv[:, :2])
     normals = np.zeros((count, 3), np.float32)
     painted = _floats(raw.mColors[0], count, 4)
@@ -107,12 +109,12 @@ def _mesh(source: Source, looks: _Looks, number: int) -> tuple[Mesh, Colour, tup
             uv, painted = (None if x is None else x[old] for x in (uv, painted))
         else:
             normals = unit(np.nan_to_num(given, posinf=0.0, neginf=0.0).astype(float)).astype(np.float32)
-    mesh = Mesh(str(number), vertices, indices, normals, uv, None if uv is None else look.texture)
+    mesh = Mesh(str(number), vertices, indices, normals, uv, None if uv is None else material.texture)
     if painted is None or mesh.texture is not None or not len(indices):
-        return mesh, look.colour, notes
+        return mesh, material.colour, notes
     mesh, colour = _painted(mesh, _screen(np.nan_to_num(painted), source.linear))
     if source.linear:  # glTF: the material's colour is a factor
-        colour = _clipped([a * b for a, b in zip(colour, look.colour, strict=True)])
+        colour = _clipped([a * b for a, b in zip(colour, material.colour, strict=True)])
     return mesh, colour, notes
 
 
@@ -127,7 +129,7 @@ def _floats(pointer: Any, count: int, width: int) -> np.ndarray | None:
 def _indices(raw: Any, width: int, count: int) -> tuple[np.ndarray, int]:
     """(m, width) uint32, and the number of faces of other widths (OBJ has triangles of two corners), left out.
 
-    Each face's indices lie in memory of their own.
+    The indices of each face are in separate memory.
     """
     faces = np.frombuffer(ctypes.string_at(raw.mFaces, raw.mNumFaces * FACE.itemsize) if raw.mNumFaces else b"", FACE)
     whole = faces[faces["count"] == width]
@@ -169,29 +171,29 @@ def _painted(mesh: Mesh, colours: np.ndarray) -> tuple[Mesh, Colour]:
 
 
 @record
-class _Look:
+class _Material:
     colour: Colour
     texture: Texture | None = None
     channel: int = 0  # of texture coordinates
     notes: tuple[str, ...] = ()
 
 
-class _Looks:
+class _Materials:
     """Colours and textures of a file's materials, each read once."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._looks: dict[int, _Look] = {}
+        self._materials: dict[int, _Material] = {}
         self._textures: dict[tuple[str, bool], Texture | str] = {}
 
-    def of(self, number: int) -> _Look:
-        if number not in self._looks:
+    def of(self, number: int) -> _Material:
+        if number not in self._materials:
             scene = self._source.scene
             known = number < scene.mNumMaterials and not self._source.bare
-            self._looks[number] = self._read(scene.mMaterials[number].contents) if known else _Look(GREY)
-        return self._looks[number]
+            self._materials[number] = self._read(scene.mMaterials[number].contents) if known else _Material(GREY)
+        return self._materials[number]
 
-    def _read(self, material: Any) -> _Look:
+    def _read(self, material: Any) -> _Material:
         values = _properties(material)
         kind = next((kind for kind in (DIFFUSE, BASE) if ("$tex.file", kind) in values), None)
         given = values.get(("$clr.diffuse", 0)) or values.get(("$clr.base", 0))
@@ -205,14 +207,14 @@ class _Looks:
         screen = _screen(np.array([red, green, blue, 1.0 if opaque else alpha]), self._source.linear)
         colour = _clipped(screen)
         if kind is None:
-            return _Look(colour)
+            return _Material(colour)
         file = values[("$tex.file", kind)]
         texture = self._texture(file, opaque) if isinstance(file, str) else "a texture without a name"
         if isinstance(texture, str):
-            return _Look(colour, notes=(texture,))
+            return _Material(colour, notes=(texture,))
         channel = values.get(("$tex.uvwsrc", kind))
         number = int(channel[0]) if isinstance(channel, list) else 0
-        return _Look(colour, texture, number if 0 <= number < CHANNELS else 0)
+        return _Material(colour, texture, number if 0 <= number < CHANNELS else 0)
 
     def _texture(self, name: str, opaque: bool) -> Texture | str:
         """The picture of that name, or why there is none."""
@@ -231,7 +233,7 @@ class _Looks:
             with warnings.catch_warnings(), Image.open(io.BytesIO(data)) as image:
                 warnings.simplefilter("error", Image.DecompressionBombWarning)  # ~90 million pixels
                 picture = image.convert("RGBA")
-        except Exception as error:  # Pillow's readers raise whatever bad data make them raise
+        except Exception as error:  # Pillow may raise any exception on bad data
             return f"texture {name}: {error}"
         picture.thumbnail((TEXTURE_LIMIT, TEXTURE_LIMIT))
         pixels = np.array(picture)

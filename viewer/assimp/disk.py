@@ -1,4 +1,4 @@
-"""Files as the importer sees them, in the child process: callbacks that find companions and note what was opened."""
+"""File system of the importer, in the child process: callbacks that find companions and record opened files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from shiftjax.viewer.assimp.mending import mended
+from shiftjax.viewer.assimp.repair import repaired
 
 SIZE, POINTER, TEXT = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p
 READ = ctypes.CFUNCTYPE(SIZE, POINTER, POINTER, SIZE, SIZE)
@@ -60,22 +60,22 @@ class Disk:
         """
         name = name.replace("\\", "/")
         last = name.rsplit("/", 1)[-1]
-        told = self.path.parent / name
+        direct = self.path.parent / name
         named = [companion for companion in self.companions if companion.name == last]
         materials = [companion for companion in self.companions if last.endswith(".mtl") and companion.suffix == ".mtl"]
-        for place in (told, *named, self.path.parent / last, *materials):
-            if place in self._contents:
-                return self._contents[place]
-            relative = os.path.relpath(place, self.path.parent)
-            if not place.is_file():
+        for candidate in (direct, *named, self.path.parent / last, *materials):
+            if candidate in self._contents:
+                return self._contents[candidate]
+            relative = os.path.relpath(candidate, self.path.parent)
+            if not candidate.is_file():
                 self.digests[relative] = ""
                 continue
-            data = place.read_bytes()
+            data = candidate.read_bytes()
             self.digests[relative] = hashlib.sha256(data).hexdigest()
-            if place == self.path:
+            if candidate == self.path:
                 library = next((os.fsencode(file.name) for file in self.companions if file.suffix == ".mtl"), None)
-                data = mended(place.suffix.lower(), data, library)
-            self._contents[place] = data
+                data = repaired(candidate.suffix.lower(), data, library)
+            self._contents[candidate] = data
             return data
         self._missing.append(last)
         return None
@@ -116,10 +116,10 @@ def _handle(data: bytes) -> Handle:
 
     def seek(_: int, offset: int, origin: int) -> int:
         signed = offset - 2**64 if offset >= 2**63 else offset
-        place = signed + (0, at[0], len(data))[origin]
-        if not 0 <= place <= len(data):
+        position = signed + (0, at[0], len(data))[origin]
+        if not 0 <= position <= len(data):
             return FAILURE
-        at[0] = place
+        at[0] = position
         return SUCCESS
 
     write: Callable[..., int] = lambda *_: 0  # noqa: E731

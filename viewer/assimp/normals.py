@@ -56,14 +56,14 @@ def _at_corners(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
         pairs, others = pairs[close], others[close]
         total[pairs] += own[others] * angles[others, None]
         total[others] += own[pairs] * angles[pairs, None]
-    crowded = _crowded(sorted_places)
-    total[crowded] = own[crowded]
+    frequent = _frequent(sorted_places)
+    total[frequent] = own[frequent]
     back_again = np.empty_like(order)
     back_again[order] = np.arange(len(order))
     return unit(total)[back_again]
 
 
-def _crowded(places: np.ndarray) -> np.ndarray:
+def _frequent(places: np.ndarray) -> np.ndarray:
     """Whether each of the sorted places occurs more than `MOST` times."""
     _, where, counts = np.unique(places, return_inverse=True, return_counts=True)
     return (counts > MOST)[where]

@@ -1,4 +1,4 @@
-"""What a mesh file holds: pieces, the formats that load, the error that tells why a file does not, and pieces as bytes.
+"""The content of a mesh file: pieces, supported formats, the error of a file that cannot be used, and serialization.
 
 The bytes are one .npz: a child process sends them, the cache keeps them.
 """
@@ -17,7 +17,7 @@ from shiftjax.record import record
 from shiftjax.viewer.scene import Colour, Mesh, Texture
 
 FORMATS = ("3ds", "3mf", "dae", "fbx", "glb", "gltf", "obj", "off", "ply", "stl", "x3d")
-ELSEWHERE = {  # formats that people try, and the way round
+ELSEWHERE = {  # unsupported formats, and a remedy
     "wrl": "Convert it to X3D: the importer has no reader of VRML.",
     "vrml": "Convert it to X3D: the importer has no reader of VRML.",
     "step": "Export a mesh (STL, glTF) from the CAD program: STEP holds surfaces, not triangles.",
@@ -38,16 +38,16 @@ class MeshError(ModelError):
 
 @record
 class Piece:
-    """A mesh of a file, where the file puts it, in its colour."""
+    """A mesh of a file with its transform and colour."""
 
     mesh: Mesh
     colour: Colour  # multiplies the texture, where there is one
-    place: np.ndarray  # (4, 4) float64, mesh coordinates to file coordinates [m]; may scale
-    warnings: tuple[str, ...] = ()  # what the file asks for and does not get
+    transform: np.ndarray  # (4, 4) float64, mesh coordinates to file coordinates [m]; may scale
+    warnings: tuple[str, ...] = ()  # features of the file that are not supported
 
 
 def check_format(path: Path) -> None:
-    """Refuses a suffix that is none of `FORMATS`."""
+    """MeshError for a suffix that is not in `FORMATS`."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         found = f"the format {path.suffix!r}" if suffix else "a name without a format"
@@ -55,11 +55,11 @@ def check_format(path: Path) -> None:
 
 
 def packed(pieces: tuple[Piece, ...], files: dict[str, str], key: str) -> bytes:
-    """Pieces and the digests of the files they were read from, as one .npz; meshes and textures shared stay shared.
+    """Pieces and the digests of the files they were read from, as one .npz; shared meshes and textures are stored once.
 
     Keys of meshes, which are unique within the file, get `key` in front.
     """
-    arrays: dict[str, np.ndarray] = {"places": np.stack([piece.place for piece in pieces])}
+    arrays: dict[str, np.ndarray] = {"places": np.stack([piece.transform for piece in pieces])}
     meshes = {piece.mesh.key: piece.mesh for piece in pieces}
     textures = {id(mesh.texture): mesh.texture for mesh in meshes.values() if mesh.texture is not None}
     for k, texture in enumerate(textures.values()):
@@ -94,8 +94,8 @@ def unpacked(data: bytes) -> tuple[tuple[Piece, ...], dict[str, str]]:
         meshes = [_mesh(arrays, k, described, textures) for k, described in enumerate(header["meshes"])]
         places = arrays["places"]
     pieces = tuple(
-        Piece(meshes[one["mesh"]], _colour(one["colour"]), place, tuple(one["warnings"]))
-        for one, place in zip(header["pieces"], places, strict=True)
+        Piece(meshes[one["mesh"]], _colour(one["colour"]), transform, tuple(one["warnings"]))
+        for one, transform in zip(header["pieces"], places, strict=True)
     )
     return pieces, header["files"]
 

@@ -29,12 +29,12 @@ REMOVE_COMPONENTS, GLOBAL_SCALE = 0x10, 0x8000000
 NORMALS = 0x2  # aiComponent
 INTEGERS = {b"IMPORT_COLLADA_IGNORE_UP_DIRECTION": 1, b"AI_CONFIG_IMPORT_FBX_IGNORE_UP_DIRECTION": 1}
 # STL has a normal for each facet, which would keep its vertices apart; 3DS has none, and the importer's are wrong where
-# triangles share vertices. FBX has a unit, applied only when asked for.
+# triangles share vertices. FBX has a unit, applied only on request.
 FURTHER = {".stl": REMOVE_COMPONENTS, ".3ds": REMOVE_COMPONENTS, ".fbx": GLOBAL_SCALE}
 Y_UP_TO_Z_UP = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
 UNITS = {b"micron": 1e-6, b"millimeter": 1e-3, b"centimeter": 1e-2, b"inch": 0.0254, b"foot": 0.3048, b"meter": 1.0}
-MEMORY = 0.5  # of the machine's, which a bad file can make the importer ask for
-GRACE = 5.0  # [s] after its time, the child ends by itself: nobody may be left to end it
+MEMORY = 0.5  # of the machine's, limit for memory requested by the importer
+GRACE = 5.0  # [s] after its time, the child ends by itself: in case no parent is left to end it
 
 
 def main(number: int) -> None:
@@ -123,5 +123,5 @@ def _limit() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     try:
         resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
-    except (ValueError, OSError):  # macOS knows the limit and does not take it
+    except (ValueError, OSError):  # macOS has the limit but refuses to set it
         return

@@ -1,8 +1,8 @@
-"""Writes a scene in motion as binary glTF 2.0, which browsers, Blender and office programs open.
+"""Writes an animated scene as binary glTF 2.0, for browsers, Blender and office programs.
 
 One root node turns the scene's up into glTF's +Y. Under it stand ground and one group a member; in a group, one node a
 body, moved by one animation for all members, since programs play one animation at a time. Members after the first are
-see-through. Phong lights become lamps of KHR_lights_punctual with the same light at the scene's centre.
+translucent. Phong lights become those of KHR_lights_punctual, as bright at the scene's centre.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.poses import continuous, to_world
+from shiftjax.poses import continuous, matrices, quaternions, to_world
 from shiftjax.version import VERSION
 from shiftjax.viewer.camera import upright
 from shiftjax.viewer.colours import ghost_opacity
@@ -28,16 +28,15 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
-from shiftjax.viewer.places import of_pose, quaternion
-from shiftjax.viewer.scene import GROUND, Lamp, Mesh, Part, Scene, Spring
+from shiftjax.viewer.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
 from shiftjax.viewer.springs import FIGURES, colour_of, stretched
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
 FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types
 VERTEX_DATA, INDEX_DATA = 34962, 34963  # targets of buffer views
 LIGHTS, UNLIT = "KHR_lights_punctual", "KHR_materials_unlit"
-SKEW = 1e-6  # cosine between columns of a place from which it is no rotation with scales any more
-LEAST = 1e-9  # m, of a spring's length: a scale of nothing cannot be undone by programs that read the file
+SKEW = 1e-6  # cosine between columns of a transform above which it has shear
+LEAST = 1e-9  # m, of a spring's length: readers cannot invert a scale of zero
 Item = dict[str, Any]
 
 
@@ -55,10 +54,10 @@ def write_glb(
     Args:
         scene: what is drawn; parts of kinds "frame" and "centre" are left out.
         time: (n,) increasing [s]; the animation begins at zero, the first instant is in the root's extras.
-        tracks: member -> (n, nodes, 7) poses; the first member is solid, the others see-through.
+        tracks: member -> (n, nodes, 7) poses; the first member is solid, the others translucent.
         path: of the file.
         frames: the most instants to keep, see `motion_of`.
-        scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
+        scenes: member -> its scene, with the same nodes; by default `scene`.
 
     Raises:
         ModelError: as `motion_of`.
@@ -76,10 +75,10 @@ def write_glb(
         bodies = []
         for node, name in enumerate(scene.nodes):
             if node == GROUND and k > 0:
-                continue  # drawn once: it is the same for all
+                continue  # drawn once for all members
             children = [file.part(part, opacity) for part in parts if part.node == node]
             if k == 0:
-                children += [_lamp(file, scene, lamp, track[0]) for lamp in scene.lamps if lamp.node == node]
+                children += [_light(file, scene, light, track[0]) for light in scene.lights if light.node == node]
             if children:
                 p = track[0, node]
                 body = {"name": name, "translation": _floats(p[:3]), "rotation": _xyzw(p[3:]), "children": children}
@@ -100,7 +99,7 @@ def write_glb(
 
 
 class _File:
-    """A glTF document that grows: JSON lists, their entries told apart by content, and one binary buffer."""
+    """A glTF document under construction: JSON lists without duplicate entries, and one binary buffer."""
 
     def __init__(self) -> None:
         self.lists: dict[str, list[Item]] = {}
@@ -123,7 +122,7 @@ class _File:
         return self.add("bufferViews", view if target is None else {**view, "target": target})
 
     def accessor(self, values: np.ndarray, target: int | None = None, *, bounds: bool = False) -> int:
-        """Of a (n,) or (n, width) array; with the least and largest of each column where glTF wants them."""
+        """Of a (n,) or (n, width) array; with the minimum and maximum of each column where glTF requires them."""
         component = {"f": FLOAT, "u": SHORT if values.dtype.itemsize == 2 else LONG}[values.dtype.kind]
         kind = "SCALAR" if values.ndim == 1 else f"VEC{values.shape[1]}"
         item: Item = {"bufferView": self.view(values, target), "componentType": component}
@@ -134,20 +133,20 @@ class _File:
 
     def part(self, part: Part, opacity: float) -> int:
         """The node of a part, below that of its body."""
-        placing = _placing(part.place)
-        mesh = part.mesh if placing is not None else _baked(part.mesh, part.place)
+        trs = _trs(part.transform)
+        mesh = part.mesh if trs is not None else _baked(part.mesh, part.transform)
         material = self._material(part, opacity)
         key = ("mesh", mesh.key, material)
         if key not in self._known:
             primitive = {**self._geometry(mesh), "material": material, "mode": MODES[mesh.kind]}
             self._known[key] = self.add("meshes", {"name": part.path, "primitives": [primitive]})
-        return self.add("nodes", {"name": part.path, "mesh": self._known[key], **(placing or {})})
+        return self.add("nodes", {"name": part.path, "mesh": self._known[key], **(trs or {})})
 
     def spring(self, spring: Spring, poses: np.ndarray, opacity: float) -> tuple[int, np.ndarray]:
         """The node of a spring, and its track at poses (n, nodes, 7): (n, 10) with the scales behind the pose."""
-        stretching = [stretched(spring, of_pose(instant)) for instant in poses]
-        turned = continuous(np.array([[*start, *quaternion(R)] for start, R, _ in stretching]))
-        track = np.hstack([turned, np.maximum([scale for *_, scale in stretching], LEAST)])
+        starts, turns, scales = zip(*(stretched(spring, places) for places in matrices(poses)), strict=True)
+        turned = continuous(np.hstack([np.array(starts), quaternions(np.array(turns))]))
+        track = np.hstack([turned, np.maximum(scales, LEAST)])
         figure = FIGURES[spring.kind]
         node = self.part(Part(figure, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
         first = {"translation": track[0, :3], "scale": track[0, 7:]}
@@ -186,7 +185,7 @@ class _File:
             clear = clear or bool((texture.pixels[..., 3] < 255).any())
         if clear:
             material["alphaMode"] = "BLEND"
-        if opacity == 1:  # a ghost shows its near side only, or it would look twice as solid
+        if opacity == 1:  # back faces of ghosts are culled, they would double the opacity
             material["doubleSided"] = True
         if mesh.kind != "triangles":  # nothing to light without normals
             material["extensions"] = {UNLIT: {}}
@@ -223,7 +222,7 @@ class _File:
 
 
 def _animate(file: _File, motion: Motion, channels: list[tuple[int, np.ndarray]]) -> None:
-    """One animation of all nodes that move; what stands still has its pose in the node."""
+    """One animation of all nodes that move; nodes that do not move have their pose in the node."""
     samplers: list[Item] = []
     targets: list[Item] = []
     times = None
@@ -241,39 +240,39 @@ def _animate(file: _File, motion: Motion, channels: list[tuple[int, np.ndarray]]
         file.add("animations", {"name": "motion", "samplers": samplers, "channels": targets})
 
 
-def _lamp(file: _File, scene: Scene, lamp: Lamp, poses: np.ndarray) -> int:
-    """The node of a lamp. A surface facing it at the scene's centre is as bright as under Phong's diffuse term."""
-    position, direction = np.array(lamp.position), np.array(lamp.direction)
-    strength = max(lamp.diffuse)
-    light: Item = {"name": lamp.path, "type": lamp.type}
-    light["color"] = [c / strength for c in lamp.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
-    light["intensity"] = math.pi * strength  # a diffuse surface sends back 1/pi of the light
-    if lamp.type != "directional":
-        place = to_world(poses[lamp.node], position)
-        light["intensity"] *= max(float(((place - np.array(scene.centre)) ** 2).sum()), 1e-6)
-    if lamp.type == "spot":
-        outer = min(lamp.cone, math.pi / 2)
-        light["spot"] = {"innerConeAngle": 0.8 * outer, "outerConeAngle": outer}
-    file.lights.append(light)
+def _light(file: _File, scene: Scene, light: SceneLight, poses: np.ndarray) -> int:
+    """The node of a light. A surface facing it at the scene's centre is as bright as under Phong's diffuse term."""
+    position, direction = np.array(light.position), np.array(light.direction)
+    strength = max(light.diffuse)
+    item: Item = {"name": light.path, "type": light.type}
+    item["color"] = [c / strength for c in light.diffuse] if strength > 0 else [0.0, 0.0, 0.0]
+    item["intensity"] = math.pi * strength  # radiance of a Lambertian surface is irradiance times albedo / pi
+    if light.type != "directional":
+        position_in_world = to_world(poses[light.node], position)
+        item["intensity"] *= max(float(((position_in_world - np.array(scene.centre)) ** 2).sum()), 1e-6)
+    if light.type == "spot":
+        outer = min(light.cone, math.pi / 2)
+        item["spot"] = {"innerConeAngle": 0.8 * outer, "outerConeAngle": outer}
+    file.lights.append(item)
     file.extensions.add(LIGHTS)
     # a glTF light shines along its node's -z
-    turn = quaternion(upright(-direction).T) if lamp.type != "point" else np.array([1.0, 0, 0, 0])
+    turn = quaternions(upright(-direction).T) if light.type != "point" else np.array([1.0, 0, 0, 0])
     extension = {LIGHTS: {"light": len(file.lights) - 1}}
-    node = {"name": lamp.path, "translation": _floats(position), "rotation": _xyzw(turn), "extensions": extension}
+    node = {"name": light.path, "translation": _floats(position), "rotation": _xyzw(turn), "extensions": extension}
     return file.add("nodes", node)
 
 
 def _y_up(scene: Scene) -> np.ndarray:
     """(4,) rotation that makes the scene's right, up and back glTF's x, y and z."""
     right, forward, up = upright(scene.up)
-    return quaternion(np.stack([right, up, -forward]))
+    return quaternions(np.stack([right, up, -forward]))
 
 
-def _placing(place: np.ndarray) -> Item | None:
-    """Translation, rotation and scale of a place; None where it shears or flattens, which a glTF node cannot."""
-    if (place == np.eye(4)).all():
+def _trs(transform: np.ndarray) -> Item | None:
+    """Translation, rotation and scale of a transform; None where it has shear or a zero scale."""
+    if (transform == np.eye(4)).all():
         return {}
-    columns = np.array(place[:3, :3], float)
+    columns = np.array(transform[:3, :3], float)
     scale = np.linalg.norm(columns, axis=0)
     if not (scale > 0).all():
         return None
@@ -282,17 +281,17 @@ def _placing(place: np.ndarray) -> Item | None:
         return None
     if np.linalg.det(axes) < 0:
         axes[:, 0], scale[0] = -axes[:, 0], -scale[0]
-    return {"translation": _floats(place[:3, 3]), "rotation": _xyzw(quaternion(axes)), "scale": _floats(scale)}
+    return {"translation": _floats(transform[:3, 3]), "rotation": _xyzw(quaternions(axes)), "scale": _floats(scale)}
 
 
-def _baked(mesh: Mesh, place: np.ndarray) -> Mesh:
+def _baked(mesh: Mesh, transform: np.ndarray) -> Mesh:
     """The mesh in the coordinates of its node."""
-    a, b, c = np.array(place[:3, :3], float).T
+    a, b, c = np.array(transform[:3, :3], float).T
     mirrored = np.dot(a, np.cross(b, c)) < 0
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], 1) * (-1 if mirrored else 1)
-    vertices = mesh.vertices @ place[:3, :3].T + place[:3, 3]
+    vertices = mesh.vertices @ transform[:3, :3].T + transform[:3, 3]
     indices = mesh.indices[:, ::-1] if mirrored and mesh.kind == "triangles" else mesh.indices
-    key = f"{mesh.key} {np.asarray(place, float).tobytes().hex()}"
+    key = f"{mesh.key} {np.asarray(transform, float).tobytes().hex()}"
     normals = (mesh.normals @ cofactors.T).astype(np.float32)
     return Mesh(key, vertices.astype(np.float32), indices, normals, mesh.uv, mesh.texture)
 

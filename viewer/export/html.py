@@ -1,4 +1,4 @@
-"""Writes a scene in motion as one web page that plays itself: data, player and controls in one file, no network."""
+"""Writes an animated scene as one self-contained web page: data, player and controls in one file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.poses import turn
+from shiftjax.poses import rotate
 from shiftjax.viewer.camera import VIEWS, Camera, upright
 from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
-from shiftjax.viewer.scene import Lamp, Look, Mesh, Part, Scene
+from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight
 
-LAMPS = 8  # the player's most, as the window's: 40 vectors of the 224 that every WebGL2 has
-FLOOR_INSTANTS = 200  # looked at for the height of the grid
-DIRECTIONS = 200  # in which the outermost vertices of a mesh are taken for its hull
+LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
+FLOOR_INSTANTS = 200  # used for the height of the grid
+DIRECTIONS = 200  # in which the extreme vertices of a mesh stand for its hull
 Item = dict[str, Any]
 
 
@@ -43,11 +43,11 @@ def write_html(
     Args:
         scene: what is drawn; parts of kinds "frame" and "centre" are left out.
         time: (n,) increasing [s].
-        tracks: member -> (n, nodes, 7) poses; the first member switched on is solid, the others see-through.
+        tracks: member -> (n, nodes, 7) poses; the first member switched on is solid, the others translucent.
         path: of the file.
         title: shown above the picture.
         frames: the most instants to keep, see `motion_of`.
-        scenes: member -> one of its own, whose parts are drawn of it; the same nodes.
+        scenes: member -> its scene, with the same nodes; by default `scene`.
 
     Raises:
         ModelError: as `motion_of`.
@@ -58,7 +58,7 @@ def write_html(
     folder = files("shiftjax.viewer.export")
     inserts = {
         "title": html.escape(title),
-        # a `<` in JSON stands in strings only, where it may be written so that no tag begins
+        # a `<` in JSON occurs in strings only, where it may be escaped, so that no tag begins
         "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "binary": base64.b64encode(pack.bytes()).decode(),
         "shaders": (folder / "shaders.js").read_text(encoding="utf-8"),
@@ -71,12 +71,12 @@ def write_html(
 
 
 def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack) -> Item:
-    """What the player reads; arrays stand in the pack, as offset and length in bytes."""
+    """The data of the player; arrays are in the pack, given by offset and length in bytes."""
     casts = {id(own): written_parts(own) for own in (scene, *scenes.values())}  # each once
     turns = {key: k for k, key in enumerate(casts)}
     parts, first = casts[id(scene)], next(iter(motion.poses.values()))
     remarks = list(motion.remarks)
-    remarks += _dimmed(scene.lamps)
+    remarks += _dimmed(scene.lights)
     if scene.springs:
         remarks.append("springs and dampers are not shown in a page")
     camera = Camera.of(scene.centre, scene.size, scene.up)
@@ -98,23 +98,23 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
         "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
         "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
         "casts": [[_part(part, numbers[part.mesh.key]) for part in cast] for cast in casts.values()],
-        "lamps": [_lamp(lamp) for lamp in scene.lamps[:LAMPS]],
+        "lights": [_light(light) for light in scene.lights[:LIGHTS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),
-        "background": list(Look().background),
-        "shininess": Look().shininess,
+        "background": list(RenderSettings().background),
+        "shininess": RenderSettings().shininess,
         "remarks": remarks,
     }
 
 
-def _dimmed(lamps: tuple[Lamp, ...]) -> Iterator[str]:
-    """What the player does not show of the lamps: those after the eighth, and shadows of all but one."""
-    if len(lamps) > LAMPS:
-        yield f"{LAMPS} of {len(lamps)} lights are shown"
-    casting = next((lamp.path for lamp in lamps[:LAMPS] if lamp.type != "point"), None)
-    if lamps and casting is None:
-        yield "point lights throw no shadows on this page"
-    elif len(lamps) > 1:
-        yield f"of the lights only {casting} throws shadows on this page"
+def _dimmed(lights: tuple[SceneLight, ...]) -> Iterator[str]:
+    """Remarks on what the player does not draw: lights after the eighth, and shadows of all but one."""
+    if len(lights) > LIGHTS:
+        yield f"{LIGHTS} of {len(lights)} lights are shown"
+    casting = next((light.path for light in lights[:LIGHTS] if light.type != "point"), None)
+    if lights and casting is None:
+        yield "point lights cast no shadows on this page"
+    elif len(lights) > 1:
+        yield f"of the lights only {casting} casts shadows on this page"
 
 
 def _mesh(mesh: Mesh, pack: Pack) -> Item:
@@ -129,27 +129,27 @@ def _mesh(mesh: Mesh, pack: Pack) -> Item:
 
 
 def _part(part: Part, mesh: int) -> Item:
-    reach = np.linalg.norm(part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3], axis=1).max()
+    reach = np.linalg.norm(part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3], axis=1).max()
     return {
         "mesh": mesh,
         "node": part.node,
         "path": part.path,
-        "place": [float(x) for x in part.place.T.reshape(-1)],  # columns, as WebGL reads a matrix
+        "transform": [float(x) for x in part.transform.T.reshape(-1)],  # columns, as WebGL reads a matrix
         "colour": linear(part.colour),
         "shadow": part.shadow,
         "reach": float(reach),  # from the node's origin [m]
     }
 
 
-def _lamp(lamp: Lamp) -> Item:
-    item: Item = {"type": lamp.type, "node": lamp.node, "cone": float(lamp.cone)}
+def _light(light: SceneLight) -> Item:
+    item: Item = {"type": light.type, "node": light.node, "cone": float(light.cone)}
     for name in ("position", "direction", "ambient", "diffuse", "specular"):
-        item[name] = [float(x) for x in getattr(lamp, name)]
+        item[name] = [float(x) for x in getattr(light, name)]
     return item
 
 
 def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
-    """The least height along up [m] that the parts come down to, as outermost vertices and some instants tell."""
+    """The lowest height [m] of the parts along up, from extreme vertices at some instants."""
     spiral = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)  # a spiral of equal areas on the sphere
     height = np.linspace(-1, 1, DIRECTIONS)
     level = np.sqrt(1 - height**2)
@@ -157,10 +157,10 @@ def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
     poses = poses[np.linspace(0, len(poses) - 1, min(len(poses), FLOOR_INSTANTS)).astype(int)]
     lowest = []
     for part in parts:
-        vertices = part.mesh.vertices @ part.place[:3, :3].T + part.place[:3, 3]
+        vertices = part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3]
         vertices = vertices[np.unique(np.argmax(vertices @ directions, axis=0))]
         pose = poses[:, part.node]
         up = np.broadcast_to(np.array(scene.up, float), (len(pose), 3))
-        in_body = turn(pose, up, inverse=True)
+        in_body = rotate(pose, up, inverse=True)
         lowest.append(((in_body @ vertices.T).min(1) + (pose[:, :3] * up).sum(1)).min())
     return float(min(lowest, default=np.dot(scene.centre, scene.up) - scene.size))

@@ -1,4 +1,4 @@
-"""The instants and poses that a file keeps: checked, thinned, finite, with quaternions that never jump in sign."""
+"""Instants and poses of an exported file: checked, decimated, finite, with quaternions continuous in sign."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.poses import continuous, held
+from shiftjax.poses import continuous, held, rotation_angle
 from shiftjax.record import record
 from shiftjax.viewer.scene import Scene
 
-PER_SECOND = 60  # instants kept by default: what a screen shows
-FEWEST = 240  # instants that even a short motion may have: it is looked at in slow motion
+PER_SECOND = 60  # instants kept by default: the rate of a screen
+FEWEST = 240  # instants allowed for short motions, for slow motion
 MOST = 5_000
-WIDE_TURN = math.radians(90.0)  # between two instants; beyond 180 degrees the shorter way round is the wrong one
+WIDE_TURN = math.radians(90.0)  # between two instants; beyond 180 degrees interpolation takes the wrong direction
 
 
 @record
@@ -24,7 +24,7 @@ class Motion:
 
     time: np.ndarray  # (k,) [s], increasing, also once rounded to single precision after the first is taken off
     poses: dict[int, np.ndarray]  # member -> (k, nodes, 7) [m], unit quaternions w first
-    remarks: tuple[str, ...]  # what was left out or made up, in words
+    remarks: tuple[str, ...]  # messages on what was left out or filled in
 
     @property
     def elapsed(self) -> np.ndarray:
@@ -33,7 +33,7 @@ class Motion:
 
 
 def motion_of(scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], frames: int | None = None) -> Motion:
-    """What of a study goes into a file.
+    """The motion that goes into a file.
 
     Args:
         scene: whose nodes the poses are of.
@@ -101,13 +101,12 @@ def _whole(member: int, track: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray
 
 
 def _smooth(track: np.ndarray) -> np.ndarray:
-    """The same poses with unit quaternions whose signs never jump."""
+    """The same poses with unit quaternions continuous in sign."""
     track = track.copy()
     track[:, :, 3:] /= np.linalg.norm(track[:, :, 3:], axis=2, keepdims=True)
     return continuous(track)
 
 
 def _widest_turn(track: np.ndarray) -> float:
-    """The largest angle [rad] by which a node turns between neighbouring instants."""
-    cosine = (track[1:, :, 3:] * track[:-1, :, 3:]).sum(2)
-    return float(2 * np.arccos(cosine.clip(-1, 1)).max(initial=0.0))
+    """The largest rotation angle [rad] of a node between consecutive instants."""
+    return float(rotation_angle(track[:-1], track[1:]).max(initial=0.0))

@@ -1,4 +1,4 @@
-"""What both exports share: packed bytes, the parts worth writing, colours and pictures as files want them."""
+"""Shared by both exports: packed bytes, the parts to write, linear colours and PNG images."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 from shiftjax.viewer import colours
 from shiftjax.viewer.scene import Colour, Mesh, Part, Scene, Texture
 
-LEFT_OUT = ("frame", "centre")  # kinds of parts that explain a model rather than show it
+LEFT_OUT = ("frame", "centre")  # kinds of parts that are not exported
 
 
 class Pack:
@@ -38,7 +38,7 @@ def written_parts(scene: Scene) -> tuple[Part, ...]:
 
 
 def linear(colour: Colour) -> list[float]:
-    """A colour as files want it: linear light and opacity."""
+    """Linear colour and opacity."""
     return colours.linear(np.array(colour)).tolist()
 
 

@@ -135,15 +135,15 @@
     return texture;
   };
 
-  const lamps = data.lamps.length ? data.lamps : [{ // a light from overhead where the scene has none
+  const lights = data.lights.length ? data.lights : [{ // a light from overhead where the scene has none
     type: "directional", node: 0, position: [0, 0, 0], direction: up.map((x) => -x), cone: 0,
     ambient: [0.35, 0.35, 0.35], diffuse: [0.65, 0.65, 0.65], specular: [0.2, 0.2, 0.2] }];
-  const texts = shaders(lamps.length);
+  const texts = shaders(lights.length);
   const surface = compiled(texts.surface), depth = compiled(texts.depth), grid = compiled(texts.grid);
   const white = pictured(null), meshes = data.meshes.map(buffered);
   gl.bindVertexArray(null);
 
-  const shadowLamp = lamps.findIndex((lamp) => lamp.type !== "point");
+  const shadowLight = lights.findIndex((light) => light.type !== "point");
   const SIDE = Math.min(2048, gl.getParameter(gl.MAX_TEXTURE_SIZE));
   const map = gl.createTexture(), target = gl.createFramebuffer();
   gl.bindTexture(gl.TEXTURE_2D, map);
@@ -156,7 +156,7 @@
   gl.bindFramebuffer(gl.FRAMEBUFFER, null);
 
   const drawPart = (program, part, node) => {
-    const mesh = meshes[part.mesh], model = times4(node, part.place);
+    const mesh = meshes[part.mesh], model = times4(node, part.transform);
     gl.frontFace(turning(model) < 0 ? gl.CW : gl.CCW);
     gl.uniformMatrix4fv(program.at.model, false, model);
     gl.uniform1f(program.at.side, turning(model) < 0 ? -1 : 1);
@@ -165,7 +165,7 @@
   };
   const casts = (part) => part.shadow && part.colour[3] >= 1 && meshes[part.mesh].lit;
 
-  const drawShadows = (all, nodes, lamp) => { // returns what the shaders need to look a point up
+  const drawShadows = (all, nodes, light) => { // returns what the shaders need to look a point up
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
     const parts = all.filter(casts);
     for (const part of parts) {
@@ -179,10 +179,10 @@
     if (!(low[0] < Infinity)) return null;
     const middle = low.map((x, i) => (x + high[i]) / 2);
     const radius = Math.hypot(...high.map((x, i) => x - low[i])) / 2;
-    const back = turned(nodes[lamp.node], lamp.direction).map((x) => -x);
+    const back = turned(nodes[light.node], light.direction).map((x) => -x);
     const x = unit(cross(Math.abs(back[0]) < 0.9 ? [1, 0, 0] : [0, 0, 1], back)), y = cross(back, x);
-    const place = moved(nodes[lamp.node], lamp.position), far = Math.hypot(...plus(place, middle, -1)) + radius;
-    const spot = lamp.type === "spot", cone = Math.min(lamp.cone, 1.5);
+    const place = moved(nodes[light.node], light.position), far = Math.hypot(...plus(place, middle, -1)) + radius;
+    const spot = light.type === "spot", cone = Math.min(light.cone, 1.5);
     const view = spot
       ? times4(perspective(1 / Math.tan(cone), 1, far / 200, far * 4), lookFrom(place, x, y, back))
       : times4(parallel(radius, -10 * radius, 10 * radius), lookFrom(middle, x, y, back));
@@ -208,18 +208,18 @@
     gl.uniform1f(program.at.texel, 1 / SIDE);
   };
 
-  const setLamps = (nodes, eye, view) => {
+  const setLights = (nodes, eye, view) => {
     const at = surface.at, kinds = { directional: 0, point: 1, spot: 2 };
     gl.uniformMatrix4fv(at.view, false, view);
     gl.uniform3fv(at.eye, eye);
     gl.uniform1f(at.shininess, data.shininess);
     gl.uniform1f(at.dotSize, 4 * devicePixelRatio);
     gl.uniform1i(at.picture, 0);
-    gl.uniform1i(at.shadowLamp, shadowLamp);
-    gl.uniform4fv(at.place, lamps.flatMap((l) => [...moved(nodes[l.node], l.position), kinds[l.type]]));
-    gl.uniform4fv(at.axis, lamps.flatMap((l) => [...turned(nodes[l.node], l.direction), Math.cos(l.cone)]));
+    gl.uniform1i(at.shadowLight, shadowLight);
+    gl.uniform4fv(at.place, lights.flatMap((l) => [...moved(nodes[l.node], l.position), kinds[l.type]]));
+    gl.uniform4fv(at.axis, lights.flatMap((l) => [...turned(nodes[l.node], l.direction), Math.cos(l.cone)]));
     for (const [name, key] of [["ka", "ambient"], ["kd", "diffuse"], ["ks", "specular"]])
-      gl.uniform3fv(at[name], lamps.flatMap((l) => l[key]));
+      gl.uniform3fv(at[name], lights.flatMap((l) => l[key]));
   };
   const drawParts = (parts, nodes, opacity) => {
     for (const part of parts) {
@@ -250,7 +250,7 @@
     const shown = members.filter((m) => m.shown), solid = shown[0] || members[0];
     const nodes = places(solid, clock.t);
     follow(nodes);
-    const shadow = shown.length && shadowLamp >= 0 ? drawShadows(solid.parts, nodes, lamps[shadowLamp]) : null;
+    const shadow = shown.length && shadowLight >= 0 ? drawShadows(solid.parts, nodes, lights[shadowLight]) : null;
     const { eye, view } = camera.seen(canvas.width / canvas.height);
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
@@ -260,7 +260,7 @@
     gl.depthMask(false);
     if (options.grid) drawGrid(view, shadow);
     setShadow(surface, shadow);
-    setLamps(nodes, eye, view);
+    setLights(nodes, eye, view);
     const far = (part) => Math.hypot(...plus(nodes[part.node].slice(12, 15), eye, -1));
     const parts = solid.parts.filter((part) => shown.length || part.node === 0);
     gl.disable(gl.BLEND);

@@ -1,9 +1,9 @@
 // The player's shaders, each a vertex and a fragment text: lit surfaces, the shadow map, the grid on the floor.
 "use strict";
-const shaders = (lamps) => {
+const shaders = (lights) => {
   const shadow = `
     uniform highp sampler2DShadow map; uniform mat4 shadowView; uniform float shadowStep, texel; uniform bool shadowed;
-    float reached(vec3 p, vec3 n) { // the part of nine samples that the lamp's light reaches
+    float reached(vec3 p, vec3 n) { // the part of nine samples that is lit
       vec4 s = shadowView * vec4(p + n * shadowStep, 1.0);
       vec3 c = s.xyz / s.w * 0.5 + 0.5;
       if (!shadowed || s.w <= 0.0 || any(greaterThan(abs(c - 0.5), vec3(0.5)))) return 1.0;
@@ -25,7 +25,7 @@ const shaders = (lamps) => {
     in vec3 at, n; in vec2 st; out vec4 seen;
     uniform vec4 colour; uniform bool lit;
     uniform sampler2D picture; uniform vec3 eye; uniform float shininess;
-    uniform vec4 place[${lamps}], axis[${lamps}]; uniform vec3 ka[${lamps}], kd[${lamps}], ks[${lamps}]; uniform int shadowLamp;
+    uniform vec4 place[${lights}], axis[${lights}]; uniform vec3 ka[${lights}], kd[${lights}], ks[${lights}]; uniform int shadowLight;
     ${shadow}
     vec3 screen(vec3 c) { return mix(12.92 * c, 1.055 * pow(c, vec3(1.0 / 2.4)) - 0.055, step(0.0031308, c)); }
     void main() {
@@ -34,14 +34,14 @@ const shaders = (lamps) => {
       if (lit) {
         vec3 normal = normalize(gl_FrontFacing ? n : -n), gloss = vec3(0.0), toEye = normalize(eye - at);
         sum = vec3(0.0);
-        for (int i = 0; i < ${lamps}; i++) { // place.w: 0 directional, 1 point, 2 spot; axis.w: cosine of the cone
-          vec3 toLamp = place[i].w < 0.5 ? -axis[i].xyz : normalize(place[i].xyz - at);
-          float cone = dot(-toLamp, axis[i].xyz);
+        for (int i = 0; i < ${lights}; i++) { // place.w: 0 directional, 1 point, 2 spot; axis.w: cosine of the cone
+          vec3 toLight = place[i].w < 0.5 ? -axis[i].xyz : normalize(place[i].xyz - at);
+          float cone = dot(-toLight, axis[i].xyz);
           float light = place[i].w < 1.5 ? 1.0 : smoothstep(axis[i].w, mix(axis[i].w, 1.0, 0.2), cone);
-          if (i == shadowLamp) light *= reached(at, normal);
-          float facing = dot(normal, toLamp);
+          if (i == shadowLight) light *= reached(at, normal);
+          float facing = dot(normal, toLight);
           sum += ka[i] * base.rgb + kd[i] * base.rgb * light * max(facing, 0.0);
-          if (facing > 0.0) gloss += ks[i] * light * pow(max(dot(reflect(-toLamp, normal), toEye), 0.0), shininess);
+          if (facing > 0.0) gloss += ks[i] * light * pow(max(dot(reflect(-toLight, normal), toEye), 0.0), shininess);
         }
         sum += gloss;
       }

@@ -7,16 +7,16 @@ import ctypes
 import numpy as np
 from OpenGL import GL
 
-from shiftjax.viewer.gl.crowd import INSTANCE
+from shiftjax.viewer.gl.part_instances import INSTANCE
 from shiftjax.viewer.gl.program import ATTRIBUTES, TEXTURE_UNIT
 from shiftjax.viewer.scene import Mesh, Texture
 
 MODES = {"triangles": GL.GL_TRIANGLES, "lines": GL.GL_TRIANGLES, "points": GL.GL_POINTS}
-PLACE = {name: k for k, name in enumerate(ATTRIBUTES)}
+LOCATION = {name: k for k, name in enumerate(ATTRIBUTES)}
 
 
-class Shape:
-    """A mesh: uploaded once."""
+class MeshBuffers:
+    """Vertex and index buffers of a mesh, uploaded once."""
 
     def __init__(self, mesh: Mesh) -> None:
         table, indices = _ribbons(mesh) if mesh.kind == "lines" else _table(mesh)
@@ -35,24 +35,24 @@ class Shape:
 
 
 class Batch:
-    """Many instances of one shape: one draw."""
+    """Many instances of one mesh, drawn with one call."""
 
-    def __init__(self, shape: Shape) -> None:
-        self.shape, self.count = shape, 0
+    def __init__(self, mesh: MeshBuffers) -> None:
+        self.mesh, self.count = mesh, 0
         self._rows = int(GL.glGenBuffers(1))
         self._array = int(GL.glGenVertexArrays(1))
         GL.glBindVertexArray(self._array)
-        GL.glBindBuffer(GL.GL_ARRAY_BUFFER, shape.vertices)
+        GL.glBindBuffer(GL.GL_ARRAY_BUFFER, mesh.vertices)
         for name, numbers, start in (("position", 3, 0), ("normal", 3, 12), ("uv", 2, 24)):
             _attribute(name, numbers, 32, start, 0)
         GL.glBindBuffer(GL.GL_ARRAY_BUFFER, self._rows)
         for k in range(3):
             _attribute(f"row{k}", 4, INSTANCE.itemsize, 16 * k, 1)
         _attribute("colour", 4, INSTANCE.itemsize, 48, 1)
-        GL.glEnableVertexAttribArray(PLACE["id"])
-        GL.glVertexAttribIPointer(PLACE["id"], 1, GL.GL_UNSIGNED_INT, INSTANCE.itemsize, ctypes.c_void_p(64))
-        GL.glVertexAttribDivisor(PLACE["id"], 1)
-        GL.glBindBuffer(GL.GL_ELEMENT_ARRAY_BUFFER, shape.indices)
+        GL.glEnableVertexAttribArray(LOCATION["id"])
+        GL.glVertexAttribIPointer(LOCATION["id"], 1, GL.GL_UNSIGNED_INT, INSTANCE.itemsize, ctypes.c_void_p(64))
+        GL.glVertexAttribDivisor(LOCATION["id"], 1)
+        GL.glBindBuffer(GL.GL_ELEMENT_ARRAY_BUFFER, mesh.indices)
         GL.glBindVertexArray(0)
 
     def upload(self, rows: np.ndarray) -> None:
@@ -63,20 +63,20 @@ class Batch:
 
     def draw(self, count: int | None = None) -> None:
         """The first `count` instances, or all."""
-        if self.shape.texture:
+        if self.mesh.texture:
             GL.glActiveTexture(TEXTURE_UNIT)
-            GL.glBindTexture(GL.GL_TEXTURE_2D, self.shape.texture)
+            GL.glBindTexture(GL.GL_TEXTURE_2D, self.mesh.texture)
         GL.glBindVertexArray(self._array)
         number = self.count if count is None else count
-        GL.glDrawElementsInstanced(MODES[self.shape.kind], self.shape.count, GL.GL_UNSIGNED_INT, None, number)
+        GL.glDrawElementsInstanced(MODES[self.mesh.kind], self.mesh.count, GL.GL_UNSIGNED_INT, None, number)
 
     def release(self) -> None:
         GL.glDeleteVertexArrays(1, [self._array])
         GL.glDeleteBuffers(1, [self._rows])
 
 
-class Corners:
-    """A few vertices, each with four numbers of its own: the ground grid."""
+class GridBuffers:
+    """A strip of triangles with four numbers at each vertex: the ground grid."""
 
     def __init__(self) -> None:
         self._vertices, self._array = int(GL.glGenBuffers(1)), int(GL.glGenVertexArrays(1))
@@ -87,7 +87,7 @@ class Corners:
         GL.glBindVertexArray(0)
 
     def draw(self, points: np.ndarray, numbers: np.ndarray) -> None:
-        """A strip of triangles; points: (n, 3) [m]; numbers: (n, 4)."""
+        """points: (n, 3) [m]; numbers: (n, 4)."""
         table = np.concatenate([points, numbers], axis=1, dtype=np.float32)
         _upload(GL.GL_ARRAY_BUFFER, self._vertices, table, GL.GL_STREAM_DRAW)
         GL.glBindVertexArray(self._array)
@@ -99,7 +99,7 @@ class Corners:
 
 
 def _table(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
-    """(n, 8) position, normal and place on the texture of every vertex; the indices."""
+    """(n, 8) position, normal and texture coordinates of every vertex; the indices."""
     table = np.zeros((len(mesh.vertices), 8), np.float32)
     table[:, :3], table[:, 3:6] = mesh.vertices, mesh.normals
     if mesh.uv is not None:
@@ -114,7 +114,7 @@ def _ribbons(mesh: Mesh) -> tuple[np.ndarray, np.ndarray]:
     table = np.zeros((len(ends), 4, 8), np.float32)
     table[:, :2, :3] = table[:, 2:, 3:6] = ends[:, None, 0]
     table[:, 2:, :3] = table[:, :2, 3:6] = ends[:, None, 1]
-    table[:, :, 6] = 1, -1, -1, 1  # sides as seen along the line from a corner's own end
+    table[:, :, 6] = 1, -1, -1, 1  # sides of the line, looking along it from a corner's own end
     indices = 4 * np.arange(len(ends))[:, None] + np.array([0, 1, 2, 2, 1, 3])
     return table.reshape(-1, 8), indices.reshape(-1, 3).astype(np.uint32)
 
@@ -125,10 +125,10 @@ def _upload(target: int, buffer: int, table: np.ndarray, use: int) -> None:
 
 
 def _attribute(name: str, numbers: int, stride: int, start: int, divisor: int) -> None:
-    place = PLACE[name]
-    GL.glEnableVertexAttribArray(place)
-    GL.glVertexAttribPointer(place, numbers, GL.GL_FLOAT, False, stride, ctypes.c_void_p(start))
-    GL.glVertexAttribDivisor(place, divisor)
+    location = LOCATION[name]
+    GL.glEnableVertexAttribArray(location)
+    GL.glVertexAttribPointer(location, numbers, GL.GL_FLOAT, False, stride, ctypes.c_void_p(start))
+    GL.glVertexAttribDivisor(location, divisor)
 
 
 def _texture(texture: Texture) -> int:

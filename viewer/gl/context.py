@@ -1,7 +1,7 @@
-"""GL contexts without a window, and a report of what this machine offers. OpenGL is imported when first asked for.
+"""GL contexts without a window, and a report of what this machine offers. OpenGL is imported on first use.
 
 On Linux a context is EGL's: on a device (hardware first, software last), else on no surface at all. Elsewhere there is
-no EGL: a window that is never shown stands in, on the main thread.
+no EGL: a hidden window is used, on the main thread.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Context:
 
     def __init__(self, name: str, key: Any, make_current: Callable[[], None], release: Callable[[], None]) -> None:
         self.name = name  # such as "EGL device 0 (software)"
-        self._key = key  # how PyOpenGL knows it
+        self._key = key  # key of PyOpenGL
         self._make_current, self._destroy = make_current, release
 
     def make_current(self) -> None:
@@ -65,11 +65,11 @@ class Context:
 
 
 @record
-class _Way:
-    """One way to a display without a window."""
+class _DisplayOption:
+    """An EGL display that needs no window."""
 
     name: str
-    choice: str  # its word in the environment variable
+    choice: str  # its value in the environment variable
     software: bool
     platform: int
     device: Any  # EGLDeviceEXT or None
@@ -79,33 +79,33 @@ def headless() -> Context:
     """A new context, current in this thread.
 
     Raises:
-        ModelError: no context could be had; says what was tried and what is missing.
+        ModelError: no context could be created; says what was tried and what is missing.
     """
     if not sys.platform.startswith("linux"):
         return _hidden_window()
     _require_egl()
     tried, chosen = [], os.environ.get(DEVICE, "").strip()
     try:
-        ways = _ways()
+        options = _display_options()
     except Exception as error:
         raise _no_context([f"EGL: {_text(error)}"]) from error
     if chosen:
-        known = [way.choice for way in ways]
-        ways = [way for way in ways if way.choice == chosen]
-        if not ways:
+        known = [option.choice for option in options]
+        options = [option for option in options if option.choice == chosen]
+        if not options:
             raise ModelError(DEVICE, repr(chosen), ", ".join(known), "Choose a device that is there, or unset it.")
-    for way in ways:
+    for option in options:
         try:
-            return _egl_context(way)
+            return _egl_context(option)
         except Exception as error:
-            tried.append(f"{way.name}: {_text(error)}")
+            tried.append(f"{option.name}: {_text(error)}")
     raise _no_context(tried)
 
 
 def report() -> list[str]:
     """Lines on what is there and what is missing, with the command that installs it. Never raises.
 
-    The context is tried in a thread of its own, so that the caller's stays current.
+    The context is tried in another thread, so that the caller's stays current.
     """
     lines = [f"Python {sys.version.split()[0]} on {sys.platform}"]
     for part in (_packages, _libraries, _devices):
@@ -137,13 +137,13 @@ def _require_egl() -> None:
                          "Set it before anything imports OpenGL, or import shiftjax.viewer.gl first.")  # fmt: skip
 
 
-def _ways() -> list[_Way]:
+def _display_options() -> list[_DisplayOption]:
     """Hardware first, software next, no device last."""
     from OpenGL import EGL
     from OpenGL.EGL.EXT.device_base import egl_get_devices
     from OpenGL.EGL.EXT.device_query import eglQueryDeviceStringEXT
 
-    ways = []
+    options = []
     try:
         devices = list(egl_get_devices())
     except Exception:  # the extension is not there
@@ -154,17 +154,17 @@ def _ways() -> list[_Way]:
         what = "software" if software else "hardware"
         if "EGL_EXT_device_drm" in extensions and not software:
             what = (eglQueryDeviceStringEXT(device, DRM_FILE) or b"hardware").decode()
-        ways.append(_Way(f"EGL device {number} ({what})", str(number), software, PLATFORM_DEVICE, device))
-    ways.sort(key=lambda way: way.software)
-    return [*ways, _Way("EGL without a surface", "surfaceless", True, PLATFORM_SURFACELESS, None)]
+        options.append(_DisplayOption(f"EGL device {number} ({what})", str(number), software, PLATFORM_DEVICE, device))
+    options.sort(key=lambda option: option.software)
+    return [*options, _DisplayOption("EGL without a surface", "surfaceless", True, PLATFORM_SURFACELESS, None)]
 
 
-def _egl_context(way: _Way) -> Context:
-    """A context on the way's display. The display is the process's and stays initialised: others may use it."""
+def _egl_context(option: _DisplayOption) -> Context:
+    """A context on a display. The display is shared by the process and stays initialised."""
     from OpenGL import EGL
     from OpenGL.EGL.EXT.platform_base import eglGetPlatformDisplayEXT
 
-    display = eglGetPlatformDisplayEXT(way.platform, way.device, None)
+    display = eglGetPlatformDisplayEXT(option.platform, option.device, None)
     version = (EGL.EGLint(), EGL.EGLint())
     if not EGL.eglInitialize(display, *version):
         raise OSError("eglInitialize refused")
@@ -188,7 +188,7 @@ def _egl_context(way: _Way) -> Context:
             EGL.eglMakeCurrent(display, EGL.EGL_NO_SURFACE, EGL.EGL_NO_SURFACE, EGL.EGL_NO_CONTEXT)
         EGL.eglDestroyContext(display, context)
 
-    made = Context(way.name, _address(context), make_current, release)
+    made = Context(option.name, _address(context), make_current, release)
     try:
         made.make_current()
         from OpenGL import GL
@@ -289,7 +289,7 @@ def _devices() -> list[str]:
     if not sys.platform.startswith("linux"):
         return []
     _require_egl()
-    return [f"{way.name}: {DEVICE}={way.choice}" for way in _ways()]
+    return [f"{option.name}: {DEVICE}={option.choice}" for option in _display_options()]
 
 
 def _try_context(lines: list[str]) -> None:
@@ -297,11 +297,13 @@ def _try_context(lines: list[str]) -> None:
         with headless() as context:
             from OpenGL import GL
 
-            def told(name: int) -> str:
+            def gl_string(name: int) -> str:
                 return (GL.glGetString(name) or b"?").decode()
 
-            lines += [f"context: {context.name}", f"OpenGL {told(GL.GL_VERSION)}", f"renderer: {told(GL.GL_RENDERER)}",
-                      f"vendor: {told(GL.GL_VENDOR)}", f"GLSL {told(GL.GL_SHADING_LANGUAGE_VERSION)}",
+            lines += [f"context: {context.name}", f"OpenGL {gl_string(GL.GL_VERSION)}",
+                      f"renderer: {gl_string(GL.GL_RENDERER)}",
+                      f"vendor: {gl_string(GL.GL_VENDOR)}",
+                      f"GLSL {gl_string(GL.GL_SHADING_LANGUAGE_VERSION)}",
                       f"samples a pixel: up to {GL.glGetIntegerv(GL.GL_MAX_SAMPLES)}"]  # fmt: skip
     except Exception as error:
         lines.append(str(error) if isinstance(error, ModelError) else _text(error))

@@ -1,4 +1,4 @@
-"""Shader programs: files of `shaders/` with a list of defines in front, compiled and linked by hand.
+"""Shader programs: files of `shaders/` with a list of defines in front, compiled and linked one by one.
 
 Variants are made by defines, not by uniforms: a software renderer runs both sides of a branch (170 ms a frame with
 shadow code present but not taken, 93 ms without it).
@@ -14,14 +14,14 @@ from OpenGL import GL
 FRAME_BLOCK, FRAME_BINDING = "Frame", 0
 SAMPLERS = {"picture": 0, "shadows": 1}  # name -> texture unit
 TEXTURE_UNIT, SHADOW_UNIT = int(GL.GL_TEXTURE0), int(GL.GL_TEXTURE1)
-ATTRIBUTES = ("position", "normal", "uv", "row0", "row1", "row2", "colour", "id")  # place = number
+ATTRIBUTES = ("position", "normal", "uv", "row0", "row1", "row2", "colour", "id")  # location: number in the list
 
 
 class Program:
     """A vertex and a fragment shader."""
 
     def __init__(self, vertex: str, fragment: str, defines: tuple[str, ...] = ()) -> None:
-        """Names are of files without `.glsl`; a fragment shader sees `lamps.glsl` in front.
+        """Names are of files without `.glsl`; `lights.glsl` is included in every fragment shader.
 
         Raises:
             RuntimeError: a shader does not compile or link; the driver's log follows.
@@ -30,12 +30,12 @@ class Program:
         self.handle = GL.glCreateProgram()
         shaders = [
             _compiled(GL.GL_VERTEX_SHADER, vertex, head + source("frame") + source(vertex)),
-            _compiled(GL.GL_FRAGMENT_SHADER, fragment, head + source("frame") + source("lamps") + source(fragment)),
+            _compiled(GL.GL_FRAGMENT_SHADER, fragment, head + source("frame") + source("lights") + source(fragment)),
         ]
         for shader in shaders:
             GL.glAttachShader(self.handle, shader)
-        for place, name in enumerate(ATTRIBUTES):
-            GL.glBindAttribLocation(self.handle, place, name)
+        for location, name in enumerate(ATTRIBUTES):
+            GL.glBindAttribLocation(self.handle, location, name)
         GL.glLinkProgram(self.handle)
         for shader in shaders:
             GL.glDetachShader(self.handle, shader)
@@ -45,15 +45,15 @@ class Program:
         self._bind_names()
 
     def _bind_names(self) -> None:
-        """Blocks and samplers get their numbers here: GLSL 330 cannot say them."""
+        """Blocks and samplers get their binding points here: GLSL 330 has no syntax for them."""
         block = GL.glGetUniformBlockIndex(self.handle, FRAME_BLOCK)
         if block != GL.GL_INVALID_INDEX:
             GL.glUniformBlockBinding(self.handle, block, FRAME_BINDING)
         GL.glUseProgram(self.handle)
         for name, unit in SAMPLERS.items():
-            place = GL.glGetUniformLocation(self.handle, name)
-            if place >= 0:
-                GL.glUniform1i(place, unit)
+            location = GL.glGetUniformLocation(self.handle, name)
+            if location >= 0:
+                GL.glUniform1i(location, unit)
         self._layer = GL.glGetUniformLocation(self.handle, "layer")
 
     def use(self) -> None:
@@ -97,7 +97,7 @@ class Block:
         self.bind()
 
     def bind(self) -> None:
-        """Makes it the one that programs see: another renderer of the context may have put its own there."""
+        """Binds it: another renderer of the context may have bound its own."""
         GL.glBindBufferBase(GL.GL_UNIFORM_BUFFER, FRAME_BINDING, self._buffer)
 
     def release(self) -> None:

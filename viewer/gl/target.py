@@ -9,7 +9,7 @@ from shiftjax.errors import ModelError
 
 REACH = 3  # pixels about the cursor within which a line or a point is picked
 
-COMPARING = (  # how shadow maps are read
+SHADOW_PARAMETERS = (  # of the texture: linear filter, comparison with a reference depth
     (GL.GL_TEXTURE_MIN_FILTER, GL.GL_LINEAR),
     (GL.GL_TEXTURE_MAG_FILTER, GL.GL_LINEAR),
     (GL.GL_TEXTURE_WRAP_S, GL.GL_CLAMP_TO_BORDER),
@@ -17,7 +17,7 @@ COMPARING = (  # how shadow maps are read
     (GL.GL_TEXTURE_COMPARE_MODE, GL.GL_COMPARE_REF_TO_TEXTURE),
     (GL.GL_TEXTURE_COMPARE_FUNC, GL.GL_LEQUAL),
 )
-NUMBERED = (  # what a patch holds: number and bits of the depth together, so that one read brings both
+PICK_ATTACHMENTS = (  # number and bits of the depth in one buffer, so that one read gives both
     (GL.GL_RG32UI, GL.GL_COLOR_ATTACHMENT0),
     (GL.GL_DEPTH_COMPONENT32F, GL.GL_DEPTH_ATTACHMENT),
 )
@@ -34,7 +34,7 @@ def pixels_of(framebuffer: int, size: tuple[int, int]) -> np.ndarray:
 
 
 class Picture:
-    """A colour and a depth buffer; colours are stored as a screen wants them (sRGB) and blended in linear light."""
+    """A colour and a depth buffer; colours are stored as sRGB and blended in linear light."""
 
     def __init__(self, size: tuple[int, int], samples: int) -> None:
         most = int(GL.glGetIntegerv(GL.GL_MAX_RENDERBUFFER_SIZE))
@@ -44,15 +44,15 @@ class Picture:
         # Mesa's software renderer offers 4; asking for more is an error
         self.samples = max(1, min(samples, int(GL.glGetIntegerv(GL.GL_MAX_SAMPLES))))
         self._buffers: list[int] = []
-        self._plain, self._many = self._framebuffer(1), 0
+        self._resolved, self._multisampled = self._framebuffer(1), 0
         if self.samples > 1:
-            self._many = self._framebuffer(self.samples)
+            self._multisampled = self._framebuffer(self.samples)
 
     def _framebuffer(self, samples: int) -> int:
         framebuffer = GL.glGenFramebuffers(1)
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)
         wanted = [(GL.GL_COLOR_ATTACHMENT0, GL.GL_SRGB8_ALPHA8)]
-        if samples == self.samples:  # what is only resolved into has no depth
+        if samples == self.samples:  # the framebuffer that samples are resolved into needs no depth
             wanted.append((GL.GL_DEPTH_ATTACHMENT, GL.GL_DEPTH_COMPONENT24))
         for attachment, kind in wanted:
             buffer = GL.glGenRenderbuffers(1)
@@ -67,14 +67,14 @@ class Picture:
         return framebuffer
 
     def begin(self) -> None:
-        """Later draws go here."""
-        GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._many or self._plain)
+        """Binds it for drawing."""
+        GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._multisampled or self._resolved)
         GL.glViewport(0, 0, *self.size)
 
     def finish(self) -> None:
-        """Averages the samples."""
-        if self._many:
-            self._copy(self._many, self._plain)
+        """Resolves the samples."""
+        if self._multisampled:
+            self._copy(self._multisampled, self._resolved)
 
     def _copy(self, source: int, target: int, left: int = 0, below: int = 0) -> None:
         width, height = self.size
@@ -83,22 +83,22 @@ class Picture:
         box = (left, below, left + width, below + height)
         GL.glBlitFramebuffer(0, 0, width, height, *box, GL.GL_COLOR_BUFFER_BIT, GL.GL_NEAREST)
 
-    def show(self, framebuffer: int, left: int, below: int) -> None:
+    def copy_to(self, framebuffer: int, left: int, below: int) -> None:
         """Copies to another framebuffer, byte by byte: GL_FRAMEBUFFER_SRGB must be off."""
-        self._copy(self._plain, framebuffer, left, below)
+        self._copy(self._resolved, framebuffer, left, below)
 
     def read(self) -> np.ndarray:
         """(h, w, 3) uint8, first row on top."""
-        return pixels_of(self._plain, self.size)
+        return pixels_of(self._resolved, self.size)
 
     def release(self) -> None:
-        framebuffers = [name for name in (self._plain, self._many) if name]
+        framebuffers = [name for name in (self._resolved, self._multisampled) if name]
         GL.glDeleteFramebuffers(len(framebuffers), framebuffers)
         GL.glDeleteRenderbuffers(len(self._buffers), self._buffers)
 
 
 class ShadowMaps:
-    """Depth maps, a layer each, in one texture that compares."""
+    """Depth maps as layers of one array texture with depth comparison."""
 
     def __init__(self, layers: int, pixels: int) -> None:
         most = int(GL.glGetIntegerv(GL.GL_MAX_TEXTURE_SIZE))
@@ -109,9 +109,9 @@ class ShadowMaps:
         GL.glBindTexture(GL.GL_TEXTURE_2D_ARRAY, self.texture)
         GL.glTexImage3D(GL.GL_TEXTURE_2D_ARRAY, 0, GL.GL_DEPTH_COMPONENT24, self.pixels, self.pixels, layers, 0,
                         GL.GL_DEPTH_COMPONENT, GL.GL_FLOAT, None)  # fmt: skip
-        for name, value in COMPARING:
+        for name, value in SHADOW_PARAMETERS:
             GL.glTexParameteri(GL.GL_TEXTURE_2D_ARRAY, name, value)
-        # outside a map nothing throws a shadow
+        # outside a map nothing is in shadow
         GL.glTexParameterfv(GL.GL_TEXTURE_2D_ARRAY, GL.GL_TEXTURE_BORDER_COLOR, [1.0, 1.0, 1.0, 1.0])
         self._framebuffer = GL.glGenFramebuffers(1)
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._framebuffer)
@@ -119,21 +119,21 @@ class ShadowMaps:
         GL.glReadBuffer(GL.GL_NONE)
         self._attach(0)
         _require_complete()
-        self._blank: set[int] = set()
+        self._cleared: set[int] = set()
 
     def _attach(self, layer: int) -> None:
         GL.glFramebufferTextureLayer(GL.GL_FRAMEBUFFER, GL.GL_DEPTH_ATTACHMENT, self.texture, 0, layer)
 
     def begin(self, layer: int) -> None:
-        """Later draws go to this layer, which is cleared."""
-        self._blank.discard(layer)
+        """Clears a layer and binds it for drawing."""
+        self._cleared.discard(layer)
         self._clear(layer)
 
-    def leave_blank(self, layer: int) -> None:
-        """Clears a layer that nothing is drawn to, if it is not clear: a side of a lamp above all bodies stays so."""
-        if layer not in self._blank:
+    def clear_once(self, layer: int) -> None:
+        """Clears a layer that nothing is drawn to, unless it is clear already."""
+        if layer not in self._cleared:
             self._clear(layer)
-            self._blank.add(layer)
+            self._cleared.add(layer)
 
     def _clear(self, layer: int) -> None:
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._framebuffer)
@@ -146,7 +146,7 @@ class ShadowMaps:
         GL.glDeleteTextures(1, [self.texture])
 
 
-class Patch:
+class PickBuffer:
     """Numbers of parts and their depths in a square of pixels about the cursor."""
 
     side = 2 * REACH + 1
@@ -155,14 +155,14 @@ class Patch:
         self._framebuffer = GL.glGenFramebuffers(1)
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._framebuffer)
         self._buffers = [int(b) for b in GL.glGenRenderbuffers(2)]
-        for buffer, (kind, attachment) in zip(self._buffers, NUMBERED, strict=True):
+        for buffer, (kind, attachment) in zip(self._buffers, PICK_ATTACHMENTS, strict=True):
             GL.glBindRenderbuffer(GL.GL_RENDERBUFFER, buffer)
             GL.glRenderbufferStorage(GL.GL_RENDERBUFFER, kind, self.side, self.side)
             GL.glFramebufferRenderbuffer(GL.GL_FRAMEBUFFER, attachment, GL.GL_RENDERBUFFER, buffer)
         _require_complete()
 
     def begin(self, x: int, y: int, size: tuple[int, int]) -> None:
-        """Later draws go here; the middle is pixel (x, y), from the upper left, of a picture of this size."""
+        """Binds it for drawing; its middle is pixel (x, y), from the upper left, of a picture of this size."""
         width, height = size
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._framebuffer)
         GL.glViewport(REACH - x, REACH - (height - 1 - y), width, height)

@@ -1,7 +1,7 @@
-"""What every action does to the state. No GL, no GUI library.
+"""The actions, as functions of the state. No GL, no GUI library.
 
-Four kinds, by what a gesture brings along: PLAIN (nothing), AT (what is under the cursor), BY (a movement in parts of
-the view's shorter side, right and up) and the wheel, which is a movement up.
+Four kinds by argument: PLAIN (none), AT (the item under the cursor), BY (a movement right and up in parts of the
+shorter side of the view) and the wheel, which is a movement up.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer import designs
-from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shaping
+from shiftjax.viewer.camera import VIEWS, Camera
+from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing
 from shiftjax.viewer.gui.state import Follow, Hit, State
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
-ZOOM = 3.0  # a drag over the height brings the eye e^3 times nearer
+ZOOM = 3.0  # a drag over the height divides the distance by e^3
 WHEEL = 0.05  # of the height, for a step of the wheel
 KEY_TURN, KEY_SHIFT, KEY_ZOOM = math.radians(15.0), 0.05, 1.2  # a press of a key
 SINGLE = 1 / 60  # s of a single step of a running simulation
-CLOSE = 0.25  # of the model's size: radius of what is framed about a joint or frame
+CLOSE = 0.25  # of the model's size: radius of the sphere framed about a joint or frame
 
 
 def run(state: State, name: str) -> None:
-    """Does an action that needs no place; one that needs one says so."""
+    """Runs an action without argument; one that needs an argument gives a message."""
     action = state.table.actions[name]
     if action.call is not None:
         state.user_call(action.name, action.call)
@@ -42,14 +42,14 @@ def run(state: State, name: str) -> None:
 
 
 def play(state: State) -> None:
-    """Plays or pauses; at the end of a movie that is not looped it begins again."""
+    """Plays or pauses; at the end it restarts."""
     state.playing = not state.playing
     if state.playing and state.time >= state.span[1] and state.live is None:
         state.time = state.span[0]
 
 
 def step(state: State, by: int) -> None:
-    """Pauses at the next stored instant, or the one before; a running simulation makes the next one at its end."""
+    """Pauses at the next or previous stored instant; at its end a running simulation computes the next one."""
     state.playing = False
     times = state.study.time
     if by > 0 and state.live is not None and state.time >= times[-1]:
@@ -65,16 +65,16 @@ def step(state: State, by: int) -> None:
 
 
 def restart(state: State) -> None:
-    """Begins a running simulation again; a stored one from its first instant."""
+    """Restarts a running simulation; of a stored one returns to the first instant."""
     if state.live is not None:
         state.live.restart()
     state.go_to(state.span[0])
 
 
 def next_member(state: State, by: int) -> None:
-    """The next of the chosen members, round and round."""
-    place = np.flatnonzero(state.chosen == state.member)
-    state.look_at(int(state.chosen[((int(place[0]) if len(place) else -1) + by) % len(state.chosen)]))
+    """The next of the chosen members, cyclic."""
+    position = np.flatnonzero(state.chosen == state.member)
+    state.show_member(int(state.chosen[((int(position[0]) if len(position) else -1) + by) % len(state.chosen)]))
 
 
 def next_colour(state: State) -> None:
@@ -96,12 +96,7 @@ def pan(state: State, right: float, up: float) -> None:
 
 
 def pan_level(state: State, right: float, up: float) -> None:
-    """Shifts sideways, and along the level part of the line of sight."""
-    camera = state.camera.pan(right, 0.0)
-    vertical = np.array(camera.up)
-    ahead = np.cross(vertical, camera.axes()[0])
-    side = 2 * camera.distance * math.tan(camera.view_angle / 2)
-    state.camera = camera.looking_at(np.array(camera.target) - side * up * ahead)
+    state.camera = state.camera.pan_level(right, up)
 
 
 def zoom(state: State, right: float, up: float) -> None:
@@ -109,22 +104,7 @@ def zoom(state: State, right: float, up: float) -> None:
 
 
 def roll(state: State, right: float, up: float) -> None:
-    state.camera = rolled(state.camera, TURN * right)
-
-
-def rolled(camera: Camera, angle: float) -> Camera:
-    """The picture turned clockwise about the line of sight [rad]: the eye stays, what is up changes."""
-    right, above, back = camera.axes()
-    level = np.dot(camera.up, back)
-    new = level * back + math.sqrt(max(1.0 - level**2, 0.0)) * (math.cos(angle) * above - math.sin(angle) * right)
-    x, y, z = new / np.linalg.norm(new)
-    local = upright((x, y, z)) @ back
-    return dataclasses.replace(
-        camera,
-        up=(float(x), float(y), float(z)),
-        azimuth=math.atan2(local[1], local[0]),
-        elevation=math.asin(max(-1.0, min(1.0, local[2]))),
-    )
+    state.camera = state.camera.roll(TURN * right)
 
 
 def view(state: State, name: str) -> None:
@@ -140,27 +120,27 @@ def next_view(state: State, by: int) -> None:
 
 
 def frame_all(state: State) -> None:
-    """Sees the whole model where it was built, from where the eye is."""
+    """Frames the whole model at its first poses, without rotating the camera."""
     unfollow(state)
-    right, scene = state.beside, state.half.scene
+    right, scene = state.beside, (state.hovered_half or state).scene
     if right is None or right.camera is not None or right.study is state.study:
         _frame(state, np.array(scene.centre), scene.size)
     else:
-        _frame(state, *designs.around(state.scene, right.scene))
+        _frame(state, *designs.joint_bounds(state.scene, right.scene))
 
 
 def frame_pick(state: State) -> None:
-    """Sees the pick, or the whole model."""
+    """Frames the pick, or the whole model."""
     node = state.node_of(state.pick) if state.pick else None
     if node is None:
         frame_all(state)
         return
     unfollow(state)
-    right = state.beside if state.half is state.beside else None
-    pose = right.pose_of(state.pick) if right is not None and state.pick else None
+    right = state.hovered_half
+    pose = right.pose_of(state.pick, state.time) if right is not None and state.pick else None
     pose = state.poses()[node] if pose is None else pose
     point = pose[:3] if state.pick_point is None else to_world(pose, state.pick_point)
-    _frame(state, point, CLOSE * state.half.scene.size)
+    _frame(state, point, CLOSE * (state.hovered_half or state).scene.size)
 
 
 def _frame(state: State, point: np.ndarray, size: float) -> None:
@@ -173,7 +153,7 @@ def orthographic(state: State) -> None:
 
 
 def follow(state: State, path: str | None) -> None:
-    """Goes along with the body that carries a thing; None stops."""
+    """Follows the body that carries an item; None stops."""
     unfollow(state)
     node = state.node_of(path) if path else None
     if node:
@@ -181,8 +161,8 @@ def follow(state: State, path: str | None) -> None:
 
 
 def unfollow(state: State) -> None:
-    """Keeps the camera where it is."""
-    state.camera = state.seen()
+    """Stops following; the camera stays."""
+    state.camera = state.current_camera()
     state.follow = None
 
 
@@ -191,7 +171,7 @@ def follow_pick(state: State) -> None:
 
 
 def keep_camera(state: State) -> None:
-    state.kept_camera = state.seen()
+    state.kept_camera = state.current_camera()
     state.say("camera kept")
 
 
@@ -201,8 +181,8 @@ def to_kept_camera(state: State) -> None:
 
 
 def copy_camera(state: State) -> None:
-    """Asks for the camera as Python on the clipboard."""
-    state.requests.append(f"copy:{state.seen()!r}")
+    """Requests the camera as Python on the clipboard."""
+    state.requests.append(f"copy:{state.current_camera()!r}")
     state.say("camera copied")
 
 
@@ -210,9 +190,9 @@ def copy_camera(state: State) -> None:
 
 
 def escape(state: State) -> None:
-    """Leaves the innermost thing: manipulation, the pick, following."""
+    """Leaves manipulation, else drops the pick, else stops following."""
     if state.mode == "manipulate":
-        state.enter("navigate")
+        state.set_mode("navigate")
     elif state.pick is not None:
         state.pick_path(None)
     else:
@@ -241,7 +221,7 @@ def pick_parent(state: State) -> None:
 
 
 def cycle(state: State, by: int) -> None:
-    """Picks the next thing under the last click, or the one before, and fades what is in front of it."""
+    """Picks the next or previous item under the last click, and fades those in front of it."""
     if not state.stack:
         return
     paths = [hit.path for hit in state.stack]
@@ -267,7 +247,7 @@ def centre_at(state: State, hit: Hit) -> None:
 
 
 def pick_behind(state: State, hit: Hit) -> None:
-    """The next thing under this click; on another place, the nearest one first."""
+    """The next item under this click; at another position, the nearest one."""
     cycle(state, 1)
 
 
@@ -302,7 +282,7 @@ def show_all(state: State) -> None:
 
 
 def toggle_class(state: State, name: str) -> None:
-    """Shows or hides a class of things."""
+    """Shows or hides a display class."""
     state.display.set(name, draw="visible" if state.display.drawn(name) == "hidden" else "hidden")
 
 
@@ -314,7 +294,7 @@ def trace(state: State) -> None:
 
 
 def next_grouping(state: State) -> None:
-    """Colours by the next of what topology finds; after the last, every body has its own colour."""
+    """Colours by the next grouping; after the last, every body has its own colour."""
     state.grouping = groups.BY[(groups.BY.index(state.grouping) + 1) % len(groups.BY)]
     state.say(f"coloured by {state.grouping}" if state.grouping else "every body in its own colour")
 
@@ -325,7 +305,7 @@ def shadows(state: State) -> None:
 
 def swap_map(state: State) -> None:
     state.map = keys.MAPS[1 - keys.MAPS.index(state.map)]
-    state.enter("navigate")
+    state.set_mode("navigate")
     state.say(f"keys: {state.map}")
 
 
@@ -337,7 +317,7 @@ def _toggle(name: str) -> Callable[[State], None]:
 
 
 def _show(text: Callable[[State], str]) -> Callable[[State], None]:
-    """Shows a text to read and copy; again, shows it no more."""
+    """Toggles a window with a text to read and copy."""
 
     def show(state: State) -> None:
         state.text = "" if state.text == text(state) else text(state)
@@ -356,7 +336,7 @@ def _edit(name: str) -> Callable[[State], None]:
 
 def remove(state: State) -> None:
     """Removes the picked shape of the user; anything else cannot be removed."""
-    if not shaping.remove(state):
+    if not shape_editing.remove(state):
         _edit("remove")(state)
 
 
@@ -370,7 +350,7 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "real_speed": lambda s: s.set_speed(1.0),
     "to_start": lambda s: s.go_to(s.span[0]),
     "to_end": lambda s: s.go_to(s.span[1]),
-    "loop": _toggle("looped"),
+    "loop": _toggle("looping"),
     "restart": restart,
     "next_member": lambda s: next_member(s, 1),
     "previous_member": lambda s: next_member(s, -1),
@@ -408,7 +388,7 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "pick_parent": pick_parent,
     "cycle_up": lambda s: cycle(s, 1),
     "cycle_down": lambda s: cycle(s, -1),
-    "mode": lambda s: s.enter("manipulate" if s.mode == "navigate" else "navigate"),
+    "mode": lambda s: s.set_mode("manipulate" if s.mode == "navigate" else "navigate"),
     "hide": hide,
     "mask": mask,
     "isolate": isolate,
@@ -436,8 +416,8 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "quit": _ask("quit"),
     **{name: _edit(name) for name in EDITING},
     "remove": remove,
-    "add_shape": shaping.add,
-    "pick_shapes": shaping.toggle_picking,
+    "add_shape": shape_editing.add,
+    "pick_shapes": shape_editing.toggle_picking,
 }
 AT: dict[str, Callable[[State, Hit], None]] = {
     "pick": pick_at,

@@ -1,8 +1,8 @@
 """The window on a study: GLFW, its events, and the loop. Everything happens on the main thread.
 
-A loop of your own adds its poses to a `History` and calls `Window.frame` when it suits:
+A user loop adds poses to a `History` and calls `Window.frame`:
 
-    with Window(history, opening.staged(history)) as window:
+    with Window(history, opening.first_scene(history)) as window:
         while window.frame():
             ...
             history.add(time, poses)
@@ -22,21 +22,21 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.designs import Design
 from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.recording import new_place
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import Look, Scene, Strokes
+from shiftjax.viewer.member_scenes import Design
+from shiftjax.viewer.recording import new_file
+from shiftjax.viewer.scene import RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 SIZE = (1280, 800)
 NO_WINDOW: Any = None  # the clipboard belongs to no window: GLFW warns where one is named
-LONGEST = 0.5  # s of a study's time that one slow frame may pass at most
+LONGEST = 0.5  # s of wall time that one slow frame counts for at most
 BUTTONS = {glfw.MOUSE_BUTTON_LEFT: "Left", glfw.MOUSE_BUTTON_RIGHT: "Right", glfw.MOUSE_BUTTON_MIDDLE: "Middle"}
 NAMED = {
     glfw.KEY_SPACE: "Space", glfw.KEY_ESCAPE: "Escape", glfw.KEY_TAB: "Tab", glfw.KEY_ENTER: "Enter",
@@ -48,23 +48,23 @@ NAMED = {
 }  # fmt: skip
 
 
-def show(study: Watched, scene: Scene, **choices: Any) -> None:
+def show(study: StudyLike, scene: Scene, **choices: Any) -> None:
     """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
     with Window(study, scene, **choices) as window:
         window.run()
 
 
 class Window:
-    """A window that is open. Add panels, keys and overlays before or while it runs; or draw single frames by hand."""
+    """An open window. Add panels, keys and overlays before or while it runs, or draw single frames."""
 
-    def __init__(self, study: Watched, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
-                 look: Look | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
+    def __init__(self, study: StudyLike, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: RenderSettings | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
                  view: str = "iso", beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
         """Opens it.
 
         Args:
-            member: whom to look at; the first that was kept where left out.
-            ghosts: members drawn see-through beside it.
+            member: to show; by default the first kept one.
+            ghosts: members drawn translucent.
             keys: "playback" or "workbench".
             size: of the window [points]; view: a standard one, at first.
             beside: what the right half of the view shows; left out, there is one view.
@@ -81,10 +81,10 @@ class Window:
             actions.view(self.state, view)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
-        self._place = (0, 0, *size)  # where it was before it filled the screen
+        self._place = (0, 0, *size)  # rectangle before fullscreen
         self._clock = self._drawn = time.perf_counter()
         try:
-            self._listen()  # before any other library hooks in: a later call would replace this one silently
+            self._listen()  # before any other library sets callbacks: a later call would replace these
             self.screen = Screen(self.state)
             self._clipboard()
         except BaseException:
@@ -110,7 +110,7 @@ class Window:
         self.state.add_overlay(call)
 
     def run(self) -> None:
-        """Draws until the window is closed, as often as `state.rate` asks for and whenever something happens.
+        """Draws until the window is closed, at the rate `state.rate` at least and on every event.
 
         While it records, as often as the movie has pictures: a frame is one of them.
         """
@@ -122,7 +122,7 @@ class Window:
                 wait(left)
 
     def frame(self) -> bool:
-        """Takes what has happened, draws one frame; False once the window was asked to close."""
+        """Handles events and draws one frame; False after a request to close."""
         glfw.make_context_current(self._window)
         glfw.poll_events()
         now = time.perf_counter()
@@ -133,7 +133,7 @@ class Window:
         pixels = glfw.get_framebuffer_size(self._window)
         if width > 0 and height > 0 and min(pixels) > 0:  # a window that is iconified has no size
             scale = pixels[0] / width
-            # where a point is a pixel, letters must grow with the screen's density themselves
+            # without framebuffer scaling, text is scaled by the density of the screen
             self.state.zoom = max(glfw.get_window_content_scale(self._window)[0] / scale, 1.0)
             self.screen.draw(width, height, scale, 0, passed)
             self._serve()
@@ -172,7 +172,7 @@ class Window:
         return window
 
     def _on_error(self, code: int, text: Any) -> None:
-        """GLFW's own words, as bytes."""
+        """Error text of GLFW, as bytes."""
         self._errors.append(text.decode(errors="replace").strip())
 
     def _why(self, otherwise: str) -> str:
@@ -198,7 +198,7 @@ class Window:
         self.screen.mouse_wheel(steps, *glfw.get_cursor_pos(window), (pressed[0], pressed[1], pressed[2]))
 
     def _on_key(self, window: Any, key: int, scancode: int, action: int, mods: int) -> None:
-        """A letter is what the keyboard's layout makes of the key, everything else is the key itself."""
+        """Letters follow the keyboard layout, other keys their position."""
         name = NAMED.get(key)
         if name is not None and len(name) == 1:
             typed = (glfw.get_key_name(key, scancode) or name).upper()
@@ -207,7 +207,7 @@ class Window:
             self.screen.key(name, action != glfw.RELEASE, _held(mods))
 
     def _clipboard(self) -> None:
-        """The bundle's own getter fails on an empty clipboard."""
+        """The getter of the bundle fails on an empty clipboard."""
 
         def read(_: Any) -> str:
             found: Any = glfw.get_clipboard_string(NO_WINDOW)
@@ -218,7 +218,7 @@ class Window:
         io.platform_set_clipboard_text_fn = lambda _, text: glfw.set_clipboard_string(NO_WINDOW, text)
 
     def _serve(self) -> None:
-        """Does what actions asked of the window."""
+        """Serves the requests of actions."""
         requests, self.state.requests = self.state.requests, []
         for request in requests:
             word, _, text = request.partition(":")
@@ -244,7 +244,7 @@ class Window:
 
 def save_picture(image: np.ndarray, folder: Path) -> Path:
     """Writes (h, w, 3) uint8 as a PNG named by the time of day, and returns where; nothing is replaced."""
-    path = new_place(folder, ".png")
+    path = new_file(folder, ".png")
     Image.fromarray(image).save(path)
     return path
 
@@ -255,7 +255,7 @@ def _held(mods: int) -> Held:
 
 
 def _require_main_thread() -> None:
-    """Windows belong to the main thread; elsewhere they crash or stay dead without a word."""
+    """Windows work on the main thread only; elsewhere they crash or hang."""
     if threading.current_thread() is not threading.main_thread():
         raise ModelError("window", f"a call from the thread {threading.current_thread().name!r}", "the main thread",
                          "Open the window there and run your own work in another thread.")  # fmt: skip

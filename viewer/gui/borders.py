@@ -1,4 +1,4 @@
-"""The borders between the panes: they can be dragged, and a double click gives a pane its own size again."""
+"""The borders between the panes: dragging resizes the panes, a double click restores the default size."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout
 from shiftjax.viewer.gui.state import State
 
-GRIP = 6.0  # points across
+GRIP = 6.0  # width [points]
 SHOWN = imgui.ImVec4(0.35, 0.55, 0.85, 0.9)
 FLAGS = ui.BARE | int(imgui.WindowFlags_.no_background | imgui.WindowFlags_.no_scrollbar)
 
 
 def draw(state: State, found: Layout) -> None:
-    """Draws the three borders and takes drags of them to the sizes of the next frame."""
+    """Draws the three borders; drags set the sizes for the next frame."""
     view, properties, timeline = found.view, found.properties, found.timeline
-    upright = (GRIP, max(view.height - GRIP, 1.0))  # short of the border below
+    upright = (GRIP, max(view.height - GRIP, 1.0))  # ends above the lower border
     mouse = imgui.get_io().mouse_pos
     _border(state, "tree", Box(view.x - GRIP / 2, view.y, *upright), mouse.x)
     _border(state, "properties", Box(properties.x - GRIP / 2, view.y, *upright),
@@ -32,7 +32,7 @@ def _border(state: State, name: str, box: Box, wanted: float) -> None:
     imgui.push_style_var(imgui.StyleVar_.window_border_size, 0.0)
     with ui.pane(f"border of {name}", box, FLAGS):
         imgui.invisible_button(name, imgui.ImVec2(box.width, box.height))
-        ui.mark(f"border:{name}")
+        ui.remember_item(f"border:{name}")
         if imgui.is_item_hovered() and imgui.is_mouse_double_clicked(imgui.MouseButton_.left):
             state.sizes = dataclasses.replace(state.sizes, **{name: None})
         elif imgui.is_item_active() and imgui.is_mouse_dragging(imgui.MouseButton_.left):

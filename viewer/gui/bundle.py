@@ -1,6 +1,6 @@
 """The GUI library, imported in the order that works.
 
-imgui-bundle carries a GLFW of its own: the one imported first serves both, so the prescribed package comes first.
+imgui-bundle contains another GLFW: the one imported first serves both, so the required package comes first.
 """
 
 import glfw as glfw

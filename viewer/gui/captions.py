@@ -1,10 +1,10 @@
-"""What stands over the halves of the view: which design each shows and in what they differ."""
+"""Captions of the halves of the view: the design of each and how they differ."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui import beside, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, halves
 from shiftjax.viewer.gui.state import State
@@ -14,12 +14,12 @@ EDGE = 6.0  # points from the corner
 
 
 def draw(state: State, view: Box) -> None:
-    """A caption over each half, under every pane."""
+    """A caption over each half, behind all panes."""
     if state.beside is None:
         return
-    for name, box, lines in zip(("left", "right"), halves(view), state.beside.captions(), strict=True):
+    for name, box, lines in zip(("left", "right"), halves(view), beside.captions(state, state.beside), strict=True):
         _caption(box, lines)
-        ui.marks[f"half:{name}"] = box
+        ui.item_boxes[f"half:{name}"] = box
 
 
 def _caption(box: Box, lines: Sequence[str]) -> None:

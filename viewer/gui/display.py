@@ -1,6 +1,6 @@
-"""Which classes of things are drawn and can be picked: settings inherited from class to class. Plain Python.
+"""Display classes: what is drawn and pickable, with inheritance of settings. Plain Python.
 
-A class without a setting of its own takes its parent's. Drawing is "visible", "hidden" or "masked" (see-through).
+A class without a setting inherits that of its parent. Drawing is "visible", "hidden" or "masked" (translucent).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARENT = {
     "name": "widget",
 }
 DRAWN = ("visible", "hidden", "masked")
-OFF = ("frame", "centre", "route", "glyph", "force", "name")  # until they are asked for
+OFF = ("frame", "centre", "route", "glyph", "force", "name")  # by default
 
 
 class Display:
@@ -36,24 +36,24 @@ class Display:
         self._pick: dict[str, bool] = {"entity": True, "widget": False}
 
     def drawn(self, name: str) -> str:
-        """How a class is drawn: its own setting or the nearest one above."""
-        return self._draw[self._holder(name, self._draw)]
+        """How a class is drawn: its setting or that of the nearest ancestor."""
+        return self._draw[self._source(name, self._draw)]
 
     def own(self, name: str) -> str:
-        """How a class is drawn by a setting of its own; "" where it inherits."""
+        """The setting of a class itself; "" if it inherits."""
         return self._draw.get(name, "")
 
     def pickable(self, name: str) -> bool:
-        """Whether things of a class can be picked; what is hidden cannot."""
+        """Whether items of a class can be picked; hidden ones cannot."""
         return self.drawn(name) != "hidden" and self.picks(name)
 
     def picks(self, name: str) -> bool:
-        """Whether things of a class can be picked while they are drawn."""
-        return self._pick[self._holder(name, self._pick)]
+        """Whether items of a class can be picked while they are visible."""
+        return self._pick[self._source(name, self._pick)]
 
     def set(self, name: str, *, draw: str | None = None, pick: bool | None = None) -> None:
-        """Gives a class settings of its own; ModelError for a class or word that is none."""
-        one_of("class of things", name, PARENT)
+        """Changes the settings of a class; ModelError for an unknown class or setting."""
+        one_of("display class", name, PARENT)
         if draw is not None:
             one_of(f"drawing of {name}", draw, DRAWN)
             self._draw[name] = draw
@@ -61,8 +61,8 @@ class Display:
             self._pick[name] = pick
 
     def inherit(self, name: str) -> None:
-        """Takes a class's own settings away; the root keeps its own."""
-        one_of("class of things", name, PARENT)
+        """Removes the settings of a class, except of the root."""
+        one_of("display class", name, PARENT)
         if PARENT[name]:
             self._draw.pop(name, None)
             self._pick.pop(name, None)
@@ -79,8 +79,8 @@ class Display:
             lines.append(f"{'  ' * depth + name:<18} {drawn:<10} {picked if name in self._pick else f'({picked})'}")
         return "\n".join(lines)
 
-    def _holder(self, name: str, settings: dict[str, str] | dict[str, bool]) -> str:
-        one_of("class of things", name, PARENT)
+    def _source(self, name: str, settings: dict[str, str] | dict[str, bool]) -> str:
+        one_of("display class", name, PARENT)
         while name not in settings:
             name = PARENT[name]
         return name

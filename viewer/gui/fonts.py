@@ -1,6 +1,6 @@
-"""Letters of the panes: a font of the GUI library's own with Latin, Greek and Cyrillic, and one of the system for more.
+"""Fonts of the panes: one of the GUI library with Latin, Greek and Cyrillic, and one of the system for more.
 
-The library makes a letter's picture when it is first drawn, so a font of all Chinese signs costs nothing until then.
+The library rasterizes a glyph when it is first drawn, so a font of all Chinese characters costs nothing until then.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import imgui_bundle
 from shiftjax.viewer.gui.bundle import imgui
 
 OWN = Path(imgui_bundle.__file__).parent / "assets" / "fonts" / "DroidSans.ttf"
-SYSTEM = tuple(map(Path, (  # fonts with Chinese, Japanese and Korean; the first there is, serves
+SYSTEM = tuple(map(Path, (  # fonts with Chinese, Japanese and Korean; the first one found is used
     "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
     "/usr/share/fonts/google-noto-cjk/NotoSansCJK-Regular.ttc",
     "/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc",
@@ -27,7 +27,7 @@ SIZE = 15.0  # points
 
 
 def load(system: Sequence[Path] = SYSTEM) -> imgui.ImFont:
-    """Gives the current GUI context its font; the library's plain one where the bundle lacks its own."""
+    """Loads the font of the current GUI context; the default of the library where the bundle has none."""
     fonts = imgui.get_io().fonts
     font = fonts.add_font_from_file_ttf(str(OWN), SIZE) if OWN.is_file() else fonts.add_font_default()
     more = next((path for path in system if path.is_file()), None)
@@ -39,7 +39,7 @@ def load(system: Sequence[Path] = SYSTEM) -> imgui.ImFont:
 
 
 def missing(font: imgui.ImFont, texts: Iterable[str]) -> str:
-    """A sentence on the letters of texts that the font has not; "" where it has all."""
+    """A message on characters of texts that the font lacks; "" if it has all."""
     letters = sorted({letter for text in texts for letter in text if letter.isprintable()})
     lacking = [letter for letter in letters if not font.is_glyph_in_font(ord(letter))]
     if not lacking:

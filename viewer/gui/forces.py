@@ -8,27 +8,24 @@ a joint are drawn on its child; those of a restraint between two frames on both 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shiftjax.forces.polynomials import ascending, piecewise
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FrameRef, Joint, Restraint
-from shiftjax.poses import to_world
+from shiftjax.poses import matrices, to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import plots
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.values import Mechanism, axis_of, displacement
-from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import Colour
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import State
-
-RECENT = 64  # instants of a run that goes on whose forces are looked at
+RECENT = 64  # latest instants of a running simulation from which forces are computed
 LONGEST = 0.35  # of the arrow of the run's largest force, in model sizes
 REACTION = ".reaction_force"
 COLOURS: dict[str, Colour] = {
@@ -42,14 +39,14 @@ COLOURS: dict[str, Colour] = {
 
 @record
 class Force:
-    """What one element does to one body along a run."""
+    """The force or torque of one element on one body along a run."""
 
     path: str  # of the body, restraint or joint that it comes from
     kind: str  # a key of COLOURS
     node: int
     point: np.ndarray  # (3,) where it acts, in the node's coordinates [m]
-    vectors: np.ndarray  # (n, 3) at the stored instants, in the world [N, or N m where it turns]
-    turns: bool = False
+    vectors: np.ndarray  # (n, 3) at the stored instants, in the world [N, or N m of a torque]
+    torque: bool = False
 
 
 @record
@@ -60,39 +57,47 @@ class Run:
     time: np.ndarray  # (n,) instants [s]
     items: tuple[Force, ...]
 
-    def largest(self, turns: bool) -> float:
+    def largest(self, torque: bool) -> float:
         """The largest force [N] or torque [N m] of the run."""
-        sizes = [np.linalg.norm(item.vectors, axis=1) for item in self.items if item.turns == turns]
+        sizes = [np.linalg.norm(item.vectors, axis=1) for item in self.items if item.torque == torque]
         return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
 
 
-def run_of(study: Watched, found: Mechanism, member: int) -> Run:
-    """The forces of a member at all stored instants; of a member that ended early its last pose goes on."""
+def run_of(study: StudyLike, found: Mechanism, member: int) -> Run:
+    """The forces of a member at all stored instants; after an early end its last pose is repeated."""
     track = Track(study, found, member)
     items = [*_gravity(track), *_of_joints(track), *_of_restraints(track), *_reactions(track)]
     return Run(member, track.time, tuple(item for item in items if item.vectors.any()))
 
 
+def forces_of(state: State) -> Run:
+    """The forces of the current member along its run, cached; of a running simulation, around the present time."""
+    if state.live is not None:
+        near = functools.partial(state.live.history.near, state.time, RECENT)
+        return state.cached("forces", lambda: run_of(near(), state.mechanism, state.member))
+    return state.cached_for_member("forces", lambda: run_of(state.study, state.mechanism, state.member))
+
+
 def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
-    """Every force now with the start and the vector [m] of its arrow, which starts where it acts."""
-    run, poses = state.forces(), state.poses()
-    scale = {turns: LONGEST * state.scene.size / (run.largest(turns) or 1.0) for turns in (False, True)}
+    """Every force at the current time with the start and the vector [m] of its arrow."""
+    run, poses = forces_of(state), state.poses()
+    scale = {torque: LONGEST * state.scene.size / (run.largest(torque) or 1.0) for torque in (False, True)}
     for item in run.items:
         vector = np.array([np.interp(state.time, run.time, column) for column in item.vectors.T])
         if np.isfinite(vector).all():
-            yield item, to_world(poses[item.node], item.point), scale[item.turns] * vector
+            yield item, to_world(poses[item.node], item.point), scale[item.torque] * vector
 
 
 def legend(state: State) -> list[tuple[Colour | None, str]]:
-    """What the arrows mean and how long they are."""
-    run = state.forces()
+    """Colours and scale of the arrows."""
+    run = forces_of(state)
     lines: list[tuple[Colour | None, str]] = [
         (COLOURS[kind], kind) for kind in COLOURS if any(item.kind == kind for item in run.items)
     ]
-    for turns, unit in ((False, "N"), (True, "N m, two heads")):
-        if run.largest(turns):
+    for torque, unit in ((False, "N"), (True, "N m, two heads")):
+        if run.largest(torque):
             lines.append((None, f"longest arrow of the run, {LONGEST * state.scene.size:.3g} m: "
-                                f"{run.largest(turns):.4g} {unit}"))  # fmt: skip
+                                f"{run.largest(torque):.4g} {unit}"))  # fmt: skip
     if any(item.kind in ("damper", "friction") for item in run.items):
         lines.append((None, "rates of dampers are differences of stored instants"))
     if not any(item.kind == "reaction" for item in run.items):
@@ -103,11 +108,11 @@ def legend(state: State) -> list[tuple[Colour | None, str]]:
 class Track:
     """A member's frames at all stored instants."""
 
-    def __init__(self, study: Watched, found: Mechanism, member: int) -> None:
+    def __init__(self, study: StudyLike, found: Mechanism, member: int) -> None:
         self.study, self.found, self.member = study, found, member
         self.time = study.time
         self.node = {path: k for k, path in enumerate(study.nodes)}
-        self.poses = of_pose(study.track(member))  # (n, nodes, 4, 4)
+        self.poses = matrices(study.track(member))  # (n, nodes, 4, 4)
 
     def frame(self, ref: FrameRef) -> np.ndarray:
         """(n, 4, 4) of a frame in the world."""
@@ -117,12 +122,12 @@ class Track:
         """(n,) of a quantity (n,)."""
         return np.gradient(x, self.time) if len(x) > 1 else np.zeros_like(x)
 
-    def on(self, ref: FrameRef, path: str, kind: str, vectors: np.ndarray, turns: bool = False) -> Force:
+    def on(self, ref: FrameRef, path: str, kind: str, vectors: np.ndarray, torque: bool = False) -> Force:
         """A force that acts at the origin of a frame."""
-        return Force(path, kind, self.node[ref.body], self.found.frames[ref.path][:3, 3], vectors, turns)
+        return Force(path, kind, self.node[ref.body], self.found.frames[ref.path][:3, 3], vectors, torque)
 
     def coordinate(self, joint: Joint) -> np.ndarray:
-        """(n,) displacement of a joint of one coordinate, with whole turns as the file begins them."""
+        """(n,) displacement of a joint of one coordinate, unwrapped from the initial value in the file."""
         q = displacement(joint, np.linalg.inv(self.frame(joint.parent)) @ self.frame(joint.child))[..., 0]
         if KINDS[joint.type].unit != "rad":
             return q
@@ -155,8 +160,8 @@ def _of_joints(track: Track) -> Iterator[Force]:
 
 
 def _on_child(track: Track, path: str, joint: Joint, kind: str, size: np.ndarray) -> Force:
-    turns = KINDS[joint.type].unit == "rad"
-    return track.on(joint.child, path, kind, np.reshape(size, (-1, 1)) * track.along(joint), turns)
+    torque = KINDS[joint.type].unit == "rad"
+    return track.on(joint.child, path, kind, np.reshape(size, (-1, 1)) * track.along(joint), torque)
 
 
 def _of_restraints(track: Track) -> Iterator[Force]:
@@ -192,7 +197,7 @@ def _size(track: Track, item: Restraint, x: np.ndarray) -> np.ndarray:
 
 def _reactions(track: Track) -> Iterator[Force]:
     for channel in track.study.channels:
-        path = plots.thing_of(track.study, channel)
+        path = plots.owner_of(track.study, channel)
         if channel.endswith(REACTION) and path in track.found.joints:
             vectors = np.asarray(track.study.channel(channel, track.member), float)
             yield track.on(track.found.joints[path].child, path, "reaction", vectors)

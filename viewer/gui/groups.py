@@ -1,7 +1,7 @@
-"""Bodies and joints put together by what topology finds: loops, substructures, assemblies; a colour for each group.
+"""Bodies and joints grouped by loop, substructure or assembly, with a colour for each group.
 
-A thing has one colour, that of the first group it belongs to. The body that loops stand on is in no group but its own
-loop's, and only where no other loop holds it: else all loops of a chassis would look like one.
+An item has the colour of the first group it belongs to. The base body of a loop belongs to its group only if no other
+loop contains it: else all loops on a chassis would have one colour.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Group:
 
 
 def groups(found: Mechanism, by: str) -> tuple[Group, ...]:
-    """The groups of a mechanism, each thing in one of them at most; what is in none is in the last one, grey."""
-    things = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](found)
+    """The groups of a mechanism, disjoint; items of no group are in the last one, grey."""
+    found_groups = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](found)
     taken: set[str] = set()
     out: list[Group] = []
-    for k, (name, paths) in enumerate(things.items()):
+    for k, (name, paths) in enumerate(found_groups.items()):
         own = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
         taken |= set(own)
         out.append(Group(name, PALETTE[k % len(PALETTE)], own))

@@ -1,8 +1,8 @@
-"""The table of actions: what each does and how it is called in both maps of keys and mouse gestures. No GL, no GUI.
+"""The table of actions: description and bindings in both maps of keys and mouse gestures. No GL, no GUI.
 
 A binding is written `Ctrl+Alt+Shift+Key` with modifiers in this order: a letter, a digit, a named key, or a mouse
-gesture (`Left drag`, `Ctrl+Left click`, `Wheel`). A punctuation mark stands alone: it is what is typed, wherever the
-keyboard has it. In a map no binding has two actions; this is checked when the table is made.
+gesture (`Left drag`, `Ctrl+Left click`, `Wheel`). A punctuation mark has no modifiers: it is the typed character of any
+keyboard layout. In a map no binding has two actions; this is checked at construction.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def binding(key: str, *, ctrl: bool = False, alt: bool = False, shift: bool = Fa
 
 
 def canonical(text: str) -> str:
-    """The binding as the table writes it (`shift+ctrl+n` -> `Ctrl+Shift+N`); ModelError where it is none."""
+    """The binding as the table writes it (`shift+ctrl+n` -> `Ctrl+Shift+N`); ModelError if it is invalid."""
     if len(text) == 1 and text in CHARACTERS:
         return text
     *held, key = (word.strip() for word in text.split("+"))
@@ -119,7 +119,7 @@ class Table:
 
 
 def _rows(group: str, *rows: tuple[str, str, str, str]) -> list[Action]:
-    """Rows of name, words and the bindings of both maps, parted by blanks around a bar; "" is none."""
+    """Rows of name, words and the bindings of both maps, separated by " | "; "" is none."""
     parts = [(name, words, *(tuple(text.split(" | ")) if text else () for text in maps)) for name, words, *maps in rows]
     return [
         Action(name, words, playback, workbench, group, "" if playback and workbench else MAPS[not playback])
@@ -135,7 +135,7 @@ ACTIONS = (
         ("step_back", "one stored instant back", "Left | ,", ","),
         ("faster", "twice as fast", "+ | =", "+ | ="),
         ("slower", "half as fast", "-", "-"),
-        ("real_speed", "speed of the real thing", "Backspace", "Backspace"),
+        ("real_speed", "real-time speed", "Backspace", "Backspace"),
         ("to_start", "to the first instant", "Home", "Home"),
         ("to_end", "to the last instant", "End", "End"),
         ("loop", "begin again at the end, or stop there", "L", "Alt+L"),
@@ -149,7 +149,7 @@ ACTIONS = (
         ("colour_by", "colour ghosts by the next metric", "M", "Alt+C"),
         ("beside", "the next chosen member beside this one, or one alone", "B", "B"),
         ("exchange", "left and right member change places", "Shift+B", "Shift+B"),
-        ("beside_camera", "a camera of its own for the right half, or one for both", "Ctrl+B", "Ctrl+B"),
+        ("beside_camera", "separate cameras for both halves, or one for both", "Ctrl+B", "Ctrl+B"),
     ),
     *_rows(
         "Mouse in the view",
@@ -166,7 +166,7 @@ ACTIONS = (
          "Ctrl+Left click"),
         ("centre", "look at the point under the cursor", "Right double-click", "Right double-click"),
         ("follow", "follow the body under the cursor", "Ctrl+Right double-click", "Ctrl+Right double-click"),
-        ("pick_behind", "pick the next thing behind", "Middle click", "Right click | Middle click"),
+        ("pick_behind", "pick the next item behind", "Middle click", "Right click | Middle click"),
     ),
     *_rows(
         "Looking",
@@ -206,8 +206,8 @@ ACTIONS = (
         ("deselect", "take the pick out of the selection", "Shift+S", "Shift+S"),
         ("clear_selection", "empty the selection", "Ctrl+Escape", "Ctrl+Escape"),
         ("pick_parent", "pick what holds the pick", "PageUp", "Alt+PageUp"),
-        ("cycle_up", "pick the next thing under the cursor, fade what hides it", "Ctrl+PageUp", "PageUp"),
-        ("cycle_down", "pick the previous thing under the cursor", "PageDown", "PageDown"),
+        ("cycle_up", "pick the next item under the cursor, fade those in front", "Ctrl+PageUp", "PageUp"),
+        ("cycle_down", "pick the previous item under the cursor", "PageDown", "PageDown"),
         ("mode", "navigate or manipulate", "Ctrl+Space", "Space"),
     ),
     *_rows(
@@ -238,7 +238,7 @@ ACTIONS = (
         ("panes", "hide or show the panes", "Tab", "Tab"),
         ("screenshot", "write a picture of the view", "F12", "F12"),
         ("record", "record the view to a movie, or end it", "R", "Alt+R"),
-        ("dump_display", "settings of the classes of things", "Ctrl+D", "Ctrl+D"),
+        ("dump_display", "settings of the display classes", "Ctrl+D", "Ctrl+D"),
         ("quit", "close the window", "Ctrl+Q", "Ctrl+Q"),
     ),
     *_rows(
@@ -261,7 +261,7 @@ ACTIONS = (
         ("drive_posture", "set a posture of the picked joint", "", "Shift+M"),
         ("move_axis", "move the picked joint's axis", "", "Ctrl+M"),
         ("add_shape", "add a shape to the pick; again for another kind", "", "Shift+W"),
-        ("pick_shapes", "pick shapes that were added and signs, or not", "", "Alt+W"),
+        ("pick_shapes", "pick shapes that were added and symbols, or not", "", "Alt+W"),
     ),
 )  # fmt: skip
 

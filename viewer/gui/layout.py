@@ -1,16 +1,16 @@
-"""Where the panes stand in the window. Plain numbers."""
+"""The rectangles of the panes. Plain numbers."""
 
 from __future__ import annotations
 
 from shiftjax.record import record
-from shiftjax.viewer.designs import BAR
+from shiftjax.viewer.side_by_side import BAR
 
-LEFT, RIGHT = 330.0, 320.0  # widest the side panes get by themselves [points]
+LEFT, RIGHT = 330.0, 320.0  # largest default width of the side panes [points]
 SHARE = 0.27  # of the window's width, in a narrow one
 TIMELINE, STATUS = 66.0, 28.0
-SMALLEST = 16.0  # side of the view that is always left
-LEAST = 40.0  # of a pane whose border is dragged
-VIEW_SHARE = 0.2  # of the window's width and height that drags leave to the view
+SMALLEST = 16.0  # smallest side of the view
+LEAST = 40.0  # smallest size of a pane by dragging
+VIEW_SHARE = 0.2  # smallest share of the view in the window's width and height
 
 
 @record
@@ -28,9 +28,7 @@ class Box:
 
 @record
 class Sizes:
-    """What the user has made of the panes by dragging their borders [points]; None for the size they have by
-    themselves.
-    """
+    """Sizes of panes set by dragging their borders [points]; None for the default size."""
 
     tree: float | None = None
     properties: float | None = None
@@ -62,7 +60,7 @@ def layout(width: float, height: float, menu: float, panes: bool, sizes: Sizes |
     """The panes of a window of that size below a menu bar; without panes the view takes their place.
 
     Args:
-        zoom: of what is as large as its letters.
+        zoom: scale of text.
     """
     sizes = sizes or Sizes()
     bar = zoom * STATUS
@@ -84,5 +82,5 @@ def layout(width: float, height: float, menu: float, panes: bool, sizes: Sizes |
 
 
 def _within(wanted: float | None, otherwise: float, most: float) -> float:
-    """A size the user wants, within bounds; the pane's own where none is wanted."""
+    """A size set by the user, within bounds; else the default."""
     return otherwise if wanted is None else max(min(wanted, most), min(LEAST, otherwise))

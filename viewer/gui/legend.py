@@ -1,4 +1,4 @@
-"""What the colours in the view mean: groups of topology, mobility glyphs, arrows of forces."""
+"""Legend of the colours in the view: groups of topology, mobility glyphs, arrows of forces."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from shiftjax.viewer.gui.colours import SLIDES, TURNS
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Colour
 
-MOST = 24  # groups told by name
+MOST = 24  # groups listed by name
 
 
 def draw(state: State) -> None:
-    """A list of colours with words, where something is drawn that needs it."""
+    """Colours with labels, if anything drawn needs them."""
     rows = lines(state)
     if not rows or not imgui.collapsing_header("Legend", int(imgui.TreeNodeFlags_.default_open)):
         return
@@ -21,11 +21,11 @@ def draw(state: State) -> None:
             imgui.color_button(f"##{k}", imgui.ImVec4(*colour), 0, imgui.ImVec2(12, 12))
             imgui.same_line()
         imgui.text_wrapped(words)
-        ui.mark(f"legend:{words}")
+        ui.remember_item(f"legend:{words}")
 
 
 def lines(state: State) -> list[tuple[Colour | None, str]]:
-    """Colours and words."""
+    """Colours and labels."""
     rows: list[tuple[Colour | None, str]] = []
     if state.grouping:
         found = groups.groups(state.mechanism, state.grouping)

@@ -1,4 +1,4 @@
-"""The pane of a running simulation: how it goes, and a slider for every number that may change."""
+"""The pane of a running simulation: its status, and a slider for every number that may change."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.session import Session
 
-LABEL = 150.0  # points that a slider leaves to its name
+LABEL = 150.0  # of the name of a slider [points]
 
 
 def draw(state: State, live: Session) -> None:
-    """Draws into the pane that is open."""
+    """Draws into the current pane."""
     ui.button(state, "Restart", "restart")
     imgui.same_line()
     _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
-    ui.mark("restarts")
+    ui.remember_item("restarts")
     for path, (low, high) in live.ranges.items():
         imgui.set_next_item_width(-LABEL)
-        moved, value = imgui.slider_float(f"##{path}", live.wanted[path], low, high, "%.5g")
-        ui.mark(f"slider:{path}")
+        moved, value = imgui.slider_float(f"##{path}", live.requested[path], low, high, "%.5g")
+        ui.remember_item(f"slider:{path}")
         imgui.set_item_tooltip(path)
         imgui.same_line()
         imgui.text_unformatted(path.partition(":")[2] or path)
@@ -33,10 +33,10 @@ def draw(state: State, live: Session) -> None:
 
 
 def facts(live: Session) -> list[tuple[str, str]]:
-    """How the run goes."""
-    pace = f"x{live.pace:.2f} (x{live.speed:g} is asked for)" if live.running else "stands still"
+    """Status of the run."""
+    speed = f"x{live.actual_speed:.2f} (x{live.speed:g} requested)" if live.running else "paused"
     return [
-        ("speed", pace),
+        ("speed", speed),
         ("loop gap", f"{live.certificate['gap']:.2e}"),
         ("energy error", f"{live.certificate['energy_error']:.2e}"),
         ("pivot ratio", f"{live.certificate['pivot_ratio']:.3g}"),

@@ -1,7 +1,7 @@
-"""The whole window without a window: panes and view drawn into memory, clicked and typed into by calls.
+"""The user interface without a window: panes and view drawn offscreen, input by calls.
 
-Tests and scripts use it where there is no display. A press and its release come in frames of their own, since the GUI
-library looks at its input once a frame.
+Tests and scripts use it where there is no display. A press and its release are in separate frames, since the GUI
+library reads its input once a frame.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
 
 NONE: Held = (False, False, False)
-FRAME = 1 / 15  # s that a frame takes in its own time
-Place = str | tuple[float, float]  # a name of `ui.marks`, or a point from the upper left
+FRAME = 1 / 15  # s from frame to frame
+Target = str | tuple[float, float]  # a name of `ui.item_boxes`, or a point from the upper left
 
 
 class Offscreen:
-    """A screen in a context of its own. As a context manager it is released at the end."""
+    """A screen in a new GL context. As a context manager it is released at the end."""
 
     def __init__(self, state: State, size: tuple[int, int] = (900, 600)) -> None:
         self.state, self.size, self.clock = state, size, 0.0
@@ -61,23 +61,23 @@ class Offscreen:
         self._context.make_current()
         return pixels_of(self._framebuffer, self.size)
 
-    def place(self, where: Place) -> tuple[float, float]:
-        """The middle of what was drawn under a name, in the latest frame; ModelError where nothing was."""
+    def position(self, where: Target) -> tuple[float, float]:
+        """The middle of a named item in the latest frame; ModelError if it was not drawn."""
         if not isinstance(where, str):
             return where
-        if where not in ui.marks:
-            todo = nearest(where, ui.marks) or "Open what holds it first."
-            raise ModelError(f"place {where}", "nothing drawn there", "a name of what is drawn", todo)
-        box = ui.marks[where]
+        if where not in ui.item_boxes:
+            todo = nearest(where, ui.item_boxes) or "Open what holds it first."
+            raise ModelError(f"item {where}", "nothing drawn there", "a name of what is drawn", todo)
+        box = ui.item_boxes[where]
         return box.x + box.width / 2, box.y + box.height / 2
 
-    def move(self, where: Place) -> None:
-        self.screen.mouse_move(*self.place(where))
+    def move(self, where: Target) -> None:
+        self.screen.mouse_move(*self.position(where))
         self.frames()
 
-    def click(self, where: Place, button: str = "Left", held: Held = NONE, times: int = 1) -> None:
+    def click(self, where: Target, button: str = "Left", held: Held = NONE, times: int = 1) -> None:
         """Clicks in the middle of a named item, or at a point."""
-        x, y = self.place(where)
+        x, y = self.position(where)
         self.move((x, y))
         for _ in range(times):
             for down in (True, False):
@@ -85,9 +85,9 @@ class Offscreen:
                 self.frames()
         self.frames()
 
-    def drag(self, start: Place, end: tuple[float, float], button: str = "Left", held: Held = NONE) -> None:
+    def drag(self, start: Target, end: tuple[float, float], button: str = "Left", held: Held = NONE) -> None:
         """Drags in a straight line, by way of its middle."""
-        (x, y), (to_x, to_y) = self.place(start), end
+        (x, y), (to_x, to_y) = self.position(start), end
         self.move((x, y))
         self.screen.mouse_button(button, True, x, y, held, self.clock)
         self.frames()
@@ -96,9 +96,9 @@ class Offscreen:
         self.screen.mouse_button(button, False, to_x, to_y, held, self.clock)
         self.frames()
 
-    def wheel(self, steps: float, where: Place, held: Held = NONE) -> None:
+    def wheel(self, steps: float, where: Target, held: Held = NONE) -> None:
         self.move(where)
-        self.screen.mouse_wheel(steps, *self.place(where), held)
+        self.screen.mouse_wheel(steps, *self.position(where), held)
         self.frames()
 
     def key(self, name: str, held: Held = NONE) -> None:
@@ -115,7 +115,7 @@ class Offscreen:
             self.frames()
 
     def release(self) -> None:
-        """Frees everything."""
+        """Frees all GL objects."""
         self._context.make_current()
         self.screen.release()
         GL.glDeleteFramebuffers(1, [self._framebuffer])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
-from shiftjax.viewer.gui.values import placed, screws
+from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.gui.values import frame_in_world, screws
 from shiftjax.viewer.scene import Colour, Strokes
-from shiftjax.viewer.watched import Watched
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.transforms import PARALLEL, z_along
 
 TRACE_POINTS = 400  # a stored run may have far more instants
 ARROW_LENGTH, HEAD = 0.18, 0.25  # of an arrow in model sizes, of its head in lengths
@@ -34,13 +31,21 @@ def joined(several: list[Strokes]) -> Strokes | None:
     return Strokes(np.concatenate([s.ends for s in several]), np.concatenate([s.colours for s in several]))
 
 
-def trace(state: State) -> Strokes | None:
-    """The way of the traced point of the member looked at."""
-    return way(state.study, state.member, *state.trace) if state.trace is not None else None
+def trace(state: State, right: RightHalf | None = None) -> Strokes | None:
+    """The path of the traced point of the current member, or of the same point in the right half."""
+    if state.trace is None:
+        return None
+    node, point = state.trace
+    if right is None:
+        return path_of(state.study, state.member, node, point)
+    body = state.study.nodes[node]
+    if body not in right.study.nodes:
+        return None
+    return path_of(right.study, right.member, right.study.nodes.index(body), point)
 
 
-def way(study: Watched, member: int, node: int, point: np.ndarray) -> Strokes:
-    """The way of a point (3,) of a node [m] of a member, over the whole run."""
+def path_of(study: StudyLike, member: int, node: int, point: np.ndarray) -> Strokes:
+    """The path of a point (3,) of a node [m] of a member, over the whole run."""
     times = np.linspace(study.time[0], study.time[-1], max(2, min(TRACE_POINTS, len(study.time))))
     return line(to_world(study.poses(member, times)[:, node], point), TRACE)
 
@@ -54,17 +59,17 @@ def arrows(state: State) -> Strokes:
         if len(motions) != 1:
             continue
         way = motions[0, :3] if motions[0, :3].any() else motions[0, 3:]
-        start = placed(state.mechanism, joint.parent, poses)[:3, 3]
+        start = frame_in_world(state.mechanism, joint.parent, poses)[:3, 3]
         tip = start + length * way
-        across = np.cross(way, (0.0, 0.0, 1.0) if abs(way[2]) < 0.9 else (1.0, 0.0, 0.0))
-        barb = HEAD * length * across / np.linalg.norm(across)
+        other = np.array((0.0, 0.0, 1.0) if abs(way[2]) < PARALLEL else (1.0, 0.0, 0.0))
+        barb = HEAD * length * z_along(way, other)[:, 1]
         back = start + (1 - HEAD) * length * way
         ends += [(start, tip), (tip, back + barb), (tip, back - barb)]
     return Strokes(np.array(ends).reshape(-1, 2, 3), np.tile(np.array(ARROW), (len(ends), 1)))
 
 
 def strokes(state: State) -> Strokes | None:
-    """Everything drawn as lines now; an overlay of a user that fails is told and taken away."""
+    """All lines drawn now; a user overlay that fails is reported and removed."""
     own = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
     found = [s for s in own if s is not None]
     for overlay in list(state.overlays):

@@ -1,9 +1,9 @@
-"""The panes of the window, drawn from the state; what is clicked there changes the state through actions."""
+"""The panes of the window, drawn from the state; clicks change the state through actions."""
 
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import borders, captions, keys, labels, side, treepane, ui, windows
+from shiftjax.viewer.gui import beside, borders, captions, keys, labels, propertypane, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.state import RATES, State
@@ -16,14 +16,14 @@ BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
 
 
 def draw(state: State, width: float, height: float) -> Layout:
-    """Draws everything around the view and returns where it all stands. Called once a frame, after new_frame."""
-    ui.marks.clear()
+    """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
+    ui.item_boxes.clear()
     menu = _menus(state)
     found = layout(width, height, menu, state.panes_on, state.sizes, state.zoom)
     if state.panes_on:
-        borders.draw(state, found)  # first: of windows that keep their place the oldest lies on top
+        borders.draw(state, found)  # first: of fixed windows the oldest is on top
         treepane.draw(state, found.tree)
-        side.draw(state, found.properties)
+        propertypane.draw(state, found.properties)
         _timeline(state, found.timeline)
     _status(state, found.status)
     labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
@@ -39,7 +39,7 @@ def _menus(state: State) -> float:
     height = imgui.get_window_height()
     for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), ("Members", _members), ("Help", _help)):
         is_open = imgui.begin_menu(title)
-        ui.mark(f"menu:{title}")
+        ui.remember_item(f"menu:{title}")
         if is_open:
             lines(state)
             imgui.end_menu()
@@ -63,9 +63,9 @@ def _file(state: State) -> None:
         for kind in MOVIES:
             if imgui.menu_item_simple(kind[1:].upper(), "", state.record_as == kind):
                 state.record_as = kind
-            ui.mark(f"record_as:{kind}")
+            ui.remember_item(f"record_as:{kind}")
         imgui.end_menu()
-    ui.mark("menu:Record as")
+    ui.remember_item("menu:Record as")
     _lines(state, ("", "quit"))
 
 
@@ -95,12 +95,12 @@ def _view(state: State) -> None:
     ui.line(state, "dump_display")
     imgui.set_next_item_width(140)
     changed, rate = imgui.slider_float("frames a second, at least", state.rate, *RATES, "%.0f")
-    ui.mark("rate")
+    ui.remember_item("rate")
     if changed:
         state.set_rate(rate)
     imgui.set_next_item_width(140)
     own, hue = imgui.slider_float("hue of the highlight", -0.01 if state.hue is None else state.hue, -0.01, 1.0, "%.2f")
-    ui.mark("hue")
+    ui.remember_item("hue")
     if own:
         state.hue = None if hue < 0 else hue
 
@@ -117,7 +117,7 @@ def _help(state: State) -> None:
     for name in keys.MAPS:
         if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):
             state.map = name
-        ui.mark(f"map:{name}")
+        ui.remember_item(f"map:{name}")
 
 
 def _timeline(state: State, box: Box) -> None:
@@ -129,7 +129,7 @@ def _timeline(state: State, box: Box) -> None:
             imgui.same_line()
         imgui.set_next_item_width(-1)
         moved, time = imgui.slider_float("##time", state.time, first, max(last, first + 1e-12), "%.4f s")
-        ui.mark("time")
+        ui.remember_item("time")
         if moved:
             state.go_to(time)
         ui.button(state, "-", "slower")
@@ -138,14 +138,14 @@ def _timeline(state: State, box: Box) -> None:
         imgui.same_line()
         ui.button(state, "+", "faster")
         imgui.same_line()
-        _, state.looped = imgui.checkbox("loop", state.looped)
-        ui.mark("looped")
+        _, state.looping = imgui.checkbox("loop", state.looping)
+        ui.remember_item("looped")
         imgui.same_line(0, 24)
         _chooser(state)
 
 
 def _chooser(state: State) -> None:
-    """Which members are looked at."""
+    """Controls for the current and the chosen members."""
     ui.button(state, "<", "previous_member")
     imgui.same_line()
     imgui.text(f"member {state.member} of {state.study.members}")
@@ -156,24 +156,24 @@ def _chooser(state: State) -> None:
     imgui.same_line(0, 24)
     imgui.set_next_item_width(BOX_WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
-    done, state.written = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.written, flags)
-    ui.mark("members")
+    done, state.typed = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.typed, flags)
+    ui.remember_item("members")
     if done:
-        state.choose(state.written)
+        state.choose(state.typed)
     imgui.same_line()
     _, state.ghosts_on = imgui.checkbox(f"{len(state.chosen)} chosen as ghosts", state.ghosts_on)
-    ui.mark("ghosts")
+    ui.remember_item("ghosts")
     imgui.same_line()
     imgui.set_next_item_width(140)
     names = ["one colour", *state.study.metrics]
     at = names.index(state.colour_by) if state.colour_by else 0
     _, at = imgui.combo("##colour", at, names)
-    ui.mark("colour_by")
+    ui.remember_item("colour_by")
     state.colour_by = names[at] if at else ""
 
 
 def _beside(state: State) -> None:
-    """A second half of the view, and which member it shows."""
+    """Controls for the right half of the view."""
     ui.button(state, "one view" if state.beside else "beside", "beside")
     if state.beside is None:
         return
@@ -181,10 +181,10 @@ def _beside(state: State) -> None:
     imgui.set_next_item_width(BESIDE_WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     hint = f"at the right: {state.beside.member}"
-    done, state.beside.written = imgui.input_text_with_hint("##beside", hint, state.beside.written, flags)
-    ui.mark("beside_member")
+    done, state.beside.typed = imgui.input_text_with_hint("##beside", hint, state.beside.typed, flags)
+    ui.remember_item("beside_member")
     if done:
-        state.beside.choose(state.beside.written)
+        beside.choose(state, state.beside, state.beside.typed)
 
 
 def _status(state: State, box: Box) -> None:
@@ -199,9 +199,9 @@ def _status(state: State, box: Box) -> None:
         if state.recording is not None:
             imgui.same_line(0, 24)
             imgui.text_colored(ui.RED, f"REC {state.recording.seconds:.1f} s")
-            ui.mark("recording")
+            ui.remember_item("recording")
         if state.messages:
             imgui.same_line(0, 24)
             imgui.text_unformatted(state.messages[-1].replace("\n", " "))
-            ui.mark("message")
+            ui.remember_item("message")
             imgui.set_item_tooltip("\n".join(state.messages[-8:]))

@@ -1,4 +1,4 @@
-"""Which channels belong to a thing, and their curves. NumPy only."""
+"""The channels of an item, and their curves. NumPy only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
 MOST = 6  # plots at once
 
@@ -22,15 +22,15 @@ class Curves:
     values: np.ndarray  # (k, n), contiguous
 
 
-def channels_of(study: Watched, path: str | None) -> list[str]:
-    """The recorded channels of a thing and of what it holds; the first few of all for nothing picked."""
+def channels_of(study: StudyLike, path: str | None) -> list[str]:
+    """The recorded channels of an item and of its children; the first few of all without a pick."""
     if path is None:
         return list(study.channels)[:MOST]
-    own = [channel for channel in study.channels if _belongs(thing_of(study, channel), path)]
+    own = [channel for channel in study.channels if _belongs(owner_of(study, channel), path)]
     return own[:MOST]
 
 
-def curves(study: Watched, channel: str, member: int) -> Curves:
+def curves(study: StudyLike, channel: str, member: int) -> Curves:
     """The numbers of a channel, a curve each."""
     values = np.asarray(study.channel(channel, member), float)
     rows = np.ascontiguousarray(values.reshape(len(values), -1).T)
@@ -38,13 +38,13 @@ def curves(study: Watched, channel: str, member: int) -> Curves:
     return Curves(channel, study.channels[channel], labels, rows)
 
 
-def thing_of(study: Watched, channel: str) -> str:
-    """The full path of what a channel is of; the user may have left leading assemblies out."""
+def owner_of(study: StudyLike, channel: str) -> str:
+    """The full path of the owner of a channel; leading assemblies may be missing in its name."""
     try:
         return split(study.model.resolve(channel))[0]
     except ModelError:
         return split(channel)[0]
 
 
-def _belongs(thing: str, path: str) -> bool:
-    return thing == path or thing.startswith(path + ":")
+def _belongs(owner: str, path: str) -> bool:
+    return owner == path or owner.startswith(path + ":")

@@ -1,7 +1,7 @@
 """Mouse and keys in the view, turned into actions by the chosen map. No GL, no GUI library.
 
-Positions are pixels of the view from its upper left. Clicks are told from drags by how far the mouse went, double
-clicks by how soon they come.
+Positions are pixels of the view from its upper left. Clicks and drags differ by the distance the mouse moved, double
+clicks by the time between clicks.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 
 from shiftjax.viewer.gui import actions, keys
+from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.gui.under import under
 
 STILL = 4.0  # pixels a click may move
 SOON = 0.4  # s between the two clicks of a double click
@@ -19,15 +19,15 @@ Held = tuple[bool, bool, bool]  # Ctrl, Alt, Shift
 
 
 class Pointer:
-    """What the mouse is about to do in the view."""
+    """Recognizes clicks and drags in the view."""
 
     def __init__(self, state: State, hit: Callable[[float, float], Hit] | None = None) -> None:
-        """`hit` says what is drawn at a pixel; without it rays against triangles do."""
+        """hit: finds the item at a pixel; by default with rays against triangles."""
         self.state, self.size = state, (1, 1)
         self._hit = hit or self._nearest
         self._button, self._at, self._origin, self._dragging = "", (0.0, 0.0), (0.0, 0.0), False
         self._held: Held = (False, False, False)
-        self._held_by = ""  # the action of the drag that is going on, where it takes hold of something
+        self._held_by = ""  # the action of the current drag if it is one of actions.HOLD
         self._last: tuple[str, float, float, float] = ("", 0.0, 0.0, -math.inf)  # button, x, y, time of the last click
 
     @property
@@ -41,7 +41,7 @@ class Pointer:
             self._at = self._origin = (x, y)
 
     def move(self, x: float, y: float) -> None:
-        """Drags, once the mouse has left the neighbourhood of the press."""
+        """Drags, once the mouse is farther than STILL from the press."""
         if not self.busy:
             return
         if not self._dragging and math.dist((x, y), self._origin) > STILL:
@@ -85,7 +85,7 @@ class Pointer:
         return keys.binding(gesture, ctrl=ctrl, alt=alt, shift=shift)
 
     def _hold(self) -> None:
-        """Begins a drag that takes hold of what is under the cursor."""
+        """Begins a drag that acts on the item under the cursor."""
         action = self.state.table.find(self.state.map, self._text(f"{self._button} drag"))
         name = self._manipulating(action.name) if action is not None else ""
         if name in actions.HOLD:
@@ -93,7 +93,7 @@ class Pointer:
             actions.HOLD[name][0](self.state, self._hit(*self._origin))
 
     def _manipulating(self, name: str) -> str:
-        """While a running simulation is manipulated, what turns the scene otherwise pulls."""
+        """While manipulating a running simulation, the gesture of orbiting pulls."""
         state = self.state
         return "pull" if name == "orbit" and state.mode == "manipulate" and state.live is not None else name
 
@@ -114,24 +114,24 @@ class Pointer:
         if action.name not in actions.AT:
             actions.run(self.state, action.name)
             return
-        behind = under(self.state, x, y, self.size)
+        behind = hits_at(self.state, x, y, self.size)
         if [h.path for h in behind] != [h.path for h in self.state.stack]:
             self.state.stack = behind
         actions.AT[action.name](self.state, self._hit(x, y))
 
     def _nearest(self, x: float, y: float) -> Hit:
-        found = under(self.state, x, y, self.size)
+        found = hits_at(self.state, x, y, self.size)
         return found[0] if found else Hit()
 
 
 def key(state: State, name: str, held: Held) -> bool:
-    """Does what a key is bound to; False where it is bound to nothing. Names are those of `keys.KEYS`."""
+    """Runs the action of a key; False if it has none. Names are those of `keys.KEYS`."""
     ctrl, alt, shift = held
     return _do(state, keys.binding(name, ctrl=ctrl, alt=alt, shift=shift))
 
 
 def character(state: State, typed: str) -> bool:
-    """Does what a punctuation mark is bound to; letters and digits come as keys."""
+    """Runs the action of a punctuation mark; letters and digits come as keys."""
     return typed in keys.CHARACTERS and _do(state, typed)
 
 

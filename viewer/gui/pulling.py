@@ -1,42 +1,39 @@
-"""Pulling a body of a running simulation with the mouse: where it is held and where to. No GL, no GUI library."""
+"""Pulling a body of a running simulation with the mouse. No GL, no GUI library."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shiftjax.poses import to_local, to_world
 from shiftjax.viewer.gui.colours import PULL
+from shiftjax.viewer.gui.state import Hit, State
 from shiftjax.viewer.scene import Strokes
 
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import Hit, State
-
 NOT_LIVE = "Only a running simulation can be pulled: `shiftjax view MODEL --live`."
-CROSS = 0.02  # arms of the cross at the hand, in model sizes
+CROSS = 0.02  # half size of the cross at the target, in model sizes
 
 
 def begin(state: State, hit: Hit) -> None:
-    """Takes hold of what is under the cursor, on the body that carries it."""
+    """Starts pulling the body under the cursor at that point."""
     node = state.node_of(hit.path) if hit.path else None
     if state.live is None:
         state.say(NOT_LIVE)
     elif node and hit.point is not None:
         state.pick_path(state.study.nodes[node], hit.point)
         if not state.live.running:
-            state.say("The simulation stands still: it follows the hand once it plays.")
+            state.say("The simulation is paused: the body follows the mouse once it plays.")
         state.live.grab(state.study.nodes[node], to_local(state.poses()[node], hit.point), np.array(hit.point))
 
 
 def move(state: State, right: float, up: float) -> None:
-    """Moves the hand by parts of the view's shorter side, across the line of sight."""
+    """Moves the target parallel to the picture, in parts of the shorter side of the view."""
     held = state.live.pull if state.live is not None else None
     if state.live is None or held is None:
         return
     body, point, target = held
-    camera = state.seen()
+    camera = state.current_camera()
     x, y, back = camera.axes()
     depth = camera.distance if camera.orthographic else float((camera.eye - target) @ back)
     height = 2 * depth * math.tan(camera.view_angle / 2)
@@ -44,13 +41,13 @@ def move(state: State, right: float, up: float) -> None:
 
 
 def end(state: State) -> None:
-    """Lets go."""
+    """Ends the pull."""
     if state.live is not None:
         state.live.let_go()
 
 
 def line(state: State) -> Strokes | None:
-    """From the held point to the hand, which is a small cross; None while nothing is held."""
+    """From the pulled point to the target, which is a small cross; None without a pull."""
     pull = state.live.pull if state.live is not None else None
     if pull is None:
         return None

@@ -1,101 +1,23 @@
-"""A movie of the view, written while the window is used. No GL, no GUI library.
+"""Recording of the view to a movie. No GL, no GUI library.
 
-While the study plays, every frame that is drawn is one picture and time goes on by one picture's worth, so the movie is
-smooth however slow drawing is. While it is paused pictures follow the clock. The size is that of the first picture,
-made even; later ones of another size are fitted into it.
+While the study plays, every frame is one picture and time advances by one picture, so that the movie is smooth at any
+frame rate. While it is paused, pictures follow wall time.
 """
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image, ImageOps
 
-from shiftjax.errors import ModelError, one_of
-from shiftjax.viewer.movie import MOVIES, RATE, Movie
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import State
-
-MOST_HELD = 256 << 20  # bytes of pictures in memory at which a GIF or WebP ends by itself
-LONGEST = 0.5  # s of the clock that one slow frame may stand for at most
-
-
-class Recording:
-    """A movie that is being written.
-
-    Attributes:
-        rate: pictures a second.
-        path: of the file.
-    """
-
-    def __init__(self, folder: Path, kind: str) -> None:
-        """kind: one of MOVIES. Raises ModelError for another one, or where no file can be made."""
-        one_of("kind of movie", kind, MOVIES)
-        self.rate, self.path = RATE[kind], new_place(folder, kind)
-        self._movie = Movie(self.path, self.rate)
-        self._first: tuple[int, ...] = ()  # shape of the first picture
-        self._owed = 1.0  # pictures that the clock asks for
-
-    @property
-    def seconds(self) -> float:
-        """How long the movie is [s]."""
-        return self._movie.count / self.rate
-
-    @property
-    def full(self) -> bool:
-        return self._movie.held >= MOST_HELD
-
-    def add(self, image: np.ndarray) -> None:
-        """One picture, (h, w, 3) uint8; ModelError where the encoder ends."""
-        self._first = self._first or image.shape
-        height, width = (max(n - n % 2, 2) for n in self._first[:2])
-        if image.shape != self._first:
-            image = np.asarray(ImageOps.pad(Image.fromarray(image), (width, height)))
-        self._movie.add(image[:height, :width])
-
-    def due(self, passed: float) -> int:
-        """Pictures that seconds of the clock ask for."""
-        self._owed += min(passed, LONGEST) * self.rate
-        count = int(self._owed)
-        self._owed -= count
-        return count
-
-    def finish(self) -> str:
-        """Ends the file; a sentence on what became of it. A file without a picture goes."""
-        try:
-            self._movie.close()
-        except ModelError as error:
-            self._remove_empty()
-            return str(error)
-        self._remove_empty()
-        return f"written: {self.path} ({self.seconds:.1f} s)" if self._movie.count else "nothing was recorded"
-
-    def _remove_empty(self) -> None:
-        if self.path.is_file() and not self.path.stat().st_size:
-            self.path.unlink()
-
-
-def new_place(folder: Path, suffix: str) -> Path:
-    """An empty file named by the time of day; nothing is replaced. ModelError where the folder takes none."""
-    name, k = f"shiftjax-{datetime.datetime.now():%Y%m%d-%H%M%S}", 0
-    while True:
-        path = folder / (f"{name}-{k}{suffix}" if k else f"{name}{suffix}")
-        try:
-            path.open("xb").close()
-            return path
-        except FileExistsError:
-            k += 1
-        except OSError as error:
-            raise ModelError(str(folder), str(error), "a folder that can be written to", "Start elsewhere.") from None
+from shiftjax.errors import ModelError
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.recording import Recording
 
 
 def toggle(state: State) -> None:
-    """Starts a recording, or ends the one there is."""
+    """Starts or ends a recording."""
     if state.recording is not None:
         stop(state)
         return
@@ -107,14 +29,14 @@ def toggle(state: State) -> None:
 
 
 def stop(state: State, reason: str = "") -> None:
-    """Ends the recording, if there is one, and says what was written."""
+    """Ends the recording, if there is one, and reports the file."""
     recording, state.recording = state.recording, None
     if recording is not None:
         state.say(" ".join(filter(None, [reason, recording.finish()])))
 
 
 def take(state: State, image: Callable[[], np.ndarray], passed: float) -> None:
-    """Records the frame that was drawn, `passed` seconds after the one before; what fails becomes a message."""
+    """Records the frame that was drawn, `passed` seconds after the one before; errors become messages."""
     recording = state.recording
     if recording is None:
         return

@@ -1,4 +1,4 @@
-"""One frame of the window: the scene in its place, the panes around it; and the input that goes to either.
+"""One frame of the window: the scene, the panes around it, and the input to both.
 
 It works in any current GL context, a window's or one without a display; positions are in points from the upper left.
 """
@@ -11,13 +11,13 @@ import numpy as np
 from imgui_bundle.python_backends.opengl_backend_programmable import ProgrammablePipelineRenderer
 from OpenGL import GL
 
-from shiftjax.viewer.gui import fonts, panes, pointer, recording, widgets
+from shiftjax.viewer.gui import fonts, panes, pointer, recording, symbols
 from shiftjax.viewer.gui.beside import under_cursor
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
 from shiftjax.viewer.gui.pointer import Held, Pointer
+from shiftjax.viewer.gui.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.gui.under import pickable, under
 from shiftjax.viewer.gui.views import Views
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
@@ -34,12 +34,12 @@ KEYS: dict[str, Any] = {
 
 
 class Screen:
-    """Draws a state and feeds it with input. Every call needs the context current that was so at the start."""
+    """Draws a state and passes input to it. Every call needs the GL context that was current at construction."""
 
     def __init__(self, state: State) -> None:
         self.state, self.pointer = state, Pointer(state, self._hit)
         self._scale = 1.0
-        self._mouse: tuple[float, float] | None = None  # in the view, where it moved to since the last frame
+        self._mouse: tuple[float, float] | None = None  # in the view, last position
         self.layout: Layout = layout(1280, 720, 20, True)
         self._context = imgui.create_context()
         self._plots = implot.create_context()
@@ -58,7 +58,7 @@ class Screen:
         Args:
             width, height: of the window [points].
             scale: pixels a point.
-            framebuffer: where to.
+            framebuffer: target of drawing.
             dt: seconds since the last frame, for what is animated in the panes.
         """
         self._enter()
@@ -88,7 +88,7 @@ class Screen:
         return self._views.image()
 
     def release(self) -> None:
-        """Frees what is on the graphics card; a recording is finished."""
+        """Frees all GL objects; finishes a recording."""
         self._enter()
         recording.stop(self.state)
         self._views.release()
@@ -103,14 +103,14 @@ class Screen:
         imgui.get_io().add_mouse_pos_event(x, y)
         right = self.state.beside
         if right is not None and not self.pointer.busy:
-            right.entered = self._views.boxes[-1].holds(x, y)
+            right.hovered = self._views.boxes[-1].holds(x, y)
         at = self._in_view(x, y)
         self._mouse = at if self._free(x, y) else None
         with under_cursor(self.state):
             self.pointer.move(*at)
 
     def mouse_button(self, button: str, down: bool, x: float, y: float, held: Held, clock: float) -> None:
-        """A button ("Left", "Right", "Middle") at a place and time [s]."""
+        """A button ("Left", "Right", "Middle") at a position and time [s]."""
         self._enter()
         self.mouse_move(x, y)
         self._modifiers(held)
@@ -119,7 +119,7 @@ class Screen:
             with under_cursor(self.state):
                 self.pointer.release(button, *self._in_view(x, y), clock)
         elif self._free(x, y):
-            imgui.set_window_focus(None)  # a box that was being typed in lets the keys go
+            imgui.set_window_focus(None)  # takes the keyboard focus from text boxes
             self.pointer.press(button, *self._in_view(x, y), held)
 
     def mouse_wheel(self, steps: float, x: float, y: float, held: Held) -> None:
@@ -130,7 +130,7 @@ class Screen:
                 self.pointer.wheel(steps, held)
 
     def key(self, name: str, down: bool, held: Held) -> None:
-        """A key by its name in `keys.KEYS`; one pressed while nothing is typed into does its action."""
+        """A key by its name in `keys.KEYS`; runs its action unless a text box has the focus."""
         self._enter()
         self._modifiers(held)
         imgui.get_io().add_key_event(KEYS[name], down)
@@ -139,7 +139,7 @@ class Screen:
                 pointer.key(self.state, name, held)
 
     def character(self, typed: str) -> None:
-        """A character as the keyboard's layout makes it."""
+        """A character after the keyboard layout."""
         self._enter()
         imgui.get_io().add_input_character(ord(typed))
         if not imgui.get_io().want_text_input:
@@ -158,7 +158,7 @@ class Screen:
             imgui.get_io().add_key_event(key, down)
 
     def _free(self, x: float, y: float) -> bool:
-        """Whether the mouse is over the view and not over something that lies on it."""
+        """Whether the mouse is over the view and not over a window on top of it."""
         return self.layout.view.holds(x, y) and not imgui.get_io().want_capture_mouse
 
     def _in_view(self, x: float, y: float) -> tuple[float, float]:
@@ -166,7 +166,7 @@ class Screen:
         return x - self._views.box.x, y - self._views.box.y
 
     def _view(self, height: float, framebuffer: int) -> None:
-        """The scene into its place."""
+        """Draws the scene."""
         self._views.draw(self.layout.view, height, self._scale, framebuffer)
         box = self._views.box
         self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
@@ -174,11 +174,11 @@ class Screen:
             self.pointer.hover(*self._mouse)
 
     def _hit(self, x: float, y: float) -> Hit:
-        """What the last picture shows at a place of the view."""
-        sign = widgets.nearest(self.state, x, y, self.pointer.size) if self.state.half is self.state else None
-        if sign is not None:
-            return Hit(*sign)
+        """The item at a position in the last picture of the view."""
+        symbol = symbols.nearest(self.state, x, y, self.pointer.size) if self.state.hovered_half is None else None
+        if symbol is not None:
+            return Hit(*symbol)
         found = self._views.renderer.pick(x * self._scale, y * self._scale)
         if found.part is not None and not pickable(self.state, found.part):
-            return next(iter(under(self.state, x, y, self.pointer.size)), Hit())  # what is behind it
+            return next(iter(hits_at(self.state, x, y, self.pointer.size)), Hit())  # the next pickable item
         return Hit(found.part.path if found.part else None, found.point)

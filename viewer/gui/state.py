@@ -1,49 +1,42 @@
-"""The one state of the window: what is looked at, when, from where, and what is picked. No GL, no GUI library.
+"""The state of the window: study, member, time, camera, pick and settings. No GL, no GUI library.
 
-Everything the window shows follows from it, so a test sets it and reads it without a window.
+Everything that is drawn follows from it, so that tests need no window.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
-from shiftjax.viewer import designs
+from shiftjax.viewer import added_shapes
 from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.ghosts import ghosts_of
-from shiftjax.viewer.gui import forces, groups, keys, overlays, shaping, tree, values, widgets
-from shiftjax.viewer.gui.colours import FADED, of_hue
+from shiftjax.viewer.gui import keys, tree, values
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.gui.layout import Sizes
-from shiftjax.viewer.scene import Colour, Ghosts, Look, Mesh, Moment, Part, Scene, Strokes
+from shiftjax.viewer.member_scenes import Design, MemberScenes
+from shiftjax.viewer.recording import Recording
+from shiftjax.viewer.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.stage import Stage
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike, span
 
-if TYPE_CHECKING:
-    from shiftjax.viewer.designs import Design
-    from shiftjax.viewer.gui.beside import Beside
-    from shiftjax.viewer.gui.recording import Recording
-
-SLOWEST, FASTEST = 1 / 16, 16.0  # times the speed of the real thing
-RATES = (1.0, 240.0)  # frames a second that can be asked for
-DEFAULT_RATE = 15.0  # at least so many frames a second
+SLOWEST, FASTEST = 1 / 16, 16.0  # factors of real time
+RATES = (1.0, 240.0)  # limits of the frame rate [1/s]
+DEFAULT_RATE = 15.0  # lowest frame rate [1/s]
 MESSAGES = 50  # the latest are kept
 MODES = ("navigate", "manipulate")
-CLASS = {"body": "link"}  # kinds of parts whose class has another name
+CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 
 
 @dataclasses.dataclass
 class Hit:
-    """What is under the cursor."""
+    """The item under the cursor."""
 
     path: str | None = None
     point: np.ndarray | None = None  # (3,) on its surface, in the world [m]
@@ -51,45 +44,74 @@ class Hit:
 
 @dataclasses.dataclass
 class Follow:
-    """A body the camera goes along with."""
+    """A body that the camera follows."""
 
     path: str
-    start: np.ndarray  # (3,) where it was when following began [m]
+    start: np.ndarray  # (3,) its position when following began [m]
+
+
+@dataclasses.dataclass(eq=False)
+class RightHalf:
+    """The right half of the view, if there is one: another design at the time of the state."""
+
+    design: Design
+    camera: Camera | None = None  # None for that of the left half
+    hovered: bool = False  # whether the cursor is over this half
+    typed: str = ""  # in its text box of the timeline
+    captions: tuple[object, list[str], list[str]] = (None, [], [])  # key of the cache; lines of both halves
+
+    @property
+    def study(self) -> StudyLike:
+        return self.design.study
+
+    @property
+    def member(self) -> int:
+        return self.design.member
+
+    @property
+    def scene(self) -> Scene:
+        return self.design.scene
+
+    def pose_of(self, path: str, time: float) -> np.ndarray | None:
+        """(7,) at a time [s] of the node that carries the part of a path."""
+        node = next((part.node for part in self.scene.parts if part.path == path), None)
+        return None if node is None else self.study.poses(self.member, time)[node]
 
 
 class State:
-    """What a window on a study shows.
+    """The state of a window on a study.
 
     Attributes:
         live: the running simulation whose history `study` is, or None.
-        member, time: what is looked at; `time` in s, within the study's.
-        playing, speed, looped: how time goes on.
-        chosen: (k,) members that were chosen and can be drawn; ghosts are those of them that are not `member`.
-        camera: without following; `seen` is what is drawn from.
-        pick: path of at most one thing; selected: any number, in the order of selecting.
-        hidden, masked: paths that are not drawn, or see-through.
-        stack: things under the last click, nearest first; faded: those before the pick.
+        member, time: the current ones; `time` [s].
+        playing, speed, looping: of playback.
+        chosen: (k,) chosen members that can be drawn; ghosts are all of them except `member`.
+        camera: without following; `current_camera` is the one to draw with.
+        pick: path of at most one item; selected: any number, in order of selection.
+        hidden, masked: paths that are not drawn, or translucent.
+        stack: items under the last click, nearest first; faded: those in front of the pick.
         beside: the right half of the view, where there is one.
-        sizes, zoom: what was made of the panes by drags, and how much larger than usual letters and panes are.
+        sizes: of the panes, set by dragging; zoom: scale of text and panes.
         recording: the movie that is being written; record_as: suffix of the next one.
-        requests: words for the window's loop: "quit", "fullscreen", "screenshot", "copy:TEXT".
+        requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT".
     """
 
-    def __init__(self, study: Watched, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
-                 look: Look | None = None, map: str = "playback", live: Session | None = None) -> None:  # fmt: skip
+    def __init__(self, study: StudyLike, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: RenderSettings | None = None, map: str = "playback",
+                 live: Session | None = None) -> None:  # fmt: skip
         one_of("map of keys", map, keys.MAPS)
-        self.study, self.scene, self.look, self.live = study, scene, look or Look(), live
-        self.stage = Stage(study, scene)
+        self.study, self.scene, self.look, self.live = study, scene, look or RenderSettings(), live
+        self.scenes = MemberScenes(study, scene)
         self.map, self.table = map, keys.table()
         if not len(study.kept):
             raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
         self.member = int(study.kept[0]) if member is None else int(member)
-        study.poses(self.member, float(study.time[0]))  # refuses a member that cannot be drawn
-        self._stand_for(self.member)
+        study.poses(self.member, float(study.time[0]))  # ModelError for a member that cannot be drawn
+        self._load_member(self.member)
         others = [int(k) for k in ghosts]
         self.chosen = np.array(list(dict.fromkeys([self.member, *others])) if others else study.kept, np.int64)
         self.choice, self.ghosts_on, self.colour_by = "", bool(others), ""
-        self.time, self.playing, self.speed, self.looped = float(study.time[0]), False, 1.0, True
+        self.time, self.playing, self.speed, self.looping = float(study.time[0]), False, 1.0, True
         self.camera = self.kept_camera = Camera.of(scene.centre, scene.size, scene.up)
         self.view = "iso"
         self.follow: Follow | None = None
@@ -100,23 +122,22 @@ class State:
         self.masked: set[str] = set()
         self.stack: list[Hit] = []
         self.faded: frozenset[str] = frozenset()
-        self.hue: float | None = None  # of the highlight; None for the renderer's own
+        self.hue: float | None = None  # of the highlight; None for the default of the renderer
         self.display = Display()
         self.arrows_on = False
         self.grouping = ""  # one of `groups.BY`, by which bodies and joints are coloured
         self.shapes: dict[str, Geometry] = {}  # path -> a parametric shape that the user added
-        self._run: forces.Run | None = None
         self.trace: tuple[int, np.ndarray] | None = None  # node, point of it (3,) [m]
         self.mode = "navigate"
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
         self.messages: list[str] = []
-        self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""  # text: a window of its own
+        self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""  # text: to read and copy
         self.sizes, self.zoom = Sizes(), 1.0
-        self.search, self.written = "", ""  # in the boxes of the tree and of the members
+        self.search, self.typed = "", ""  # contents of text boxes: of the tree, of the members
         self.rows = tree.scene_rows(study.model)
         self.opened = tree.opened_at_first((*self.rows, *tree.simulation_rows(study, self.member)))
-        self.beside: Beside | None = None
-        self.closed_beside: Design | None = None  # what was at the right before
+        self.beside: RightHalf | None = None
+        self.closed_beside: Design | None = None  # the last one in the right half
         self.recording: Recording | None = None
         self.record_as = ".mp4"
         self.requests: list[str] = []
@@ -124,30 +145,31 @@ class State:
         self.panels: dict[str, Callable[[State], None]] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
         self.node = {path: k for k, path in enumerate(study.nodes)}
-        self._numbers = live.values if live is not None else {}  # that the scene shows
-        self._ran = False  # a running simulation, when it was seen last
-        self._cutting = -1  # stamp of its history for as long as instants of it are yet to be forgotten
-        self._end = self.time  # of a running simulation, as it was seen last [s]
-        self._now: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
+        self._numbers = live.values if live is not None else {}  # for which the scene was built
+        self._was_running = False  # whether the simulation was running at the last update
+        self._outdated_revision = -1  # revision of its history until later instants have been removed
+        self._end = self.time  # end of the running simulation at the last update [s]
+        self._at_instant: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
+        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
 
     # -- time --------------------------------------------------------------------------------------------------------
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last stored instant [s], of both halves where there are two."""
-        return designs.span(self.study, self.beside and self.beside.study)
+        """First and last stored instant [s], of both halves if there are two."""
+        return span(self.study, self.beside and self.beside.study)
 
     @property
-    def half(self) -> State | Beside:
-        """The half of the view under the cursor."""
-        return self.beside if self.beside is not None and self.beside.entered else self
+    def hovered_half(self) -> RightHalf | None:
+        """The right half while the cursor is over it; None for the left half, or the only one."""
+        return self.beside if self.beside is not None and self.beside.hovered else None
 
     def advance(self, dt: float) -> None:
-        """Lets `dt` seconds of the viewer's clock pass, or one picture of a recording's; not looped, it stops at the
-        end. A running simulation has a time of its own.
+        """Advances time by `dt` [s] of wall time, or by one picture of a recording; stops at the end unless looping.
+        A running simulation advances by itself.
         """
         if self.live is not None:
-            self._watch(self.live)
+            self._follow_live(self.live)
             return
         dt = 1 / self.recording.rate if self.recording is not None else dt
         first, last = self.span
@@ -156,43 +178,43 @@ class State:
         time = self.time + dt * self.speed
         if time <= last:
             self.time = max(time, first)
-        elif self.looped:
+        elif self.looping:
             self.time = first + math.fmod(time - first, last - first)
         else:
             self.time, self.playing = last, False
 
-    def _watch(self, live: Session) -> None:
-        """Follows a running simulation; playing from an instant of the past lets it go on from there."""
+    def _follow_live(self, live: Session) -> None:
+        """Updates from a running simulation; playing from an earlier instant continues it from there."""
         for text in live.messages():
             self.say(text)
         if self._numbers != live.values:
             self._numbers = live.values
-            self._stand_for(self.member)
+            self._load_member(self.member)
         live.speed = self.speed
         first, last = self.span
-        ran, self._ran = self._ran, live.running
-        if live.running and self._cutting == self.study.stamp:
-            return  # the thread has yet to forget what came after
-        self._cutting = -1
-        if ran and not live.running:  # it ended by itself
+        ran, self._was_running = self._was_running, live.running
+        if live.running and self._outdated_revision == self.study.revision:
+            return  # the thread has not removed the later instants yet
+        self._outdated_revision = -1
+        if ran and not live.running:  # it has ended
             self.playing, self.time = False, last
         elif self.playing and not live.running:
             if live.ended and self.time >= last:
                 self.playing = False
                 self.say(live.ended)
             else:
-                self._cutting = self.study.stamp if self.time < last else -1
+                self._outdated_revision = self.study.revision if self.time < last else -1
                 live.play(self.time)
-                self._ran = True
+                self._was_running = True
                 return
         elif live.running and not self.playing:
             live.pause()
-            self._ran = False
+            self._was_running = False
         at_end = live.running or self.time >= self._end
         self.time, self._end = last if at_end else min(max(self.time, first), last), last
 
     def go_to(self, time: float) -> None:
-        """Moves the time cursor, within the study; a running simulation stops for it."""
+        """Sets the time, within the study; pauses a running simulation."""
         self.playing = self.playing and self.live is None
         self.time = min(max(float(time), self.span[0]), self.span[1])
 
@@ -200,13 +222,13 @@ class State:
         self.speed = min(max(float(speed), SLOWEST), FASTEST)
 
     def set_rate(self, rate: float) -> None:
-        """Frames a second the window draws at least."""
+        """Sets the lowest frame rate of the window [1/s]."""
         self.rate = min(max(float(rate), RATES[0]), RATES[1])
 
     # -- members -----------------------------------------------------------------------------------------------------
 
     def choose(self, text: str) -> None:
-        """Chooses members by the study's language, looks at the first of them; a refusal becomes a message."""
+        """Chooses members by an expression and shows the first; errors become messages."""
         try:
             found = self.study.drawable(self.study.choose(text))
         except ModelError as error:
@@ -218,124 +240,98 @@ class State:
             self.say(f"{text}: no member that can be drawn")
             return
         self.chosen, self.choice = found.ids, text
-        self.look_at(int(found.ids[0]))
+        self.show_member(int(found.ids[0]))
 
-    def look_at(self, member: int) -> None:
-        """Makes a member the one that is drawn; a refusal becomes a message."""
+    def show_member(self, member: int) -> None:
+        """Shows a member; errors become messages."""
         try:
             self.study.poses(member, self.time)
         except ModelError as error:
             self.say(str(error))
             return
-        self._stand_for(member)
+        self._load_member(member)
 
-    def _stand_for(self, member: int) -> None:
-        """Everything that follows from a member alone: its shapes and its numbers."""
+    def _load_member(self, member: int) -> None:
+        """Loads the mechanism and the scene of a member."""
         self.member, self.mechanism = member, values.mechanism(self.study.model_of(member))
-        scene = self.stage.scene if self.live is None else self.stage.anew
-        self.scene = shaping.carried(self.scene, scene(member))
+        scene = self.scenes.scene if self.live is None else self.scenes.updated
+        self.scene = added_shapes.keep_added(self.scene, scene(member))
 
-    def ghosts(self) -> Ghosts | None:
-        """The chosen members beside the one looked at."""
-        others = self.chosen[self.chosen != self.member] if self.ghosts_on else self.chosen[:0]
-        metric = np.asarray(self.study.metrics[self.colour_by], float) if self.colour_by else None
-        return ghosts_of(self.stage, others, self.time, metric)
+    # -- what is drawn ------------------------------------------------------------------------------------------------
 
-    # -- what is seen ------------------------------------------------------------------------------------------------
-
-    def poses(self) -> np.ndarray:
-        """(nodes, 7) now."""
-        return self._cached("poses", lambda: self.study.poses(self.member, self.time))
+    def poses(self, right: RightHalf | None = None) -> np.ndarray:
+        """(nodes, 7) now, of the current member or that of the right half."""
+        if right is not None:
+            return right.study.poses(right.member, self.time)
+        return self.cached("poses", lambda: self.study.poses(self.member, self.time))
 
     def body_poses(self) -> dict[str, np.ndarray]:
         """Body path -> (7,) now."""
-        return self._cached("bodies", lambda: dict(zip(self.study.nodes, self.poses(), strict=True)))
+        return self.cached("bodies", lambda: dict(zip(self.study.nodes, self.poses(), strict=True)))
 
     def value(self, path: str) -> np.ndarray:
         """The value of a joint now: (1,) [rad or m], or more for a joint of several coordinates."""
-        return self._cached(f"value:{path}", lambda: values.value(self.mechanism, path, self.body_poses()))
+        return self.cached(f"value:{path}", lambda: values.value(self.mechanism, path, self.body_poses()))
 
     def mobility(self) -> dict[str, float]:
-        """Joint path -> its share of the motions that the loops leave free now."""
-        return self._cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
+        """Joint path -> its mobility now, see `values.mobility`."""
+        return self.cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
 
-    def forces(self) -> forces.Run:
-        """The forces of the member looked at, along its run, made once; of a run that goes on, about now."""
-        if self.live is not None:
-            history = self.live.history
-            near = functools.partial(history.near, self.time, forces.RECENT)
-            return self._cached("forces", lambda: forces.run_of(near(), self.mechanism, self.member))
-        if self._run is None or self._run.member != self.member:
-            self._run = forces.run_of(self.study, self.mechanism, self.member)
-        return self._run
-
-    def seen(self) -> Camera:
-        """The camera to draw from: that of the state, gone along with the followed body."""
+    def current_camera(self, right: RightHalf | None = None) -> Camera:
+        """The camera to draw from: that of the state, moved with the followed body, or that of the right half."""
+        if right is not None and right.camera is not None:
+            return right.camera
         if self.follow is None:
             return self.camera
         moved = self.poses()[self.node[self.follow.path], :3] - self.follow.start
         return self.camera.looking_at(np.array(self.camera.target) + moved)
 
-    def moment(self, half: Beside | None = None) -> Moment:
-        """What is drawn now, in the view or in its right half."""
-        shown = half or self
-        marked = frozenset(([self.pick] if self.pick else []) + self.selected)
-        colours = groups.colours(self.mechanism, self.grouping)
-        colours |= dict.fromkeys(marked, of_hue(self.hue)) if self.hue is not None else {}
-        masked = dict.fromkeys([*self._classed("masked"), *self.masked, *self.faded], FADED)
-        return Moment(
-            shown.poses(),
-            hidden=self.not_drawn(),
-            highlighted=marked if self.hue is None else frozenset(),
-            colours=colours,
-            opacity=masked | dict.fromkeys(marked, 1.0),
-            ghosts=shown.ghosts(),
-            strokes=overlays.strokes(self) if half is None else half.strokes(),
-            signs=widgets.strokes(self) if half is None else None,
-        )
-
-    def not_drawn(self) -> frozenset[str]:
+    def hidden_paths(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
-        return frozenset(self.hidden | self._classed("hidden"))
+        return frozenset(self.hidden | self.paths_drawn("hidden"))
 
-    def hidden_things(self) -> set[str]:
-        """Paths that are hidden, and of joints whose class is, drawn as parts or not."""
+    def hidden_items(self) -> set[str]:
+        """Paths that are hidden, with all joints of hidden classes, also those without parts."""
         joints = self.mechanism.joints
         return self.hidden | {p for p in joints if self.display.drawn(self.mechanism.class_of(p)) == "hidden"}
 
     def class_of(self, part: Part) -> str:
-        """The class of things a part of the scene belongs to."""
+        """The display class of a part of the scene."""
         return self.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
 
-    def _classed(self, drawn: str) -> set[str]:
-        """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn so."""
+    def paths_drawn(self, drawn: str) -> set[str]:
+        """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn in this way."""
         parts = [*self.scene.parts, *(self.beside.scene.parts if self.beside is not None else ())]
         parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
         return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
 
-    def _cached(self, name: str, make: Callable[[], Any]) -> Any:
-        """What depends on member and time alone, made once for both."""
-        key = (self.member, self.time, self.study.stamp)
-        if self._now[0] != key:
-            self._now = (key, {})
-        if name not in self._now[1]:
-            self._now[1][name] = make()
-        return self._now[1][name]
+    def cached(self, name: str, make: Callable[[], Any]) -> Any:
+        """Cache of values that depend on member and time only."""
+        key = (self.member, self.time, self.study.revision)
+        if self._at_instant[0] != key:
+            self._at_instant = (key, {})
+        return _once(self._at_instant[1], name, make)
+
+    def cached_for_member(self, name: str, make: Callable[[], Any]) -> Any:
+        """Cache of values that depend on the member only."""
+        if self._of_member[0] != self.member:
+            self._of_member = (self.member, {})
+        return _once(self._of_member[1], name, make)
 
     # -- picking and selecting ---------------------------------------------------------------------------------------
 
     def pick_path(self, path: str | None, point: np.ndarray | None = None) -> None:
-        """Picks a thing, or nothing; `point` (3,) in the world is where it was hit."""
+        """Picks an item, or nothing; point: (3,) of its surface in the world [m]."""
         self.pick, self.pick_point, self.faded = path, None, frozenset()
         if path is None:
             self.mode = "navigate"
             return
         node = self.node_of(path)
         if node is not None and point is not None:
-            pose = self.beside.pose_of(path) if self.beside is not None and self.beside.entered else None
+            pose = self.hovered_half.pose_of(path, self.time) if self.hovered_half is not None else None
             self.pick_point = to_local(self.poses()[node] if pose is None else pose, point)
         if self.map == "workbench" and path != FIXED and (path in self.node or path in self.mechanism.joints):
-            self.enter("manipulate")
+            self.set_mode("manipulate")
 
     def node_of(self, path: str) -> int | None:
         """The node that carries a body, frame or joint."""
@@ -346,27 +342,27 @@ class State:
         return self.node.get(path.rpartition(":")[0])
 
     def select(self, path: str, on: bool) -> None:
-        """Adds a thing to the selection or takes it out."""
+        """Adds an item to the selection or removes it."""
         if on and path not in self.selected:
             self.selected.append(path)
         elif not on and path in self.selected:
             self.selected.remove(path)
 
-    def enter(self, mode: str) -> None:
-        """Changes between navigating and manipulating."""
+    def set_mode(self, mode: str) -> None:
+        """Sets the mode, one of MODES."""
         one_of("mode", mode, MODES)
         if mode == "manipulate" and self.mode != mode and self.live is None:
-            self.say("A stored study cannot be manipulated: drags go on turning the view.")
+            self.say("A stored study cannot be manipulated: drags still orbit.")
         self.mode = mode
 
     def say(self, text: str) -> None:
-        """Adds a message to those of the status bar."""
+        """Adds a message to the status bar."""
         self.messages = [*self.messages, text][-MESSAGES:]
 
     # -- additions from Python ---------------------------------------------------------------------------------------
 
     def add_panel(self, name: str, draw: Callable[[State], None]) -> None:
-        """A window of its own inside the window: `draw(state)` is called in every frame and calls imgui.
+        """A window inside the window: `draw(state)` is called in every frame and calls imgui.
 
         Raises:
             ModelError: there is a panel of that name.
@@ -376,29 +372,42 @@ class State:
         self.panels[name] = draw
 
     def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
-        """A key or mouse gesture of one's own, in both maps: `call(state)`; ModelError where it is taken."""
+        """A user's key or mouse gesture, in both maps: `call(state)`; ModelError where it is taken."""
         self.table.add(binding, words, call)
 
-    def add_shape(self, body: str, mesh: Mesh, place: np.ndarray, colour: Colour = shaping.COLOUR) -> str:
-        """A mesh of one's own on a body or on ground ("fixed"); returns the path of the new shape.
+    def add_shape(self, body: str, mesh: Mesh, transform: np.ndarray, colour: Colour = added_shapes.COLOUR) -> str:
+        """Adds a mesh on a body or on ground ("fixed"); returns the path of the new shape.
 
         Args:
-            mesh: of `shiftjax.viewer.shapes`, or made by `shaping.mesh` of triangles, quads, lines or points.
+            mesh: of `viewer.shapes`, or made by `viewer.added_shapes.mesh` of triangles, quads, lines or points.
             place: (4, 4) mesh coordinates to those of the body.
 
         Raises:
-            ModelError: no such body, or a place that is none.
+            ModelError: no such body, or an invalid transform.
         """
-        return shaping.put_mesh(self, body, mesh, place, colour)
+        one_of("body", body, self.node)
+        path = self.free_path(body)
+        self.scene = added_shapes.with_mesh(self.scene, self.node[body], path, mesh, transform, colour)
+        return path
+
+    def free_path(self, body: str) -> str:
+        """An unused path for a new shape on a body."""
+        return added_shapes.free_path(body, (*self.mechanism.frames, *(part.path for part in self.scene.parts)))
 
     def add_overlay(self, call: Callable[[State], Strokes]) -> None:
-        """Lines of one's own in the view: `call(state)` gives them in every frame."""
+        """User lines in the view: `call(state)` returns them in every frame."""
         self.overlays.append(call)
 
     def user_call(self, what: str, call: Callable[[State], Any]) -> tuple[bool, Any]:
-        """Whether a user's function ended well, and its result; what it raises becomes a message."""
+        """Whether a user's function succeeded, and its result; exceptions become messages."""
         try:
             return True, call(self)
-        except Exception as error:  # a window must not close over what was added to it
+        except Exception as error:  # errors of user code must not close the window
             self.say(f"{what}: {type(error).__name__}: {error}")
             return False, None
+
+
+def _once(known: dict[str, Any], name: str, make: Callable[[], Any]) -> Any:
+    if name not in known:
+        known[name] = make()
+    return known[name]

@@ -1,4 +1,4 @@
-"""The model tree as records: what there is, what it is called, what holds what. No GL, no GUI library.
+"""The rows of the model tree. No GL, no GUI library.
 
 Rows stand depth first, each with its depth; a row's children follow it. Groups without members are left out.
 """
@@ -13,23 +13,23 @@ from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, Joint, Restraint
 from shiftjax.record import record
 from shiftjax.run.result import plain
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
-OPEN = ("assembly", "bodies", "joints", "fixed", "run")  # kinds of rows that begin open
+OPEN = ("assembly", "bodies", "joints", "fixed", "run")  # kinds of rows that are open at first
 
 
 @record
 class Row:
-    """A line of the tree."""
+    """A row of the tree."""
 
     key: str  # unique
     name: str
     kind: str  # "fixed", "assembly", "body", "joint", "frame", ... or the name of a group
     depth: int
-    path: str = ""  # of what it stands for; "" for a group
-    eye: bool = False  # whether it can be hidden
-    value: str = ""  # what does not change with time
-    parent: bool = False  # whether rows follow that it holds
+    path: str = ""  # of its item; "" for a group
+    hideable: bool = False
+    value: str = ""  # constant over time
+    parent: bool = False  # whether it has children
 
 
 def scene_rows(model: Model) -> tuple[Row, ...]:
@@ -37,8 +37,8 @@ def scene_rows(model: Model) -> tuple[Row, ...]:
     return _closed([*_ground(model), *(row for a in model.assemblies for row in _assembly(a, "", 0, True))])
 
 
-def simulation_rows(study: Watched, member: int) -> tuple[Row, ...]:
-    """How the study was run and how one member fared."""
+def simulation_rows(study: StudyLike, member: int) -> tuple[Row, ...]:
+    """Settings of the run and results of one member."""
     rows = [Row("run", "run", "run", 0)]
     rows += [_plain_row("run", name, str(plain(value))) for name, value in study.settings.items()]
     rows.append(Row("member", f"member {member}", "run", 0))
@@ -56,12 +56,12 @@ def simulation_rows(study: Watched, member: int) -> tuple[Row, ...]:
 
 
 def search(rows: Iterable[Row], text: str) -> tuple[Row, ...]:
-    """The rows whose name or path holds the text, in capitals or not, and those that hold them; all for no text."""
+    """The rows whose name or path holds the text, ignoring case, and their ancestors; all rows for an empty text."""
     rows, wanted = list(rows), text.strip().casefold()
     if not wanted:
         return tuple(rows)
     kept: list[Row] = []
-    deepest = -1  # depth of the row kept last; walking backwards, the next one less deep holds it
+    deepest = -1  # depth of the row kept last; going backwards, the next one less deep is its parent
     for row in reversed(rows):
         found = wanted in row.name.casefold() or (row.path and wanted in row.path.casefold())
         if found or row.depth < deepest:
@@ -71,9 +71,9 @@ def search(rows: Iterable[Row], text: str) -> tuple[Row, ...]:
 
 
 def unfolded(rows: Iterable[Row], opened: set[str]) -> tuple[Row, ...]:
-    """The rows that are seen when the rows of these keys are open."""
+    """The visible rows when the rows of these keys are open."""
     seen: list[Row] = []
-    limit: int | None = None  # depth of the closed row that hides what follows
+    limit: int | None = None  # depth of the closed row that hides the following ones
     for row in rows:
         if limit is not None and row.depth > limit:
             continue
@@ -83,12 +83,12 @@ def unfolded(rows: Iterable[Row], opened: set[str]) -> tuple[Row, ...]:
 
 
 def opened_at_first(rows: Iterable[Row]) -> set[str]:
-    """Keys of the rows that begin open."""
+    """Keys of the rows that are open at first."""
     return {row.key for row in rows if row.parent and row.kind in OPEN}
 
 
 def number(value: Any, unit: str = "1") -> str:
-    """A number for reading, with its unit."""
+    """A formatted number with its unit."""
     text = f"{float(value):.6g}"
     return text if unit in ("1", "") else f"{text} {unit}"
 
@@ -109,7 +109,7 @@ def _ground(model: Model) -> Iterator[Row]:
 
 
 def _assembly(top: Assembly, above: str, depth: int, active: bool) -> Iterator[Row]:
-    """An assembly and what it holds; without recursion, since they nest to any depth."""
+    """An assembly and its contents; iterative, since they nest to any depth."""
     stack = [(top, above, depth, active)]
     while stack:
         assembly, above, depth, active = stack.pop()
@@ -151,9 +151,9 @@ def _plain_row(group: str, name: str, value: str) -> Row:
 
 
 def _closed(rows: list[Row]) -> tuple[Row, ...]:
-    """The rows, each told whether it holds others."""
+    """The rows with `parent` set."""
     following = [row.depth for row in rows[1:]] + [0]
     return tuple(
-        Row(r.key, r.name, r.kind, r.depth, r.path, r.eye, r.value, after > r.depth)
+        Row(r.key, r.name, r.kind, r.depth, r.path, r.hideable, r.value, after > r.depth)
         for r, after in zip(rows, following, strict=True)
     )

@@ -1,4 +1,4 @@
-"""The model tree on the left: rows with an eye, a name, the value now and the mobility."""
+"""The model tree on the left: rows with a visibility box, a name, the current value and the mobility."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ def draw(state: State, box: Box) -> None:
     with ui.pane("Model", box, ui.BARE):
         imgui.set_next_item_width(-1)
         _, state.search = imgui.input_text_with_hint("##search", "search", state.search)
-        ui.mark("search")
+        ui.remember_item("search")
         if imgui.begin_tab_bar("tabs"):
             if imgui.begin_tab_item_simple("Scene"):
                 _rows(state, state.rows, True)
                 imgui.end_tab_item()
-            ui.mark("tab:Scene")
+            ui.remember_item("tab:Scene")
             if imgui.begin_tab_item_simple("Simulation"):
                 _rows(state, tree.simulation_rows(state.study, state.member), False)
                 imgui.end_tab_item()
-            ui.mark("tab:Simulation")
+            ui.remember_item("tab:Simulation")
             imgui.end_tab_bar()
 
 
 def _rows(state: State, rows: tuple[tree.Row, ...], live: bool) -> None:
-    """The rows that are unfolded; only those in sight are drawn."""
+    """The rows that are unfolded; only those scrolled into view are drawn."""
     found = tree.search(rows, state.search) if state.search else tree.unfolded(rows, state.opened)
     if not imgui.begin_table("tree", 4 if live else 2, TABLE):
         return
@@ -60,8 +60,8 @@ def _row(state: State, row: tree.Row, live: bool) -> None:
     imgui.table_next_row()
     if live:
         imgui.table_next_column()
-        if row.eye:
-            _eye(state, row.path)
+        if row.hideable:
+            _visibility(state, row.path)
     imgui.table_next_column()
     _name(state, row)
     imgui.table_next_column()
@@ -71,18 +71,18 @@ def _row(state: State, row: tree.Row, live: bool) -> None:
         imgui.text_unformatted(mobility_text(state, row))
 
 
-def _eye(state: State, path: str) -> None:
-    """A small box that is ticked while the thing is drawn."""
+def _visibility(state: State, path: str) -> None:
+    """A check box for the visibility of an item."""
     imgui.push_style_var(imgui.StyleVar_.frame_padding, imgui.ImVec2(0, 0))
     changed, shown = imgui.checkbox("##eye", path not in state.hidden)
     imgui.pop_style_var()
-    ui.mark(f"eye:{path}")
+    ui.remember_item(f"eye:{path}")
     if changed:
         (state.hidden.discard if shown else state.hidden.add)(path)
 
 
 def _name(state: State, row: tree.Row) -> None:
-    """The fold of a row that holds others, then its name: a click picks it, with Ctrl it is selected or not."""
+    """The arrow of a row with children and its name: a click picks it, with Ctrl toggles its selection."""
     imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + INDENT * row.depth)
     if row.parent:
         is_open = row.key in state.opened or bool(state.search)
@@ -90,11 +90,11 @@ def _name(state: State, row: tree.Row) -> None:
         if imgui.arrow_button("fold", imgui.Dir.down if is_open else imgui.Dir.right):
             (state.opened.discard if is_open else state.opened.add)(row.key)
         imgui.pop_style_var()
-        ui.mark(f"fold:{row.key}")
+        ui.remember_item(f"fold:{row.key}")
         imgui.same_line(0, 4)
     marked = bool(row.path) and (row.path == state.pick or row.path in state.selected)
     clicked, _ = imgui.selectable(row.name, marked)
-    ui.mark(f"row:{row.key}")
+    ui.remember_item(f"row:{row.key}")
     if clicked and row.path:
         if imgui.get_io().key_ctrl:
             actions.toggle_at(state, actions.Hit(row.path))
@@ -105,7 +105,7 @@ def _name(state: State, row: tree.Row) -> None:
 
 
 def value_text(state: State, row: tree.Row) -> str:
-    """A joint's value now; what a row says of itself for others."""
+    """The current value of a joint; for others the value of the row."""
     if row.kind != "joint" or row.path not in state.mechanism.joints:
         return row.value
     found = state.value(row.path)
@@ -114,7 +114,7 @@ def value_text(state: State, row: tree.Row) -> str:
 
 
 def mobility_text(state: State, row: tree.Row) -> str:
-    """A joint's share of the motions left free; for an assembly, the sum over all joints in it."""
+    """The mobility of a joint; for an assembly, the sum over all joints in it."""
     if row.kind == "joint" and row.path in state.mechanism.joints:
         return f"{state.mobility()[row.path]:.4f}"
     if row.kind == "assembly":

@@ -1,4 +1,4 @@
-"""What all panes share: where things were drawn, and buttons and menu lines of actions."""
+"""Shared by all panes: rectangles of drawn items, buttons and menu items of actions."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box
 from shiftjax.viewer.gui.state import State
 
-STILL = int(
+FIXED = int(
     imgui.WindowFlags_.no_move
     | imgui.WindowFlags_.no_resize
     | imgui.WindowFlags_.no_collapse
     | imgui.WindowFlags_.no_saved_settings
     | imgui.WindowFlags_.no_bring_to_front_on_focus
 )
-BARE = STILL | int(imgui.WindowFlags_.no_title_bar)
+BARE = FIXED | int(imgui.WindowFlags_.no_title_bar)
 RED = imgui.ImVec4(1.0, 0.35, 0.3, 1.0)
 
-marks: dict[str, Box] = {}  # name -> where it was drawn in the latest frame [points]; tests and scripts click there
+item_boxes: dict[str, Box] = {}  # name -> rectangle in the latest frame [points], for tests and scripts
 
 
-def mark(name: str) -> None:
-    """Remembers where the last item was drawn."""
+def remember_item(name: str) -> None:
+    """Stores the rectangle of the last item."""
     low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
-    marks[name] = Box(low.x, low.y, high.x - low.x, high.y - low.y)
+    item_boxes[name] = Box(low.x, low.y, high.x - low.x, high.y - low.y)
 
 
 @contextmanager
-def pane(title: str, box: Box, flags: int = STILL) -> Iterator[None]:
-    """A window that stands where the layout wants it."""
+def pane(title: str, box: Box, flags: int = FIXED) -> Iterator[None]:
+    """A window at a fixed rectangle of the layout."""
     imgui.set_next_window_pos(imgui.ImVec2(box.x, box.y))
     imgui.set_next_window_size(imgui.ImVec2(box.width, box.height))
     imgui.begin(title, None, flags)
@@ -42,21 +42,21 @@ def pane(title: str, box: Box, flags: int = STILL) -> Iterator[None]:
 
 
 def button(state: State, label: str, name: str) -> None:
-    """A button of an action, with what it does as a tip."""
+    """A button of an action, with a tooltip."""
     if imgui.button(f"{label}##{name}"):
         actions.run(state, name)
-    mark(name)
+    remember_item(name)
     action = state.table.actions[name]
     imgui.set_item_tooltip("\n".join([action.words, " or ".join(action.bindings(state.map))]))
 
 
 def line(state: State, name: str, on: bool = False) -> None:
-    """A menu line of an action, with its first binding."""
+    """A menu item of an action, with its first binding."""
     action = state.table.actions[name]
     shortcut = (*action.bindings(state.map), "")[0]
     if imgui.menu_item_simple(action.words, shortcut, on):
         actions.run(state, name)
-    mark(f"menu:{name}")
+    remember_item(f"menu:{name}")
 
 
 def facts(rows: list[tuple[str, str]]) -> None:

@@ -1,4 +1,4 @@
-"""Where joints stand at given poses: values, screws and mobility, by the core's kinematics on NumPy values. No JAX.
+"""Joint values, screws and mobility at given poses, by the kinematics of the core on NumPy values. No JAX.
 
 Frame matrices are (4, 4), frame to world. A joint's motion is taken along its file sense, parent to child.
 """
@@ -14,17 +14,18 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import Model, complete
 from shiftjax.mechanism.records import FIXED, ORIGIN, Frame, FrameRef, Joint
+from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.plan import Plan
-from shiftjax.viewer.places import of_frame, of_pose
+from shiftjax.viewer.transforms import of_frame
 
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 
 
 @record
 class Mechanism:
-    """What the values of a model are computed from."""
+    """A model prepared for the computation of joint values."""
 
     model: Model  # with a float joint for every component that has no joint to ground
     joints: dict[str, Joint]
@@ -41,7 +42,7 @@ class Mechanism:
         return frozenset(joint.path for joint in self.plan.joints if joint.chord)
 
     def class_of(self, path: str) -> str:
-        """The class of things a joint belongs to; a root closure closes a loop on ground and is no weld. A joint of
+        """The display class of a joint; a root closure closes a loop on ground and is no weld. A joint of
         another mechanism, shown beside this one, is of the class of all joints.
         """
         if path not in self.joints:
@@ -69,10 +70,10 @@ def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
     return {FrameRef(body, name).path: of_frame(frames, name) for name in names}
 
 
-def placed(found: Mechanism, ref: FrameRef, poses: Mapping[str, np.ndarray]) -> np.ndarray:
+def frame_in_world(found: Mechanism, ref: FrameRef, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(4, 4) a frame in the world at poses of the bodies (path -> (7,))."""
     inside = found.frames[ref.path]
-    return of_pose(poses[ref.body]) @ inside if ref.body in poses else inside
+    return matrices(poses[ref.body]) @ inside if ref.body in poses else inside
 
 
 def axis_of(joint: Joint) -> np.ndarray:
@@ -84,12 +85,12 @@ def axis_of(joint: Joint) -> np.ndarray:
 def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(1,) angle in -pi..pi [rad] or displacement [m]; (3,) or (4,) or (7,) for joints of several; () for a weld."""
     joint = found.joints[path]
-    parent, child = (placed(found, ref, poses) for ref in (joint.parent, joint.child))
+    parent, child = (frame_in_world(found, ref, poses) for ref in (joint.parent, joint.child))
     return displacement(joint, np.linalg.inv(parent) @ child)
 
 
 def displacement(joint: Joint, between: np.ndarray) -> np.ndarray:
-    """(..., nq) of a joint whose child frames stand in its parent frames as (..., 4, 4) says."""
+    """(..., nq) of a joint from the transform (..., 4, 4) of its child frames to its parent frames."""
     R = [[between[..., i, j] for j in range(3)] for i in range(3)]
     p = [between[..., i, 3] for i in range(3)]
     found = KINDS[joint.type].measured(R, p, {"axis": joint.axis, **joint.values})
@@ -97,7 +98,7 @@ def displacement(joint: Joint, between: np.ndarray) -> np.ndarray:
 
 
 def motion_at(found: Mechanism, poses: Mapping[str, np.ndarray]) -> Motion:
-    """The core's motion of the joints' values at the poses."""
+    """The motion of the core with the joint values at the poses."""
     values = [value(found, joint.path, poses) for joint in found.plan.joints]
     return found.lane.motion([float(x) for each in values for x in each], None)
 

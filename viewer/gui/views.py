@@ -1,15 +1,16 @@
-"""The picture of the view, or of its halves: renderers kept up with what they show. Needs a current GL context."""
+"""Renderers of the view or its two halves, updated from the state. Needs a current GL context."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer import designs, film
+from shiftjax.viewer import rendering, side_by_side
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui.beside import Beside
+from shiftjax.viewer.gui.beside import captions
 from shiftjax.viewer.gui.layout import Box, halves
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import Look
+from shiftjax.viewer.scene import RenderSettings, Scene
 
 
 class Views:
@@ -17,29 +18,29 @@ class Views:
 
     def __init__(self, state: State) -> None:
         self.state, self._look = state, state.look
-        self.boxes: list[Box] = []  # of the view or its halves, as they were drawn last [points]
+        self.boxes: list[Box] = []  # of the view or its halves, of the last frame [points]
         self._renderers = [Renderer(state.scene, state.look, (64, 64))]
 
     @property
     def box(self) -> Box:
-        """Where the half under the cursor is."""
-        return self.boxes[-1] if self.state.half is self.state.beside else self.boxes[0]
+        """The rectangle of the half under the cursor."""
+        return self.boxes[0] if self.state.hovered_half is None else self.boxes[-1]
 
     @property
     def renderer(self) -> Renderer:
         """Of the half under the cursor."""
-        return self._renderers[-1] if self.state.half is self.state.beside else self._renderers[0]
+        return self._renderers[0] if self.state.hovered_half is None else self._renderers[-1]
 
     def draw(self, view: Box, height: float, scale: float, framebuffer: int) -> None:
-        """Draws into a place of a window `height` points high, `scale` pixels a point."""
+        """Draws into a rectangle of a window `height` points high, `scale` pixels a point."""
         right = self.state.beside
-        shown: list[State | Beside] = [self.state] if right is None else [self.state, right]
+        shown = [None] if right is None else [None, right]
         self.boxes = [view] if right is None else list(halves(view))
-        self._keep_up(shown)
+        self._update([(half or self.state).scene for half in shown])
         for half, box, renderer in zip(shown, self.boxes, self._renderers, strict=True):
             renderer.resize(max(round(box.width * scale), 1), max(round(box.height * scale), 1), scale)
-            renderer.draw(half.moment(), half.seen())
-            renderer.show(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
+            renderer.draw(snapshot(self.state, half), self.state.current_camera(half))
+            renderer.copy_to(framebuffer, round(box.x * scale), round((height - box.y - box.height) * scale))
 
     def image(self) -> np.ndarray:
         """(h, w, 3) uint8 of the view as it was drawn last; two halves with their captions."""
@@ -47,26 +48,26 @@ class Views:
         right = self.state.beside
         if len(images) == 1 or right is None:
             return images[0]
-        return designs.abreast(*map(film.lettered, images, right.captions()))
+        return side_by_side.joined(*map(rendering.with_text, images, captions(self.state, right)))
 
     def release(self) -> None:
-        """Frees what is on the graphics card."""
+        """Frees all GL objects."""
         for renderer in self._renderers:
             renderer.release()
         self._renderers = []
 
-    def _keep_up(self, shown: list[State | Beside]) -> None:
-        """Renderers of the scenes that are shown, in the look that is wanted."""
+    def _update(self, scenes: list[Scene]) -> None:
+        """Creates or updates renderers for these scenes and the current settings."""
         stale = self.state.look is not self._look
-        self._look: Look = self.state.look
-        kept: list[Renderer | None] = [*self._renderers, None][: len(shown)]
-        for gone in self._renderers[len(shown) :]:
+        self._look: RenderSettings = self.state.look
+        kept: list[Renderer | None] = [*self._renderers, None][: len(scenes)]
+        for gone in self._renderers[len(scenes) :]:
             gone.release()
-        for k, (half, renderer) in enumerate(zip(shown, kept, strict=True)):
+        for k, (scene, renderer) in enumerate(zip(scenes, kept, strict=True)):
             if renderer is not None and stale:
                 renderer.release()
                 kept[k] = None
-            elif renderer is not None and renderer.scene is not half.scene:
-                renderer.take(half.scene)
-        self._renderers = [renderer or Renderer(half.scene, self._look, (64, 64))
-                           for half, renderer in zip(shown, kept, strict=True)]  # fmt: skip
+            elif renderer is not None and renderer.scene is not scene:
+                renderer.set_scene(scene)
+        self._renderers = [renderer or Renderer(scene, self._look, (64, 64))
+                           for scene, renderer in zip(scenes, kept, strict=True)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Windows that come and go over the view: help, texts to copy, rates, and panels of the user's own."""
+"""Floating windows over the view: help, texts to copy, rates, and panels of the user."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONCE = int(imgui.Cond_.appearing)
 
 
 def draw(state: State, view: Box) -> None:
-    """Draws those that are open, first placed over the view."""
+    """Draws those that are open, initially over the view."""
     if state.help_on:
         state.help_on = _window("Keys and mouse", view, 30, lambda: _help(state))
     if state.text:
@@ -39,7 +39,7 @@ def _window(title: str, view: Box, shift: float, inside: Callable[[], None]) -> 
     imgui.set_next_window_size(imgui.ImVec2(min(640.0, view.width - 40), min(420.0, view.height - 40)), ONCE)
     expanded, kept = imgui.begin(title, True, FREE)
     corner, size = imgui.get_window_pos(), imgui.get_window_size()
-    ui.marks[f"window:{title}"] = Box(corner.x, corner.y, size.x, size.y)
+    ui.item_boxes[f"window:{title}"] = Box(corner.x, corner.y, size.x, size.y)
     try:
         if expanded:
             inside()
@@ -71,7 +71,7 @@ def info(state: State) -> list[tuple[str, str]]:
     report = state.study.report
     rate = 1 / state.frame_seconds if state.frame_seconds > 0 else 0.0
     return [
-        ("frames a second", f"{rate:.1f} (at least {state.rate:.0f} are asked for)"),
+        ("frames a second", f"{rate:.1f} (at least {state.rate:.0f} requested)"),
         ("time a second", f"{state.speed:g} s" if state.playing else "paused"),
         ("members", f"{state.study.members}, {len(state.study.kept)} with trajectories"),
         ("instants", f"{len(state.study.time)} over {state.span[1] - state.span[0]:g} s"),

@@ -1,5 +1,5 @@
-// What every shader sees: one upload a frame. Only vec4 and mat4, so that std140 packs tightly.
-struct Lamp {
+// Uniform block of all shaders, uploaded once a frame. Only vec4 and mat4, so that std140 packs tightly.
+struct Light {
     vec4 position;   // [m]; w: cosine of a spot's cone
     vec4 direction;  // unit; w: cosine of the part of the cone in full light
     vec4 ambient;    // w: size of a texel of the shadow map, in metres or in metres a metre of depth
@@ -8,13 +8,13 @@ struct Lamp {
 };
 
 layout(std140) uniform Frame {
-    mat4 clip;    // world to clip space
-    vec4 eye;     // w = 1: a place [m]; w = 0: the direction towards a far eye
-    vec4 choice;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
+    mat4 clip;      // world to clip space
+    vec4 eye;       // w = 1: position [m]; w = 0: direction to the eye of an orthographic camera
+    vec4 settings;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
     vec4 up;
     vec4 screen;  // width and height of the picture, half the width of a line [pixels]
-#if LAMPS > 0
-    Lamp lamps[LAMPS];
+#if LIGHTS > 0
+    Light lights[LIGHTS];
 #endif
 #if LAYERS > 0
     mat4 layers[LAYERS];  // world to the clip space of a shadow map

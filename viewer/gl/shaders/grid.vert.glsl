@@ -1,4 +1,4 @@
-// Corners of the ground, each with its place in the plane.
+// Corners of the ground, with coordinates in its plane.
 in vec3 position;
 in vec4 colour;
 out vec4 tint;

@@ -13,26 +13,26 @@ in vec4 tint;
 flat in float mark;
 #ifndef FLAT
 in vec3 world;
-in vec3 outward;
-flat in float handed;
+in vec3 surface_normal;
+flat in float orientation;
 #endif
 #ifdef TEXTURED
 uniform sampler2D picture;
-in vec2 on_picture;
+in vec2 texture_uv;
 #endif
 out vec4 pixel;
 
-const vec4 ORANGE = vec4(1.0, 0.26, 0.0, 0.6);  // linear; w: its share in what is highlighted
+const vec4 ORANGE = vec4(1.0, 0.26, 0.0, 0.6);  // linear; w: share in the colour of highlighted parts
 
 void main() {
     vec4 base = tint;
 #ifdef TEXTURED
-    base *= texture(picture, on_picture);
+    base *= texture(picture, texture_uv);
 #endif
     base.rgb = mix(base.rgb, ORANGE.rgb, ORANGE.w * mark);
 #if !defined(FLAT) && !defined(GHOST)
-    // Surfaces that are open show their back too.
-    vec3 n = normalize(outward) * (gl_FrontFacing == (handed > 0.0) ? 1.0 : -1.0);
+    // Back faces of open surfaces are lit with the reversed normal.
+    vec3 n = normalize(surface_normal) * (gl_FrontFacing == (orientation > 0.0) ? 1.0 : -1.0);
     base.rgb = phong(base.rgb, world, n);
 #endif
     pixel = vec4(base.rgb * base.a, base.a);

@@ -1,4 +1,4 @@
-// An instance of a mesh: three rows of its matrix, colour and number. A vertex of a line knows the other end too.
+// An instance of a mesh: three rows of its matrix, colour and number. A vertex of a line has the other end too.
 in vec3 position;
 in vec3 normal;  // LINE: the other end
 in vec2 uv;      // LINE: x is the side of the line, 1 or -1
@@ -13,34 +13,34 @@ uniform int layer;
 #elif defined(PICK)
 flat out uint number;
 #else
-out vec4 tint;  // linear; a marked part is more orange than itself
-flat out float mark;
+out vec4 tint;  // linear
+flat out float mark;  // 1 for a highlighted part
 #ifndef FLAT
 out vec3 world;
-out vec3 outward;
-flat out float handed;  // below 0: mirrored, so that its triangles turn the other way round
+out vec3 surface_normal;
+flat out float orientation;  // -1: mirrored, with reversed winding order
 #endif
 #ifdef TEXTURED
-out vec2 on_picture;
+out vec2 texture_uv;
 #endif
 #endif
 
-vec3 placed(vec3 point) {
+vec3 to_world(vec3 point) {
     vec4 p = vec4(point, 1.0);
     return vec3(dot(row0, p), dot(row1, p), dot(row2, p));
 }
 
 #ifdef LINE
-// The end `here`, brought forward to the near plane where it lies behind it.
-vec4 in_front(vec4 here, vec4 there) {
+// The end `here`, moved along the line to the near plane where it lies behind it.
+vec4 clipped_to_near(vec4 here, vec4 there) {
     float inside = here.z + here.w, other = there.z + there.w;
     return inside < 0.0 && other > 0.0 ? mix(here, there, inside / (inside - other)) : here;
 }
 
-// A corner of a line as a rectangle on the screen, which goes on by half its width beyond both ends.
-vec4 widened(vec3 here, vec3 there, float side) {
+// A corner of a line as a rectangle on the screen, extended by half its width beyond both ends.
+vec4 line_corner(vec3 here, vec3 there, float side) {
     vec4 a = clip * vec4(here, 1.0), b = clip * vec4(there, 1.0);
-    vec4 end = in_front(a, b), other = in_front(b, a);
+    vec4 end = clipped_to_near(a, b), other = clipped_to_near(b, a);
     vec2 way = (other.xy / other.w - end.xy / end.w) * screen.xy;
     float far = length(way);
     way = far > 1e-6 ? way / far : vec2(1.0, 0.0);
@@ -50,12 +50,12 @@ vec4 widened(vec3 here, vec3 there, float side) {
 #endif
 
 void main() {
-    vec3 at = placed(position);
+    vec3 at = to_world(position);
 #if defined(DEPTH)
     gl_Position = layers[layer] * vec4(at, 1.0);
 #else
 #ifdef LINE
-    gl_Position = widened(at, placed(normal), uv.x);
+    gl_Position = line_corner(at, to_world(normal), uv.x);
 #else
     gl_Position = clip * vec4(at, 1.0);
 #endif
@@ -65,18 +65,18 @@ void main() {
     tint = colour;
     mark = float(id >> 31u);
 #ifdef TEXTURED
-    on_picture = uv;
+    texture_uv = uv;
 #endif
 #ifndef FLAT
-    // Cofactors turn normals rightly under scaling; their sign under a mirror is the determinant's.
+    // Normals transform by the cofactor matrix, times the sign of the determinant.
     vec3 c0 = cross(row1.xyz, row2.xyz), c1 = cross(row2.xyz, row0.xyz), c2 = cross(row0.xyz, row1.xyz);
-    handed = dot(row0.xyz, c0) < 0.0 ? -1.0 : 1.0;
-    outward = handed * vec3(dot(c0, normal), dot(c1, normal), dot(c2, normal));
+    orientation = dot(row0.xyz, c0) < 0.0 ? -1.0 : 1.0;
+    surface_normal = orientation * vec3(dot(c0, normal), dot(c1, normal), dot(c2, normal));
     world = at;
 #ifdef GHOST
-    // Light from the eye, a vertex: a picture of 2000 ghosts takes a fifth of the time of full Phong.
+    // Headlight per vertex: a picture of 2000 ghosts takes a fifth of the time of Phong shading per pixel.
     vec3 v = normalize(eye.xyz - eye.w * at);
-    tint.rgb *= 0.4 + 0.6 * abs(dot(normalize(outward), v));
+    tint.rgb *= 0.4 + 0.6 * abs(dot(normalize(surface_normal), v));
 #endif
 #endif
 #endif

@@ -1,4 +1,4 @@
-"""The pane on the right: what is picked, in numbers, and the curves that belong to it."""
+"""The pane on the right: properties and plots of the picked item."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ def draw(state: State, box: Box) -> None:
         if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
             livepane.draw(state, state.live)
         imgui.text_unformatted(state.pick or "nothing is picked")
-        ui.mark("picked")
+        ui.remember_item("picked")
         ui.facts(properties(state))
         shapepane.draw(state)
         legend.draw(state)
         if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):
             _plots(state)
-        is_open = imgui.collapsing_header("Classes of things")
-        ui.mark("header:classes")
+        is_open = imgui.collapsing_header("Display classes")
+        ui.remember_item("header:classes")
         if is_open:
             _classes(state)
 
 
 def properties(state: State) -> list[tuple[str, str]]:
-    """Names and texts of what is picked, as they are now."""
+    """Names and texts of the properties of the pick, at the current time."""
     path = state.pick
     if path is None:
-        camera = state.seen()
-        return [("looking at", triple(np.array(camera.target))), ("from", triple(camera.eye))]
+        camera = state.current_camera()
+        return [("looking at", numbers(np.array(camera.target))), ("from", numbers(camera.eye))]
     if path in state.node:
         return _body(state, path)
     if path in state.mechanism.joints:
@@ -52,13 +52,13 @@ def properties(state: State) -> list[tuple[str, str]]:
 
 def _body(state: State, path: str) -> list[tuple[str, str]]:
     pose = state.body_poses()[path]
-    rows = [("position [m]", triple(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
+    rows = [("position [m]", numbers(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
     body = dict(state.mechanism.model.bodies()).get(path)
     if body is not None:
         inertia = body.inertia.matrix
         rows += [
             ("mass", number(body.mass, "kg")),
-            ("centre of mass [m]", triple(np.array(body.center_of_mass))),
+            ("centre of mass [m]", numbers(np.array(body.center_of_mass))),
             ("Ixx Iyy Izz [kg m^2]", " ".join(f"{inertia[k][k]:.4g}" for k in range(3))),
             ("Ixy Iyz Izx [kg m^2]", " ".join(f"{v:.4g}" for v in (inertia[0][1], inertia[1][2], inertia[2][0]))),
         ]
@@ -86,11 +86,11 @@ def _frame(state: State, path: str) -> list[tuple[str, str]]:
     if node is None or path not in state.mechanism.frames:
         return []
     inside = state.mechanism.frames[path][:3, 3]
-    place = to_world(state.poses()[node], inside)
-    return [("position [m]", triple(place)), ("in its body [m]", triple(inside))]
+    position = to_world(state.poses()[node], inside)
+    return [("position [m]", numbers(position)), ("in its body [m]", numbers(inside))]
 
 
-def triple(vector: np.ndarray) -> str:
+def numbers(vector: np.ndarray) -> str:
     return " ".join(f"{v:.4f}" for v in vector)
 
 
@@ -114,21 +114,21 @@ def _plots(state: State) -> None:
             implot.ImAxis_.x1, *state.span, int(imgui.Cond_.always if growing else imgui.Cond_.once)
         )
         for label, curve in zip(found.labels, found.values, strict=True):
-            times = np.ascontiguousarray(state.study.time[: len(curve)])  # a run that goes on has more by now
+            times = np.ascontiguousarray(state.study.time[: len(curve)])  # a running simulation may have added instants
             implot.plot_line(label, times, curve)
         moved, time, *_ = implot.drag_line_x(k, state.time, CURSOR, 1.5)
         if moved:
             state.go_to(time)
         corner, size = implot.get_plot_pos(), implot.get_plot_size()
-        ui.marks[f"plot:{channel}"] = Box(corner.x, corner.y, size.x, size.y)
+        ui.item_boxes[f"plot:{channel}"] = Box(corner.x, corner.y, size.x, size.y)
         implot.end_plot()
 
 
 def _classes(state: State) -> None:
-    """Whether every class of things can be picked, and how it is drawn."""
+    """Settings of every display class."""
     for name in PARENT:
         ticked, on = imgui.checkbox(f"##pick {name}", state.display.picks(name))
-        ui.mark(f"picks:{name}")
+        ui.remember_item(f"picks:{name}")
         imgui.set_item_tooltip("can be picked")
         if ticked:
             state.display.set(name, pick=on)
@@ -138,7 +138,7 @@ def _classes(state: State) -> None:
         own = state.display.own(name)
         at = options.index(own) if own else 0
         changed, at = imgui.combo(name, at, options)
-        ui.mark(f"class:{name}")
+        ui.remember_item(f"class:{name}")
         if changed and options[at] == "inherited":
             state.display.inherit(name)
         elif changed:

@@ -1,4 +1,4 @@
-"""Mesh files as the importer understands them: sound files of three text formats that it misreads, mended in memory."""
+"""Valid files of three text formats that the importer misreads, rewritten in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ADDRESSES = re.compile(rb"""\burl\s*=\s*('[^'<>]*'|"[^"<>]*")""")
 MOST_CORNERS = 9  # of a face of an OFF file, for the importer
 
 
-def mended(suffix: str, data: bytes, materials: bytes | None) -> bytes:
+def repaired(suffix: str, data: bytes, materials: bytes | None) -> bytes:
     """The content of a file of that suffix; `materials` names an .mtl file to use where an OBJ file names none."""
     if suffix == ".obj":
         return _obj(data, materials)
@@ -23,21 +23,21 @@ def mended(suffix: str, data: bytes, materials: bytes | None) -> bytes:
 
 
 def _obj(data: bytes, materials: bytes | None) -> bytes:
-    """`-.5` is no number to the importer: "vertex index out of range"."""
+    """`-.5` is not read as a number: "vertex index out of range"."""
     data = POINT_LINE.sub(lambda line: BARE_POINT.sub(rb"\g<1>0.", line[0]), data)
     return data if materials is None or b"mtllib" in data else b"mtllib " + materials + b"\n" + data
 
 
 def _first_address(attribute: re.Match[bytes]) -> bytes:
-    """A list of quoted addresses, as the standard wants it, is refused or run together: the first one is given."""
+    """A list of quoted addresses, as in the standard, is refused or concatenated: only the first one is kept."""
     words = attribute[1][1:-1].replace(b"&quot;", b'"').strip()
     quoted = re.match(rb'"([^"]*)"', words)
     return b'url="' + (quoted[1] if quoted else words.replace(b'"', b"")) + b'"'
 
 
 def _off(data: bytes) -> bytes:
-    """Faces of more than nine corners are left out without a word: they are cut into fans, which flat convex faces
-    allow."""
+    """Faces of more than nine corners are silently left out: they are cut into fans, which is valid for flat convex
+    faces."""
     lines = [line.split() for line in re.sub(rb"#[^\n]*", b"", data).split(b"\n") if line.strip()]
     try:
         if not lines or lines[0] != [b"OFF"]:

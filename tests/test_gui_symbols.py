@@ -14,11 +14,12 @@ from shiftjax.formats import load
 from shiftjax.models import names
 from shiftjax.poses import to_world
 from shiftjax.viewer import opening
-from shiftjax.viewer.gui import actions, forces, groups, legend, ui, values, widgets
+from shiftjax.viewer.gui import actions, forces, groups, legend, symbols, ui, values
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import key
+from shiftjax.viewer.gui.ray_picking import hits_at
+from shiftjax.viewer.gui.snapshot import snapshot
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.under import under
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER, stored
 from tests.studio import PLAIN
@@ -43,7 +44,7 @@ def wishbone() -> Study:
 
 
 def state_of(study: Study) -> State:
-    return State(study, opening.staged(study), look=PLAIN)
+    return State(study, opening.first_scene(study), look=PLAIN)
 
 
 # -- groups of topology ------------------------------------------------------------------------------------------------
@@ -73,107 +74,107 @@ def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) ->
     with Offscreen(state_of(bars), (900, 500)) as window:
         before = window.screen.view_image().astype(int)
         window.key("X")
-        assert window.state.grouping == "loop" and "legend:loop four_bar:rocker_pin" in ui.marks
+        assert window.state.grouping == "loop" and "legend:loop four_bar:rocker_pin" in ui.item_boxes
         after = window.screen.view_image().astype(int)
         assert (np.abs(before - after).max(-1) > 8).mean() > 0.005
         for expected in ("substructure", "assembly", ""):
             window.key("X")
             assert window.state.grouping == expected
-        assert not any(name.startswith("legend:") for name in ui.marks)
+        assert not any(name.startswith("legend:") for name in ui.item_boxes)
         assert np.array_equal(before, window.screen.view_image().astype(int))
 
 
 # -- routes and glyphs -------------------------------------------------------------------------------------------------
 
 
-def test_m59_signs_are_off_until_their_key(bars: Study) -> None:
+def test_m59_symbols_are_off_until_their_key(bars: Study) -> None:
     for map in ("playback", "workbench"):
-        state = State(bars, opening.staged(bars), look=PLAIN, map=map)
-        assert state.moment().signs is None
+        state = State(bars, opening.first_scene(bars), look=PLAIN, map=map)
+        assert snapshot(state).symbols is None
         for letter, name in (("Y", "route"), ("Z", "glyph"), ("W", "force")):
             key(state, letter, NONE)
-            assert {sign.name for sign in widgets.signs(state)} == {name}
-            assert state.moment().signs is not None
+            assert {symbol.name for symbol in symbols.symbols(state)} == {name}
+            assert snapshot(state).symbols is not None
             key(state, letter, NONE)
-        assert state.moment().signs is None
+        assert snapshot(state).symbols is None
 
 
 def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study) -> None:
     state = state_of(bars)
     state.go_to(0.3)
-    routes = {sign.path: sign.ends for sign in widgets.routes(state)}
+    routes = {symbol.path: symbol.ends for symbol in symbols.routes(state)}
     assert set(routes) == set(state.mechanism.joints)
     bodies = dict(state.mechanism.model.bodies())
     ends = routes["four_bar:crank_pin"]
     for path, found in ((CRANK, ends[0, 0]), (COUPLER, ends[-1, 1])):
         assert np.allclose(found, to_world(state.body_poses()[path], np.array(bodies[path].center_of_mass)))
-    pin = values.placed(state.mechanism, state.mechanism.joints["four_bar:crank_pin"].child, state.body_poses())
+    pin = values.frame_in_world(state.mechanism, state.mechanism.joints["four_bar:crank_pin"].child, state.body_poses())
     assert np.linalg.norm(ends[:, 0] - pin[:3, 3], axis=1).min() < ROUNDING
     assert np.array_equal(ends[1:, 0], ends[:-1, 1]), "the curve is torn"
 
 
 def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: Study, wishbone: Study) -> None:
     state = state_of(bars)
-    found = {sign.path: sign for sign in widgets.glyphs(state)}
-    for path, sign in found.items():
-        pin = values.placed(state.mechanism, state.mechanism.joints[path].child, state.body_poses())
-        rim = sign.ends[: widgets.ARC_STEPS, 0] - pin[:3, 3]
+    found = {symbol.path: symbol for symbol in symbols.glyphs(state)}
+    for path, symbol in found.items():
+        pin = values.frame_in_world(state.mechanism, state.mechanism.joints[path].child, state.body_poses())
+        rim = symbol.ends[: symbols.ARC_STEPS, 0] - pin[:3, 3]
         axis = values.screws(state.mechanism, path, state.body_poses())[0, :3]
         assert np.allclose(rim @ axis, 0.0, atol=ROUNDING)
-        assert np.allclose(np.linalg.norm(rim, axis=1), widgets.GLYPH * state.scene.size)
+        assert np.allclose(np.linalg.norm(rim, axis=1), symbols.GLYPH * state.scene.size)
         assert np.cross(rim[0], rim[1]) @ axis > 0, "the arrow turns the wrong way"
     free = state.mobility()
     order = sorted(found, key=lambda path: free[path])
     assert [found[path].colour[3] for path in order] == sorted(found[path].colour[3] for path in order)
     suspension = state_of(wishbone)
-    count = {path: sum(s.path == path for s in widgets.glyphs(suspension)) for path in suspension.mechanism.joints}
+    count = {path: sum(s.path == path for s in symbols.glyphs(suspension)) for path in suspension.mechanism.joints}
     assert count[f"{WISHBONE}:upper_right_ball"] == 3 and count[f"{WISHBONE}:wheel_right_bearing"] == 1
-    rack = next(s for s in widgets.glyphs(suspension) if s.path == f"{WISHBONE}:rack_guide")
-    assert rack.colour[:3] == widgets.SLIDES[:3] and len(rack.ends) == 2 * 5  # two shafts, four barbs each
+    rack = next(s for s in symbols.glyphs(suspension) if s.path == f"{WISHBONE}:rack_guide")
+    assert rack.colour[:3] == symbols.SLIDES[:3] and len(rack.ends) == 2 * 5  # two shafts, four barbs each
 
 
 def test_m59_a_joint_that_its_loops_hold_has_no_glyph() -> None:
     """A triangle of three hinges about one direction cannot move."""
     study = Study.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
     state = state_of(study)
-    held = {path for path, share in state.mobility().items() if share < widgets.LOCKED}
+    held = {path for path, share in state.mobility().items() if share < symbols.LOCKED}
     assert f"{'excavator'}:foot" in held
-    assert {sign.path for sign in widgets.glyphs(state)} == set(state.mechanism.joints) - held
+    assert {symbol.path for symbol in symbols.glyphs(state)} == set(state.mechanism.joints) - held
 
 
-def test_m58_signs_of_a_masked_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
+def test_m58_symbols_of_a_masked_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
     state = state_of(bars)
     state.display.set("glyph", draw="visible")
-    whole = widgets.strokes(state)
+    whole = symbols.strokes(state)
     state.display.set("glyph", draw="masked")
-    faint = widgets.strokes(state)
+    faint = symbols.strokes(state)
     assert whole is not None and faint is not None
     assert np.allclose(faint.colours[:, 3], 0.2 * whole.colours[:, 3])
     state.display.set("root closure", draw="hidden")
     root = {path for path in state.mechanism.joints if state.mechanism.class_of(path) == "root closure"}
-    assert root.isdisjoint(sign.path for sign in widgets.signs(state))
+    assert root.isdisjoint(symbol.path for symbol in symbols.symbols(state))
     state.hidden.add("four_bar:crank_pin")
-    assert "four_bar:crank_pin" not in {sign.path for sign in widgets.signs(state)}
+    assert "four_bar:crank_pin" not in {symbol.path for symbol in symbols.symbols(state)}
     state.display.set("joint", draw="hidden")
     state.display.inherit("root closure")
-    assert widgets.strokes(state) is None
+    assert symbols.strokes(state) is None
 
 
-def test_m59_signs_are_picked_only_when_widgets_can_be(bars: Study) -> None:
-    with Offscreen(State(bars, opening.staged(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
+def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: Study) -> None:
+    with Offscreen(State(bars, opening.first_scene(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         state.display.set("route", draw="visible")
-        ends = next(sign.ends for sign in widgets.routes(state) if sign.path == "four_bar:rocker_pivot")
-        places = [state.seen().pixel(point, size) for point in ends[:, 0]]
-        x, y = next(place for place in places if not under(state, *place, size))  # beside all bodies
+        ends = next(symbol.ends for symbol in symbols.routes(state) if symbol.path == "four_bar:rocker_pivot")
+        places = [state.current_camera().pixel(point, size) for point in ends[:, 0]]
+        x, y = next(place for place in places if not hits_at(state, *place, size))  # beside all bodies
         window.click((box.x + x, box.y + y))
         assert state.pick is None
         window.key("W", (False, True, False))
         window.click((box.x + x, box.y + y))
-        assert state.pick == "four_bar:rocker_pivot" == under(state, x, y, size)[0].path
+        assert state.pick == "four_bar:rocker_pivot" == hits_at(state, x, y, size)[0].path
         window.key("W", (False, True, False))
-        assert not under(state, x, y, size)
+        assert not hits_at(state, x, y, size)
 
 
 # -- forces ------------------------------------------------------------------------------------------------------------
@@ -216,7 +217,7 @@ def test_the_longest_arrow_of_the_run_is_a_part_of_the_models_size(wishbone: Stu
     assert longest == pytest.approx(forces.LONGEST * state.scene.size)
     state.display.set("force", draw="visible")
     told = [words for _, words in legend.lines(state)]
-    assert told[:2] == ["gravity", "spring"] and f"{state.forces().largest(False):.4g} N" in told[2]
+    assert told[:2] == ["gravity", "spring"] and f"{forces.forces_of(state).largest(False):.4g} N" in told[2]
     assert any("reaction_force" in words for words in told)
 
 
@@ -235,7 +236,7 @@ def test_dampers_and_torques_of_joints_push_against_their_rates() -> None:
     run = forces.run_of(study, values.mechanism(study.model), 0)
     torque = next(item for item in run.items if item.kind == "damper")
     v = study.channel(f"{path}.v", 0)
-    assert torque.turns and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
+    assert torque.torque and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
     assert any("differences" in words for _, words in forces.legend(state_of(study)))
 
 
@@ -249,14 +250,14 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
     item, start, vector = next(a for a in forces.arrows(state) if a[0].kind == "reaction")
     joint = state.mechanism.joints["four_bar:crank_pin"]
     assert item.path == "four_bar:crank_pin"
-    assert np.allclose(start, values.placed(state.mechanism, joint.child, state.body_poses())[:3, 3])
+    assert np.allclose(start, values.frame_in_world(state.mechanism, joint.child, state.body_poses())[:3, 3])
     assert np.allclose(vector / vector[0] * 16.5, (16.5, 0.0, -5.0), atol=1e-9)
     assert not any("record" in words for _, words in forces.legend(state))
     push[6:] = np.nan  # of a member that ended early
-    assert state.forces().largest(False) == pytest.approx(np.hypot(30.0, 5.0))
+    assert forces.forces_of(state).largest(False) == pytest.approx(np.hypot(30.0, 5.0))
     ended = dataclasses.replace(recorded, channels={**result.channels, name: push})
     state = state_of(Study.of(ended))
-    assert state.forces().largest(False) == pytest.approx(np.hypot(15.0, 5.0))
+    assert forces.forces_of(state).largest(False) == pytest.approx(np.hypot(15.0, 5.0))
     state.go_to(0.09)
     assert "reaction" not in {item.kind for item, _, _ in forces.arrows(state)}
 
@@ -270,16 +271,19 @@ def test_names_stand_at_their_places_and_in_the_picture(bars: Study) -> None:
         before = window.image().astype(int)
         window.key("Q")
         for path in (ROCKER, "four_bar:crank_pin"):
-            mark = ui.marks[f"name:{path}"]
+            mark = ui.item_boxes[f"name:{path}"]
             rows, columns = slice(int(mark.y), int(mark.y + mark.height)), slice(int(mark.x), int(mark.x + mark.width))
             assert (np.abs(window.image()[rows, columns] - before[rows, columns]).max(-1) > 8).mean() > 0.1
         centre = np.array(dict(state.mechanism.model.bodies())[ROCKER].center_of_mass)
         place = to_world(state.body_poses()[ROCKER], centre)
-        x, y = state.seen().pixel(place, (round(box.width), round(box.height)))
-        assert abs(ui.marks[f"name:{ROCKER}"].x - box.x - x) < 10 and abs(ui.marks[f"name:{ROCKER}"].y - box.y - y) < 2
+        x, y = state.current_camera().pixel(place, (round(box.width), round(box.height)))
+        assert (
+            abs(ui.item_boxes[f"name:{ROCKER}"].x - box.x - x) < 10
+            and abs(ui.item_boxes[f"name:{ROCKER}"].y - box.y - y) < 2
+        )
         state.hidden.add(ROCKER)
         window.frames()
-        assert f"name:{ROCKER}" not in ui.marks and f"name:{CRANK}" in ui.marks
+        assert f"name:{ROCKER}" not in ui.item_boxes and f"name:{CRANK}" in ui.item_boxes
         actions.run(state, "names")
         window.frames()
-        assert not any(name.startswith("name:") for name in ui.marks)
+        assert not any(name.startswith("name:") for name in ui.item_boxes)

@@ -1,29 +1,30 @@
-"""The parts of a scene as arrays, and one row a part for the graphics card at one moment. NumPy only."""
+"""The parts of a scene as arrays, and the instance attributes of all parts at one instant. NumPy only."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.viewer.colours import linear
-from shiftjax.viewer.places import ball, of_pose
-from shiftjax.viewer.scene import Mesh, Moment, Scene
+from shiftjax.viewer.scene import Mesh, Scene, Snapshot
+from shiftjax.viewer.transforms import bounding_sphere
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
 MARK = np.uint32(1 << 31)  # set in the id of what is highlighted
-OPAQUE = 0.999  # a colour's opacity below is see-through
+OPAQUE = 0.999  # opacity below which a colour is translucent
 
 
 @record
-class Drawn:
-    """What one moment shows."""
+class InstanceRows:
+    """Instance attributes of all parts at one instant."""
 
     rows: np.ndarray  # (parts,) INSTANCE
     visible: np.ndarray  # (parts,) bool
-    glass: np.ndarray  # (parts,) bool: see-through
+    translucent: np.ndarray  # (parts,) bool
 
 
-class Crowd:
+class PartInstances:
     """All parts of a scene, grouped by mesh."""
 
     def __init__(self, scene: Scene) -> None:
@@ -31,7 +32,7 @@ class Crowd:
         self.meshes: list[Mesh] = list({part.mesh.key: part.mesh for part in parts}.values())
         number = {mesh.key: k for k, mesh in enumerate(self.meshes)}
         self.nodes = np.array([part.node for part in parts], int)
-        self.places = np.array([part.place for part in parts], float).reshape(-1, 4, 4)
+        self.transforms = np.array([part.transform for part in parts], float).reshape(-1, 4, 4)
         self.mesh_of = np.array([number[part.mesh.key] for part in parts], int)
         solid = np.array([part.mesh.kind == "triangles" for part in parts], bool)
         self.casts = solid & np.array([part.shadow for part in parts], bool)
@@ -40,36 +41,36 @@ class Crowd:
         for k, part in enumerate(parts):
             for word in (part.path, f"kind:{part.kind}"):
                 self._of_path.setdefault(word, []).append(k)
-        balls = [_ball(mesh) for mesh in self.meshes]
-        self._centres = np.array([centre for centre, _ in balls]).reshape(-1, 3)[self.mesh_of]
-        self._radii = np.array([radius for _, radius in balls], float)[self.mesh_of]
-        halves = [_half(mesh) for mesh in self.meshes]
+        spheres = [_sphere(mesh) for mesh in self.meshes]
+        self._centres = np.array([centre for centre, _ in spheres]).reshape(-1, 3)[self.mesh_of]
+        self._radii = np.array([radius for _, radius in spheres], float)[self.mesh_of]
+        halves = [_half_sides(mesh) for mesh in self.meshes]
         self._halves = np.array(halves, float).reshape(-1, 3)[self.mesh_of]
-        # what throws a shadow first, so that the shadow pass draws the beginning of a group
+        # shadow casters first, so that the shadow pass draws the beginning of a group
         order = np.argsort(~self.casts, kind="stable")
         self.groups = [order[self.mesh_of[order] == k] for k in range(len(self.meshes))]
 
-    def at(self, moment: Moment) -> Drawn:
-        """The parts at a moment's poses, in its colours."""
+    def at(self, snapshot: Snapshot) -> InstanceRows:
+        """The parts at the poses and in the colours of a snapshot."""
         rows = np.zeros(len(self.nodes), INSTANCE)
-        rows["rows"] = of_pose(moment.poses)[self.nodes, :3] @ self.places
+        rows["rows"] = matrices(snapshot.poses)[self.nodes, :3] @ self.transforms
         colours = self._colours.copy()
-        for path, colour in moment.colours.items():
+        for path, colour in snapshot.colours.items():
             colours[self._of_path.get(path, [])] = linear(np.array(colour))
         factors = np.ones(len(rows))
-        for word, factor in moment.opacity.items():
+        for word, factor in snapshot.opacity.items():
             factors[self._of_path.get(word, [])] = factor
         colours[:, 3] *= factors
         rows["colour"] = colours
         rows["id"] = np.arange(1, len(rows) + 1)
-        for path in moment.highlighted:
+        for path in snapshot.highlighted:
             rows["id"][self._of_path.get(path, [])] |= MARK
         visible = np.ones(len(rows), bool)
-        for word in moment.hidden:
+        for word in snapshot.hidden:
             visible[self._of_path.get(word, [])] = False
-        return Drawn(rows, visible, colours[:, 3] < OPAQUE)
+        return InstanceRows(rows, visible, colours[:, 3] < OPAQUE)
 
-    def near(self, drawn: Drawn, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def near(self, drawn: InstanceRows, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """(parts,) bool: those drawn whose boxes reach into a window of the picture, and perhaps a few more.
 
         Args:
@@ -84,38 +85,38 @@ class Crowd:
         more = np.einsum("kpi,ki->kp", np.abs(planes[:, :, :3]), self._halves)
         return drawn.visible & (middle + more >= 0).all(1)
 
-    def depths(self, drawn: Drawn, clip: np.ndarray) -> np.ndarray:
+    def depths(self, drawn: InstanceRows, clip: np.ndarray) -> np.ndarray:
         """(parts,) how far their middles are from the eye, in a measure that only orders them."""
-        centres, _ = self._balls(drawn.rows)
+        centres, _ = self._spheres(drawn.rows)
         return centres @ clip[2, :3]
 
-    def _balls(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Centres (n, 3) and radii (n,) [m] of balls about all parts."""
-        places = rows["rows"].astype(float)
-        centres = np.einsum("kij,kj->ki", places[:, :, :3], self._centres) + places[:, :, 3]
-        return centres, self._radii * np.linalg.norm(places[:, :, :3], axis=1).max(-1)
+    def _spheres(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Centres (n, 3) and radii (n,) [m] of bounding spheres of all parts."""
+        transforms = rows["rows"].astype(float)
+        centres = np.einsum("kij,kj->ki", transforms[:, :, :3], self._centres) + transforms[:, :, 3]
+        return centres, self._radii * np.linalg.norm(transforms[:, :, :3], axis=1).max(-1)
 
-    def ball(self, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
-        """Centre and radius [m] of a ball about the chosen parts; of nothing, a unit ball.
+    def bounding_sphere(self, rows: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, float]:
+        """Centre and radius [m] of a bounding sphere of the chosen parts; of none, a unit sphere.
 
         Args:
             rows: (parts,) INSTANCE; chosen: (parts,) bool.
         """
         if not chosen.any():
             return np.zeros(3), 1.0
-        centres, radii = (values[chosen] for values in self._balls(rows))
+        centres, radii = (values[chosen] for values in self._spheres(rows))
         low, high = (centres - radii[:, None]).min(0), (centres + radii[:, None]).max(0)
         middle = (low + high) / 2
         return middle, max(float((np.linalg.norm(centres - middle, axis=1) + radii).max()), 1e-9)
 
 
-def _half(mesh: Mesh) -> np.ndarray:
-    """(3,) half sides of the box about a mesh, whose middle is that of its ball."""
+def _half_sides(mesh: Mesh) -> np.ndarray:
+    """(3,) half sides of the bounding box of a mesh, centred like its bounding sphere."""
     return 0.5 * np.ptp(np.asarray(mesh.vertices, float), axis=0) if len(mesh.vertices) else np.zeros(3)
 
 
-def _ball(mesh: Mesh) -> tuple[np.ndarray, float]:
-    """Centre and radius of a ball about a mesh, in its own coordinates."""
+def _sphere(mesh: Mesh) -> tuple[np.ndarray, float]:
+    """Centre and radius of a bounding sphere of a mesh, in mesh coordinates."""
     if not len(mesh.vertices):
         return np.zeros(3), 0.0
-    return ball(np.asarray(mesh.vertices, float))
+    return bounding_sphere(np.asarray(mesh.vertices, float))

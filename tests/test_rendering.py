@@ -9,7 +9,7 @@ from PIL import Image
 
 from shiftjax.cli.showing import new_file
 from shiftjax.errors import ModelError
-from shiftjax.viewer import film
+from shiftjax.viewer import rendering
 
 COMPRESSED = 6.0  # of 255: mean error of H.264 at quality 20 on smooth pictures, measured 1 to 3
 
@@ -35,7 +35,7 @@ def decoded(path, width: int = 64, height: int = 48) -> np.ndarray:
 
 def test_an_mp4_shows_every_picture(tmp_path):
     images = pictures(12)
-    assert film.write_movie(tmp_path / "a.mp4", iter(images), 24.0) == 12
+    assert rendering.write_movie(tmp_path / "a.mp4", iter(images), 24.0) == 12
     found = decoded(tmp_path / "a.mp4")
     assert len(found) == 12
     for image, frame in zip(images, found, strict=True):
@@ -43,14 +43,14 @@ def test_an_mp4_shows_every_picture(tmp_path):
 
 
 def test_odd_sizes_lose_their_edge_and_nothing_else(tmp_path):
-    film.write_movie(tmp_path / "a.mp4", iter(pictures(3, 65, 49)), 24.0)
+    rendering.write_movie(tmp_path / "a.mp4", iter(pictures(3, 65, 49)), 24.0)
     found = decoded(tmp_path / "a.mp4")
     assert len(found) == 3 and np.abs(found[0].astype(int) - pictures(1)[0]).mean() < COMPRESSED
 
 
 @pytest.mark.parametrize("suffix", [".gif", ".webp"])
 def test_animated_pictures_show_every_picture(tmp_path, suffix):
-    assert film.write_movie(tmp_path / f"a{suffix}", iter(pictures(5)), 10.0) == 5
+    assert rendering.write_movie(tmp_path / f"a{suffix}", iter(pictures(5)), 10.0) == 5
     with Image.open(tmp_path / f"a{suffix}") as movie:
         assert getattr(movie, "n_frames", 1) == 5
         movie.seek(4)
@@ -59,11 +59,11 @@ def test_animated_pictures_show_every_picture(tmp_path, suffix):
 
 def test_letters_stand_in_the_upper_left_corner_only():
     plain = np.full((120, 400, 3), 130, np.uint8)
-    written = film.lettered(plain, ["four_bar, member 3", "tip = 0.5"])
+    written = rendering.with_text(plain, ["four_bar, member 3", "tip = 0.5"])
     rows, columns = np.nonzero((written != plain).any(2))
     assert 0 <= rows.min() < rows.max() < 40 and 0 <= columns.min() < columns.max() < 200
     assert written.min() < 40 and written.max() > 230, "letters have an outline"
-    np.testing.assert_array_equal(film.lettered(plain, []), plain)
+    np.testing.assert_array_equal(rendering.with_text(plain, []), plain)
 
 
 def test_an_encoder_that_ends_is_told(tmp_path, monkeypatch):
@@ -72,22 +72,22 @@ def test_an_encoder_that_ends_is_told(tmp_path, monkeypatch):
     broken.chmod(0o755)
     monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(broken))
     with pytest.raises(ModelError, match="ffmpeg ended"):
-        film.write_movie(tmp_path / "a.mp4", pictures(3), 24.0)
+        rendering.write_movie(tmp_path / "a.mp4", pictures(3), 24.0)
     with pytest.raises(ModelError, match="can be written"):
-        film.write_movie(tmp_path / "none" / "a.gif", pictures(2), 10.0)
+        rendering.write_movie(tmp_path / "none" / "a.gif", pictures(2), 10.0)
 
 
 def test_a_still_is_exact(tmp_path):
     image = pictures(1)[0]
-    film.write_still(tmp_path / "a.png", image)
+    rendering.write_still(tmp_path / "a.png", image)
     with Image.open(tmp_path / "a.png") as found:
         np.testing.assert_array_equal(np.asarray(found), image)
 
 
 def test_instants_of_a_movie():
     """Ten pictures a second at half speed: every twentieth of a second of motion, ends included."""
-    np.testing.assert_allclose(film.instants(1.0, 2.0, 10.0, 0.5), 1.0 + np.arange(21) / 20, atol=1e-12)
-    assert len(film.instants(0.0, 0.0, 30.0, 1.0)) == 1
+    np.testing.assert_allclose(rendering.instants(1.0, 2.0, 10.0, 0.5), 1.0 + np.arange(21) / 20, atol=1e-12)
+    assert len(rendering.instants(0.0, 0.0, 30.0, 1.0)) == 1
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_instants_of_a_movie():
 def test_bad_places_are_refused(tmp_path, name, found):
     (tmp_path / "there.png").write_bytes(b"")
     with pytest.raises(ModelError, match=found):
-        new_file(str(tmp_path / name), (*film.STILLS, *film.MOVIES), force=False)
-    assert new_file(str(tmp_path / "there.png"), film.STILLS, force=True)
+        new_file(str(tmp_path / name), (*rendering.STILLS, *rendering.MOVIES), force=False)
+    assert new_file(str(tmp_path / "there.png"), rendering.STILLS, force=True)

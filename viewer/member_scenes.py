@@ -1,7 +1,7 @@
-"""The scenes of a study's members: each has its own lengths, all have the sizes and the up of the first.
+"""The scenes of a study's members: each with its own lengths, all with the size and up direction of the first.
 
-A member's scene is that of the model with the member's numbers. It is made when it is first asked for, and the latest
-stay; where a study varies nothing that is seen, every member has the very same scene.
+A member's scene is that of the model with the member's numbers. Scenes are built on first use and
+the latest are cached; where a study varies nothing that is visible, all members share one scene.
 """
 
 from __future__ import annotations
@@ -13,26 +13,27 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
+from shiftjax.record import record
 from shiftjax.viewer import assimp
+from shiftjax.viewer.attachments import BuildContext, Style
 from shiftjax.viewer.building import bodies_of, scene_of
-from shiftjax.viewer.contacts import Style, Survey
 from shiftjax.viewer.scene import Part, Scene
-from shiftjax.viewer.watched import Watched
+from shiftjax.viewer.study_like import StudyLike
 
-SCENES = 8  # kept whole
-CROWD = 256  # members whose bodies are kept, four times as many as are drawn see-through at once
-SHAPELESS = "model_parameters"  # gravity has no shape; up must not turn from member to member
+SCENES = 8  # in the cache
+BODIES = 256  # members whose bodies are in the cache, four times the number of ghosts
+SHAPELESS = "model_parameters"  # gravity has no shape, and the up direction must be that of all members
 
 
-class Stage:
-    """What the members of a study look like.
+class MemberScenes:
+    """Scenes of the members of a study, with a cache.
 
     Attributes:
-        first: scene of the first member that can be drawn, its bodies where that member starts.
+        first: scene of the first member that can be drawn, at the start of that member.
     """
 
-    def __init__(self, study: Watched, first: Scene | None = None) -> None:
-        """first: where it has been made before.
+    def __init__(self, study: StudyLike, first: Scene | None = None) -> None:
+        """first: if it was built before.
 
         Raises:
             ModelError: no member can be drawn.
@@ -42,10 +43,10 @@ class Stage:
         self._cut = frozenset(joint["joint"] for joint in study.report.get("tree", ()) if joint["chord"])
         self._varied = any(not path.startswith(SHAPELESS) for path in study.design)
         self.scene = functools.lru_cache(SCENES)(self._scene)  # member -> its scene
-        self.bodies = functools.lru_cache(CROWD)(self._bodies)  # member -> the parts of its bodies
+        self.bodies = functools.lru_cache(BODIES)(self._bodies)  # member -> the parts of its bodies
         self.first = first or self._made(self._number)
         if self._varied:
-            self._style  # noqa: B018 - of the numbers as they are now; those of a run that goes on may change
+            self._style  # noqa: B018 - from the present numbers; those of a running simulation may change
 
     @functools.cached_property
     def _number(self) -> int:
@@ -59,15 +60,15 @@ class Stage:
 
     @functools.cached_property
     def _style(self) -> Style:
-        """Widths of bars are those of the first member, lest all bodies change where one is longer."""
-        return Survey.of(self.model(self._number), self._start(self._number)).style
+        """Widths of bars, from the first member for all, so that one longer bar does not change every body."""
+        return BuildContext.of(self.model(self._number), self._start(self._number)).style
 
     def model(self, member: int) -> Model:
         """The study's model with the numbers of a member, but for gravity."""
         return dataclasses.replace(self.study.model_of(member), gravity=self.study.model.gravity)
 
     def _start(self, member: int) -> dict[str, np.ndarray]:
-        """Path -> (7,) where a member's bodies stand at the first instant."""
+        """Path -> (7,) poses of a member's bodies at the first instant."""
         poses: np.ndarray = self.study.poses(member, float(self.study.time[0]))
         return dict(zip(self.study.nodes, poses, strict=True))
 
@@ -76,13 +77,13 @@ class Stage:
 
     def _scene(self, member: int) -> Scene:
         """A member's scene; `first` itself where it shows the same."""
-        return self.first if not self._varied or member == self._number else self.anew(member)
+        return self.first if not self._varied or member == self._number else self.updated(member)
 
-    def anew(self, member: int) -> Scene:
-        """A member's scene with its numbers as they are now: those of a run that goes on may change."""
+    def updated(self, member: int) -> Scene:
+        """A member's scene built from the present numbers: those of a running simulation may change."""
         own = self._made(member, self._style)
         first = self.first
-        if _same(own.parts, first.parts) and (own.lamps, own.springs) == (first.lamps, first.springs):
+        if _same(own.parts, first.parts) and (own.lights, own.springs) == (first.lights, first.springs):
             return first
         return dataclasses.replace(own, size=first.size, centre=first.centre)
 
@@ -99,9 +100,25 @@ class Stage:
         return tuple(part for part in self.first.parts if part.kind == "body")
 
 
+@record
+class Design:
+    """A member of a study, ready to be drawn."""
+
+    scenes: MemberScenes
+    member: int
+
+    @property
+    def study(self) -> StudyLike:
+        return self.scenes.study
+
+    @property
+    def scene(self) -> Scene:
+        return self.scenes.scene(self.member)
+
+
 def _same(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
-    """Whether parts show the same to the last bit."""
+    """Whether parts are equal to the last bit."""
     return len(some) == len(others) and all(
-        a.mesh.key == b.mesh.key and a.path == b.path and np.array_equal(a.place, b.place)
+        a.mesh.key == b.mesh.key and a.path == b.path and np.array_equal(a.transform, b.transform)
         for a, b in zip(some, others, strict=True)
     )

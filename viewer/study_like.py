@@ -1,4 +1,4 @@
-"""What a window looks at: members with poses at any time. A stored study is one, a run that is going on another."""
+"""The protocol of what a window shows, members with poses at any time: stored studies and histories of running ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from shiftjax.mechanism.model import Model
-from shiftjax.viewer.study import Drawable
+from shiftjax.record import record
 
 
-class Watched(Protocol):
-    """Attributes and calls as `Study` describes them."""
+@record
+class Drawable:
+    """Members that can be drawn, and those that cannot."""
+
+    ids: np.ndarray  # (k,) can be
+    missing: np.ndarray  # cannot be: no trajectory was kept, or the member never started
+    reason: str  # a sentence about the missing ones; empty where there are none
+
+
+class StudyLike(Protocol):
+    """Attributes and methods as in `Study`."""
 
     @property
     def where(self) -> str: ...
@@ -37,8 +46,8 @@ class Watched(Protocol):
     @property
     def channels(self) -> Mapping[str, str]: ...
     @property
-    def stamp(self) -> int:
-        """Another number whenever instants that were there are no longer the same."""
+    def revision(self) -> int:
+        """Changes whenever stored instants are replaced or removed."""
         ...
 
     def unit(self, name: str) -> str: ...
@@ -51,3 +60,9 @@ class Watched(Protocol):
     def track(self, member: int) -> np.ndarray: ...
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray: ...
     def channel(self, path: str, member: int) -> np.ndarray: ...
+
+
+def span(one: StudyLike, other: StudyLike | None) -> tuple[float, float]:
+    """First and last stored instant [s] of both studies, or of the one there is."""
+    times = [study.time for study in (one, other) if study is not None]
+    return min(float(time[0]) for time in times), max(float(time[-1]) for time in times)

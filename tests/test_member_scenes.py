@@ -10,17 +10,18 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.ensembles import store
+from shiftjax.poses import matrices
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_glb, write_html
 from shiftjax.viewer.ghosts import ghosts_of
+from shiftjax.viewer.gl.ghost_instances import ghost_meshes
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gl.throng import herds
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.places import moved, of_pose
-from shiftjax.viewer.scene import FAST, Ghosts, Mesh, Moment, Part
-from shiftjax.viewer.stage import Stage
+from shiftjax.viewer.member_scenes import MemberScenes
+from shiftjax.viewer.scene import FAST, Ghosts, Mesh, Part, Snapshot
 from shiftjax.viewer.study import Study
+from shiftjax.viewer.transforms import transformed
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import gl, no_errors  # noqa: F401
 from tests.test_export import Glb
@@ -42,20 +43,22 @@ def swept(folder: Path, path: str, values: np.ndarray, model: str = "four_bar", 
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    return Stage(swept(tmp_path_factory.mktemp("study"), "crank:tip.T[0]", LENGTHS))
+def scenes(tmp_path_factory: pytest.TempPathFactory) -> MemberScenes:
+    return MemberScenes(swept(tmp_path_factory.mktemp("study"), "crank:tip.T[0]", LENGTHS))
 
 
-def ends_of(mesh: Mesh, place: np.ndarray) -> np.ndarray:
+def ends_of(mesh: Mesh, transform: np.ndarray) -> np.ndarray:
     """(2, 3) middles of the round ends of a bar of `shapes.link`: it reaches one unit beyond each."""
     half = float(np.abs(mesh.vertices[:, 0].astype(float)).max()) - 1.0
-    return moved(place, np.array([[-half, 0.0, 0.0], [half, 0.0, 0.0]]))
+    return transformed(transform, np.array([[-half, 0.0, 0.0], [half, 0.0, 0.0]]))
 
 
 def ends_in_world(parts: Sequence[Part], poses: np.ndarray) -> dict[str, np.ndarray]:
     """Path of a body -> (2, 3) ends of its bar."""
-    places = of_pose(poses)
-    return {part.path: ends_of(part.mesh, places[part.node] @ part.place) for part in parts if part.kind == "body"}
+    transforms = matrices(poses)
+    return {
+        part.path: ends_of(part.mesh, transforms[part.node] @ part.transform) for part in parts if part.kind == "body"
+    }
 
 
 def gap(ends: dict[str, np.ndarray]) -> float:
@@ -65,76 +68,76 @@ def gap(ends: dict[str, np.ndarray]) -> float:
     return max(float(np.linalg.norm(p - q)) for p, q in ((a, first), (b, c), (d, f), (e, last)))
 
 
-def test_the_bars_of_every_member_meet(stage: Stage) -> None:
+def test_the_bars_of_every_member_meet(scenes: MemberScenes) -> None:
     for member in range(len(LENGTHS)):
-        scene, poses = stage.scene(member), stage.study.poses(member, TIME)
+        scene, poses = scenes.scene(member), scenes.study.poses(member, TIME)
         ends = ends_in_world(scene.parts, poses)
         assert gap(ends) < MEET * scene.size
         assert np.linalg.norm(ends[CRANK][1] - ends[CRANK][0]) == pytest.approx(LENGTHS[member], abs=MEET)
-    first = stage.study.poses(6, TIME)
-    assert gap(ends_in_world(stage.first.parts, first)) > 0.05, "in another member's lengths they would not"
+    first = scenes.study.poses(6, TIME)
+    assert gap(ends_in_world(scenes.first.parts, first)) > 0.05, "in another member's lengths they would not"
 
 
-def test_the_bars_of_every_ghost_meet_and_equal_bars_are_one_draw(stage: Stage) -> None:
+def test_the_bars_of_every_ghost_meet_and_equal_bars_are_one_draw(scenes: MemberScenes) -> None:
     members = np.arange(1, len(LENGTHS))
-    ghosts = ghosts_of(stage, members, TIME)
+    ghosts = ghosts_of(scenes, members, TIME)
     assert ghosts is not None
-    places, ends = of_pose(ghosts.poses), [{} for _ in members]
-    found = herds(ghosts.parts, NONE)
-    for herd in found:
-        for k, node, place in zip(herd.members, herd.nodes, herd.places, strict=True):
-            ends[k][stage.first.nodes[node]] = ends_of(herd.mesh, places[k, node] @ place)
-    assert max(map(gap, ends)) < MEET * stage.first.size
+    transforms, ends = matrices(ghosts.poses), [{} for _ in members]
+    found = ghost_meshes(ghosts.parts, NONE)
+    for group in found:
+        for k, node, transform in zip(group.ghosts, group.nodes, group.transforms, strict=True):
+            ends[k][scenes.first.nodes[node]] = ends_of(group.mesh, transforms[k, node] @ transform)
+    assert max(map(gap, ends)) < MEET * scenes.first.size
     assert len(found) == len({part.mesh.key for own in ghosts.parts for part in own}) < 3 * len(members)
-    assert all((np.diff(herd.members) >= 0).all() for herd in found), "nearer to the eye in the metric's order"
+    assert all((np.diff(group.ghosts) >= 0).all() for group in found), "nearer to the eye in the metric's order"
 
 
-def test_sizes_and_camera_are_those_of_the_first(stage: Stage) -> None:
+def test_sizes_and_camera_are_those_of_the_first(scenes: MemberScenes) -> None:
     for member in range(len(LENGTHS)):
-        scene = stage.scene(member)
-        assert (scene.size, scene.centre, scene.up) == (stage.first.size, stage.first.centre, stage.first.up)
-        assert scene.nodes == stage.first.nodes and stage.scene(member) is scene
-    widths = {np.linalg.norm(stage.scene(k).parts[0].place[:3, 1]).round(12) for k in range(len(LENGTHS))}
+        scene = scenes.scene(member)
+        assert (scene.size, scene.centre, scene.up) == (scenes.first.size, scenes.first.centre, scenes.first.up)
+        assert scene.nodes == scenes.first.nodes and scenes.scene(member) is scene
+    widths = {np.linalg.norm(scenes.scene(k).parts[0].transform[:3, 1]).round(12) for k in range(len(LENGTHS))}
     assert len(widths) == 1, "a longer crank does not make all bars wider"
 
 
 @pytest.mark.parametrize("path", ["model_parameters.gravity[2]", "coupler.mass", "crank_pivot.initial_velocity"])
 def test_members_that_look_alike_share_one_scene_and_one_draw_a_mesh(tmp_path: Path, path: str) -> None:
     """F15: nothing is built anew and nothing is drawn more often where a study varies nothing that is seen."""
-    plain = Stage(swept(tmp_path, path, np.linspace(5.0, 6.0, 4)))
+    plain = MemberScenes(swept(tmp_path, path, np.linspace(5.0, 6.0, 4)))
     assert all(plain.scene(member) is plain.first for member in range(4))
     ghosts = ghosts_of(plain, np.arange(4), TIME)
     assert ghosts is not None and len({id(own) for own in ghosts.parts}) == 1
-    assert len(herds(ghosts.parts, NONE)) == len({part.mesh.key for part in ghosts.parts[0]})
+    assert len(ghost_meshes(ghosts.parts, NONE)) == len({part.mesh.key for part in ghosts.parts[0]})
 
 
 def test_every_member_has_its_springs(tmp_path: Path) -> None:
     """Between the points of its own model."""
-    own = Stage(swept(tmp_path, "fixed:c.T[0]", np.array([0.014, 0.02]), "andrews", 1e-5))
+    own = MemberScenes(swept(tmp_path, "fixed:c.T[0]", np.array([0.014, 0.02]), "andrews", 1e-5))
     first, second = (own.scene(member).springs for member in (0, 1))
     assert len(first) == len(second) == 1
     assert not np.array_equal(first[0].points, second[0].points), "the spring hangs where the first member's does"
 
 
-def test_the_state_shows_the_member_looked_at(stage: Stage) -> None:
-    state = State(stage.study, opening.staged(stage.study), look=FAST)
+def test_the_state_shows_the_member_looked_at(scenes: MemberScenes) -> None:
+    state = State(scenes.study, opening.first_scene(scenes.study), look=FAST)
     camera = state.camera
     for member in (0, 6, 3):
-        state.look_at(member)
+        state.show_member(member)
         state.go_to(TIME)
         assert gap(ends_in_world(state.scene.parts, state.poses())) < MEET * state.scene.size
         assert state.mechanism.model.numbers()[f"{CRANK}:tip.T[0]"] == LENGTHS[member]
         assert state.mechanism.frames[f"{CRANK}:tip"][0, 3] == LENGTHS[member]
     assert state.camera == camera
     kept = state.scene
-    state.look_at(99)
+    state.show_member(99)
     assert state.member == 3 and state.scene is kept, "a refusal changes nothing"
 
 
-def test_exports_hold_every_member_in_its_own_lengths(stage: Stage, tmp_path: Path) -> None:
+def test_exports_hold_every_member_in_its_own_lengths(scenes: MemberScenes, tmp_path: Path) -> None:
     members = (5, 0, 2)
-    tracks, scenes = {k: stage.study.track(k) for k in members}, {k: stage.scene(k) for k in members}
-    write_glb(scenes[5], stage.study.time, tracks, tmp_path / "a.glb", scenes=scenes)
+    tracks, chosen = {k: scenes.study.track(k) for k in members}, {k: scenes.scene(k) for k in members}
+    write_glb(chosen[5], scenes.study.time, tracks, tmp_path / "a.glb", scenes=chosen)
     glb = Glb(tmp_path / "a.glb")
     cranks = [node for node in glb.nodes if node.get("name") == CRANK and "children" in node]
     for member, crank in zip(members, cranks, strict=True):
@@ -142,29 +145,33 @@ def test_exports_hold_every_member_in_its_own_lengths(stage: Stage, tmp_path: Pa
         (primitive,) = glb.json["meshes"][bar["mesh"]]["primitives"]
         half = float(np.abs(glb.array(primitive["attributes"]["POSITION"])[:, 0]).max()) - 1.0
         assert 2 * half * bar["scale"][0] == pytest.approx(LENGTHS[member], abs=MEET)
-    write_html(scenes[5], stage.study.time, tracks, tmp_path / "a.html", scenes=scenes)
+    write_html(chosen[5], scenes.study.time, tracks, tmp_path / "a.html", scenes=chosen)
     found = re.search(r'(?s)id="data">(.*?)</script>', (tmp_path / "a.html").read_text(encoding="utf-8"))
     assert found
     data = json.loads(found[1])
     for member, item in zip(members, data["members"], strict=True):
         assert item["name"] == str(member)
         cast = data["casts"][item["cast"]]
-        places = [np.array(p["place"]).reshape(4, 4).T for p in cast]
-        assert np.array_equal(places, [p.place for p in scenes[member].parts if p.kind not in ("frame", "centre")])
+        transforms = [np.array(p["transform"]).reshape(4, 4).T for p in cast]
+        parts = [part for part in chosen[member].parts if part.kind not in ("frame", "centre")]
+        assert np.array_equal(transforms, [part.transform for part in parts])
 
 
-def test_a_ghost_is_seen_where_its_own_crank_is(stage: Stage) -> None:
+def test_a_ghost_is_seen_where_its_own_crank_is(scenes: MemberScenes) -> None:
     """Two points of the longest crank: within the first one's length and beyond it."""
-    poses, camera = stage.study.poses(6, TIME), Camera.of(stage.first.centre, stage.first.size, stage.first.up, "front")
-    base, tip = ends_in_world(stage.bodies(6), poses)[CRANK]
+    poses, camera = (
+        scenes.study.poses(6, TIME),
+        Camera.of(scenes.first.centre, scenes.first.size, scenes.first.up, "front"),
+    )
+    base, tip = ends_in_world(scenes.bodies(6), poses)[CRANK]
     pixels = [camera.pixel(base + part * (tip - base), SIZE) for part in (0.3, 0.8)]
-    away = stage.study.poses(0, TIME).copy()
+    away = scenes.study.poses(0, TIME).copy()
     away[1:, :3] += 9.0
-    renderer, seen = Renderer(stage.first, FAST, SIZE), []
-    renderer.draw(Moment(away, MARKS), camera)
+    renderer, seen = Renderer(scenes.first, FAST, SIZE), []
+    renderer.draw(Snapshot(away, MARKS), camera)
     empty = renderer.image().astype(int)
-    for own in ((stage.bodies(6),), ()):
-        renderer.draw(Moment(away, MARKS, ghosts=Ghosts(poses[None], BLACK, own)), camera)
+    for own in ((scenes.bodies(6),), ()):
+        renderer.draw(Snapshot(away, MARKS, ghosts=Ghosts(poses[None], BLACK, own)), camera)
         darker = (empty - renderer.image()).max(-1) > DARKER
         seen.append([bool(darker[round(y), round(x)]) for x, y in pixels])
     renderer.release()

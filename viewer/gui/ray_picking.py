@@ -1,34 +1,34 @@
-"""What lies under a point of the picture, one behind the other: rays against triangles. NumPy only.
+"""All items under a pixel, ordered by depth: rays against triangles. NumPy only.
 
-The renderer's own picking finds the nearest thing; stepping through what is behind it takes all of them.
+The picking of the renderer finds only the nearest item; this finds those behind it too.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.gui import widgets
+from shiftjax.poses import matrices
+from shiftjax.viewer.gui import symbols
 from shiftjax.viewer.gui.state import Hit, State
-from shiftjax.viewer.places import of_pose
 from shiftjax.viewer.scene import Mesh, Part
 
 
-def under(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
-    """Things that are drawn and can be picked under pixel (x, y) of a view of that size, nearest first, each once."""
-    half = state.half
-    origin, direction = half.seen().ray(x, y, size)
-    poses, off = of_pose(half.poses()), state.not_drawn()
+def hits_at(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
+    """Visible pickable items under pixel (x, y) of a view of that size, nearest first, each once."""
+    right = state.hovered_half
+    origin, direction = state.current_camera(right).ray(x, y, size)
+    poses, off = matrices(state.poses(right)), state.hidden_paths()
     nearest: dict[str, float] = {}
-    for part in half.scene.parts:
+    for part in (right or state).scene.parts:
         if part.path in off or f"kind:{part.kind}" in off or not pickable(state, part):
             continue
-        distance = along(part.mesh, poses[part.node] @ part.place, origin, direction)
+        distance = ray_distance(part.mesh, poses[part.node] @ part.transform, origin, direction)
         if distance is not None and distance < nearest.get(part.path, np.inf):
             nearest[part.path] = distance
-    sign = widgets.nearest(state, x, y, size) if half is state else None  # drawn over everything, at the left
-    if sign is not None:
-        nearest.pop(sign[0], None)
-    first = [Hit(*sign)] if sign is not None else []
+    symbol = symbols.nearest(state, x, y, size) if right is None else None  # drawn over everything, at the left
+    if symbol is not None:
+        nearest.pop(symbol[0], None)
+    first = [Hit(*symbol)] if symbol is not None else []
     return first + [Hit(path, origin + d * direction) for path, d in sorted(nearest.items(), key=lambda item: item[1])]
 
 
@@ -37,14 +37,14 @@ def pickable(state: State, part: Part) -> bool:
     return state.display.pickable(state.class_of(part))
 
 
-def along(mesh: Mesh, place: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> float | None:
-    """Distance [m] along a ray to the nearest triangle of a mesh at a place (4, 4); None where it misses.
+def ray_distance(mesh: Mesh, transform: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> float | None:
+    """Distance [m] along a ray to the nearest triangle of a mesh with a transform (4, 4); None if there is none.
 
     Solves origin + t direction = a + u (b - a) + v (c - a) for all triangles at once (Moeller, Trumbore 1997).
     """
     if mesh.kind != "triangles" or not len(mesh.indices):
         return None
-    inverse = np.linalg.inv(place)  # the ray in mesh coordinates: its parameter t stays the same
+    inverse = np.linalg.inv(transform)  # the ray in mesh coordinates: its parameter t stays the same
     start, way = inverse[:3, :3] @ origin + inverse[:3, 3], inverse[:3, :3] @ direction
     if _misses_box(mesh, start, way):
         return None

@@ -9,54 +9,54 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, Frame, Light
-from shiftjax.viewer.places import of_frame, triple
-from shiftjax.viewer.scene import GROUND, Direction, Lamp
+from shiftjax.viewer.scene import GROUND, Direction, SceneLight
+from shiftjax.viewer.transforms import as_tuple, of_frame
 
 AMBIENT: Direction = (0.15, 0.15, 0.15)
 DIFFUSE: Direction = (0.8, 0.8, 0.8)
 SPECULAR: Direction = (0.5, 0.5, 0.5)
-OVERHEAD_AMBIENT: Direction = (0.3, 0.3, 0.3)  # a lamp alone leaves everything that faces away to it
+OVERHEAD_AMBIENT: Direction = (0.3, 0.3, 0.3)  # larger, since it is the only light of surfaces that face away
 CONE = 0.5  # half angle of a spot [rad]
 
 
 def up_of(model: Model) -> Direction:
     """Unit vector opposite to gravity; +z where there is none."""
     size = float(np.linalg.norm(model.gravity))
-    return triple(-np.array(model.gravity) / size) if size > 0 else (0.0, 0.0, 1.0)
+    return as_tuple(-np.array(model.gravity) / size) if size > 0 else (0.0, 0.0, 1.0)
 
 
-def lamps_of(model: Model, nodes: Mapping[str, int]) -> tuple[Lamp, ...]:
+def lights_of(model: Model, nodes: Mapping[str, int]) -> tuple[SceneLight, ...]:
     """The file's lights that are switched on and stand on an active body or ground.
 
-    Where none does, one directional lamp that shines along gravity, along -z without gravity.
+    Where none does, one directional light that shines along gravity, along -z without gravity.
 
     Args:
         nodes: path of every body, and "fixed", to the number of its node.
     """
     frames: dict[str, tuple[Frame, ...]] = {FIXED: model.frames, **{path: b.frames for path, b in model.bodies()}}
     found = tuple(
-        _lamp(light, nodes[light.parent.body], of_frame(frames[light.parent.body], light.parent.frame))
+        _scene_light(light, nodes[light.parent.body], of_frame(frames[light.parent.body], light.parent.frame))
         for light in model.lights
         if light.options.get("active") is not False and light.parent.body in nodes
     )
     return found or (overhead(model),)
 
 
-def overhead(model: Model) -> Lamp:
-    """The lamp of a model without lights."""
-    down = triple(-np.array(up_of(model)))
+def overhead(model: Model) -> SceneLight:
+    """The light of a model without lights."""
+    down = as_tuple(-np.array(up_of(model)))
     position = up_of(model)
-    return Lamp("overhead", "directional", GROUND, position, down, OVERHEAD_AMBIENT, DIFFUSE, SPECULAR)
+    return SceneLight("overhead", "directional", GROUND, position, down, OVERHEAD_AMBIENT, DIFFUSE, SPECULAR)
 
 
-def _lamp(light: Light, node: int, place: np.ndarray) -> Lamp:
+def _scene_light(light: Light, node: int, transform: np.ndarray) -> SceneLight:
     cone = light.options.get("cone")
-    return Lamp(
+    return SceneLight(
         child("lights", light.name),
         light.type,
         node,
-        triple(place[:3, 3]),
-        triple(place[:3, 2]),
+        as_tuple(transform[:3, 3]),
+        as_tuple(transform[:3, 2]),
         light.Ka if light.Ka is not None else AMBIENT,
         light.Kd if light.Kd is not None else DIFFUSE,
         light.Ks if light.Ks is not None else SPECULAR,

@@ -13,17 +13,17 @@ from PIL import Image, ImageDraw, ImageFont
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.movie import MOVIES, RATE, Movie
-from shiftjax.viewer.scene import Look, Scene
+from shiftjax.viewer.scene import RenderSettings, Scene
 
-__all__ = ("MOVIES", "RATE", "STILLS", "instants", "lettered", "studio", "write_movie", "write_still")
+__all__ = ("MOVIES", "RATE", "STILLS", "instants", "offscreen_renderer", "with_text", "write_movie", "write_still")
 
 STILLS = (".png",)
-INK, PAPER = (25, 30, 40), (235, 240, 246)  # of letters and their outlines
+INK, PAPER = (25, 30, 40), (235, 240, 246)  # of text and its outline
 
 
 @contextmanager
-def studio(scene: Scene, look: Look, size: tuple[int, int]) -> Iterator[Renderer]:
-    """A renderer in a context of its own; both are given back."""
+def offscreen_renderer(scene: Scene, look: RenderSettings, size: tuple[int, int]) -> Iterator[Renderer]:
+    """A renderer in a new GL context; both are released at the end."""
     with context.headless():
         renderer = Renderer(scene, look, size)
         try:
@@ -64,8 +64,8 @@ def _font(height: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     return ImageFont.load_default(height)
 
 
-def lettered(image: np.ndarray, lines: Sequence[str]) -> np.ndarray:
-    """(h, w, 3) a picture with lines of text in its upper left corner."""
+def with_text(image: np.ndarray, lines: Sequence[str]) -> np.ndarray:
+    """(h, w, 3) the picture with lines of text in the upper left corner."""
     height = max(image.shape[0] // 40, 9)  # of the letters [pixels]
     font, step, edge = _font(height), round(1.35 * height), height // 2
     picture = Image.fromarray(image)

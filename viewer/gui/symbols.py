@@ -1,12 +1,10 @@
-"""Signs that explain a mechanism, drawn over it as lines: routes, mobility glyphs and forces. NumPy only.
+"""Symbols drawn as lines over a mechanism: routes, mobility glyphs and forces. NumPy only.
 
 A route is a curve from the middle of a joint's parent by way of the joint to the middle of its child. A glyph shows the
-speeds of a joint, an arc for turning and a double arrow for sliding, as solid as the loops leave them free.
+speeds of a joint, an arc for turning and a double arrow for sliding, with an opacity by mobility.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,64 +14,62 @@ from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import forces, values
 from shiftjax.viewer.gui.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
-from shiftjax.viewer.places import facing
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Colour, Strokes
-
-if TYPE_CHECKING:
-    from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.transforms import z_along
 
 NEAR = 5.0  # pixels from a line within which it is picked
 STEPS = 10  # straight pieces between two points of a route
 ARC, ARC_STEPS = np.radians(270.0), 24
 GLYPH = 0.07  # radius of an arc and half length of a double arrow, in model sizes
 HEAD = 0.3  # of an arrow's head, in its length or an arc's radius
-FAINTEST = 0.25  # opacity of a glyph that hardly moves
-LOCKED = 1e-6  # mobility of a speed that loops hold: their null space is known to rounding
+FAINTEST = 0.25  # lowest opacity of a glyph
+LOCKED = 1e-6  # mobility of a speed locked by loops, up to rounding
 MARKED: Colour = of_hue(0.04)
 
 
 @record
-class Sign:
-    """Lines of one colour that belong to a thing."""
+class Symbol:
+    """Lines of one colour that belong to an item."""
 
-    name: str  # its class of things: "route", "glyph" or "force"
+    name: str  # its display class: "route", "glyph" or "force"
     path: str
     ends: np.ndarray  # (m, 2, 3) in the world [m]
     colour: Colour
 
 
-def signs(state: State, pickable: bool = False) -> list[Sign]:
-    """The signs that are drawn now, or those that can be picked: of classes that are on, of things not hidden."""
+def symbols(state: State, pickable: bool = False) -> list[Symbol]:
+    """The symbols that are drawn now, or those that can be picked, of visible classes and items."""
     makers = {"route": routes, "glyph": glyphs, "force": forces_now}
     wanted = state.display.pickable if pickable else lambda name: state.display.drawn(name) != "hidden"
     made = [make(state) for name, make in makers.items() if wanted(name)]
-    off = state.hidden_things() if made else set()
-    return [sign for found in made for sign in found if sign.path not in off]
+    off = state.hidden_items() if made else set()
+    return [symbol for found in made for symbol in found if symbol.path not in off]
 
 
 def strokes(state: State) -> Strokes | None:
-    """The signs as lines: faint those of a masked class, in the colour of the highlight those of what is marked."""
-    found = signs(state)
+    """The symbols as lines: faint for masked classes, in the highlight colour for picked and selected items."""
+    found = symbols(state)
     if not found:
         return None
     marked = {state.pick, *state.selected}
     rows = []
-    for sign in found:
-        r, g, b, a = sign.colour if sign.path not in marked else MARKED if state.hue is None else of_hue(state.hue)
-        faint = FADED if state.display.drawn(sign.name) == "masked" and sign.path not in marked else 1.0
-        rows.append(np.tile([r, g, b, a * faint], (len(sign.ends), 1)))
-    return Strokes(np.concatenate([sign.ends for sign in found]), np.concatenate(rows))
+    for symbol in found:
+        r, g, b, a = symbol.colour if symbol.path not in marked else MARKED if state.hue is None else of_hue(state.hue)
+        faint = FADED if state.display.drawn(symbol.name) == "masked" and symbol.path not in marked else 1.0
+        rows.append(np.tile([r, g, b, a * faint], (len(symbol.ends), 1)))
+    return Strokes(np.concatenate([symbol.ends for symbol in found]), np.concatenate(rows))
 
 
 def nearest(state: State, x: float, y: float, size: tuple[int, int]) -> tuple[str, np.ndarray] | None:
-    """Path and point (3,) of the sign that can be picked and is drawn nearest to a pixel, where one is near."""
-    camera = state.seen()
+    """Path and point (3,) of the symbol nearest to a pixel that can be picked, within NEAR pixels."""
+    camera = state.current_camera()
     matrix = camera.projection(size[0] / size[1]) @ camera.view()
     best: tuple[float, str, np.ndarray] | None = None
-    for sign in signs(state, pickable=True):
-        clip = np.concatenate([sign.ends, np.ones((len(sign.ends), 2, 1))], axis=2) @ matrix.T
+    for symbol in symbols(state, pickable=True):
+        clip = np.concatenate([symbol.ends, np.ones((len(symbol.ends), 2, 1))], axis=2) @ matrix.T
         ahead = (clip[..., 3] > 0).all(axis=1)
-        clip, ends = clip[ahead], sign.ends[ahead]
+        clip, ends = clip[ahead], symbol.ends[ahead]
         flat = (clip[..., :2] / clip[..., 3:] * (1, -1) + 1) * np.array(size) / 2 - 0.5
         along = flat[:, 1] - flat[:, 0]
         length = np.maximum((along**2).sum(1), 1e-12)
@@ -81,12 +77,12 @@ def nearest(state: State, x: float, y: float, size: tuple[int, int]) -> tuple[st
         away = np.linalg.norm(flat[:, 0] + part[:, None] * along - (x, y), axis=1)
         if len(away) and (best is None or away.min() < best[0]):
             k = int(away.argmin())
-            best = (float(away[k]), sign.path, ends[k, 0] + part[k] * (ends[k, 1] - ends[k, 0]))
+            best = (float(away[k]), symbol.path, ends[k, 0] + part[k] * (ends[k, 1] - ends[k, 0]))
     return best[1:] if best is not None and best[0] <= NEAR else None
 
 
-def routes(state: State) -> list[Sign]:
-    """A curve for every joint that ties."""
+def routes(state: State) -> list[Symbol]:
+    """A curve for every joint except free ones."""
     found, poses = state.mechanism, state.body_poses()
     middle = {path: to_world(poses[path], np.array(body.center_of_mass)) for path, body in found.model.bodies()}
     middle[FIXED] = np.zeros(3)
@@ -94,14 +90,14 @@ def routes(state: State) -> list[Sign]:
     for path, joint in found.joints.items():
         if KINDS[joint.type].drawing == "free":
             continue
-        here, there = (values.placed(found, ref, poses)[:3, 3] for ref in (joint.parent, joint.child))
+        here, there = (values.frame_in_world(found, ref, poses)[:3, 3] for ref in (joint.parent, joint.child))
         points = [middle[joint.parent.body], here, there, middle[joint.child.body]]
-        out.append(Sign("route", path, chain(curve(np.array(points))), ROUTE))
+        out.append(Symbol("route", path, chain(curve(np.array(points))), ROUTE))
     return out
 
 
 def curve(points: np.ndarray) -> np.ndarray:
-    """(m, 3) a smooth curve through points (k, 3), those that follow themselves left out.
+    """(m, 3) a smooth curve through points (k, 3), without repeated points.
 
     Cubic pieces with the slopes of Catmull and Rom, the parameter the square root of distance, which has neither loops
     nor wide bows (Yuksel and others, Parameterization and applications of Catmull-Rom curves, 2011).
@@ -121,8 +117,8 @@ def curve(points: np.ndarray) -> np.ndarray:
     return np.concatenate([*pieces, points[-1:]])
 
 
-def glyphs(state: State) -> list[Sign]:
-    """Arcs and double arrows of every joint that can move; none for one that its loops hold."""
+def glyphs(state: State) -> list[Symbol]:
+    """Arcs and double arrows of every joint that can move; none for one that its loops lock."""
     found, poses, free = state.mechanism, state.body_poses(), state.mobility()
     size = GLYPH * state.scene.size
     out = []
@@ -131,30 +127,30 @@ def glyphs(state: State) -> list[Sign]:
         share = free[path] / max(len(rows), 1)
         if share < LOCKED:
             continue
-        place = values.placed(found, joint.child, poses)[:3, 3]
+        position = values.frame_in_world(found, joint.child, poses)[:3, 3]
         opacity = FAINTEST + (1 - FAINTEST) * min(share, 1.0)
         for row in rows:
             turns = bool(row[:3].any())
-            ends = arc(place, row[:3], size) if turns else double_arrow(place, row[3:], size)
+            ends = arc(position, row[:3], size) if turns else double_arrow(position, row[3:], size)
             red, green, blue, _ = TURNS if turns else SLIDES
-            out.append(Sign("glyph", path, ends, (red, green, blue, opacity)))
+            out.append(Symbol("glyph", path, ends, (red, green, blue, opacity)))
     return out
 
 
-def forces_now(state: State) -> list[Sign]:
+def forces_now(state: State) -> list[Symbol]:
     """An arrow for every force and, with two heads, for every torque."""
     return [
-        Sign("force", item.path, arrow(start, vector, 2 if item.turns else 1), forces.COLOURS[item.kind])
+        Symbol("force", item.path, arrow(start, vector, 2 if item.torque else 1), forces.COLOURS[item.kind])
         for item, start, vector in forces.arrows(state)
     ]
 
 
 def arrow(start: np.ndarray, vector: np.ndarray, heads: int = 1) -> np.ndarray:
-    """(m, 2, 3) an arrow: its shaft and the four barbs of every head; nothing for a vector without length."""
+    """(m, 2, 3) an arrow: its shaft and the four barbs of every head; empty for a zero vector."""
     length = float(np.linalg.norm(vector))
     if not length > 0:
         return np.zeros((0, 2, 3))
-    x, y, z = (length * column for column in facing(vector).T)
+    x, y, z = (length * column for column in z_along(vector).T)
     tip = start + z
     ends = [(start, tip)]
     for k in range(heads):
@@ -169,8 +165,8 @@ def double_arrow(middle: np.ndarray, way: np.ndarray, half: float) -> np.ndarray
 
 
 def arc(middle: np.ndarray, axis: np.ndarray, radius: float) -> np.ndarray:
-    """(m, 2, 3) three quarters of a circle about an axis, with a head that says which way is positive."""
-    x, y, _ = facing(axis).T
+    """(m, 2, 3) three quarters of a circle about an axis, with a head in the positive direction."""
+    x, y, _ = z_along(axis).T
     angle = np.linspace(0.0, ARC, ARC_STEPS + 1)
     rim = middle + radius * (np.cos(angle)[:, None] * x + np.sin(angle)[:, None] * y)
     out = (rim[-1] - middle) / radius
@@ -180,5 +176,5 @@ def arc(middle: np.ndarray, axis: np.ndarray, radius: float) -> np.ndarray:
 
 
 def chain(points: np.ndarray) -> np.ndarray:
-    """(m - 1, 2, 3) the pieces between points (m, 3) that follow each other."""
+    """(m - 1, 2, 3) the segments of a polyline (m, 3)."""
     return np.stack([points[:-1], points[1:]], axis=1)
