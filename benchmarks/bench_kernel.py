@@ -26,8 +26,9 @@ from timer import emit
 import shiftjax
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.lane_program import LaneProgram, Piece
-from shiftjax.kernels.llvm import compiler as compiling
 from shiftjax.kernels.llvm import cpu
+from shiftjax.kernels.llvm.objects import Loader, compile_text
+from shiftjax.kernels.llvm.piece_code import piece_text
 from shiftjax.kernels.llvm.target import Target, host, machine
 from shiftjax.kernels.simplify import simplify
 
@@ -118,7 +119,7 @@ def counted(piece: Piece, target: Target) -> Counter[str]:
 
 def instructions_of(piece: Piece, target: Target) -> Counter[str]:
     """Instructions of the compiled code by name; the cold path of very large angles is not in it."""
-    module = llvm.parse_assembly(compiling.piece_text(piece, target), llvm.create_context())
+    module = llvm.parse_assembly(piece_text(piece, target), llvm.create_context())
     text = machine(target).emit_assembly(module)
     return Counter(m[1] for m in re.finditer(r"^\t([a-z]\w+)\s", text, re.MULTILINE))
 
@@ -140,8 +141,8 @@ loop:
 done:
   ret double %a20
 }}"""
-    loader = compiling.Loader(target)
-    loader.add(compiling.compile_text(text, target, optimize=False))
+    loader = Loader(target)
+    loader.add(compile_text(text, target, optimize=False))
     loader.finish()
     chain = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)(loader.address("chain"))
     best = min(_seconds(lambda: chain(CHAIN)) for _ in range(200))

@@ -10,7 +10,8 @@ import pytest
 
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cache, cpu
-from shiftjax.kernels.llvm.compiler import compile_text, piece_text, support_text
+from shiftjax.kernels.llvm.objects import compile_text
+from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
 from tests.toys import advance, pendulum, pendulums, piece, slots
 
@@ -116,8 +117,8 @@ def test_objects_can_be_placed_anywhere() -> None:
     target = host("f64")
     program = pendulum()
     for own in program.pieces():
-        assert not relative_addresses(compile_text(piece_text(own, target), target, False)), own.name
-    assert not relative_addresses(compile_text(support_text(target), target, False))
+        assert not relative_addresses(compile_text(piece_text(own, target), target, optimize=False)), own.name
+    assert not relative_addresses(compile_text(support_text(target), target, optimize=False))
 
 
 def relative_addresses(code: bytes) -> list[int]:

@@ -22,10 +22,12 @@ from shiftjax.topology.partition import (
     complete_pivoting,
     free_speeds,
     independent_speeds,
+    pivots_of,
     secondary_combinations,
 )
 from shiftjax.topology.plan import Substructure
 from tests.mechanisms import four_bars, nominal_blocks, pendulum
+from tests.reference.elimination import eliminated
 from tests.reference.oracle import Oracle
 
 TOLERANCE = RANK_TOLERANCE["f64"]
@@ -78,6 +80,29 @@ def test_members_do_not_know_of_each_other(seed: int) -> None:
         alone = complete_pivoting(batch[k : k + 1], TOLERANCE)
         for name in ("rows", "columns", "rank", "pivots", "dropped"):
             assert np.array_equal(getattr(together, name)[k], getattr(alone, name)[0]), name
+
+
+@settings(max_examples=60, deadline=None)
+@given(shapes, st.data())
+def test_the_compiled_elimination_is_the_written_one(shape: tuple[int, int, int, int], data: st.DataObject) -> None:
+    """S10: the same sets and the same pivots to the last bit as NumPy's, and B as by solving for it."""
+    seed, m, n, rank = shape
+    free = sorted(data.draw(st.sets(st.integers(0, n - 1), max_size=n - 1)))
+    J = np.stack([random_matrix(seed + k, m, n, min(rank, m, n)) for k in range(3)])
+    J[1] *= np.random.default_rng(seed).random((m, n)) < 0.5
+    found, expected = complete_pivoting(J, TOLERANCE, free), eliminated(J, TOLERANCE, free)
+    for name, value in zip(("rows", "columns", "rank", "pivots", "dropped"), expected, strict=True):
+        assert np.array_equal(getattr(found, name), value), name
+    for k, rank in enumerate(found.rank):
+        rows, columns = found.rows[k, :rank], found.columns[k, :rank]
+        rest = np.setdiff1d(np.arange(n), columns)
+        B = np.linalg.solve(J[k][np.ix_(rows, columns)], J[k][np.ix_(rows, rest)])
+        assert np.isclose(found.entries[k], np.abs(B).max(initial=0.0), rtol=1e-6)
+        marks = [np.isin(np.arange(size), own)[None] for size, own in ((m, rows), (n, columns))]
+        again = pivots_of(J[[k]], *marks)
+        assert np.array_equal(again.pivots[0, :rank], found.pivots[k, :rank]) and again.rank[0] == rank
+        assert again.ratio(rank)[0] == found.ratio(rank)[k] > 0 or rank == 0
+        assert again.ratio(rank + 1)[0] == 0
 
 
 def test_ties_go_to_the_lowest_index() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shiftjax.kernels.llvm import compiler as compiling
 from shiftjax.kernels.llvm import emitter as emit
+from shiftjax.kernels.llvm.objects import Loader, compile_text
+from shiftjax.kernels.llvm.piece_code import METADATA, support_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.llvm.tiling import split
 from shiftjax.kernels.simplify import simplify
@@ -46,12 +47,12 @@ def scramble(seed: int):
 def results(graph, size: int) -> np.ndarray:
     """Every slot of a block after the piece, compiled with parts of that size."""
     texts = [
-        compiling.support_text(TARGET),
-        f"{emit.declarations(TARGET)}\n{compiling.METADATA}\n{emit.emit(graph, INPUTS, OUTPUTS, 'it', TARGET, size)}",
+        support_text(TARGET),
+        f"{emit.declarations(TARGET)}\n{METADATA}\n{emit.emit(graph, INPUTS, OUTPUTS, 'it', TARGET, size)}",
     ]
-    loader = compiling.Loader(TARGET)
+    loader = Loader(TARGET)
     for text in texts:
-        loader.add(compiling.compile_text(text, TARGET, optimize=False))
+        loader.add(compile_text(text, TARGET, optimize=False))
     loader.finish()
     room = np.zeros(SLOTS * TARGET.lanes + 64)
     start = (-room.ctypes.data % 64) // 8

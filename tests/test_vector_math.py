@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from shiftjax.kernels.llvm import compiler as compiling
+from shiftjax.kernels.llvm.objects import Loader, compile_text
+from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
 from shiftjax.kernels.llvm.target import Target, host
 from tests.toys import DTYPE, piece
 
@@ -90,13 +91,11 @@ class Machine:
     def __init__(self, target: Target) -> None:
         self.target, self.dtype = target, DTYPE[target.precision]
         pair = piece("sin and cos", lambda x: (lax.sin(x), lax.cos(x)), (0,), (1, 2), target.precision)
-        self.loader = compiling.Loader(target)
-        for text in (compiling.support_text(target), compiling.piece_text(pair, target)):
-            self.loader.add(compiling.compile_text(text, target, optimize=False))
+        self.loader = Loader(target)
+        for text in (support_text(target), piece_text(pair, target)):
+            self.loader.add(compile_text(text, target, optimize=False))
         self.loader.finish()
-        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(
-            self.loader.address(compiling.piece_name(pair))
-        )
+        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(self.loader.address(piece_name(pair)))
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         width, lanes = self.target.width, self.target.lanes

@@ -16,9 +16,11 @@ import numpy as np
 from shiftjax.kernels.contract import WRITES, Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.llvm import cache as disk
-from shiftjax.kernels.llvm import compiler as compiling
 from shiftjax.kernels.llvm.ir_builder import JOB, Space
+from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.payne_hanek import NOTHING
+from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
+from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.record import record
 
@@ -50,7 +52,7 @@ class Kernel:
         self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
         self.cache = cache
         self.compiled, self.compile_s = 0, 0.0
-        self._loader = compiling.Loader(self.target)
+        self._loader = Loader(self.target)
         self._loaded: set[str] = set()
         self._ready: dict[int, tuple[LaneProgram, Ready]] = {}
         self._pool: ThreadPoolExecutor | None = None
@@ -64,16 +66,16 @@ class Kernel:
         if known is not None:
             return known[1]
         start = time.perf_counter()
-        identity = compiling.stepper_identity(program)
+        identity = stepper_identity(program)
         name = "step_" + hashlib.sha256(identity.encode()).hexdigest()[:32]
         target = self.target
         wanted: dict[str, tuple[str, Any, bool]] = {
-            "support": ("support", lambda: compiling.support_text(target), False),
-            name: (identity, lambda: compiling.stepper_text(program, name, target), True),
+            "support": ("support", lambda: support_text(target), False),
+            name: (identity, lambda: stepper_text(program, name, target), True),
         }
         for piece in program.pieces():
-            text = lambda piece=piece: compiling.piece_text(piece, target)  # noqa: E731
-            wanted[compiling.piece_name(piece)] = (piece.identity(), text, False)
+            text = lambda piece=piece: piece_text(piece, target)  # noqa: E731
+            wanted[piece_name(piece)] = (piece.identity(), text, False)
         self._load({k: v for k, v in wanted.items() if k not in self._loaded})
         ready = self._place(program, name)
         self._ready[id(program)] = (program, ready)
@@ -89,7 +91,7 @@ class Kernel:
                 code = disk.read(key) if self.cache else None
                 if code is None:
                     self.compiled += symbol.startswith("piece_")
-                    codes[symbol] = compiler.submit(self._compile, key, text(), optimize)
+                    codes[symbol] = compiler.submit(self._compile, key, text(), optimize=optimize)
                 else:
                     codes[symbol] = code
             for symbol, code in codes.items():
@@ -97,15 +99,15 @@ class Kernel:
                 self._loaded.add(symbol)
         self._loader.finish()
 
-    def _compile(self, key: str, text: str, optimize: bool) -> bytes:
-        code = compiling.compile_text(text, self.target, optimize)
+    def _compile(self, key: str, text: str, *, optimize: bool) -> bytes:
+        code = compile_text(text, self.target, optimize=optimize)
         if self.cache:
             disk.write(key, code)
         return code
 
     def _place(self, program: LaneProgram, name: str) -> Ready:
         def addresses(phase: str) -> np.ndarray:
-            found = [self._loader.address(compiling.piece_name(piece)) for piece in program.phase(phase)]
+            found = [self._loader.address(piece_name(piece)) for piece in program.phase(phase)]
             return np.array([*(found or [self._loader.address(NOTHING)]), 0], np.uint64)
 
         lists = {phase: addresses(phase) for phase in PHASES}

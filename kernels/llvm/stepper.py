@@ -13,14 +13,16 @@ computes afterwards reaches nobody; its q, x, dx are put back each step so that 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST
-from shiftjax.kernels.lane_program import Layout, Method
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Method
 from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL
 from shiftjax.kernels.llvm.stage_builder import Copies, StageBuilder
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
+from shiftjax.kernels.simplify import simplify
 
 HEAD = "(ptr noalias %job, ptr noalias %base, i64 %first, i64 %last) nounwind"
 
@@ -34,6 +36,35 @@ def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: s
             form, Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.14): a third fewer stores.
     """
     return Stepper(layout, method, timed, target, copies).module(name)
+
+
+def timed(program: LaneProgram) -> bool:
+    """Whether a piece of a stage reads the time."""
+    slot = program.layout.slots("t").start
+    return any(slot in piece.inputs for piece in (program.drift, *program.accelerate))
+
+
+def stepper_identity(program: LaneProgram) -> str:
+    """What decides the step loop."""
+    layout = dataclasses.replace(program.layout, nc=0)  # channels are the last region, and counted in the job
+    return f"{layout!r}|{program.method!r}|{timed(program)}|{program.drift.identity()}"
+
+
+def stepper_text(program: LaneProgram, name: str, target: Target) -> str:
+    """The module of the step loop."""
+    return stepper(program.layout, program.method, timed(program), copies(program, target), name, target)
+
+
+def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
+    """For each coordinate the speed that is its rate, None where the rate takes arithmetic."""
+    drift, layout = program.drift, program.layout
+    graph = simplify(drift.trace(), target.precision)
+    found: list[int | None] = [None] * layout.nq
+    for slot, ref in zip(drift.outputs, graph.outputs, strict=True):
+        node = graph.nodes[ref >> 1]
+        if not ref & 1 and node[0] == "in" and drift.inputs[node[1]] in layout.slots("x"):
+            found[slot - layout.slots("qdot").start] = drift.inputs[node[1]] - layout.slots("x").start
+    return tuple(found)
 
 
 class Stepper(StageBuilder):

@@ -6,18 +6,16 @@ happens to a lane follows from the lane alone, so results never depend on who el
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as host
-from shiftjax.dynamics.lane import Lane
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.jacobian import Jacobian
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.run.singular_steps import move_off, step_through
-from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
+from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting, distinct_blocks, pivots_of
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
@@ -82,6 +80,13 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
     Where other coordinates have far better pivots the pose is no singular one: the lane repartitions, or with the
     trigger switched off steps through as it is. Else the steps are moved off the pose.
     """
+    # Where the trigger of the pivots is off, the search on the way here has found nothing better.
+    searched = lanes.rows("armed")[MONITORS_PER_BLOCK * s + 1, members] == 0.0
+    if searched.any():
+        move_off(lanes, members[searched])
+        members = members[~searched]
+    if len(members) == 0:
+        return
     found = _Fresh.of(lanes, s, members)
     curable = ~found.same & (found.ratio >= BETTER * found.old_ratio)
     if curable.any():
@@ -95,45 +100,61 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
 
 @dataclass
 class _Fresh:
-    """What GCP gives some members now, beside what they have."""
+    """What GCP gives some members now, beside what they have: partitions, largest |B_ij| and pivot ratios of both.
 
-    jacobian: np.ndarray  # (B, m, n)
+    Attributes:
+        jacobian: (B, m, n); rows: (m,) local rows that it consists of; blocks: that occur; which: (B,) of them.
+    """
+
+    jacobian: np.ndarray
+    rows: np.ndarray
     blocks: list[Block]
-    old: list[Block]
+    which: np.ndarray
     same: np.ndarray
-    b_norm: np.ndarray
+    entries: np.ndarray
     ratio: np.ndarray
-    old_b_norm: np.ndarray
+    old_entries: np.ndarray
     old_ratio: np.ndarray
 
     @classmethod
     def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> _Fresh:
-        lane, q = lanes.lane(members), lanes.rows("q")[:, members].astype(float)
-        _, J = host.closure(lane, q, s)
-        found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision])
-        blocks = blocks_of(found, lanes.setup.plan.substructures[s])
-        old = [lanes.known[s][c] for c in lanes.choice[s, members]]
-        same = np.array([a == b for a, b in zip(blocks, old, strict=True)])
-        old_b_norm, old_ratio = _monitors(lane, q, s, old)
-        b_norm, ratio = old_b_norm.copy(), old_ratio.copy()
-        if not same.all():
-            others = np.flatnonzero(~same)
-            theirs = [blocks[k] for k in others]
-            b_norm[others], ratio[others] = _monitors(lane.of(others), q[:, others], s, theirs)
-        return cls(J, blocks, old, same, b_norm, ratio, old_b_norm, old_ratio)
+        if s not in lanes.jacobians:
+            lanes.jacobians[s] = Jacobian(lanes.setup, s)
+        rows = lanes.jacobians[s].rows
+        q, p = (lanes.rows(name)[:, members].astype(float) for name in ("q", "p"))
+        time = lanes.settings.t0 + lanes.row("clock")[members].astype(float) * lanes.settings.h
+        J = lanes.jacobians[s](q, p, time)
+        found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision], rows=rows)
+        blocks, which = distinct_blocks(found, lanes.setup.plan.substructures[s])
+        known, choice = lanes.known[s], lanes.choice[s, members]
+        number = np.array([known.index(block) if block in known else -1 for block in blocks])
+        columns = lanes.setup.plan.substructures[s].columns
+        primary = np.array([np.isin(rows, block.primary) for block in known])[choice]
+        dependent = np.array([np.isin(columns, block.dependent) for block in known])[choice]
+        old = pivots_of(J, primary, dependent)
+        full = dependent.sum(1)
+        lost = old.rank < full
+        return cls(
+            J, rows, blocks, which, number[which] == choice, found.entries, found.ratio(0),
+            np.where(lost, np.inf, old.entries), old.ratio(full),
+        )  # fmt: skip
+
+    def blocks_of(self, which: np.ndarray) -> list[Block]:
+        """The new partitions of some of the members."""
+        return [self.blocks[k] for k in self.which[which]]
 
 
 def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarray) -> None:
     """Gives members a fresh partition of substructure s; one that brings nothing is not one."""
     found = _Fresh.of(lanes, s, members)
-    poor = np.where(by_pivot, found.ratio < BETTER * found.old_ratio, ~(found.b_norm < found.old_b_norm))
+    poor = np.where(by_pivot, found.ratio < BETTER * found.old_ratio, ~(found.entries < found.old_entries))
     useless = found.same | poor
     first = MONITORS_PER_BLOCK * s
     # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot
     # has recovered (the kernel arms it again), its B counted from where it is now.
     lanes.rows("armed")[first + 1, members[useless & by_pivot]] = 0.0
     raised = members[useless & ~by_pivot]
-    now_b = found.old_b_norm[useless & ~by_pivot]
+    now_b = found.old_entries[useless & ~by_pivot]
     lanes.rows("limit")[first, raised] = lanes.settings.multiplier * np.maximum(now_b, 1.0)
     if not useless.all():
         adopt(lanes, s, members, found, ~useless)
@@ -141,15 +162,9 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
 
 def adopt(lanes: Ensemble, s: int, members: np.ndarray, found: _Fresh, which: np.ndarray) -> None:
     """Gives some of the members what GCP found for them."""
-    jacobians = found.jacobian[which] if lanes.settings.log_jacobian else None
-    lanes.adopt(s, members[which], [found.blocks[k] for k in np.flatnonzero(which)], jacobians)
-
-
-def _monitors(lane: Lane, q: np.ndarray, s: int, blocks: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
-    """Largest |B_ij| and pivot ratio of every member under its own partition."""
-    b, ratio = np.zeros(q.shape[1]), np.zeros(q.shape[1])
-    for block in dict.fromkeys(blocks):
-        mine = np.array([other == block for other in blocks])
-        b_all, ratio_all = host.block_monitors(lane.of(mine), q[:, mine], s, block)
-        b[mine], ratio[mine] = b_all, ratio_all
-    return b, ratio
+    jacobians = None
+    if lanes.settings.log_jacobian:
+        structure = lanes.setup.plan.substructures[s]
+        jacobians = np.zeros((int(which.sum()), structure.rows, len(structure.columns)))
+        jacobians[:, found.rows] = found.jacobian[which]
+    lanes.adopt(s, members[which], found.blocks_of(which), jacobians)

@@ -12,8 +12,6 @@ from typing import Protocol
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as host
-from shiftjax.dynamics.lane import Lane
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram
 from shiftjax.outcome import Outcome
@@ -73,6 +71,16 @@ class Programs(Protocol):
         ...
 
 
+class Jacobian(Protocol):
+    """The dimensionless Jacobian of one substructure for many members; `run.jacobian` compiles it."""
+
+    rows: np.ndarray  # (m,) local rows that it consists of
+
+    def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
+        ...
+
+
 @dataclass
 class Recording:
     """What is recorded of some members: programs that observe its channels, and where it goes.
@@ -116,6 +124,7 @@ class Ensemble:
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
     first_choice: np.ndarray = field(init=False)
+    jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
 
     def __post_init__(self) -> None:
         members = self.table.shape[1]
@@ -131,9 +140,6 @@ class Ensemble:
 
     def row(self, name: str) -> np.ndarray:
         return self.rows(name)[0]
-
-    def lane(self, members: np.ndarray) -> Lane:
-        return self.setup.lane(list(self.rows("p")[:, members].astype(float)), 0.0)
 
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
@@ -159,16 +165,26 @@ class Ensemble:
             substructure, choice, np.rint(self.row("clock")).astype(int), self.status.copy(), self.rejected.copy(),
         )  # fmt: skip
 
-    def take(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:
-        """Gives members their partitions of substructure s and sets the limits of its monitors."""
+    def choose(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:
+        """Gives members their partitions of substructure s."""
         for block in dict.fromkeys(blocks):
             if block not in self.known[s]:
                 self.known[s].append(block)
-            mine = members[[b == block for b in blocks]]
-            self.choice[s, mine] = self.known[s].index(block)
-            b, ratio = host.block_monitors(self.lane(mine), self._q(mine), s, block)
-            self.ratio[s, mine] = ratio
-            self._limit(s, mine, b, ratio)
+        self.choice[s, members] = [self.known[s].index(block) for block in blocks]
+
+    def limit(self, s: int, members: np.ndarray) -> None:
+        """Sets the limits of the monitors of substructure s from where they stand."""
+        mon, limit, armed = (self.rows(name) for name in ("mon", "limit", "armed"))
+        first, settings = MONITORS_PER_BLOCK * s, self.settings
+        with np.errstate(all="ignore"):
+            ratio = 1.0 / np.sqrt(mon[first + 1, members].astype(float))
+            entries = np.maximum(mon[first, members], 1.0)
+            self.ratio[s, members] = ratio
+            on, move = settings.repartition, settings.move_steps
+            limit[first, members] = settings.multiplier * entries if on else np.inf
+            limit[first + 1, members] = (PIVOT_TRIGGER * ratio) ** -2.0 if on else np.inf
+            limit[first + 2, members] = (WINDOW * ratio) ** -2.0 if move else np.inf
+        armed[first : first + 3, members] = 1.0
 
     def adopt(self, s: int, members: np.ndarray, blocks: Sequence[Block], jacobians: np.ndarray | None = None) -> None:
         """Gives some members other partitions of substructure s, and logs it."""
@@ -177,21 +193,11 @@ class Ensemble:
             old = self.known[s][self.choice[s, member]]
             jacobian = None if jacobians is None else jacobians[k]
             self.log.append(Repartition(float(t), int(member), s, old, new, jacobian))
-        self.take(s, members, blocks)
+        self.choose(s, members, blocks)
         self.decided(members, self.row("clock")[members], s, self.choice[s, members])
         self.repartitions[members] += 1
         self.evaluate("accelerate", members)
-
-    def _q(self, members: np.ndarray) -> np.ndarray:
-        return self.rows("q")[:, members].astype(float)
-
-    def _limit(self, s: int, members: np.ndarray, b: np.ndarray, ratio: np.ndarray) -> None:
-        limit, armed, first = self.rows("limit"), self.rows("armed"), MONITORS_PER_BLOCK * s
-        on = self.settings.repartition
-        limit[first, members] = self.settings.multiplier * np.maximum(b, 1.0) if on else np.inf
-        limit[first + 1, members] = (PIVOT_TRIGGER * ratio) ** -2.0 if on else np.inf
-        limit[first + 2, members] = (WINDOW * ratio) ** -2.0 if self.settings.move_steps else np.inf
-        armed[first : first + 3, members] = 1.0
+        self.limit(s, members)
 
     def evaluate(self, phase: str, members: np.ndarray) -> None:
         """Runs one phase on some members in place; observing writes the tick of their clock."""
@@ -207,21 +213,38 @@ class Ensemble:
             else:
                 self.table[:, mine] = part
 
-    def advance(self, members: np.ndarray, until: float | np.ndarray, *, recorded: bool = True) -> None:
+    def advance(self, members: np.ndarray, until: float | np.ndarray) -> None:
         """Lets the kernel run some members up to a step, each to its own where there are several, or to its trip."""
-        groups: list[Group] = []
-        back: list[tuple[np.ndarray, np.ndarray]] = []
         stops = np.zeros(self.table.shape[1])
         stops[members] = until
+        groups: list[tuple[np.ndarray, Group]] = []
         for recording, partition, mine in self.groups(members):
-            part = np.ascontiguousarray(self.table[:, mine])
-            rows = recording.row(mine) if recorded else np.full_like(mine, -1)
-            groups.append(Group(recording.programs.of(partition), part, stops[mine], recording.out, rows))
-            back.append((mine, part))
+            part, rows = np.ascontiguousarray(self.table[:, mine]), recording.row(mine)
+            groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
+        self._run([group for _, group in groups])
+        for mine, group in groups:
+            self.table[:, mine] = group.table
+
+    def step(self, members: np.ndarray, table: np.ndarray) -> None:
+        """One step of every member in a table (rows, B) of theirs, in place; nothing is recorded."""
+        place = np.empty(self.table.shape[1], int)
+        place[members] = np.arange(len(members))
+        clock = self.layout.rows("clock").start
+        groups: list[tuple[np.ndarray, Group]] = []
+        for recording, partition, mine in self.groups(members):
+            where = place[mine]
+            part = table if len(where) == len(members) else np.ascontiguousarray(table[:, where])
+            nowhere = np.full(len(where), -1)
+            beyond = np.nextafter(part[clock], np.inf)  # a step moves a clock past whatever comes first
+            groups.append((where, Group(recording.programs.of(partition), part, beyond, None, nowhere)))
+        self._run([group for _, group in groups])
+        for where, group in groups:
+            if group.table is not table:
+                table[:, where] = group.table
+
+    def _run(self, groups: Sequence[Group]) -> None:
         s = self.settings
         self.kernel.advance(groups, h=s.h, t0=s.t0, every=s.every)
-        for mine, part in back:
-            self.table[:, mine] = part
 
 
 def begin(
@@ -269,9 +292,11 @@ def begin(
     if len(running) == 0:
         return lanes
     for s in range(setup.blocks):
-        lanes.take(s, running, [blocks[s][int(k)] for k in running])
+        lanes.choose(s, running, [blocks[s][int(k)] for k in running])
     lanes.first_choice = lanes.choice.copy()
     lanes.evaluate("project", running)
+    for s in range(setup.blocks):
+        lanes.limit(s, running)
     finite = np.isfinite(lanes.table[layout.rows("q").start : layout.rows("dx").stop]).all(0)
     lanes.status[good & ~finite] = int(Outcome.non_finite)
     running = np.flatnonzero(lanes.status == 0)

@@ -11,9 +11,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
-import numpy as np
-
 from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.channel import Channel
@@ -26,6 +23,7 @@ from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
 from shiftjax.run.integrators import METHODS
 from shiftjax.run.setup import MONITORS_PER_BLOCK, Setup, is_foreign, scratch_of, source_of
+from shiftjax.run.tracing import tracer
 from shiftjax.topology.partition import Partition, free_speeds
 
 
@@ -338,16 +336,3 @@ class _Blocks(_Builder):
         both = [slot for k in range(self.setup.blocks) for slot in self._scratch(k)[2]]
         outputs = [*self.slots("dx"), *self.slots("mon")[-2:], *self.slots("rep")]
         return self.piece("ending", run, [*self.state_slots, *self._solution_slots(), *both], outputs, self._freedoms())
-
-
-def tracer(function: Callable[[list[Scalar]], Vec], count: int, dtype: str) -> Callable[[], Any]:
-    """Defers tracing `function` of `count` scalars to a closed jaxpr."""
-
-    def trace() -> Any:
-        with jax.enable_x64(dtype == "float64"):
-            arguments = [jax.ShapeDtypeStruct((), np.dtype(dtype))] * count
-            return jax.make_jaxpr(
-                lambda *s: [np.asarray(x, dtype) if type(x) is float else x for x in function(list(s))]
-            )(*arguments)
-
-    return trace

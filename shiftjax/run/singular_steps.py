@@ -22,7 +22,7 @@ from shiftjax.topology.plan import Plan
 
 def move_off(lanes: Ensemble, members: np.ndarray) -> None:
     """Covers the next steps of some frozen members such that no stage falls into the window, as well as it goes."""
-    left = lanes.settings.steps - np.rint(lanes.row("clock")[members])
+    left = np.minimum(lanes.settings.steps - np.rint(lanes.row("clock")[members]), max(map(len, PATTERNS)))
     for count in np.unique(left):
         fitting = [parts for parts in PATTERNS if 1 < len(parts) <= count] or [PLAIN]
         best_of(lanes, members[left == count], fitting)
@@ -35,8 +35,7 @@ def step_through(lanes: Ensemble, members: np.ndarray) -> None:
 
 def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float, ...]]) -> None:
     """Covers the next steps of some members by the first pattern that clears the window, or that comes nearest."""
-    before = lanes.table[:, members].copy()
-    first_clock = lanes.row("clock")[members].copy()
+    before = lanes.table[:, members]
     best, score = before.copy(), np.full(len(members), np.inf)
     taken, pattern = np.ones(len(members)), np.zeros(len(members), int)
     for parts in patterns:
@@ -47,18 +46,16 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
         better = reached < score[open_]
         best[:, open_[better]], score[open_[better]] = after[:, better], reached[better]
         taken[open_[better]], pattern[open_[better]] = len(parts), PATTERNS.index(parts)
-    layout = lanes.layout
-    lanes.table[:, members] = best
-    limit = layout.rows("limit")
-    lanes.table[limit.start : limit.stop, members] = before[limit.start : limit.stop]
-    lanes.row("fraction")[members] = 1.0
-    lanes.row("clock")[members] = first_clock + taken
+    limit, clock, fraction = (lanes.layout.rows(name) for name in ("limit", "clock", "fraction"))
+    best[limit.start : limit.stop] = before[limit.start : limit.stop]
+    best[fraction.start], best[clock.start] = 1.0, before[clock.start] + taken
     lost = ~np.isfinite(score)
-    lanes.table[:, members[lost]] = before[:, lost]
+    best[:, lost] = before[:, lost]
+    lanes.table[:, members] = best
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
     lanes.status[members[moved & (score > 1.0)]] = int(Outcome.near_singular)
-    lanes.decided(members[moved], first_clock[moved], STEPS, pattern[moved])
+    lanes.decided(members[moved], before[clock.start, moved], STEPS, pattern[moved])
     _record(lanes, members[moved], before[:, moved], taken[moved])
 
 
@@ -68,35 +65,25 @@ def _try(
     """Runs one pattern from the frozen state.
 
     Returns:
-        the table after it, and the largest (pivot squared_condition / window) on the way; inf where it was lost.
+        the table after it, and the largest (squared pivot condition / window) on the way; inf where it was lost.
     """
-    layout, kept = lanes.layout, lanes.table[:, members].copy()
+    clock, fraction, trip = (lanes.layout.rows(name).start for name in ("clock", "fraction", "trip"))
     window = [MONITORS_PER_BLOCK * s + 2 for s in range(lanes.setup.blocks)]
-    limits = layout.rows("limit")
+    limits, monitors = lanes.layout.rows("limit"), lanes.layout.rows("mon")
     bound = before[limits.start : limits.stop][window]
     table = before.copy()
     table[limits.start : limits.stop] = np.inf
-    start, worst = table[layout.rows("clock").start].copy(), np.zeros(len(members))
-    done = 0.0
+    worst, done = np.zeros(len(members)), 0.0
     for part in parts:
-        table[layout.rows("clock").start] = start + len(parts) * done
-        table[layout.rows("fraction").start] = len(parts) * part
-        lanes.table[:, members] = table
-        _one_step(lanes, members)
-        table = lanes.table[:, members].copy()
-        monitors = table[layout.rows("mon").start : layout.rows("mon").stop][window]
-        worst = np.maximum(worst, (monitors / bound).max(0))
-        worst = np.where(table[layout.rows("trip").start] != 0, np.inf, worst)
+        table[clock] = before[clock] + len(parts) * done
+        table[fraction] = len(parts) * part
+        lanes.step(members, table)
+        with np.errstate(all="ignore"):
+            worst = np.maximum(worst, (table[monitors.start : monitors.stop][window] / bound).max(0))
+        worst[table[trip] != 0] = np.inf
         done += part
-    table[layout.rows("trip").start] = 0.0
-    lanes.table[:, members] = kept
+    table[trip] = 0.0
     return table, np.where(np.isnan(worst), np.inf, worst)
-
-
-def _one_step(lanes: Ensemble, members: np.ndarray) -> None:
-    """One step of every member, without recording: a step moves a clock past whatever lies before its end."""
-    clock = lanes.row("clock")[members]
-    lanes.advance(members, np.nextafter(clock, np.inf), recorded=False)
 
 
 def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.ndarray) -> None:

@@ -15,13 +15,13 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from shiftjax.kernels.llvm.elimination import FREE, HELD, eliminate
 from shiftjax.record import record
 from shiftjax.topology.plan import Plan, Substructure
 
 RANK_TOLERANCE = {"f64": 1e-8, "f32": 1e-4}  # of the largest pivot
 DOUBTFUL_PIVOTS = (1e-10, 1e-6)  # a relative pivot between these is worth a warning
 TIE = 1e-12
-CACHED = 2**17  # entries of the matrices eliminated together: 1.7 times as fast as 4 096 members of 30 x 16 at once
 
 
 @record
@@ -45,7 +45,8 @@ class Elimination:
     """What complete pivoting found for every member.
 
     rows, columns: (B, k) local indices in the order of elimination, -1 beyond the rank; rank: (B,);
-    pivots: (B, k) absolute values; dropped: (B,) the first pivot below the tolerance.
+    pivots: (B, k) absolute values; dropped: (B,) the first pivot below the tolerance; entries: (B,) the largest |B_ij|,
+    J_d B = -J_i for dependent and independent columns.
     """
 
     rows: np.ndarray
@@ -53,71 +54,71 @@ class Elimination:
     rank: np.ndarray
     pivots: np.ndarray
     dropped: np.ndarray
+    entries: np.ndarray
+
+    def ratio(self, rank: np.ndarray | int) -> np.ndarray:
+        """(B,) smallest over largest pivot; 0 where there are fewer than `rank`."""
+        if not self.pivots.shape[1]:
+            return np.zeros(len(self.rank))
+        first = self.pivots[:, 0]
+        last = np.take_along_axis(self.pivots, np.maximum(self.rank - 1, 0)[:, None], 1)[:, 0]
+        return np.where(self.rank >= rank, last / np.where(first > 0, first, 1.0), 0.0)
 
 
-def complete_pivoting(J: np.ndarray, tolerance: float, kept_free: Collection[int] = ()) -> Elimination:
+def complete_pivoting(
+    J: np.ndarray, tolerance: float, kept_free: Collection[int] = (), rows: np.ndarray | None = None
+) -> Elimination:
     """Eliminates every member's matrix with complete pivoting.
 
     Args:
         J: (B, m, n) dimensionless Jacobians.
         tolerance: a pivot at or below tolerance times the first one ends the elimination.
         kept_free: local columns that must not become dependent.
+        rows: (m,) local rows that J consists of; all where left out.
     """
-    few = max(1, CACHED // max(1, J.shape[1] * J.shape[2]))
-    chunks = [_eliminated(J[k : k + few], tolerance, kept_free) for k in range(0, max(1, len(J)), few)]
-    return Elimination(*(np.concatenate(values) for values in zip(*chunks, strict=True)))
-
-
-def _eliminated(J: np.ndarray, tolerance: float, kept_free: Collection[int]) -> tuple[np.ndarray, ...]:
-    """`complete_pivoting` of a few members."""
     B, m, n = J.shape
-    A = J.copy()
-    steps = min(m, n)
-    rows, columns = np.full((B, steps), -1), np.full((B, steps), -1)
-    pivots, dropped = np.zeros((B, steps)), np.zeros(B)
-    free_rows, free_columns = np.ones((B, m), bool), np.ones((B, n), bool)
-    free_columns[:, list(kept_free)] = False
-    alive, members, first = np.ones(B, bool), np.arange(B), np.zeros(B)
-    for k in range(steps):
-        size = np.where(free_rows[:, :, None] & free_columns[:, None, :], np.abs(A), -1.0).reshape(B, -1)
-        largest = size.max(1)
-        first = largest if k == 0 else first
-        pick = (size >= (largest * (1.0 - TIE))[:, None]).argmax(1)
-        kept = alive & (largest > tolerance * first)
-        dropped = np.where(alive & ~kept, np.maximum(largest, 0.0), dropped)
-        alive = kept
-        if not alive.any():
-            break
-        i, j = pick // n, pick % n
-        rows[alive, k], columns[alive, k], pivots[alive, k] = i[alive], j[alive], largest[alive]
-        pivot = np.where(alive, A[members, i, j], 1.0)
-        factor = np.where(free_rows & alive[:, None], A[members, :, j] / pivot[:, None], 0.0)
-        factor[members, i] = 0.0
-        A -= factor[:, :, None] * A[members, i, :][:, None, :]
-        free_rows[members[alive], i[alive]] = False
-        free_columns[members[alive], j[alive]] = False
-    return rows, columns, (rows >= 0).sum(1), pivots, dropped
+    column = np.full((B, n), FREE)
+    column[:, list(kept_free)] = HELD
+    return _eliminated(J, np.full((B, m), FREE), column, tolerance, rows)
+
+
+def pivots_of(J: np.ndarray, primary: np.ndarray, dependent: np.ndarray) -> Elimination:
+    """The same with the primary rows (B, m) and dependent columns (B, n) of given partitions, marked by truths."""
+    return _eliminated(J, np.where(primary, FREE, HELD), np.where(dependent, FREE, HELD), 0.0, None)
+
+
+def _eliminated(
+    J: np.ndarray, row: np.ndarray, column: np.ndarray, tolerance: float, rows: np.ndarray | None
+) -> Elimination:
+    finite = np.asarray(np.isfinite(J).all((1, 2)))
+    A = np.where(finite[:, None, None], J, 0.0)
+    picked, columns, pivots, dropped, entries = eliminate(A, row, column, tolerance, TIE)
+    if rows is not None:
+        picked = np.where(picked < 0, -1, rows[picked])
+    bad = np.where(finite, 0.0, np.nan)
+    return Elimination(picked, columns, (picked >= 0).sum(1), pivots, dropped + bad, entries + bad)
 
 
 def blocks_of(found: Elimination, substructure: Substructure) -> list[Block]:
     """The sorted sets of every member."""
-    columns = np.asarray(substructure.columns)
-    seen: dict[bytes, Block] = {}
-    out: list[Block] = []
-    primary = np.sort(np.where(found.rows < 0, 10**6, found.rows), 1)
-    dependent = np.sort(np.where(found.columns < 0, 10**6, found.columns), 1)
-    for rows, picked, rank in zip(primary, dependent, found.rank, strict=True):
-        key = rows.tobytes() + picked.tobytes()
-        if key not in seen:
-            chosen = picked[:rank]
-            rest = np.setdiff1d(np.arange(len(columns)), chosen)
-            seen[key] = Block(
-                tuple(int(i) for i in rows[:rank]),
-                tuple(int(c) for c in columns[chosen]),
-                tuple(int(c) for c in columns[rest]),
-            )
-        out.append(seen[key])
-    return out
+    unique, which = distinct_blocks(found, substructure)
+    return [unique[k] for k in which]
+
+
+def distinct_blocks(found: Elimination, substructure: Substructure) -> tuple[list[Block], np.ndarray]:
+    """The sorted sets that occur, and which of them each member has (B,)."""
+    speeds, m = np.asarray(substructure.columns), substructure.rows
+    marks = np.zeros((len(found.rows), m + len(speeds) + 1), bool)  # the last column takes what is beyond the rank
+    lines = np.arange(len(marks))[:, None]
+    marks[lines, np.where(found.rows < 0, -1, found.rows)] = True
+    marks[lines, np.where(found.columns < 0, -1, m + found.columns)] = True
+    packed, which = np.unique(np.packbits(marks[:, :-1], axis=1), axis=0, return_inverse=True)
+    sets = np.unpackbits(packed, axis=1, count=m + len(speeds)).astype(bool)
+    blocks = [
+        Block(tuple(np.flatnonzero(row).tolist()), tuple(speeds[column].tolist()), tuple(speeds[~column].tolist()))
+        for row, column in zip(sets[:, :m], sets[:, m:], strict=True)
+    ]
+    return blocks, np.ravel(which)
 
 
 def free_speeds(plan: Plan) -> tuple[int, ...]:

@@ -1,0 +1,92 @@
+"""What the host costs beside the kernel: repartitions and steps moved off singular poses, and how busy the cores are.
+
+For each mechanism a warm `simulate()` of an ensemble, RK4 at 1 ms; medians over the rounds. Its physics is checked
+before a number is printed.
+    trips      attempts that a monitor stopped
+    trip_us    time of the host in handling them, a trip [us]
+    share      of the wall time
+    cores      cpu time over wall time of the whole call
+
+    PYTHONPATH=. python benchmarks/bench_host.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from typing import Any
+
+import numpy as np
+from timer import emit
+
+import shiftjax
+import shiftjax.run.driver as driver
+
+STEP = 1e-3  # s
+STARTS = {  # whose speed varies, and between what [rad/s]
+    "four_bar": ("crank_pivot.initial_velocity", 2.0, 8.0),
+    "n_four_bar_5": ("pivot_0.initial_velocity", 2.0, 8.0),
+    "bricard": ("joint1.initial_velocity", 2.0, 8.0),
+}
+ENERGY = 1e-6  # relative
+GOAL_US, GOAL_CORES = 20.0, 0.95  # us a trip from 256 members on; of the cores
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", nargs="+", choices=list(STARTS), default=list(STARTS))
+    parser.add_argument("--members", nargs="+", type=int, default=[256, 4096])
+    parser.add_argument("--span", type=float, default=4.0, help="seconds of motion")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    for name in options.models:
+        for members in options.members:
+            emit("host", {"model": name, "members": members, **figures(name, members, options)})
+
+
+def figures(name: str, members: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Medians of one ensemble."""
+    path, low, high = STARTS[name]
+    vary = {path: np.random.default_rng(0).uniform(low, high, members)}
+    rounds = [timed(name, vary, options.span) for _ in range(options.rounds + 1)][1:]
+    found = {key: statistics.median(one[key] for one in rounds) for key in rounds[0]}
+    cores = len(os.sched_getaffinity(0))
+    met = (found["trips"] < 100 or found["trip_us"] <= GOAL_US) and found["cores"] >= GOAL_CORES * cores
+    return {**{key: round(value, 3) for key, value in found.items()}, "of_cores": cores, "met": met}
+
+
+def timed(name: str, vary: dict[str, np.ndarray], span: float) -> dict[str, float]:
+    """One run; the host's handling of trips is timed around it."""
+    spent, handle = [0.0], driver.handle_trips
+
+    def watched(*arguments: Any) -> None:
+        start = time.perf_counter()
+        handle(*arguments)
+        spent[0] += time.perf_counter() - start
+
+    driver.handle_trips = watched
+    try:
+        wall, cpu = time.perf_counter(), time.process_time()
+        result = shiftjax.simulate(name, span, STEP, vary=vary)
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    finally:
+        driver.handle_trips = handle
+    good = np.asarray(result.status) <= 0
+    if not good.all() or result.certificate["energy_error"].max() > ENERGY:
+        raise SystemExit(
+            f"{name}: {(~good).sum()} members ended early, energy {result.certificate['energy_error'].max()}"
+        )
+    trips = float(result.certificate["rejected"].sum())
+    return {
+        "wall_s": wall,
+        "cores": cpu / wall,
+        "trips": trips,
+        "trip_us": 1e6 * spent[0] / max(trips, 1.0),
+        "share": spent[0] / wall,
+    }
+
+
+if __name__ == "__main__":
+    main()

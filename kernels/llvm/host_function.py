@@ -1,0 +1,54 @@
+"""A piece as a function of NumPy arrays on the host, whichever backend runs the lanes: all lanes in one call."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from shiftjax.kernels.lane_program import DTYPES, Piece
+from shiftjax.kernels.llvm import cache as disk
+from shiftjax.kernels.llvm.objects import Loader, compile_text
+from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
+from shiftjax.kernels.llvm.target import host
+
+_CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)
+
+
+class HostFunction:
+    """A piece whose inputs are slots 0 ... n - 1 and whose outputs are the next ones, compiled when it is made."""
+
+    def __init__(self, piece: Piece, precision: str = "f64") -> None:
+        self.inputs, self.outputs = len(piece.inputs), len(piece.outputs)
+        if (*piece.inputs, *piece.outputs) != tuple(range(self.inputs + self.outputs)):
+            raise ValueError("a host function has its inputs first, then its outputs, slot by slot")
+        target = self._target = host(precision)
+        self._dtype = np.dtype(DTYPES[precision])
+        self._loader = Loader(target)
+        texts = {"support": lambda: support_text(target), piece.identity(): lambda: piece_text(piece, target)}
+        for identity, text in texts.items():
+            key = disk.key("host", identity, target.identity())
+            code = disk.read(key)
+            if code is None:
+                code = compile_text(text(), target, optimize=False)
+                disk.write(key, code)
+            self._loader.add(code)
+        self._loader.finish()
+        self._code = _CODE(self._loader.address(piece_name(piece)))
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """(inputs, B) -> (B, outputs)."""
+        lanes, (_, members) = self._target.lanes, values.shape
+        blocks = -(-members // lanes)
+        size = (self.inputs + self.outputs) * lanes
+        bytes_ = lanes * self._dtype.itemsize  # to which slots are aligned
+        memory = np.zeros(blocks * size + lanes, self._dtype)
+        first = -memory.ctypes.data % bytes_ // self._dtype.itemsize
+        workspace = memory[first : first + blocks * size].reshape(blocks, self.inputs + self.outputs, lanes)
+        full = np.empty((self.inputs, blocks * lanes), self._dtype)
+        full[:, :members], full[:, members:] = values, values[:, -1:]
+        workspace[:, : self.inputs] = full.reshape(self.inputs, blocks, lanes).swapaxes(0, 1)
+        for block in workspace:
+            self._code(block.ctypes.data, self._target.team)
+        out = workspace[:, self.inputs :].swapaxes(1, 2)
+        return out.reshape(blocks * lanes, self.outputs)[:members]

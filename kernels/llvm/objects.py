@@ -1,0 +1,50 @@
+"""Text to object code with LLVM, and object code into this process."""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+
+from shiftjax.kernels.llvm.target import Target, machine
+
+
+def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool = False) -> bytes:
+    """Object code. Pieces come simplified and skip LLVM's middle end; the step loop goes through it.
+
+    Args:
+        optimize: whether the text goes through the middle end, vectorize: and has its loops vectorized there.
+
+    Code generation takes 2.6 s for 20 000 operations at level 1, 2 or 3 alike and 0.6 s at level 0, whose code is 2.5
+    times slower.
+    """
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    generator = machine(target)
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = vectorize
+        builder = llvm.create_pass_builder(generator, options)
+        builder.getModulePassManager().run(module, builder)
+    return generator.emit_object(module)
+
+
+class Loader:
+    """Object code placed in this process, found by symbol."""
+
+    def __init__(self, target: Target) -> None:
+        self._generator = machine(target)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._generator)
+
+    def add(self, code: bytes) -> None:
+        """Places one object."""
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+
+    def finish(self) -> None:
+        """Resolves what was added."""
+        self._engine.finalize_object()
+
+    def address(self, symbol: str) -> int:
+        """Where a function is."""
+        address = self._engine.get_function_address(symbol)
+        if not address:
+            raise RuntimeError(f"compiled code has no symbol {symbol}")
+        return address

@@ -1,0 +1,28 @@
+"""LLVM text of pieces, and of what they call."""
+
+from __future__ import annotations
+
+from shiftjax.kernels.lane_program import Piece
+from shiftjax.kernels.llvm import emitter as emit
+from shiftjax.kernels.llvm import payne_hanek
+from shiftjax.kernels.llvm.target import Target
+from shiftjax.kernels.simplify import simplify
+
+METADATA = '!0 = !{!"branch_weights", i32 1000000, i32 1}\n'
+
+
+def piece_name(piece: Piece) -> str:
+    """The symbol of a piece."""
+    return f"piece_{piece.identity()[:32]}"
+
+
+def piece_text(piece: Piece, target: Target) -> str:
+    """The module of one piece; this is where it is traced."""
+    graph = simplify(piece.trace(), target.precision)
+    body = emit.emit(graph, piece.inputs, piece.outputs, piece_name(piece), target)
+    return f"{emit.declarations(target)}\n{METADATA}\n{body}"
+
+
+def support_text(target: Target) -> str:
+    """The module of what pieces call."""
+    return payne_hanek.support(target)
