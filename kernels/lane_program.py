@@ -7,7 +7,7 @@ A lane is one member of an ensemble. Its numbers live in *slots* of a workspace 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from shiftjax.record import record
@@ -105,6 +105,7 @@ class Piece:
     """Straight-line scalar code: reads the slots `inputs`, writes the slots `outputs`.
 
     Two pieces of equal `key` and equal slots are compiled once. `trace` is called only when nothing compiled is found.
+    Code that runs several times on other slots, for the equal parts of a mechanism, is one piece with `repeats`.
     """
 
     name: str  # for messages only
@@ -112,10 +113,18 @@ class Piece:
     trace: Callable[[], ClosedJaxpr]  # scalar jaxpr, one invar an input, one outvar an output
     inputs: tuple[int, ...]  # slots
     outputs: tuple[int, ...]  # slots
+    repeats: tuple[tuple[int, ...], ...] = ()  # slots of the inputs and outputs of each further run
 
     def identity(self) -> str:
         """Hash of what decides the compiled code: the key and the slots."""
-        return hashlib.sha256(f"{self.key}|{self.inputs}|{self.outputs}".encode()).hexdigest()
+        text = f"{self.key}|{self.inputs}|{self.outputs}" + (f"|{self.repeats}" if self.repeats else "")
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def runs(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Slots of inputs and outputs of every run."""
+        count = len(self.inputs)
+        for slots in ((*self.inputs, *self.outputs), *self.repeats):
+            yield slots[:count], slots[count:]
 
 
 @record

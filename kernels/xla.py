@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -30,9 +31,16 @@ def _phases(program: LaneProgram, precision: str) -> Phases:
 
         def run(slots: Slots) -> None:
             for piece, closed in traced:
-                values = core.eval_jaxpr(closed.jaxpr, closed.consts, *(slots[k] for k in piece.inputs))
-                for slot, value in zip(piece.outputs, values, strict=True):
-                    slots[slot] = value
+                code = partial(core.eval_jaxpr, closed.jaxpr, closed.consts)
+                runs = list(piece.runs())
+                if len(runs) == 1:
+                    found = [code(*(slots[k] for k in piece.inputs))]
+                else:  # one code for all runs
+                    inputs = [jnp.stack([slots[run[0][k]] for run in runs]) for k in range(len(piece.inputs))]
+                    found = zip(*jax.vmap(code)(*inputs), strict=True)
+                for (_, outputs), values in zip(runs, found, strict=True):
+                    for slot, value in zip(outputs, values, strict=True):
+                        slots[slot] = value
 
         return run
 

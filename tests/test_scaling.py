@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,12 @@ from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.kernels.simplify import simplify
 from shiftjax.mechanism.model import Model
 from shiftjax.run.lane_program import Programs
+from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.result import Result
 from shiftjax.topology.partition import Partition
-from tests.mechanisms import four_bars
+from tests.extensions import numpy_machine  # noqa: F401
+from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 
 RESIDUAL = 1e-12  # of H a = f, relative to the forces; met 1e-13 for 300 joints in a row
 KINDS = ("Rx", "Ry", "Rz", "Tz", "spherical", "float", "rigid")
@@ -102,6 +106,82 @@ def test_separate_mechanisms_are_separate_problems() -> None:
     for name, angle in angles.items():
         alone = simulate(pendulums({name: angle}), 1.0, 1e-3, channels=[f"{name}:swing.q"])
         assert np.array_equal(alone.channels[f"{name}:swing.q"], together.channels[f"{name}:swing.q"])
+
+
+def several(names: str, speed: float = 1.0) -> Model:
+    """Assemblies that nothing ties to each other: b four-bars, p damped pendulums, f free bodies, c chains of pins.
+
+    Where one stands and how it starts follows from its place in the alphabet, so that each can be had alone, too.
+    """
+    builder = ModelBuilder(gravity=(0, 0, -9.81))
+    for name in names.split():
+        part, y = builder.assembly(name), float(name[1:])
+        for corner, x in (("left", 0.0), ("right", GROUND)):
+            builder.frame(f"{name}_{corner}", T=(x, y, 0.0))
+        shaft = ("fixed", f"{name}_left")
+        if name[0] == "b":
+            for bar, length in (("crank", CRANK), ("coupler", COUPLER), ("rocker", ROCKER)):
+                part.body(bar, **rod(length))
+            part.joint(
+                "pivot", "Ry", parent=shaft, child="crank", initial_displacement=-1.0, initial_velocity=speed * y
+            )
+            part.joint("pin", "Ry", parent=("crank", "tip"), child="coupler", initial_displacement=0.5)
+            ground = ("fixed", f"{name}_right")
+            part.joint("hinge", "Ry", parent=ground, child="rocker", initial_displacement=-1.5)
+            part.joint("joint", "Ry", parent=("coupler", "tip"), child=("rocker", "tip"), initial_displacement=-1.0)
+        elif name[0] == "f":
+            part.body("stone", mass=2.0, inertia=(0.1, 0.2, 0.3))
+            part.joint("pivot", "float", parent="fixed", child="stone", initial_velocity=(1, 2, y, 3, 4, 5))
+        else:
+            more = {"damping": [0.0, 0.05]} if name[0] == "p" else {}
+            for k in range(1 if name[0] == "p" else ARTICULATED):
+                parent = (f"bar{k - 1}", "tip") if k else shaft
+                own = "pivot" if k == 0 else f"pin{k}"
+                part.body(f"bar{k}", **rod(0.3))
+                part.joint(own, "Ry", parent=parent, child=f"bar{k}", initial_displacement=0.2 * y, **more)
+    return builder.build()
+
+
+def run_of(names: str, **more: Any) -> Result:
+    channels = [f"{name}:pivot.{what}" for name in names.split() for what in "qva"]
+    return simulate(several(names), 0.2, 1e-3, output_step=1e-2, channels=channels, **more)
+
+
+def test_islands_run_as_if_alone() -> None:
+    """To the last bit, those of equal code too; the energies of all are in the balance."""
+    names = "b1 f5 p1 b2 c1 p2 b3 f2"
+    together = run_of(names)
+    assert together.status == 0
+    for name in names.split():
+        alone = run_of(name)
+        for path, values in alone.channels.items():
+            assert np.array_equal(values, together.channels[path]), path
+        assert alone.certificate["gap"] <= together.certificate["gap"]
+        assert alone.certificate["pivot_ratio"] >= together.certificate["pivot_ratio"]
+    assert together.certificate["energy_error"] < 1e-9 and together.certificate["gap"] < 1e-12
+
+
+@pytest.mark.parametrize("backend", ["xla", "numpy"])
+def test_other_backends_run_equal_islands_too(backend: str) -> None:
+    names = "b1 p1 b2 p2"
+    found, expected = (run_of(names, backend=machine) for machine in (backend, "cpu"))
+    for path, values in expected.channels.items():
+        np.testing.assert_allclose(found.channels[path], values, rtol=0, atol=1e-10)
+
+
+def test_equal_islands_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever they stand and however they start; a varied number of one makes it another."""
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path))
+    vary = {"b1:crank.mass": [1.0, 1.1]}
+    keys = []
+    for names, varied in (("b1", None), ("b1 b2 b3", None), ("b1 b2 b3", vary), ("b1 b2 b3 p1 p4", vary)):
+        prepared = prepare(several(names), varied or {})
+        blocks = tuple(block[0] for block in partitions(prepared, prepared.file_start, 2.0))
+        program = Programs(prepared.setup).of(Partition(blocks))
+        keys.append([piece.key for piece in program.accelerate])
+        runs = sum(1 + len(piece.repeats) for piece in program.accelerate)
+        assert runs == (len(names.split()) + 1 if len(names.split()) > 1 else 1)
+    assert [len(own) for own in keys] == [1, 2, 3, 4]
 
 
 def operations(model: Model) -> int:

@@ -48,7 +48,7 @@ def results(graph, size: int) -> np.ndarray:
     """Every slot of a block after the piece, compiled with parts of that size."""
     texts = [
         support_text(TARGET),
-        f"{emit.declarations(TARGET)}\n{METADATA}\n{emit.emit(graph, INPUTS, OUTPUTS, 'it', TARGET, size)}",
+        f"{emit.declarations(TARGET)}\n{METADATA}\n{emit.emit(graph, [(INPUTS, OUTPUTS)], 'it', TARGET, size)}",
     ]
     loader = Loader(TARGET)
     for text in texts:

@@ -17,6 +17,7 @@ from shiftjax.kernels.simplify import Graph
 
 INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
 BASES = ("ws", "tmp")
+Run = tuple[Sequence[int], Sequence[int]]  # slots of the inputs, of the outputs
 COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
@@ -31,43 +32,62 @@ def declarations(target: Target) -> str:
     return "\n".join(lines)
 
 
-def emit(
-    graph: Graph,
-    inputs: Sequence[int],
-    outputs: Sequence[int],
-    name: str,
-    target: Target,
-    size: int = SIZE,
-) -> str:
-    """The text of `void name(ptr %ws, i32 %vectors)` that reads slots `inputs` and writes slots `outputs`.
+def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int = SIZE) -> str:
+    """The text of `void name(ptr %ws, i32 %vectors)` that runs a piece on the slots of its inputs and outputs.
 
     Args:
+        runs: one, or several: then the code finds its slots in a table.
         size: operations of a part, which all vectors run before the next part.
     """
-    parts, temporaries = split(graph, inputs, outputs, size)
-    texts = [_Emitter(part, target).function(f"{name}_{k}") for k, part in enumerate(parts)]
+    table, slots = "", runs[0]
+    if len(runs) > 1:
+        table, slots = _table(runs, name, target)
+    parts, temporaries = split(graph, *slots, size)
+    texts = [_Emitter(part, target, bool(table)).function(f"{name}_{k}") for k, part in enumerate(parts)]
     lines = [f"  %tmp = alloca [{max(temporaries, 1)} x [{target.lanes} x {target.scalar}]], align 64"]
     for k in range(target.team):
         lines += [
             f"  %{base}{k} = getelementptr {target.scalar}, ptr %{base}, i64 {k * target.width}" for base in BASES
         ]
+    if table:
+        lines.append(f"  br label %run\nrun:\n  %r = phi i64 [ 0, %entry ], [ %r.next, %ran{len(parts) - 1} ]")
+        lines.append(f"  %row = mul i64 %r, {len(set(slots[0]) | set(slots[1]))}")
+        lines.append(f"  %table = getelementptr i64, ptr @{name}_slots, i64 %row")
+    more = ", ptr %table" if table else ""
     for p in range(len(parts)):
         for k in range(target.team):
             if k:
                 lines.append(f"  %more{p}.{k} = icmp ugt i32 %vectors, {k}")
                 lines.append(f"  br i1 %more{p}.{k}, label %vector{p}.{k}, label %ran{p}\nvector{p}.{k}:")
-            lines.append(f"  call void @{name}_{p}(ptr %ws{k}, ptr %tmp{k})")
+            lines.append(f"  call void @{name}_{p}(ptr %ws{k}, ptr %tmp{k}{more})")
         lines.append(f"  br label %ran{p}\nran{p}:")
+    if table:
+        lines.append(f"  %r.next = add nuw i64 %r, 1\n  %r.more = icmp ult i64 %r.next, {len(runs)}")
+        lines.append("  br i1 %r.more, label %run, label %end\nend:")
     body = "\n".join(lines)
     head = f"define void @{name}(ptr noalias %ws, i32 %vectors) nounwind"
-    return "\n".join((*texts, f"{head} {{\nentry:\n{body}\n  ret void\n}}\n"))
+    return "\n".join((table, *texts, f"{head} {{\nentry:\n{body}\n  ret void\n}}\n"))
+
+
+def _table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run]:
+    """Places in the workspace of the slots of each run, and the slots as columns of that table."""
+    place = {slot: k for k, slot in enumerate(dict.fromkeys((*runs[0][0], *runs[0][1])))}
+    columns = [tuple(place[slot] for slot in slots) for slots in runs[0]]
+    rows = []
+    for run in runs:
+        row = dict(zip((*columns[0], *columns[1]), (*run[0], *run[1]), strict=True))
+        if [tuple(row[k] for k in part) for part in columns] != [tuple(part) for part in run]:
+            raise ValueError(f"{name}: runs of one piece must share slots in the same way")
+        rows += [row[k] * target.lanes for k in range(len(place))]
+    entries = ", ".join(f"i64 {entry}" for entry in rows)
+    return f"@{name}_slots = internal constant [{len(rows)} x i64] [{entries}]\n", (columns[0], columns[1])
 
 
 class _Emitter:
-    """Writes one part: `void name(ptr %ws, ptr %tmp)` on one vector."""
+    """Writes one part: `void name(ptr %ws, ptr %tmp)` on one vector, with the table of its slots where it has one."""
 
-    def __init__(self, part: Part, target: Target) -> None:
-        self.graph, self.inputs, self.target = part.graph, part.inputs, target
+    def __init__(self, part: Part, target: Target, by_table: bool) -> None:
+        self.graph, self.inputs, self.target, self.by_table = part.graph, part.inputs, target, by_table
         self.align = target.width * target.bytes
         self.lines: list[str] = []
         self.w = mathlib.Writer(target, self.lines, "t")
@@ -109,7 +129,8 @@ class _Emitter:
             size = f"[3 x {self.target.vector}]"
             alloca = f"  %io = alloca {size}, align 64\n"
         body = "\n".join(self.lines)
-        head = f"define internal void @{name}(ptr noalias nocapture %ws, ptr noalias nocapture %tmp) nounwind"
+        table = ", ptr noalias nocapture readonly %table" if self.by_table else ""
+        head = f"define internal void @{name}(ptr noalias nocapture %ws, ptr noalias nocapture %tmp{table}) nounwind"
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _constants(self) -> str:
@@ -154,6 +175,9 @@ class _Emitter:
         return self.target.splat(value) if value == 0.0 else self.w.constant(value)
 
     def _slot(self, slot: int) -> str:
+        if slot >= 0 and self.by_table:
+            start = self.w.line(f"load i64, ptr {self.w.line(f'getelementptr i64, ptr %table, i64 {slot}')}")
+            return self.w.line(f"getelementptr inbounds {self.target.scalar}, ptr %ws, i64 {start}")
         base, place = ("%ws", slot) if slot >= 0 else ("%tmp", -1 - slot)
         return self.w.line(f"getelementptr inbounds {self.target.scalar}, ptr {base}, i64 {place * self.target.lanes}")
 

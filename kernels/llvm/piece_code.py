@@ -19,7 +19,7 @@ def piece_name(piece: Piece) -> str:
 def piece_text(piece: Piece, target: Target) -> str:
     """The module of one piece; this is where it is traced."""
     graph = simplify(piece.trace(), target.precision)
-    body = emit.emit(graph, piece.inputs, piece.outputs, piece_name(piece), target)
+    body = emit.emit(graph, list(piece.runs()), piece_name(piece), target)
     return f"{emit.declarations(target)}\n{METADATA}\n{body}"
 
 

@@ -17,7 +17,9 @@ class StageBuilder(IrBuilder):
 
     def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, copies: Copies) -> None:
         super().__init__(dataclasses.replace(layout, nc=0), method, target.block())
-        self.copies = (None,) * layout.nq if method.error else copies
+        # many short runs would be many lines of code; an error estimate needs the rates themselves
+        plain = method.error or len(runs({k: source for k, source in enumerate(copies) if source is not None})) > UNROLL
+        self.copies = (None,) * layout.nq if plain else copies
         self.controlled, self.size = layout.controlled, "size" if layout.controlled else "fraction"
         self.pieces_target = target
         self.timed = timed

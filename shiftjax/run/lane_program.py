@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub
+from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub, total
 from shiftjax.constraints import Rows
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.equations import Acceleration, accelerate, gaps, least_change, null_space
@@ -22,9 +23,19 @@ from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
 from shiftjax.run.integrators import METHODS
-from shiftjax.run.setup import MONITORS_PER_BLOCK, Setup, is_foreign, scratch_of, source_of
+from shiftjax.run.setup import (
+    MONITORS_PER_BLOCK,
+    REPORTS,
+    SUMS,
+    Setup,
+    is_foreign,
+    scratch_of,
+    shared_scratch,
+    source_of,
+)
 from shiftjax.run.tracing import tracer
-from shiftjax.topology.partition import Partition, free_speeds
+from shiftjax.topology.islands import Island, islands
+from shiftjax.topology.partition import Block, Partition, free_speeds
 
 
 class Programs:
@@ -45,9 +56,14 @@ class Programs:
     def of(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition."""
         if partition not in self._built:
-            maker = _Blocks if self.setup.by_block else _Whole
-            self._built[partition] = maker(self, partition).program()
+            self._built[partition] = self.builder(partition).program()
         return self._built[partition]
+
+    def builder(self, partition: Partition) -> _Builder:
+        """What makes the pieces of one partition."""
+        if len(islands(self.setup.plan)) > 1:
+            return _Islands(self, partition)
+        return (_Blocks if self.setup.by_block else _Whole)(self, partition)
 
     @property
     def pieces(self) -> int:
@@ -130,9 +146,11 @@ class _Builder:
         )
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
+        """dx, and all monitors but the gap."""
         raise NotImplementedError
 
     def project_pieces(self) -> tuple[Piece, ...]:
+        """q and x projected, dx, all monitors, the reports."""
         raise NotImplementedError
 
     def accumulate(self, s: list[Scalar]) -> Vec:
@@ -336,3 +354,99 @@ class _Blocks(_Builder):
         both = [slot for k in range(self.setup.blocks) for slot in self._scratch(k)[2]]
         outputs = [*self.slots("dx"), *self.slots("mon")[-2:], *self.slots("rep")]
         return self.piece("ending", run, [*self.state_slots, *self._solution_slots(), *both], outputs, self._freedoms())
+
+
+class _Islands(_Builder):
+    """The pieces of every island on the slots of the whole, and one that sums up; equal islands share their code."""
+
+    def __init__(self, programs: Programs, partition: Partition) -> None:
+        super().__init__(programs, partition)
+        self.parts = islands(self.plan)
+        made: dict[tuple[Setup, Partition], _Builder] = {}
+        self.of_part: list[_Builder] = []
+        for part in self.parts:
+            key = self.setup.part(part), Partition(tuple(_local(partition.blocks[k], part) for k in part.substructures))
+            if key not in made:
+                made[key] = Programs(key[0]).builder(key[1])
+            self.of_part.append(made[key])
+        self.maps, at = [], self.layout.slots("scratch").start
+        for part, builder in zip(self.parts, self.of_part, strict=True):
+            self.maps.append(self._map(part, builder, at))
+            at += shared_scratch(part.plan) + SUMS
+
+    def _map(self, part: Island, builder: _Builder, scratch: int) -> dict[int, int]:
+        """Slot of the whole for every slot of an island."""
+        numbers, varied = set(part.numbers), self.setup.varied
+        states = [self.nv + k for k in part.states]
+        x = [*part.v, *states]
+        sums = list(range(scratch, scratch + SUMS))
+        own = range(MONITORS_PER_BLOCK)
+        monitors = [self.slots("mon")[MONITORS_PER_BLOCK * k + i] for k in part.substructures for i in own]
+        places = {
+            "q": [self.slots("q")[k] for k in part.q],
+            "x": [self.slots("x")[k] for k in x],
+            "dx": [*(self.slots("dx")[k] for k in x), sums[-1]],
+            "p": [slot for slot, number in zip(self.slots("p"), varied, strict=True) if number in numbers],
+            "t": self.slots("t"),
+            "mon": [*monitors, *sums[:2]],
+            "rep": sums[2 : 2 + len(REPORTS)],
+            "scratch": list(range(scratch + SUMS, scratch + SUMS + shared_scratch(part.plan))),
+        }
+        found: dict[int, int] = {}
+        for name, slots in places.items():
+            found |= zip(builder.slots(name), slots, strict=False)  # the quadrature in x is the whole's
+        return found
+
+    def _pieces(self, phase: str) -> list[Piece]:
+        """Each distinct island's pieces once, run on the slots of all its equals."""
+        equals: dict[int, list[int]] = {}
+        for k, builder in enumerate(self.of_part):
+            equals.setdefault(id(builder), []).append(k)
+        out: list[Piece] = []
+        for members in equals.values():
+            for piece in getattr(self.of_part[members[0]], phase)():
+                slots = (*piece.inputs, *piece.outputs)
+                first, *others = (tuple(self.maps[k][slot] for slot in slots) for k in members)
+                count = len(piece.inputs)
+                out.append(replace(piece, inputs=first[:count], outputs=first[count:], repeats=tuple(others)))
+        return out
+
+    def _sums(self, name: str) -> list[int]:
+        """The slot of a sum of every island: "mon" the last two, "rep" all four, "dx" the power where it has one."""
+        found = []
+        for builder, slots in zip(self.of_part, self.maps, strict=True):
+            count = {"mon": 2, "rep": len(REPORTS), "dx": len(builder.setup.quadratures)}[name]
+            found += [slots[k] for k in builder.slots(name)[len(builder.slots(name)) - count :]]
+        return found
+
+    def accelerate_pieces(self) -> tuple[Piece, ...]:
+        mass, power = self._sums("mon")[1::2], self._sums("dx")
+
+        def run(s: list[Scalar]) -> Vec:
+            return [*self._power(s[len(mass) :]), 0.0, largest(s[: len(mass)])]
+
+        outputs = [*self.slots("dx")[self.nx :], *self.slots("mon")[-2:]]
+        return (*self._pieces("accelerate_pieces"), self.piece("sum", run, [*mass, *power], outputs))
+
+    def project_pieces(self) -> tuple[Piece, ...]:
+        monitors, reports, power = (self._sums(name) for name in ("mon", "rep", "dx"))
+        count = len(self.parts)
+
+        def run(s: list[Scalar]) -> Vec:
+            found, rest = s[2 * count : 6 * count], s[6 * count :]
+            gap, velocity_gap, kinetic, potential = (found[k :: len(REPORTS)] for k in range(len(REPORTS)))
+            most = [largest(s[0 : 2 * count : 2]), largest(s[1 : 2 * count : 2])]
+            return [*self._power(rest), *most, largest(gap), largest(velocity_gap), total(kinetic), total(potential)]
+
+        outputs = [*self.slots("dx")[self.nx :], *self.slots("mon")[-2:], *self.slots("rep")]
+        return (*self._pieces("project_pieces"), self.piece("sums", run, [*monitors, *reports, *power], outputs))
+
+    def _power(self, powers: Sequence[Scalar]) -> Vec:
+        return [total(powers)] * len(self.setup.quadratures)
+
+
+def _local(block: Block, part: Island) -> Block:
+    """A partition of one substructure, in the speeds of its island."""
+    speed = {old: new for new, old in enumerate(part.v)}
+    dependent, independent = (tuple(speed[k] for k in side) for side in (block.dependent, block.independent))
+    return Block(block.primary, dependent, independent)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +22,7 @@ from shiftjax.forces import FORCES
 from shiftjax.kernels.lane_program import Layout
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
+from shiftjax.topology.islands import Island, islands
 from shiftjax.topology.plan import Plan
 
 MONITORS_PER_BLOCK = 3  # largest |B_ij|; squared pivot condition, for its trigger; the same, for the singular window
@@ -35,6 +37,7 @@ ACCUMULATORS = (
     "start_potential",
 )
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
+SUMS = 2 + len(REPORTS) + 1  # of an island: its last two monitors, its reports, its power
 NO_PHYSICS = {"cli", "ensembles", "formats", "kernels", "models", "viewer"}  # folders that do not decide a piece's code
 _nameless: dict[int, tuple[object, str]] = {}  # id -> the object, kept alive so that the id stays its own
 
@@ -92,7 +95,19 @@ class Setup:
             nr=len(REPORTS),
             na=len(ACCUMULATORS),
             nc=channels,
-            ns=sum(scratch_of(plan, k) for k in range(self.blocks)) if self.by_block else 0,
+            ns=shared_scratch(plan),
+        )
+
+    def part(self, island: Island) -> Setup:
+        """The setup of an island: equal for equal islands of equal numbers, wherever they stand."""
+        place = {old: new for new, old in enumerate(island.numbers)}
+        varied = tuple(place[k] for k in self.varied if k in place)
+        return replace(
+            self,
+            plan=island.plan,
+            numbers=_moved_to_origin(island.plan, [self.numbers[k] for k in island.numbers], varied),
+            varied=varied,
+            matrices=tuple(self.matrices[k] for k in island.matrices),
         )
 
     def lane(self, values: Sequence[Scalar], t: Scalar) -> Lane:
@@ -120,6 +135,33 @@ def scratch_of(plan: Plan, index: int) -> int:
     """Slots of one substructure: Z dense for any rank, a particular vector, two gaps."""
     n = len(plan.substructures[index].columns)
     return n * n + n + 2
+
+
+def _moved_to_origin(plan: Plan, numbers: list[float | None], varied: Collection[int]) -> tuple[float | None, ...]:
+    """The numbers with all frames on ground moved such that the first one stands at the origin.
+
+    Only differences from that frame enter the equations (`kinematics.ground_point`), so that they stay what they are.
+    """
+    on_ground = [j.near_frame for j in plan.joints if j.near == 0]
+    on_ground += [f.frame for e in (*plan.constraints, *plan.forces) for f in e.frames if f.node == 0]
+    first = next((j.near_frame for j in plan.joints if j.near == 0 and not j.kind.free), None)
+    frames = {frame.T for frame in on_ground if frame is not None}
+    if first is None or None in on_ground or any(set(T) & set(varied) for T in frames):
+        return tuple(numbers)
+    out = list(numbers)
+    for T in frames:
+        for k, origin in zip(T, first.T, strict=True):
+            out[k] = numbers[k] - numbers[origin]  # type: ignore[operator]  # numbers of frames are constants
+    return tuple(out)
+
+
+@cache
+def shared_scratch(plan: Plan) -> int:
+    """Slots through which pieces hand numbers to each other: of substructures, or of islands and their sums."""
+    parts = islands(plan)
+    if len(parts) > 1:
+        return sum(shared_scratch(part.plan) + SUMS for part in parts)
+    return sum(scratch_of(plan, k) for k in range(len(plan.substructures))) if len(plan.substructures) > 1 else 0
 
 
 def _foreign_sources(plan: Plan) -> Iterator[str]:

@@ -40,13 +40,13 @@ class NumpyMachine(TickedMachine):
         pieces = [(piece, simplify(piece.trace(), self.precision)) for piece in program.phase(name)]
 
         def run(slots: list[Any]) -> None:
-            for piece, graph in pieces:
+            for inputs, outputs, graph in ((*run, graph) for piece, graph in pieces for run in piece.runs()):
                 values: list[Any] = []
                 get = lambda ref, v=values: -v[ref >> 1] if ref & 1 else v[ref >> 1]  # noqa: E731
-                known = {"in": lambda k, n=piece.inputs: slots[n[k]], "const": self.dtype.type}
+                known = {"in": lambda k, n=inputs: slots[n[k]], "const": self.dtype.type}
                 for op, *parts in graph.nodes:
                     values.append(known[op](*parts) if op in known else OPERATIONS[op](*map(get, parts)))
-                for slot, ref in zip(piece.outputs, graph.outputs, strict=True):
+                for slot, ref in zip(outputs, graph.outputs, strict=True):
                     slots[slot] = get(ref)
 
         return run
