@@ -37,7 +37,7 @@ def accelerate(
     reduced = reduced or Reduced(motion, Z)
     a = reduced.acceleration(tree.force, particular)
     power = tree.power
-    if lane.plan.moves:
+    if lane.plan.time_dependent:
         power = add(power, _prescribed_power(motion, tree.force, reduced, a))
     return Acceleration(a, tree.rates, power, reduced.worst_pivot, tree.kinetic, tree.potential)
 

@@ -185,11 +185,11 @@ class Chain:
         """A joint without motion sits at its initial displacement."""
         assert not isinstance(joint.displacement, int)
         shift, vector = joint.displacement
-        turn, shift = self.params.rotation(joint.turn, vector), self.params.at(shift)
+        rotation, shift = self.params.rotation(joint.matrix, vector), self.params.at(shift)
         if joint.reverse:
-            R = matmul(R, transpose(turn))
+            R = matmul(R, transpose(rotation))
             return R, minus(p, matvec(R, shift))
-        return matmul(R, turn), plus(p, matvec(R, shift))
+        return matmul(R, rotation), plus(p, matvec(R, shift))
 
 
 def _walk(kind: JointKind, reverse: bool) -> list[tuple[Any, int, int]]:
