@@ -12,7 +12,7 @@ from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cache, cpu
 from shiftjax.kernels.llvm.compiler import compile_text, piece_text, support_text
 from shiftjax.kernels.llvm.target import host
-from tests.toys import advance, pendulum, pendulums, piece, slots
+from tests.sample_programs import advance, pendulum, pendulums, piece, slots
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Text to object code with LLVM, and object code into this process."""
+"""Compiles LLVM text to object code, and loads object code into this process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def piece_name(piece: Piece) -> str:
 
 
 def piece_text(piece: Piece, target: Target) -> str:
-    """The module of one piece; this is where it is traced."""
+    """The module of one piece, which is traced here."""
     graph = simplify(piece.trace(), target.precision)
     body = emit.emit(graph, piece.inputs, piece.outputs, piece_name(piece), target)
     return f"{emit.declarations(target)}\n{METADATA}\n{body}"
@@ -35,8 +35,8 @@ def timed(program: LaneProgram) -> bool:
 
 
 def stepper_identity(program: LaneProgram) -> str:
-    """What decides the step loop."""
-    layout = dataclasses.replace(program.layout, nc=0)  # channels are the last region, and counted in the job
+    """Text that determines the step loop."""
+    layout = dataclasses.replace(program.layout, nc=0)  # channels are the last region, their number is in the job
     return f"{layout!r}|{program.method!r}|{timed(program)}|{program.drift.identity()}"
 
 
@@ -46,7 +46,7 @@ def stepper_text(program: LaneProgram, name: str, target: Target) -> str:
 
 
 def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
-    """For each coordinate the speed that is its rate, None where the rate takes arithmetic."""
+    """For each coordinate the speed that is its rate, None where the rate must be computed."""
     drift, layout = program.drift, program.layout
     graph = simplify(drift.trace(), target.precision)
     found: list[int | None] = [None] * layout.nq
@@ -58,15 +58,15 @@ def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
 
 
 def support_text(target: Target) -> str:
-    """The module of what pieces call."""
+    """The module of the functions that pieces call."""
     return payne_hanek.support(target)
 
 
 def compile_text(text: str, target: Target, optimize: bool) -> bytes:
-    """Object code. Pieces come simplified and skip LLVM's middle end; the step loop goes through it.
+    """Object code. Pieces are already simplified and skip LLVM's middle end; the step loop does not.
 
-    Code generation takes 2.6 s for 20 000 operations at level 1, 2 or 3 alike and 0.6 s at level 0, whose code is 2.5
-    times slower.
+    Code generation takes 2.6 s for 20 000 operations at level 1, 2 and 3 and 0.6 s at level 0, whose code is 2.5 times
+    slower.
     """
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()
@@ -80,22 +80,22 @@ def compile_text(text: str, target: Target, optimize: bool) -> bytes:
 
 
 class Loader:
-    """Object code placed in this process, found by symbol."""
+    """Loads object code into this process and looks up symbols."""
 
     def __init__(self, target: Target) -> None:
         self._generator = machine(target)
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self._generator)
 
     def add(self, code: bytes) -> None:
-        """Places one object."""
+        """Loads one object."""
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
 
     def finish(self) -> None:
-        """Resolves what was added."""
+        """Resolves the symbols of all added objects."""
         self._engine.finalize_object()
 
     def address(self, symbol: str) -> int:
-        """Where a function is."""
+        """The address of a function."""
         address = self._engine.get_function_address(symbol)
         if not address:
             raise RuntimeError(f"compiled code has no symbol {symbol}")
