@@ -1,8 +1,8 @@
 """An ensemble of one mechanism against MuJoCo and against plain array code under jax.vmap, on the same cores.
 
-For each mechanism one body's mass varies over the members; RK4 at 1 ms. The physics of every contender is checked
-before a number is printed. The contenders take turns, round after round; figures are medians over the rounds, ratios
-are taken within a round. Rates are member-steps per cpu-second (`time.process_time`, all threads):
+For each mechanism one body's mass varies over the members; RK4 at 1 ms. The physics of every code is checked before a
+number is printed. The codes run in turn, round after round; figures are medians over the rounds, ratios are taken
+within a round. Rates are member-steps per cpu-second (`time.process_time`, all threads):
     stepping   ours: cpu time of a long run less that of a short one, over the steps between
     simulate   ours: the whole of a warm `simulate()`, start and result included
     mujoco     its C library with its own rollout threads
@@ -38,16 +38,16 @@ STEP = 1e-3  # s
 CHECK_SPAN = 0.5  # s
 VARIED = {"four_bar": "four_bar:coupler", "n_four_bar_5": "n_four_bar:coupler_0", "bricard": "bricard:rod1"}
 COLD = ("four_bar", "n_four_bar_5", "bricard", "vehicle_chassis", "n_four_bar_40")
-WANTED = {"four_bar": (300, 200), "n_four_bar_5": (100, 80), "bricard": (80, 50)}  # stepping, simulate: times MuJoCo
+TARGETS = {"four_bar": (300, 200), "n_four_bar_5": (100, 80), "bricard": (80, 50)}  # stepping, simulate: times MuJoCo
 GAP, ENERGY, SAME = 1e-9, 1e-6, 1e-7  # m; relative; rad between two exact codes after CHECK_SPAN
-SOFT = 0.1  # rad: how near MuJoCo with its soft loops must come to be the same mechanism
+SOFT = 0.1  # rad: allowed difference from MuJoCo with its soft loops
 
 
 def main() -> None:
     options = arguments()
     jax.config.update("jax_enable_x64", True)
     for name in options.models:
-        report(name, contest(name, options), options)
+        report(name, compared(name, options), options)
     for name in COLD if options.cold else ():
         emit("start", {"model": name, **time_start(name)})
 
@@ -66,8 +66,8 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def contest(name: str, options: argparse.Namespace) -> dict[str, Any]:
-    """Every contender's rate, after its physics has been looked at."""
+def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
+    """Every code's rate, after its physics has been checked."""
     body = VARIED[name]
     model = shiftjax.load(name)
     masses = np.linspace(0.8, 1.2, options.members) * dict(model.bodies())[body].mass
@@ -76,10 +76,10 @@ def contest(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "long": partial(ours, model, body, masses, options.span, options.threads),
         "short": partial(ours, model, body, masses, short_span, options.threads),
     }
-    entrants = {} if options.alone else {"mujoco": mujoco_entrant, "array": array_entrant}
+    setups = {} if options.alone else {"mujoco": mujoco_peer, "array": array_peer}
     counts, figures = {}, {}
-    for who, entrant in entrants.items():
-        calls[who], counts[who], figures[who] = entrant(model, body, masses, steps, options)
+    for who, setup in setups.items():
+        calls[who], counts[who], figures[who] = setup(model, body, masses, steps, options)
     timings, results = side_by_side(calls, options.rounds)
     worst = certified(results["long"])
     between = [a - b for a, b in zip(timings["long"].cpus, timings["short"].cpus, strict=True)]
@@ -117,29 +117,29 @@ def certified(result: shiftjax.Result) -> dict[str, float]:
     return worst
 
 
-Entrant = tuple[Callable[[], Any], int, dict[str, Any]]  # a call, its member-steps, what its physics showed
+Peer = tuple[Callable[[], Any], int, dict[str, Any]]  # a call, its member-steps, what its physics showed
 
 
-def mujoco_entrant(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Entrant:
-    """MuJoCo; it must show the same motion as we do, as far as its soft loops let it."""
+def mujoco_peer(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Peer:
+    """MuJoCo; its motion must agree with ours within the error of its soft loops."""
     chosen = masses[np.linspace(0, len(masses) - 1, options.peer_members).astype(int)]
     peers = Ensemble([model.replace({f"{body}.mass": float(m)}) for m in chosen], STEP, options.threads)
     check = peers.angles(peers.run(round(CHECK_SPAN / STEP)))
     difference = float(np.abs(check - our_angles(model, body, chosen, peers.joints)).max())
-    assert difference < SOFT, f"MuJoCo moves otherwise, by {difference:.3g} rad"
+    assert difference < SOFT, f"MuJoCo's motion differs by {difference:.3g} rad"
     figures = peers.figures(peers.run(steps)[:4], every=10)
     return partial(peers.run, steps), steps * len(chosen), {"difference": difference, **figures}
 
 
-def array_entrant(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Entrant:
-    """Plain array code; it must show the same motion as we do."""
+def array_peer(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Peer:
+    """Plain array code; its motion must agree with ours."""
     tree = tree_of(model)
     mechanism = Mechanism(tree, [link.path for link in tree.links].index(body))
     run = mechanism.runner(STEP)
     few = masses[:: max(1, len(masses) // 4)]
     q, _ = run(jnp.asarray(few), round(CHECK_SPAN / STEP))
     difference = float(np.abs(q - our_angles(model, body, few, [link.joint for link in tree.links])).max())
-    assert difference < SAME, f"the array code moves otherwise, by {difference:.3g} rad"
+    assert difference < SAME, f"the array code's motion differs by {difference:.3g} rad"
     count = min(steps, options.array_steps)
     return partial(run, jnp.asarray(masses), count), count * len(masses), {"difference": difference}
 
@@ -176,16 +176,16 @@ def report(name: str, rates: dict[str, Any], options: argparse.Namespace) -> Non
     """A JSON line, and a table for people on stderr."""
     emit("ensemble", {"model": name, "members": options.members, "span_s": options.span, "step_s": STEP, **rates})
     print(f"\n{name}: {options.members} members, {options.span:g} s, RK4 at {STEP * 1e3:g} ms", file=sys.stderr)
-    for contender, figures in rates.items():
+    for code, figures in rates.items():
         ratio = f"{figures['times_mujoco']:9.1f} x MuJoCo" if "times_mujoco" in figures else ""
         gap = f"  gap {figures['gap']:.2g} m, energy {figures['energy_error']:.2g}" if "gap" in figures else ""
         speed = f"{figures['rate']:14,.0f} member-steps/cpu-s (fastest {figures['fastest']:14,.0f})"
-        print(f"  {contender:9} {speed} {ratio}{gap}", file=sys.stderr)
+        print(f"  {code:9} {speed} {ratio}{gap}", file=sys.stderr)
     if "mujoco" in rates:
-        wanted = ", ".join(
-            f"{what} {times} x" for what, times in zip(("stepping", "simulate"), WANTED[name], strict=True)
+        targets = ", ".join(
+            f"{what} {times} x" for what, times in zip(("stepping", "simulate"), TARGETS[name], strict=True)
         )
-        print(f"  wanted: {wanted}  ({time.strftime('%Y-%m-%d')})", file=sys.stderr)
+        print(f"  targets: {targets}  ({time.strftime('%Y-%m-%d')})", file=sys.stderr)
 
 
 if __name__ == "__main__":

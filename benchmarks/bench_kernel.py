@@ -1,9 +1,9 @@
-"""The step loop against the limit of one core: operations and instructions of a step, and its time in quiet moments.
+"""The step loop against the limit of one core: operations and instructions of a step, and its smallest and median time.
 
 For each mechanism: scalar operations of one RK4 step after simplification, instructions of the compiled pieces, and
-nanoseconds of one step of one vector of lanes, as percentiles over many slices of a few milliseconds. Shared machines
-are noisy: the smallest is what the core can do alone, the median what its neighbours leave of it. The limit is that of
-the units which multiply: `products` over two a cycle, at the clock found from a chain of dependent additions.
+nanoseconds of one step of one vector of lanes, as percentiles over many slices of a few milliseconds. On a shared
+machine the smallest (`quiet`) is that of an otherwise idle core, the median includes other processes. The limit is that
+of the multipliers: `products` at two per cycle, at the clock measured by a chain of dependent additions.
 
     PYTHONPATH=. python benchmarks/bench_kernel.py
 """
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measured(name: str, seconds: float) -> dict[str, Any]:
-    """All figures of one mechanism; its energy and loops are looked at first."""
+    """All figures of one mechanism; its energy and loops are checked first."""
     target = host("f64")
     kernel, program, table, worst = running(name)
     assert worst["gap"] < 1e-9 and worst["energy_error"] < 1e-6, worst
@@ -84,13 +84,13 @@ def measured(name: str, seconds: float) -> dict[str, Any]:
 
 
 def running(name: str) -> tuple[cpu.Kernel, LaneProgram, np.ndarray, dict[str, float]]:
-    """The kernel, program and table of a real ensemble, caught at its first advance."""
-    caught: list[tuple[cpu.Kernel, LaneProgram, np.ndarray]] = []
+    """The kernel, program and table of a real ensemble, captured at its first advance."""
+    captured: list[tuple[cpu.Kernel, LaneProgram, np.ndarray]] = []
     advance = cpu.Kernel.advance
 
     def watched(self: cpu.Kernel, groups: Any, *rest: Any, **named: Any) -> None:
-        if not caught:
-            caught.append((self, groups[0].program, groups[0].table.copy()))
+        if not captured:
+            captured.append((self, groups[0].program, groups[0].table.copy()))
         advance(self, groups, *rest, **named)
 
     mass = shiftjax.load(name).numbers()[f"{MODELS[name]}.mass"]
@@ -101,7 +101,7 @@ def running(name: str) -> tuple[cpu.Kernel, LaneProgram, np.ndarray, dict[str, f
         )  # fmt: skip
     finally:
         cpu.Kernel.advance = advance
-    return *caught[0], {key: float(np.max(values)) for key, values in result.certificate.items()}
+    return *captured[0], {key: float(np.max(values)) for key, values in result.certificate.items()}
 
 
 def pieces_of_a_step(program: LaneProgram) -> Iterator[tuple[int, Piece]]:
@@ -166,7 +166,7 @@ def times_of(
         lanes = table.copy()
         group = Group(program, lanes, until, None, member)
         took = _seconds(lambda group=group: kernel.advance([group], h=1e-3))
-        assert (lanes[program.layout.rows("clock").start] == STEPS).all(), "a lane stopped on the way"
+        assert (lanes[program.layout.rows("clock").start] == STEPS).all(), "a lane tripped"
         found.append(took / STEPS / (table.shape[1] / target.width) * 1e9)
     return tuple(float(x) for x in np.percentile(found, [0, 10, 50]))
 

@@ -1,4 +1,4 @@
-"""One way to time: compile apart from run, block on the result, repeat, report medians as one JSON line."""
+"""Timing: compilation apart from the run, blocking on the result, medians of repetitions as one JSON line."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Machines that run lane programs; they know nothing of mechanisms."""
+"""Backends that run lane programs, independent of mechanisms."""

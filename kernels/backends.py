@@ -1,4 +1,4 @@
-"""Which machine runs: the fastest there is, unless one is named. A new machine is one folder and one entry."""
+"""The table of backends and the default one. A new backend is one folder and one entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BACKENDS: Table[Callable[[str, int | None], Kernel]] = Table("backend", {"cpu": 
 
 
 def make_kernel(backend: str | None, precision: str, threads: int | None = None) -> Kernel:
-    """A kernel of the named backend; the vector units of the processor where none is named.
+    """A kernel of the named backend; by default that of the processor's vector units.
 
     Args:
         backend: a key of `BACKENDS` or None. precision: "f64" or "f32". threads: all cores for None.

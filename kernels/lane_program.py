@@ -1,7 +1,7 @@
-"""What a machine runs: a lane program, pieces of scalar code over numbered slots. No machine and no mechanics here.
+"""A lane program: pieces of scalar code over numbered slots, independent of backends and of mechanics.
 
-A lane is one member of an ensemble. Its numbers live in *slots* of a workspace while a machine works on it and in
-*rows* of a table (rows, B), members last, between two calls; a slot or a row is one scalar of one lane.
+A lane is one member of an ensemble. Its numbers are in *slots* of a workspace while a backend steps it and in *rows* of
+a table (rows, B), members last, between two calls; a slot or a row is one scalar of one lane.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Layout:
     """Sizes of the regions of one lane."""
 
     nq: int  # coordinates q
-    nx: int  # speeds, states of forces and quadratures x, as many derivatives dx
+    nx: int  # speeds, states of forces and quadratures x, and their derivatives dx
     np: int  # parameters
     nm: int  # monitors
-    nr: int  # residuals and other figures of the accepted step
+    nr: int  # residuals and other values of the accepted step
     na: int  # accumulators
     nc: int  # channels
     ns: int  # scratch shared by the pieces
@@ -50,7 +50,7 @@ class Layout:
             "event": self.ne,
             "eq": self.nq * self.controlled,  # error estimates of q and x
             "ex": self.nx * self.controlled,
-            "control": 2 * self.controlled,  # error norm, by what to multiply the step size
+            "control": 2 * self.controlled,  # error norm, factor of the step size
             "chan": self.nc,
         }
 
@@ -104,19 +104,19 @@ def _place(sizes: dict[str, int], name: str) -> range:
 class Piece:
     """Straight-line scalar code: reads the slots `inputs`, writes the slots `outputs`.
 
-    Two pieces of equal `key` and equal slots are compiled once. `trace` is called only when nothing compiled is found.
+    Two pieces of equal `key` and equal slots are compiled once. `trace` is called only on a cache miss.
     Code that runs several times on other slots, for the equal parts of a mechanism, is one piece with `repeats`.
     """
 
     name: str  # for messages only
     key: str  # sha256 text that identifies the code without tracing it
-    trace: Callable[[], ClosedJaxpr]  # scalar jaxpr, one invar an input, one outvar an output
+    trace: Callable[[], ClosedJaxpr]  # scalar jaxpr, one invar per input, one outvar per output
     inputs: tuple[int, ...]  # slots
     outputs: tuple[int, ...]  # slots
     repeats: tuple[tuple[int, ...], ...] = ()  # slots of the inputs and outputs of each further run
 
     def identity(self) -> str:
-        """Hash of what decides the compiled code: the key and the slots."""
+        """Hash that determines the compiled code: of the key and the slots."""
         text = f"{self.key}|{self.inputs}|{self.outputs}" + (f"|{self.repeats}" if self.repeats else "")
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -134,7 +134,7 @@ class Method:
     Hairer, Lubich, Wanner, Geometric Numerical Integration, II.2. Stage s: x_s = x + h sum_j A[s][j] dx_j,
     q_s = q + h sum_j A_hat[s][j] qdot_j at t + c[s] h, qdot_s = drift(q_s, x_s), dx_s = accelerate(q_s, x_s)
     if needs[s]. End: x + h sum b[s] dx_s, q + h sum b_hat[s] qdot_s, then projected. Stage 0 is the state itself with
-    the dx that the last projection left. An embedded method estimates its errors as h sum error[s] dx_s and
+    the dx of the last projection. An embedded method estimates its errors as h sum error[s] dx_s and
     h sum error[s] qdot_s (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4).
     """
 
@@ -144,8 +144,8 @@ class Method:
     b: tuple[float, ...]  # weights of dx at the end
     b_hat: tuple[float, ...]  # weights of qdot at the end
     c: tuple[float, ...]  # times of the stages in steps
-    needs: tuple[bool, ...]  # whether dx of the stage is wanted
-    error: tuple[float, ...] = ()  # weights of the error estimate; none where steps are of one size
+    needs: tuple[bool, ...]  # whether dx of the stage is needed
+    error: tuple[float, ...] = ()  # weights of the error estimate; empty for fixed steps
 
     @property
     def stages(self) -> int:
@@ -155,7 +155,7 @@ class Method:
 
 @record
 class LaneProgram:
-    """One step of one lane as pieces; machines add the time loop, the stage loop and accept-or-freeze."""
+    """One step of one lane as pieces; backends add the time loop, the stage loop and step acceptance."""
 
     layout: Layout
     method: Method
@@ -168,7 +168,7 @@ class LaneProgram:
     error: tuple[Piece, ...] = ()  # q, x (of the end, projected), eq, ex, p -> control
 
     def phase(self, name: str) -> tuple[Piece, ...]:
-        """The pieces of one phase in running order."""
+        """The pieces of one phase in execution order."""
         return (self.drift,) if name == "drift" else getattr(self, name)
 
     def pieces(self) -> tuple[Piece, ...]:

@@ -1,9 +1,9 @@
-"""A ClosedJaxpr of scalars becomes a short list of distinct operations: inlining, value numbering, dead code removal.
+"""Simplifies a ClosedJaxpr of scalars to a list of distinct operations: inlining, value numbering, dead code removal.
 
-A *reference* is `2 * node + negative`: signs travel with references, so that negation costs nothing, `(-a) * b` and
-`a * (-b)` are one product, and a fused multiply-add can absorb them. Products and quotients are exact under this; a sum
-whose terms are all negated may change the sign of an exact zero, which nothing here distinguishes but `atan2`, whose
-programs keep every sum as written.
+A *reference* is `2 * node + negative`: the sign is part of the reference, so that negation costs nothing, `(-a) * b`
+and `a * (-b)` are one product, and a fused multiply-add can include them. Products and quotients stay exact; a sum
+whose terms are all negated may change the sign of an exact zero, on which only `atan2` depends: its programs keep every
+sum as written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftjax.kernels.lane_program import DTYPES
 
-if TYPE_CHECKING:  # importing it takes a tenth of a warm start
+if TYPE_CHECKING:  # its import takes a tenth of a start from a warm cache
     from jax.extend.core import ClosedJaxpr
 
 Key = tuple[Any, ...]
@@ -38,7 +38,7 @@ class Graph:
         self._known: dict[Key, int] = {}
 
     def node(self, *key: Any) -> int:
-        """The reference of the operation `key`, made when it is new."""
+        """The reference of the operation `key`, added when it is new."""
         number = self._known.get(key)
         if number is None:
             number = self._known[key] = len(self.nodes)
@@ -53,19 +53,19 @@ class Graph:
         return self.node("const", value)
 
     def value(self, ref: int) -> float | None:
-        """The number behind `ref` where it is a constant."""
+        """The value of a constant, None for others."""
         node = self.nodes[ref >> 1]
         if node[0] != "const":
             return None
         return -node[1] if ref & 1 else node[1]
 
-    def is_truth(self, ref: int) -> bool:
-        """Whether `ref` is a truth value and no number."""
+    def is_boolean(self, ref: int) -> bool:
+        """Whether `ref` is a boolean."""
         node = self.nodes[ref >> 1]
-        return node[0] in TRUTHS or (node[0] == "select" and self.is_truth(node[2]))
+        return node[0] in BOOLEANS or (node[0] == "select" and self.is_boolean(node[2]))
 
     def add(self, a: int, b: int) -> int:
-        """a + b; the first term is kept positive, its sign moves out."""
+        """a + b, normalised so that the first term is positive."""
         if a > b:
             a, b = b, a
         if self.signed_zeros:
@@ -78,7 +78,7 @@ class Graph:
         return self.node("add", a ^ sign, b ^ sign) ^ sign
 
     def mul(self, a: int, b: int) -> int:
-        """a * b; products with 1 vanish."""
+        """a * b; a factor 1 is dropped."""
         sign = (a ^ b) & 1
         a, b = a & ~1, b & ~1
         if self.value(a) == 1.0:
@@ -88,7 +88,7 @@ class Graph:
         return self.node("mul", min(a, b), max(a, b)) ^ sign
 
     def div(self, a: int, b: int) -> int:
-        """a / b; by a power of two it is a product."""
+        """a / b; a product where b is a power of two."""
         number = self.value(b & ~1)
         if number is not None and number != 0.0 and math.frexp(number)[0] == 0.5 and 1e-30 < number < 1e30:
             return self.mul(a, self.const(1.0 / number) ^ (b & 1))
@@ -149,28 +149,28 @@ def _table() -> dict[str, Callable[[Graph, list[int], dict[str, Any]], int]]:
 
 
 HANDLERS = _table()
-TRUTHS = {"lt", "le", "eq", "ne", "and", "or", "not", "is_finite", "true", "false"}
+BOOLEANS = {"lt", "le", "eq", "ne", "and", "or", "not", "is_finite", "true", "false"}
 
 
 def simplify(closed: ClosedJaxpr, precision: str) -> Graph:
     """The distinct live operations of `closed` for a kernel of `precision`.
 
     Raises:
-        NotImplementedError: a primitive outside the scalar language, named.
-        TypeError: arrays, integers, or float32 code given to an f64 kernel.
+        NotImplementedError: an unsupported primitive.
+        TypeError: arrays, integers, or float32 code for an f64 kernel.
     """
     check_jaxpr(closed, precision)
     graph = Graph(signed_zeros=_uses_atan2(closed.jaxpr))
     arguments = [graph.node("in", k) for k in range(len(closed.jaxpr.invars))]
     graph.outputs = _inline(graph, closed.jaxpr, closed.consts, arguments, precision)
     for ref in graph.outputs:
-        if graph.is_truth(ref):
-            raise TypeError("an output of a piece is a truth value: select numbers by it instead")
-    return _alive(graph)
+        if graph.is_boolean(ref):
+            raise TypeError("an output of a piece is a boolean: select numbers by it instead")
+    return _without_dead_code(graph)
 
 
 def check_jaxpr(closed: ClosedJaxpr, precision: str) -> None:
-    """Refuses code that is not scalar, or was traced in float32 for an f64 kernel."""
+    """Raises for code that is not scalar, or was traced in float32 for an f64 kernel."""
     for var in (*closed.jaxpr.invars, *closed.jaxpr.outvars):
         _check(var.aval, precision)
 
@@ -183,7 +183,7 @@ def _check(aval: Any, precision: str) -> None:
             "an f64 kernel was given code traced in float32: trace it under jax.enable_x64(True) with float64 arguments"
         )
     if aval.dtype not in (np.dtype(name) for name in (*DTYPES.values(), "bool")):
-        raise TypeError(f"a piece works on floats and truth values, found {aval.dtype}")
+        raise TypeError(f"a piece works on floats and booleans, found {aval.dtype}")
 
 
 def _uses_atan2(jaxpr: Any) -> bool:
@@ -246,23 +246,23 @@ def _convert(graph: Graph, ref: int, eqn: Any, precision: str) -> int:
         return graph.node("ne", ref, graph.const(0.0))
     literal = graph.value(ref)
     if literal is None:
-        raise TypeError(f"a piece works on floats and truth values, found {source} converted to {target}")
+        raise TypeError(f"a piece works on floats and booleans, found {source} converted to {target}")
     return graph.const(literal)
 
 
-def _alive(graph: Graph) -> Graph:
-    """The same graph without the operations that no output needs."""
-    alive = bytearray(len(graph.nodes))
+def _without_dead_code(graph: Graph) -> Graph:
+    """The same graph without dead operations."""
+    live = bytearray(len(graph.nodes))
     for ref in graph.outputs:
-        alive[ref >> 1] = 1
+        live[ref >> 1] = 1
     for number in range(len(graph.nodes) - 1, -1, -1):
-        if alive[number] and graph.nodes[number][0] not in ("in", "const"):
+        if live[number] and graph.nodes[number][0] not in ("in", "const"):
             for ref in graph.nodes[number][1:]:
-                alive[ref >> 1] = 1
+                live[ref >> 1] = 1
     new: list[int] = [0] * len(graph.nodes)
     result = Graph(graph.signed_zeros)
     for number, node in enumerate(graph.nodes):
-        if alive[number]:
+        if live[number]:
             new[number] = 2 * len(result.nodes)
             if node[0] in ("in", "const"):
                 result.nodes.append(node)

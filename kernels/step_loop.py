@@ -1,8 +1,8 @@
-"""The step loop, said once: what a machine does with a lane program, in the words of `contract`.
+"""The reference implementation of the step loop of `contract`.
 
-`StepLoop` is written on numbers that support Python's operators: NumPy arrays with one entry a lane, or traced scalars
-of one lane. It is what the JAX machine runs (which folds the stages into a scan) and what the LLVM machine writes as
-text, method by method under the same names. `TickedMachine` drives machines that know no output ticks.
+`StepLoop` is written on numbers that support Python's operators: NumPy arrays with one entry per lane, or traced
+scalars of one lane. The JAX backend runs it (with the stages as a scan); the LLVM backend emits it as text, method by
+method under the same names. `TickLoop` adds output ticks to backends that only run to a given clock.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ State = dict[str, tuple[Any, ...]]  # groups of rows of the layout, each a tuple
 Slots = list[Any]  # the workspace of a lane
 Phases = Mapping[str, Callable[[Slots], None]]  # each phase works on the slots in place
 
-KEPT = ("q", "x", "dx", "acc", "rep", "mon", "event")  # rows that pieces may read
+READ = ("q", "x", "dx", "acc", "rep", "mon", "event")  # rows that pieces may read, beside p
 
 
 class StepLoop:
-    """Steps of one lane, or of many at once.
+    """Steps of one lane, or of many.
 
     Args:
         phases: of the program. arithmetic: `numpy` or `jax.numpy`. dtype: of all numbers.
@@ -42,7 +42,7 @@ class StepLoop:
     def slots(self, p: Sequence[Any], state: State) -> Slots:
         """A workspace filled with the state."""
         slots: Slots = [self.number(0.0)] * self.layout.slot_count
-        for name in KEPT:
+        for name in READ:
             self.put(slots, name, state[name])
         self.put(slots, "p", p)
         return slots
@@ -76,13 +76,13 @@ class StepLoop:
             stop: clock that the step may not pass where an error estimate controls its size.
         """
         size, cut = self.size(state, stop)
-        slots, most = self.attempt(p, state, size, h, t0)
+        slots, maxima = self.attempt(p, state, size, h, t0)
         rejected = self.rejected(slots)
-        trip = self.trip(state, slots, most, size, rejected)
-        return self.accept(state, slots, most, size, cut, stop, rejected, trip)
+        trip = self.trip(state, slots, maxima, size, rejected)
+        return self.accept(state, slots, maxima, size, cut, stop, rejected, trip)
 
     def size(self, state: State, stop: Any) -> tuple[Any, Any]:
-        """Size of the step in steps of h, and whether `stop` cuts it."""
+        """Size of the step in steps of h, and whether `stop` shortens it."""
         (clock,), (fraction,) = state["clock"], state["fraction"]
         if not self.layout.controlled:
             return fraction, self.xp.zeros_like(fraction, bool)
@@ -90,22 +90,22 @@ class StepLoop:
         return self.xp.minimum(fraction, left), fraction >= left
 
     def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:
-        """All stages, the end and its projection: the slots, and the largest monitors on the way."""
+        """All stages, the end and its projection: the slots, and the largest monitors."""
         method, slots = self.method, self.slots(p, state)
         self.phases["drift"](slots)
         dxs, qdots = [state["dx"]], [self.get(slots, "qdot")]
-        most = None
+        maxima = None
         for stage in range(1, method.stages):
             self.place(slots, state, size, h, t0, method.A[stage], method.A_hat[stage], method.c[stage], dxs, qdots)
             self.phases["drift"](slots)
             if method.needs[stage]:
                 self.phases["accelerate"](slots)
-                most = self.larger(most, self.get(slots, "mon"))
+                maxima = self.larger(maxima, self.get(slots, "mon"))
             dxs.append(self.get(slots, "dx"))
             qdots.append(self.get(slots, "qdot"))
         self.place(slots, state, size, h, t0, method.b, method.b_hat, 1.0, dxs, qdots)
         self.estimate(slots, size * h, method.error, dxs, qdots)
-        return slots, self.end(slots, most)
+        return slots, self.end(slots, maxima)
 
     def place(
         self,
@@ -133,21 +133,21 @@ class StepLoop:
     def estimate(
         self, slots: Slots, step: Any, row: Sequence[Any], dxs: Sequence[Sequence[Any]], qdots: Sequence[Sequence[Any]]
     ) -> None:
-        """Error estimates of x and q, where the method has them."""
+        """Error estimates of x and q, for embedded methods."""
         if self.layout.controlled:
             zero = self.number(0.0)
             self.put(slots, "ex", self.blend([zero] * self.layout.nx, step, row, dxs))
             self.put(slots, "eq", self.blend([zero] * self.layout.nq, step, row, qdots))
 
-    def end(self, slots: Slots, most: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    def end(self, slots: Slots, maxima: tuple[Any, ...] | None) -> tuple[Any, ...]:
         """Projection, norm of the error, events at the end; the largest monitors."""
         for phase in ("project", "error", "events"):
             self.phases[phase](slots)
-        return self.larger(most, self.get(slots, "mon"))
+        return self.larger(maxima, self.get(slots, "mon"))
 
-    def larger(self, most: tuple[Any, ...] | None, new: tuple[Any, ...]) -> tuple[Any, ...]:
+    def larger(self, maxima: tuple[Any, ...] | None, new: tuple[Any, ...]) -> tuple[Any, ...]:
         """Elementwise maximum that propagates NaN."""
-        return new if most is None else tuple(self.xp.maximum(a, b) for a, b in zip(most, new, strict=True))
+        return new if maxima is None else tuple(self.xp.maximum(a, b) for a, b in zip(maxima, new, strict=True))
 
     # -- accept, reject or freeze ------------------------------------------------------------------------------------
 
@@ -157,8 +157,8 @@ class StepLoop:
             return self.xp.zeros_like(slots[self.layout.slots("t").start], bool)
         return ~(self.get(slots, "control")[0] <= 1.0)
 
-    def trip(self, state: State, slots: Slots, most: Sequence[Any], size: Any, rejected: Any) -> Any:
-        """0, or why the lane freezes."""
+    def trip(self, state: State, slots: Slots, maxima: Sequence[Any], size: Any, rejected: Any) -> Any:
+        """The trip code: 0, or why the lane is frozen."""
         zero, n = self.number(0.0), self.layout.nm
         trip = zero
         for k, (old, new) in reversed(list(enumerate(zip(state["event"], self.get(slots, "event"), strict=True)))):
@@ -167,7 +167,7 @@ class StepLoop:
         total = sum((v for name in ("q", "x", "dx") for v in self.get(slots, name)), zero)
         trip = self.xp.where(total * zero == zero, trip, self.number(n + 1.0))
         for k in reversed(range(n)):
-            bad = (state["armed"][k] != 0) & ~(most[k] <= state["limit"][k])
+            bad = (state["armed"][k] != 0) & ~(maxima[k] <= state["limit"][k])
             trip = self.xp.where(bad, self.number(k + 1.0), trip)
         if not self.layout.controlled:
             return trip
@@ -176,7 +176,7 @@ class StepLoop:
         return self.xp.where(rejected, self.xp.where(stuck, self.number(n + 2.0), zero), trip)
 
     def proposed(self, size: Any, slots: Slots) -> Any:
-        """The size with which a rejected step is tried again."""
+        """The size with which a rejected step is retried."""
         error, growth = self.get(slots, "control")
         growth = self.xp.where((error == error) & (growth == growth), growth, self.number(SMALLEST))
         return size * self.xp.minimum(growth, self.number(LARGEST_RETRY))
@@ -185,7 +185,7 @@ class StepLoop:
         self,
         state: State,
         slots: Slots,
-        most: tuple[Any, ...],
+        maxima: tuple[Any, ...],
         size: Any,
         cut: Any,
         stop: Any,
@@ -194,12 +194,12 @@ class StepLoop:
     ) -> State:
         """The state after the step: new where it is accepted, else the old one."""
         good = (trip == 0) & ~rejected
-        self.put(slots, "mon", most)
+        self.put(slots, "mon", maxima)
         self.phases["accumulate"](slots)
         new = {name: self.get(slots, name) for name in ("q", "x", "dx", "acc", "rep", "event")}
         clock, fraction = state["clock"][0] + size, state["fraction"][0]
-        within = [m <= limit for m, limit in zip(most, state["limit"], strict=True)]
-        new["armed"] = self.choose_each(within, [self.number(1.0)] * len(most), state["armed"])
+        within = [m <= limit for m, limit in zip(maxima, state["limit"], strict=True)]
+        new["armed"] = self.choose_each(within, [self.number(1.0)] * len(maxima), state["armed"])
         if self.layout.controlled:
             clock = self.xp.where(cut, stop, clock)
             grown = size * self.get(slots, "control")[1]
@@ -209,20 +209,20 @@ class StepLoop:
         if self.layout.controlled:
             again = rejected & (trip == 0)
             out["fraction"] = self.choose(again, (self.proposed(size, slots),), out["fraction"])
-        return {**out, "mon": most, "trip": (trip,)}
+        return {**out, "mon": maxima, "trip": (trip,)}
 
     def choose_each(self, masks: Sequence[Any], yes: Sequence[Any], no: Sequence[Any]) -> tuple[Any, ...]:
         """`yes[k]` where `masks[k]` holds, else `no[k]`."""
         return tuple(self.xp.where(m, a, b) for m, a, b in zip(masks, yes, no, strict=True))
 
 
-class TickedMachine:
-    """`contract.Kernel.advance` for machines that run each lane to a stop of its own and know no output ticks."""
+class TickLoop:
+    """`contract.Kernel.advance` for backends that run each lane to its stop, without output ticks."""
 
     dtype: np.dtype
 
     def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
-        """Steps every lane that may run until its clock is at least its stop."""
+        """Steps every running lane until its clock is at least its stop."""
         raise NotImplementedError
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
@@ -230,7 +230,7 @@ class TickedMachine:
         raise NotImplementedError
 
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
-        """See `contract.Kernel.advance`; lanes stop at every output tick of theirs."""
+        """See `contract.Kernel.advance`; lanes stop at each of their output ticks."""
         for group in groups:
             self._advance(group, h, t0, every if group.out is not None else 0)
 

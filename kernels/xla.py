@@ -1,6 +1,6 @@
-"""The reference machine: the same step loop in JAX, one lane as a plain function, lanes by `jax.vmap`.
+"""The reference backend: the step loop in JAX, one lane as a plain function, lanes by `jax.vmap`.
 
-Lanes travel as tuples of scalars, never stacked inside a step.
+A lane is a tuple of scalars, never stacked inside a step.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from jax import core, lax
 from shiftjax.kernels.contract import WRITES
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
-from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, TickedMachine
+from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, TickLoop
 
 
 def _phases(program: LaneProgram, precision: str) -> Phases:
-    """For each phase a function that works on a list of slots in place; the pieces are traced here."""
+    """For each phase a function that updates a list of slots in place; the pieces are traced here."""
 
     def phase(name: str) -> Callable[[Slots], None]:
         traced = [(piece, piece.trace()) for piece in program.phase(name)]
@@ -56,8 +56,8 @@ class _Lane(StepLoop):
     def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:
         """All stages, the end and its projection: the slots, and the largest monitors.
 
-        The stages are a `scan` whose body chooses stage or end: inlined one after the other, XLA's fusion recomputes
-        across phases without bound (a four-bar's step had not compiled after ten minutes; 5 s so).
+        The stages are a `scan` whose body selects stage or end: with inlined stages XLA's fusion recomputes across
+        phases without bound (a four-bar's step had not compiled after ten minutes; with a scan it takes 5 s).
         """
         method, stages = self.method, self.method.stages
         slots, (clock,) = self.slots(p, state), state["clock"]
@@ -79,23 +79,23 @@ class _Lane(StepLoop):
             slots, dxs, qdots = placed(carry, table)
             self.phases["drift"](slots)
             self.phases["accelerate"](slots)
-            most = self.choose(table["needs"], self.larger(carry[3], self.get(slots, "mon")), carry[3])
+            maxima = self.choose(table["needs"], self.larger(carry[3], self.get(slots, "mon")), carry[3])
             for k in range(1, stages):
-                for kept, name in ((dxs, "dx"), (qdots, "qdot")):
-                    kept[k] = self.choose(table["stage"] == k, self.get(slots, name), kept[k])
-            return tuple(slots), tuple(dxs), tuple(qdots), most
+                for rates, name in ((dxs, "dx"), (qdots, "qdot")):
+                    rates[k] = self.choose(table["stage"] == k, self.get(slots, name), rates[k])
+            return tuple(slots), tuple(dxs), tuple(qdots), maxima
 
         def end(carry: Any, table: dict[str, Any]) -> Any:
             slots, dxs, qdots = placed(carry, table)
             self.estimate(slots, size * h, method.error, dxs, qdots)
-            most = self.end(slots, carry[3])
-            return tuple(slots), carry[1], carry[2], most
+            maxima = self.end(slots, carry[3])
+            return tuple(slots), carry[1], carry[2], maxima
 
-        def turn(carry: Any, table: dict[str, Any]) -> Any:
+        def body(carry: Any, table: dict[str, Any]) -> Any:
             return lax.cond(table["stage"] < stages, stage, end, carry, table), None
 
-        slots, _, _, most = lax.scan(turn, carry, self.tables(method))[0]
-        return list(slots), most
+        slots, _, _, maxima = lax.scan(body, carry, self.tables(method))[0]
+        return list(slots), maxima
 
     def tables(self, method: Method) -> dict[str, Any]:
         """Coefficients of stages 1 ... and of the end, one row each, padded with zeros."""
@@ -117,7 +117,7 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
     """`step(p, state, h, t0) -> state` of one lane, plain JAX.
 
     `p` is a tuple of scalars; `state` maps the groups of rows of the table but p to tuples of scalars. A lane that
-    trips keeps its old values, with `trip` set and `mon` as attempted.
+    trips keeps its old values, with `trip` set and `mon` of the attempted step.
     """
     with jax.enable_x64(precision == "f64"):
         phases = _phases(program, precision)
@@ -125,7 +125,7 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
     return lambda p, state, h, t0: lane.step(p, state, h, t0, lane.number(np.inf))
 
 
-class Kernel(TickedMachine):
+class Kernel(TickLoop):
     """`contract.Kernel` in JAX."""
 
     def __init__(self, precision: str = "f64", threads: int | None = None, cache: bool = True) -> None:
@@ -144,11 +144,11 @@ class Kernel(TickedMachine):
         self.compiled += len(program.pieces())
 
         def step_until(p: tuple, state: State, stop: Any, h: Any, t0: Any) -> State:
-            def going(s: State) -> Any:
+            def running(s: State) -> Any:
                 runs = lax.bitwise_and(lax.eq(s["trip"][0], lane.number(0.0)), lax.lt(s["clock"][0], stop))
                 return lax.bitwise_and(runs, lax.gt(s["fraction"][0], lane.number(0.0)))
 
-            return lax.while_loop(going, lambda s: lane.step(p, s, h, t0, stop), state)
+            return lax.while_loop(running, lambda s: lane.step(p, s, h, t0, stop), state)
 
         def evaluate(phase: str, p: tuple, state: State, h: Any, t0: Any) -> State:
             return jax.vmap(lambda p, s: lane.evaluate(phase, p, s, h, t0))(p, state)

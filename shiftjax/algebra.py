@@ -1,8 +1,8 @@
 """Scalars of a lane, with structural zeros and ones, and the vectors and matrices made of them.
 
-A scalar is a Python float (known exactly while the program is built) or a lane value: a traced JAX scalar, or a NumPy
-array with one entry a member. Known numbers are folded here and nowhere else, so that a planar mechanism gets planar
-code. JAX is imported at the first traced value, never by a file that only reads models.
+A scalar is a Python float (a constant at trace time) or a lane value: a traced JAX scalar, or a NumPy array with one
+entry per member. Constants are folded here and nowhere else, so that a planar mechanism gets planar code. JAX is
+imported at the first traced value, never by a file that only reads models.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Scalar = Any  # float | np.ndarray (B,) | jax tracer ()
 Vec = list[Scalar]  # three scalars
 Mat = list[list[Scalar]]  # rows of scalars
 Screw = tuple[Vec, Vec]  # angular and linear part, about the point and along the axes of its context
-NUMPY = np.ndarray | np.generic  # what the host computes with NumPy alone: an operation on (1,)[0] gives a NumPy scalar
+NUMPY = np.ndarray | np.generic  # evaluated by NumPy on the host: an operation on (1,)[0] returns a NumPy scalar
 
 _lax: Any = None
 
@@ -34,7 +34,7 @@ def _jax() -> Any:
 
 
 def known(a: Scalar) -> bool:
-    """True for a number known while the program is built."""
+    """True for a constant known at trace time."""
     return type(a) is float
 
 
@@ -43,7 +43,7 @@ def is_zero(a: Scalar) -> bool:
 
 
 def _like(a: Scalar, b: Scalar) -> tuple[Scalar, Scalar]:
-    """Both operands as traced values of one dtype (a known number becomes a constant)."""
+    """Both operands as traced values of one dtype (a Python float becomes a constant)."""
     if type(a) is float:
         return np.asarray(a, b.dtype), b
     if type(b) is float:
@@ -161,7 +161,7 @@ def total(values: Sequence[Scalar]) -> Scalar:
 
 
 def larger(a: Scalar, b: Scalar) -> Scalar:
-    """The larger of two; one machine instruction, which may lose a NaN: a step's finiteness is its machine's affair."""
+    """The larger of two; one machine instruction, which may drop a NaN: the kernel checks finiteness of every step."""
     return max(a, b) if known(a) and known(b) else select(less(a, b), b, a)
 
 
@@ -171,7 +171,7 @@ def largest(values: Sequence[Scalar]) -> Scalar:
 
 
 def dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
-    """Sum of products; zeros known while building cost nothing."""
+    """Sum of products; constant zeros cost nothing."""
     out: Scalar = 0.0
     for a, b in zip(x, y, strict=True):
         out = add(out, mul(a, b))
@@ -226,10 +226,10 @@ def transpose(M: Sequence[Sequence[Scalar]]) -> Mat:
 def derivative(
     function: Callable[[Sequence[Scalar]], Scalar], x: Sequence[Scalar], direction: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
-    """Value of a scalar function at x and its slope along a direction, by JAX's forward mode.
+    """Value of a scalar function at x and its derivative along a direction, by JAX's forward mode.
 
     Args:
-        function: pure; it gets JAX values whatever x holds.
+        function: pure; called with JAX values whatever x holds.
         x, direction: (n,) scalars of one kind: lane values, or numbers and NumPy arrays of one length.
     """
     import jax

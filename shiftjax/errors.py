@@ -1,4 +1,4 @@
-"""The one error a user's input can raise."""
+"""The error that invalid user input raises."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 class ModelError(ValueError):
-    """Something the user gave cannot be used: says where, what was found, what is allowed, what to do.
+    """Invalid input: states where, what was found, what is allowed, what to do.
 
     Attributes:
         where: path of the offending element (JSON path, element name or option).
@@ -22,7 +22,7 @@ class ModelError(ValueError):
 
 
 def one_of(where: str, word: object, known: Iterable[str]) -> None:
-    """Refuses a word that is none of the known ones."""
+    """Raises unless the word is one of the known ones."""
     names = list(known)
     if word not in names:
         raise ModelError(where, repr(word), ", ".join(names), nearest(str(word), names) or "Choose one of them.")
@@ -35,6 +35,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def refuse_text(where: str, paths: Sequence[str]) -> None:
-    """Raises where one path stands for a list of paths: its letters would be read as paths."""
+    """Raises for one text in place of a list of paths: its letters would be read as paths."""
     if isinstance(paths, str):
         raise ModelError(where, repr(paths), "a list of paths", f"Write [{paths!r}].")

@@ -1,6 +1,6 @@
-"""What is said of one field of an element, once: meaning to physics, unit, shape, default, keys in files, a sentence.
+"""Description of one field of an element: physical meaning, unit, shape, default, keys in files, a sentence.
 
-`mechanism.fields` is the table of them. Joints, forces and constraints bring fields of their own kind.
+`mechanism.fields` is the table of them. Kinds of joints, forces and constraints declare further ones.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from shiftjax.record import record
 
 
 class Role(StrEnum):
-    """What a number means to physics; nothing asks for a number's name."""
+    """Physical meaning of a number; code tests the role, never the field's name."""
 
     MASS = "mass"
     INERTIA = "inertia"
     CENTER = "centre of mass"
-    LENGTH = "length"  # places something
-    ANGLE = "angle"  # turns something
+    LENGTH = "length"  # of a position
+    ANGLE = "angle"  # of an orientation
     DIRECTION = "direction"
     ACCELERATION = "acceleration"
     POSITION = "start position"
     SPEED = "start speed"
-    STATE = "start of a force's own state"
+    STATE = "start of a force's internal state"
     FORCE = "coefficient of a force"
     KNOT = "knot of a piecewise force"
-    LOAD = "load from outside"
+    LOAD = "external load"
     NUMBER = "number"
 
     @property
     def of_start(self) -> bool:
-        """Whether the number only says where a run begins."""
+        """Whether the number is an initial value only."""
         return self in (Role.POSITION, Role.SPEED, Role.STATE)
 
     @property
     def of_mass(self) -> bool:
-        """Whether the number decides how the mass is distributed over a body."""
+        """Whether the number is part of a body's mass distribution."""
         return self in (Role.MASS, Role.INERTIA, Role.CENTER)
 
     @property
     def of_shape(self) -> bool:
-        """Whether loops that were closed may open when the number changes."""
+        """Whether a change of the number may open closed loops."""
         return self in (Role.LENGTH, Role.ANGLE, Role.DIRECTION)
 
 
-# Units may hold these words: {x} is the unit of the joint's displacement (rad, or m, which it is too between frames),
-# {f} that of the force along it (N m, or N). The coefficient of x^k and of its rate to the k:
+# Placeholders in units: {x} is the unit of the joint's displacement (rad, or m; between frames m), {f} that of the
+# force along it (N m, or N). The coefficient of x^k and of its rate to the k:
 SPRING, DAMPER = "{f}/{x}^k", "{f} s^k/{x}^k"
 SHAPES: dict[str, str] = {
     "number": "a number",
@@ -84,19 +84,19 @@ class Field:
     """One field of an element.
 
     Attributes:
-        name: attribute of the record, "inertia.Ixx" one of a record inside; in `values` where the record has none.
+        name: attribute of the record, "inertia.Ixx" one of a nested record; else a key of the record's `values`.
         doc: a sentence.
         shape: a key of `SHAPES`.
-        role: what a number means; None for what is no number.
-        unit: of a number, in SI; words of `SPRING` and `DAMPER` are filled in by the element.
-        default: what a missing key means.
-        keys: where files hold it, that of the writer first, older notations after it; its name where left out.
-        misspelt: keys met in public files that are read as it, with a warning.
-        choices: the words there may be.
-        of: label of the objects inside (`mechanism.fields.ELEMENTS`).
-        required: whether a file must give it.
-        least, above: bounds of a number. fewest: of the items of a list.
-        written: False for older notations that only a reader knows.
+        role: of a number; None for what is no number.
+        unit: of a number, in SI; placeholders as in `SPRING` and `DAMPER` are filled in by the element.
+        default: value of a missing key.
+        keys: keys in files, the writer's first, older notations after it; the name where empty.
+        misspelt: misspellings in public files, accepted with a warning.
+        choices: the allowed words.
+        of: label of the nested objects (`mechanism.fields.ELEMENTS`).
+        required: whether a file must contain it.
+        least, above: inclusive and exclusive lower bound of a number. fewest: smallest length of a list.
+        written: False for older notations that are read but not written.
     """
 
     name: str
@@ -122,17 +122,17 @@ class Field:
 
     @property
     def key(self) -> str:
-        """Where a writer puts it."""
+        """The key that is written."""
         return (self.keys or (self.name,))[0]
 
     @property
     def every_key(self) -> tuple[str, ...]:
-        """Where a reader looks for it."""
+        """The keys that are read."""
         return self.keys or (self.name,)
 
 
 def keys_of(fields: Iterable[Field]) -> frozenset[str]:
-    """Every key of an object with these fields, in all dialects; of a group of fields the group's."""
+    """Every key of an object with these fields, in all dialects; of nested fields the outer key."""
     return frozenset(key.partition(".")[0] for field in fields for key in field.every_key)
 
 
@@ -144,7 +144,7 @@ def number(
 
 
 def filled(unit: str, x: str, power: int) -> str:
-    """A unit with its words filled in; see `SPRING`.
+    """A unit with its placeholders filled in; see `SPRING`.
 
     Args:
         x: unit of the displacement, "rad" or "m". power: k of the coefficient of x^k, a rate in dampers.

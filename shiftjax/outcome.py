@@ -20,7 +20,7 @@ class Outcome(IntEnum):
 REMEDY: dict[Outcome, str] = {
     Outcome.ok: "",
     Outcome.near_singular: (
-        "the run lingered at a pose where the rank of the loops drops; positions there are less certain: "
+        "the run stayed near a pose where the rank of the loops drops; positions there are less certain: "
         "check the certificate's pivot_ratio, or change the step so that the pose is crossed elsewhere"
     ),
     Outcome.not_assembled: (
@@ -31,7 +31,7 @@ REMEDY: dict[Outcome, str] = {
         "a number became infinite or not a number: check this member's parameters for NaN and zero masses, "
         "or take a smaller step"
     ),
-    Outcome.stuck: "a step tripped again and again: it is too large for this motion; take a smaller one",
+    Outcome.stuck: "a step tripped repeatedly: it is too large for this motion; take a smaller one",
     Outcome.loop_open: "a step left the loops open by more than the projection can close: take a smaller step",
     Outcome.no_mass: "a motion of this mechanism moves no mass: give the named body an inertia, or hold the joint",
 }

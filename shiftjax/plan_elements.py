@@ -1,7 +1,7 @@
-"""What forces and constraints are to a lane, and what they may ask of it: their numbers, and how the mechanism moves.
+"""Forces and constraints in a plan, and the protocols by which their code reads numbers and kinematics of a lane.
 
-A *lane* is one member of an ensemble; lane code is written for one lane, on the scalars of `algebra`. The protocols
-here are what `dynamics.kinematics` offers, so that a kind of force or constraint imports nothing above its own floor.
+A *lane* is one member of an ensemble; lane code is written for one lane, on the scalars of `algebra`.
+`dynamics.kinematics` implements the protocols, so that a kind of force or constraint imports nothing above its floor.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Protocol
 from shiftjax.algebra import Mat, Scalar, Vec
 from shiftjax.record import record
 
-Places = int | tuple["Places", ...]  # where a number, or each of several, stands in a lane's vector of numbers
+Places = int | tuple["Places", ...]  # index of a number in a lane's vector of numbers, or nested tuples of indices
 Named = tuple[tuple[str, Places], ...]  # field -> places
 
 
 @record
 class FrameNumbers:
-    """Where the numbers of a frame are: translation [m], rotation vector [rad], and the constant matrix before it."""
+    """Indices of a frame's numbers: translation [m], rotation vector [rad], and the constant matrix before it."""
 
     T: tuple[int, int, int]
     rotation: tuple[int, int, int]
@@ -44,7 +44,7 @@ class ForceElement:
     direction: str  # "x", "y" or "z" of the first frame, "" for the line between two frames
     numbers: Named
     dissipates: bool  # whether its power must be integrated to balance the energy
-    states: tuple[int, ...] = ()  # its own, in the vector of all forces' states
+    states: tuple[int, ...] = ()  # indices of its internal states in the vector of all forces' states
 
 
 @record
@@ -70,11 +70,11 @@ class RowGroup:
     kind: str  # a key of CONSTRAINTS
     joints: tuple[int, ...]  # that it names
     frames: tuple[PlacedFrame, ...]  # that it names
-    coupled: tuple[int, ...]  # all joints whose motion enters its rows, rising
+    coupled: tuple[int, ...]  # all joints whose motion enters its rows, ascending
     units: tuple[str, ...]  # of the displacements of the first speeds of `joints`
-    row_names: tuple[str, ...]  # what each row says
-    moves: bool  # whether its rows depend on time, so that they may do work
-    holds: bool  # whether it prescribes its joints, so that assembly does not move them
+    row_names: tuple[str, ...]  # what each row constrains
+    time_dependent: bool  # rheonomic: its rows may do work
+    prescribes: bool  # whether it prescribes its joints, so that assembly does not move them
     numbers: Named = ()
     function: int = -1  # in the list of functions of the run
     loop: Loop | None = None
@@ -107,7 +107,7 @@ class Screw(Protocol):
 
 
 class ChainView(Protocol):
-    """The tree as seen from one base node: axes of the base, positions from a point of the mechanism."""
+    """Kinematics of the tree relative to one base node: axes of the base, positions from a point of the mechanism."""
 
     def node(self, k: int) -> NodeState: ...
 
@@ -122,8 +122,8 @@ class MotionView(Protocol):
     """One state of a lane.
 
     Attributes:
-        q: (nq,) coordinates; v: (nv,) speeds, None where only poses are asked for; t: time [s].
-        functions: what the user gave as functions of time or coordinates.
+        q: (nq,) coordinates; v: (nv,) speeds, None for poses only; t: time [s].
+        functions: the user's functions of time or coordinates.
     """
 
     q: Sequence[Scalar]
@@ -144,7 +144,7 @@ class MotionView(Protocol):
         ...
 
     def speed(self, joint: int) -> Scalar:
-        """The first speed of a joint [rad/s or m/s]; 0 where only poses are asked for."""
+        """The first speed of a joint [rad/s or m/s]; 0 for poses only."""
         ...
 
     def first_speed(self, joint: int) -> int:

@@ -36,7 +36,7 @@ def to_local(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
 
 
 def rotate(pose: np.ndarray, vector: np.ndarray, inverse: bool = False) -> np.ndarray:
-    """(..., 3) a vector given in the body's axes, in the world's; `inverse` the other way round."""
+    """(..., 3) a vector from the body's axes to the world's; `inverse`: from the world's to the body's."""
     e, v = _columns(np.asarray(pose, float)[..., 3:]), _columns(np.asarray(vector, float))
     return np.stack(rotated(conjugate(e) if inverse else e, v), axis=-1)
 
@@ -60,7 +60,7 @@ def quaternions(R: np.ndarray) -> np.ndarray:
 
 
 def rotation_angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(...) angle [rad] of the rotation between poses (..., 7), up to two turns: q and -q are a whole turn apart."""
+    """(...) angle [rad] of the rotation between poses (..., 7), 0 to 2 pi: q and -q are 2 pi apart."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     return 2.0 * angle_between(_columns(a[..., 3:]), _columns(b[..., 3:]))
 
@@ -69,7 +69,7 @@ def rotation_angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def interpolated(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """(..., 7) poses the part s (...), 0..1, of the way from a to b: positions on a line, quaternions by slerp."""
+    """(..., 7) poses between a (s = 0) and b (s = 1), s (...): positions linearly, quaternions by slerp."""
     s = np.asarray(s, float)
     part = s[..., None]
     positions = (1.0 - part) * a[..., :3] + part * b[..., :3]
@@ -78,9 +78,9 @@ def interpolated(a: np.ndarray, b: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 def bracket(instants: np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers of the instants (n,) around times, and how far between them, 0..1.
+    """Indices of the instants (n,) before and after times, and the fraction between them, 0..1.
 
-    Outside it is the nearest instant, and of several at one time the last.
+    Times outside are clamped; of several instants at one time the last is taken.
     """
     times = np.asarray(t, float)
     if np.isnan(times).any():
@@ -93,7 +93,7 @@ def bracket(instants: np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np
 
 
 def continuous(track: np.ndarray) -> np.ndarray:
-    """The same poses (n, ..., 7), each quaternion with the sign nearer to the one before: q and -q are one rotation."""
+    """The same poses (n, ..., 7), quaternion signs chosen for continuity: q and -q are one rotation."""
     track = np.array(track, float)
     turned = (track[1:, ..., 3:] * track[:-1, ..., 3:]).sum(-1, keepdims=True) < 0
     track[1:, ..., 3:] *= np.cumprod(np.where(turned, -1.0, 1.0), axis=0)
@@ -101,7 +101,7 @@ def continuous(track: np.ndarray) -> np.ndarray:
 
 
 def held(good: np.ndarray) -> np.ndarray:
-    """(n,) for every instant the latest good one up to it, the first good one before that.
+    """(n,) index of the last valid instant up to each instant (forward fill), of the first one before that.
 
     Args:
         good: (n,) bool, at least one of them.

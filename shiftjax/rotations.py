@@ -1,7 +1,7 @@
 """Rotations and poses, once: matrices, rotation vectors, quaternions (w first), on the scalars of `algebra`.
 
-So they serve lane code, host evaluation with one NumPy entry a member, and pictures. A pose maps coordinates of what is
-posed to coordinates of where it stands.
+They serve lane code, host evaluation with one NumPy entry per member, and drawing. A pose maps coordinates of a body or
+frame to coordinates of its reference frame.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ NEARLY_EQUAL = 1e-9  # rad between quaternions: below, sin(s x)/sin(x) is s to r
 AXES: dict[str, Vec] = {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0], "z": [0.0, 0.0, 1.0]}
 
 
-def along(axis: str, own: Sequence[Scalar] | None) -> Vec:
-    """The unit vector along a letter, or along a direction of one's own."""
-    return AXES.get(axis) or unit(own or AXES["z"])
+def along(axis: str, custom: Sequence[Scalar] | None) -> Vec:
+    """The unit vector along x, y or z by letter, else along a custom direction."""
+    return AXES.get(axis) or unit(custom or AXES["z"])
 
 
 def rotation_about(axis: Sequence[Scalar], angle: Scalar) -> Mat:
@@ -128,7 +128,7 @@ def quaternion_of_rotation(R: Mat) -> Vec:
 
 
 def vector_of_rotation(R: Mat) -> Vec:
-    """Logarithm of a rotation [rad], good up to and at half a turn (through the quaternion with w >= 0)."""
+    """Logarithm of a rotation [rad], accurate up to and at pi (through the quaternion with w >= 0)."""
     w, *vector = quaternion_of_rotation(R)
     size = sqrt(norm_squared(vector))
     small = less(size, 1e-9)  # the angle is 2 size there to all digits
@@ -137,7 +137,7 @@ def vector_of_rotation(R: Mat) -> Vec:
 
 
 def rotated(e: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-    """A vector turned by a unit quaternion: v + 2 w (u x v) + 2 u x (u x v) for the quaternion (w, u)."""
+    """A vector rotated by a unit quaternion: v + 2 w (u x v) + 2 u x (u x v) for the quaternion (w, u)."""
     w, u = e[0], e[1:]
     once = cross(u, v)
     return plus(v, scale(2.0, plus(scale(w, once), cross(u, once))))
@@ -156,7 +156,7 @@ def normalized(e: Sequence[Scalar]) -> Vec:
 def angle_between(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     """Angle [rad] between unit quaternions, half that of the rotation from one to the other.
 
-    The half-angle form keeps all digits of small angles, where arccos of the product loses half of them.
+    The half-angle form is accurate for small angles, where arccos of the product loses half of the digits.
     """
     return mul(2.0, atan2(sqrt(norm_squared(minus(b, a))), sqrt(norm_squared(plus(a, b)))))
 

@@ -1,4 +1,4 @@
-"""The tables that extensions enter: a name, once, for a thing of one kind."""
+"""Registries that extensions add to: unique names of entries of one kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Table(dict[str, T]):
-    """A dictionary whose entries stay: a name that is taken is refused, unless the same thing enters again.
+    """A dictionary whose entries cannot be replaced: a name that is taken is refused, except for an equal entry.
 
     Args:
         what: what an entry is, for messages.
@@ -22,10 +22,10 @@ class Table(dict[str, T]):
         self.what = what
 
     def __setitem__(self, name: str, entry: T) -> None:
-        """Enters something.
+        """Adds an entry.
 
         Raises:
-            ModelError: the name is taken by something else.
+            ModelError: the name is taken by another entry.
         """
         if name in self and self[name] != entry:
             raise ModelError(f"{self.what} {name!r}", "a name that is taken", "a new name", "Choose another one.")

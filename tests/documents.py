@@ -1,4 +1,4 @@
-"""Documents that the tests of the reader share, and a way to spoil them."""
+"""Documents shared by the tests of the reader, and a function to make them invalid."""
 
 from __future__ import annotations
 

@@ -33,15 +33,15 @@ def check_rows(prepared: Prepared, q: np.ndarray, v: np.ndarray, seed: int) -> N
     for s in range(len(plan.substructures)):
         rows = lane.rows(lane.motion(list(q), list(v)), s)
         rate = host.per_member(rows.velocity_residual(list(v)), members)
-        assert np.abs(rate).max() < ALGEBRA * np.abs(v).max() * 100  # states move as the loops allow
-        anyhow = v + np.random.default_rng(seed).standard_normal(v.shape)
-        expected = host.per_member(rows.velocity_residual(list(anyhow)), members)
+        assert np.abs(rate).max() < ALGEBRA * np.abs(v).max() * 100  # the speeds are consistent
+        arbitrary = v + np.random.default_rng(seed).standard_normal(v.shape)
+        expected = host.per_member(rows.velocity_residual(list(arbitrary)), members)
         for k in range(members):
-            slope = coordinate_rates(plan, [jnp.asarray(x) for x in q[:, k]], [jnp.asarray(x) for x in anyhow[:, k]])
+            slope = coordinate_rates(plan, [jnp.asarray(x) for x in q[:, k]], [jnp.asarray(x) for x in arbitrary[:, k]])
             phi = lambda *x, s=s: [jnp.asarray(y) for y in lane.rows(lane.motion(list(x), None), s).phi]  # noqa: E731
             point = [jnp.asarray(x) for x in q[:, k]]
             _, tangent = jax.jvp(phi, point, [jnp.asarray(x, float) for x in slope])
-            assert np.abs(np.array(tangent) - expected[:, k]).max() < 1e-8 * np.abs(anyhow).max()
+            assert np.abs(np.array(tangent) - expected[:, k]).max() < 1e-8 * np.abs(arbitrary).max()
         ends = [host.retract(plan, q, sign * h * v) for sign in (1, -1)]
         drift = [
             host.per_member(lane.rows(lane.motion(list(end), None), s).velocity_residual(list(v)), members)

@@ -1,4 +1,4 @@
-"""A model of one body and its scene, and what stands in for a reader of mesh files."""
+"""A model of one body and its scene, and a stub of a mesh reader's result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """What a reader of mesh files gives."""
+    """Stub of the result of a mesh reader."""
 
     mesh: Mesh
     colour: Colour = (0.1, 0.2, 0.3, 1.0)

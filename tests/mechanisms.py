@@ -98,7 +98,7 @@ def host_acceleration(
 ) -> tuple[np.ndarray, Acceleration]:
     """(nv, B) accelerations of states (nq, B), (nv, B) by the lane functions on NumPy arrays, and the rest.
 
-    Forces with states of their own have them where the file says.
+    Internal states of forces have the initial values of the file.
     """
     lane, plan = lane or prepared.file_lane(), prepared.plan
     motion = lane.motion(list(q), list(v))
@@ -117,7 +117,7 @@ def nominal_blocks(prepared: Prepared) -> list[Block]:
 
 
 def summed_terms(prepared: Prepared, q: np.ndarray, v: np.ndarray, blocks: Sequence[Block]) -> np.ndarray:
-    """(B,) largest sum of absolute terms in a = Z M^-1 Z^T (force - H a0), by which its rounding counts."""
+    """(B,) largest sum of absolute terms in a = Z M^-1 Z^T (force - H a0), the scale of its rounding error."""
     lane, plan, members = prepared.file_lane(), prepared.plan, q.shape[1]
     motion = lane.motion(list(q), list(v))
     rows = [lane.rows(motion, s) for s in range(len(blocks))]

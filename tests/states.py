@@ -19,7 +19,7 @@ from tests.reference.rotations import rotation_of
 from tests.variants import SCALARS, Document
 
 State = dict[str, tuple[np.ndarray, np.ndarray]]  # joint -> coordinates and speeds as its user writes them
-WELL = 1e-2  # pivot ratio of a state that is compared
+REGULAR = 1e-2  # least pivot ratio of a state that is compared
 
 
 def random_states(document: Document, count: int, seed: int, reach: float = 0.1, steps: int = 4) -> list[State]:
@@ -46,7 +46,7 @@ def _well_conditioned(prepared: Prepared, state: State) -> bool:
     q, _ = arrays(prepared, [state])
     lane = prepared.file_lane()
     blocks = own_blocks(prepared, q)[0]
-    return all(host.block_monitors(lane, q, s, b)[1][0] > WELL for s, b in enumerate(blocks))
+    return all(host.block_monitors(lane, q, s, b)[1][0] > REGULAR for s, b in enumerate(blocks))
 
 
 def by_name(oracle: Oracle, q: np.ndarray, v: np.ndarray) -> State:

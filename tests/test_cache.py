@@ -13,7 +13,7 @@ from shiftjax.kernels.llvm import cache, cpu
 from shiftjax.kernels.llvm.objects import compile_text
 from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
-from tests.toys import advance, pendulum, pendulums, piece, slots
+from tests.sample_programs import advance, pendulum, pendulums, piece, slots
 
 
 @pytest.fixture(autouse=True)

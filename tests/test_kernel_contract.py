@@ -14,8 +14,8 @@ from shiftjax.kernels import xla
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import LaneProgram
-from tests.extensions import numpy_machine  # noqa: F401
-from tests.toys import BOGACKI, get, orbit, table
+from tests.extensions import numpy_backend  # noqa: F401
+from tests.sample_programs import BOGACKI, get, orbit, table
 
 ROUNDING = 1e-12  # a few hundred steps
 H = 1e-2  # s

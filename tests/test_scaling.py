@@ -20,7 +20,7 @@ from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.result import Result
 from shiftjax.topology.partition import Partition
-from tests.extensions import numpy_machine  # noqa: F401
+from tests.extensions import numpy_backend  # noqa: F401
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 
 RESIDUAL = 1e-12  # of H a = f, relative to the forces; met 1e-13 for 300 joints in a row

@@ -12,7 +12,7 @@ from shiftjax.kernels.llvm.piece_code import METADATA, support_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.llvm.tiling import split
 from shiftjax.kernels.simplify import simplify
-from tests.toys import piece
+from tests.sample_programs import piece
 
 SLOTS = 12
 TARGET = host("f64")
@@ -58,7 +58,7 @@ def results(graph, size: int) -> np.ndarray:
     start = (-room.ctypes.data % 64) // 8
     slots = room[start : start + SLOTS * TARGET.lanes].reshape(SLOTS, TARGET.lanes)
     slots[:6] = np.random.default_rng(0).uniform(-2, 2, (6, TARGET.lanes))
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(loader.address("it"))(slots.ctypes.data, TARGET.team)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int32)(loader.address("it"))(slots.ctypes.data, TARGET.interleave)
     return slots.copy()
 
 

@@ -10,7 +10,7 @@ from jax import lax
 from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
 from shiftjax.kernels.llvm.target import Target, host
-from tests.toys import DTYPE, piece
+from tests.sample_programs import DTYPE, piece
 
 ULPS = 1.6  # asked for: 2
 BITS = 1400  # of the oracle's fixed point: 1024 of the largest argument, 300 for what is left
@@ -74,7 +74,9 @@ def targets() -> dict[str, Target]:
     for precision in ("f64", "f32"):
         here = host(precision)
         found[f"host-{precision}"] = here
-        found[f"team-{precision}"] = Target(precision, here.width, here.fused, here.features, here.cpu, here.triple, 3)
+        found[f"interleave-{precision}"] = Target(
+            precision, here.width, here.fused, here.features, here.cpu, here.triple, 3
+        )
         found[f"wide-{precision}"] = Target(precision, 2 * here.width, here.fused, here.features, here.cpu, here.triple)
         if here.triple.startswith("x86_64"):
             width = 2 if precision == "f64" else 4

@@ -1,9 +1,9 @@
-"""What one writes first: the same mechanism in jax.numpy arrays for one member, and jax.vmap around a step.
+"""A straightforward implementation: the same mechanism in jax.numpy arrays for one member, and jax.vmap of a step.
 
 Screws about the world's origin, angular part first; mass matrix and bias by einsum over bodies; accelerations from the
 mass matrix and the loops' Jacobian, with a little damping of its redundant rows; RK4, then one correction of angles and
-one of speeds. The small dense systems are eliminated in array operations: `jnp.linalg.solve` of a batch was seen to
-hang for good on two cores (jax 0.10.2, 1 024 members, Bricard).
+one of speeds. The small dense systems are eliminated in array operations: `jnp.linalg.solve` of a batch deadlocked on
+two cores (jax 0.10.2, 1 024 members, Bricard).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from peers.revolute_tree import Link, Tree, closing_points, consistent_speeds
 
-REDUNDANT = 1e-10  # of the largest diagonal entry: rows that say nothing new get no force
+REDUNDANT = 1e-10  # of the largest diagonal entry: regularisation of redundant rows
 State = tuple[jax.Array, jax.Array]
 
 
@@ -87,7 +87,7 @@ class Mechanism:
         return jnp.block([[I_W, mass * c], [mass * c.T, mass * jnp.eye(3)]])
 
     def closure(self, placed: list[State], S: jax.Array, v: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """What the loops are open by (m,) [m], its Jacobian (m, n) and the acceleration without joint accelerations."""
+        """Gaps of the loops (m,) [m], their Jacobian (m, n) and the acceleration without joint accelerations."""
         V = self.carries @ (S * v[:, None])
         A = self.carries @ (crossed(V, S) * v[:, None])
         gaps, rows, biases = [], [], []

@@ -1,4 +1,4 @@
-"""A mechanism of hinges as a tree with cut loops, in world axes at its start pose: what the rivals are built from.
+"""A mechanism of revolute joints as a tree with cut loops, in world axes at its start pose, for the other codes.
 
 Plain NumPy, independent of the library's own topology and kinematics.
 """

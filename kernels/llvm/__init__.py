@@ -1,1 +1,1 @@
-"""Lane programs as LLVM code: emitter, step loop, compiler, and the kernel of the processor's vector units."""
+"""The LLVM backend for the processor's vector units: emitter, step loop, compiler and kernel."""

@@ -1,7 +1,6 @@
 """Compiled objects on disk.
 
-A file is `sha256 of the rest` + object code, written under a temporary name and moved into place, so that a reader
-never sees half a file and a damaged one is known and written anew.
+A file is `sha256 of the rest` + object code, written atomically; a corrupt file is detected and replaced.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ DIGEST = hashlib.sha256().digest_size
 
 
 def key(*parts: str) -> str:
-    """The name of an object: everything that decides it, and our sources."""
+    """The name of an object: hash of everything that determines it, and of our sources."""
     return hashlib.sha256("\n".join((sources(KERNELS), *parts)).encode()).hexdigest()
 
 
 def read(name: str) -> bytes | None:
-    """The object kept as `name`, None where there is none or it is damaged."""
+    """The object stored as `name`, None for a missing or corrupt one."""
     try:
         data = (folder() / name[:2] / f"{name}.o").read_bytes()
     except OSError:
@@ -31,5 +30,5 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, code: bytes) -> None:
-    """Keeps an object."""
+    """Stores an object."""
     replace(folder() / name[:2] / f"{name}.o", hashlib.sha256(code).digest() + code)

@@ -1,4 +1,4 @@
-"""The processor's own vector units: lane programs as LLVM code, lanes divided over threads."""
+"""The kernel of the processor's vector units: lane programs as LLVM code, lanes divided over threads."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ import numpy as np
 from shiftjax.kernels.contract import WRITES, Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.llvm import cache as disk
-from shiftjax.kernels.llvm.ir_builder import JOB, Space
+from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
 from shiftjax.kernels.llvm.objects import Loader, compile_text
-from shiftjax.kernels.llvm.payne_hanek import NOTHING
+from shiftjax.kernels.llvm.payne_hanek import NO_OP
 from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
 from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
 from shiftjax.record import record
 
-CHUNKS_PER_THREAD = 8  # so that threads finish together though lanes stop at different times
+CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
 _CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 @record
-class Ready:
-    """A program placed in this process."""
+class LoadedProgram:
+    """A program loaded into this process."""
 
     advance: Any  # compiled functions
     evaluate: Any
@@ -42,7 +42,7 @@ class Kernel:
     """Compiles what is missing, runs lanes. One object serves all partitions of a run.
 
     Attributes:
-        compiled: pieces really compiled so far (not those found in the cache).
+        compiled: pieces compiled so far, cache hits not counted.
         compile_s: wall time spent in `prepare`.
     """
 
@@ -54,14 +54,14 @@ class Kernel:
         self.compiled, self.compile_s = 0, 0.0
         self._loader = Loader(self.target)
         self._loaded: set[str] = set()
-        self._ready: dict[int, tuple[LaneProgram, Ready]] = {}
+        self._ready: dict[int, tuple[LaneProgram, LoadedProgram]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._workspaces: list[np.ndarray] = []
 
     # -- compiling ---------------------------------------------------------------------------------------------------
 
-    def prepare(self, program: LaneProgram) -> Ready:
-        """Everything compiled and placed for `program`; pieces of equal key only once."""
+    def prepare(self, program: LaneProgram) -> LoadedProgram:
+        """Compiles and loads everything for `program`; pieces of equal key only once."""
         known = self._ready.get(id(program))
         if known is not None:
             return known[1]
@@ -77,13 +77,13 @@ class Kernel:
             text = lambda piece=piece: piece_text(piece, target)  # noqa: E731
             wanted[piece_name(piece)] = (piece.identity(), text, False)
         self._load({k: v for k, v in wanted.items() if k not in self._loaded})
-        ready = self._place(program, name)
+        ready = self._link(program, name)
         self._ready[id(program)] = (program, ready)
         self.compile_s += time.perf_counter() - start
         return ready
 
     def _load(self, wanted: dict[str, tuple[str, Any, bool]]) -> None:
-        """Objects from the disk, else text is written here while one thread compiles the one before."""
+        """Objects from the disk cache, else compiled in one thread while this one emits the next text."""
         codes: dict[str, bytes | Future[bytes]] = {}
         with ThreadPoolExecutor(1) as compiler:
             for symbol, (identity, text, optimize) in wanted.items():
@@ -105,22 +105,22 @@ class Kernel:
             disk.write(key, code)
         return code
 
-    def _place(self, program: LaneProgram, name: str) -> Ready:
+    def _link(self, program: LaneProgram, name: str) -> LoadedProgram:
         def addresses(phase: str) -> np.ndarray:
             found = [self._loader.address(piece_name(piece)) for piece in program.phase(phase)]
-            return np.array([*(found or [self._loader.address(NOTHING)]), 0], np.uint64)
+            return np.array([*(found or [self._loader.address(NO_OP)]), 0], np.uint64)
 
         lists = {phase: addresses(phase) for phase in PHASES}
         advance = _CODE(self._loader.address(f"{name}_advance"))
         evaluate = _CODE(self._loader.address(f"{name}_evaluate"))
-        return Ready(advance, evaluate, lists, Space(program.layout, program.method).size)
+        return LoadedProgram(advance, evaluate, lists, Workspace(program.layout, program.method).size)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
         """See `contract.Kernel.advance`."""
         work: deque[tuple[Any, np.ndarray, int, int]] = deque()
-        keep = []
+        alive = []  # arrays whose addresses are in the jobs
         total = sum(-(-group.table.shape[1] // self.target.lanes) for group in groups)
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
         slots = 1
@@ -132,7 +132,7 @@ class Kernel:
             if out is not None:
                 for name, value in (("out", out.ctypes.data), ("ticks", out.shape[1]), ("channels", out.shape[2])):
                     job[JOB.index(name)] = value
-            keep.append((job, member, stops))
+            alive.append((job, member, stops))
             slots = max(slots, ready.slots)
             blocks = -(-table.shape[1] // self.target.lanes)
             work.extend((ready.advance, job, k, min(k + chunk, blocks)) for k in range(0, blocks, chunk))
@@ -161,7 +161,7 @@ class Kernel:
         self._run(deque([(ready.evaluate, job, 0, blocks)]), ready.slots)
         return fresh
 
-    def _job(self, ready: Ready, table: np.ndarray, **numbers: float) -> np.ndarray:
+    def _job(self, ready: LoadedProgram, table: np.ndarray, **numbers: float) -> np.ndarray:
         job = np.zeros(len(JOB), np.int64)
         job[JOB.index("table")], job[JOB.index("lanes")] = table.ctypes.data, table.shape[1]
         for name in ("h", "t0"):
@@ -172,11 +172,11 @@ class Kernel:
         return job
 
     def _stops(self, table: np.ndarray, until: np.ndarray) -> np.ndarray:
-        """Where the lanes stop, as the kernel reads it."""
+        """The clocks at which the lanes stop, as the compiled code reads them."""
         if np.shape(until) != (table.shape[1],):
             raise ValueError(f"until has one entry a lane, {table.shape[1]}, found shape {np.shape(until)}")
         if self.dtype == np.float32 and np.max(until, initial=0.0) >= 2**24:
-            raise ValueError(f"a clock of {np.max(until):g} steps does not fit float32: restart it, moving t0 along")
+            raise ValueError(f"a clock of {np.max(until):g} steps does not fit float32: restart it, increasing t0")
         return np.ascontiguousarray(until, self.dtype)
 
     def _check(
@@ -198,7 +198,7 @@ class Kernel:
         return members
 
     def _run(self, work: deque[tuple[Any, np.ndarray, int, int]], slots: int) -> None:
-        """Empties the list with all threads; ctypes releases the GIL while a chunk runs."""
+        """Runs all chunks with all threads; ctypes releases the GIL while a chunk runs."""
         count = min(self.threads, len(work))
         size = (slots + 1) * self.target.lanes
         while len(self._workspaces) < count:
@@ -207,7 +207,7 @@ class Kernel:
             if self._workspaces[k].size < size:
                 self._workspaces[k] = np.zeros(size, self.dtype)
 
-        slot = self.target.lanes * self.target.bytes  # a power of two, to which LLVM takes slots to be aligned
+        slot = self.target.lanes * self.target.bytes  # a power of two, the alignment of slots that LLVM assumes
 
         def worker(k: int) -> None:
             workspace = -(-self._workspaces[k].ctypes.data // slot) * slot

@@ -1,9 +1,9 @@
-"""A simplified scalar graph becomes the LLVM text of one function on vectors of lanes.
+"""Emits a simplified scalar graph as the LLVM text of one function on vectors of lanes.
 
-`void name(ptr workspace, i32 vectors)`: the first so many vectors of the block, one number of each lane a slot. Fused
-multiply-adds are formed here by one rule (a product used exactly once, by a sum, fuses with it; the first operand where
-both could) and LLVM gets no licence to form or change any, so that a piece gives the same bits whatever is compiled
-next to it.
+`void name(ptr workspace, i32 vectors)`: on the first `vectors` vectors of the block, one number of each lane per slot.
+Fused multiply-adds are formed here by one rule (a product used exactly once, by a sum, is contracted with it; the first
+operand where both qualify), and LLVM has no fast-math flags, so that a piece is bitwise reproducible whatever is
+compiled next to it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from shiftjax.kernels.llvm import vector_math as mathlib
 from shiftjax.kernels.llvm.target import Target
-from shiftjax.kernels.llvm.tiling import SIZE, Part, absorbed, levels, split
+from shiftjax.kernels.llvm.tiling import SIZE, Part, contracted, levels, split
 from shiftjax.kernels.simplify import Graph
 
 INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
@@ -22,7 +22,7 @@ COMPARISONS = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
 def declarations(target: Target) -> str:
-    """Everything a function of `emit` may call."""
+    """Declarations of all functions that emitted code may call."""
     v, s = target.vector, target.suffix
     lines = [f"declare {v} @llvm.fma.{s}({v}, {v}, {v})", f"declare {v} @llvm.fabs.{s}({v})"]
     lines += [f"declare {v} @llvm.{name}.{s}({v})" for name in sorted(INTRINSICS - {"atan2", "pow"})]
@@ -45,7 +45,7 @@ def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int
     parts, temporaries = split(graph, *slots, size)
     texts = [_Emitter(part, target, bool(table)).function(f"{name}_{k}") for k, part in enumerate(parts)]
     lines = [f"  %tmp = alloca [{max(temporaries, 1)} x [{target.lanes} x {target.scalar}]], align 64"]
-    for k in range(target.team):
+    for k in range(target.interleave):
         lines += [
             f"  %{base}{k} = getelementptr {target.scalar}, ptr %{base}, i64 {k * target.width}" for base in BASES
         ]
@@ -55,7 +55,7 @@ def emit(graph: Graph, runs: Sequence[Run], name: str, target: Target, size: int
         lines.append(f"  %table = getelementptr i64, ptr @{name}_slots, i64 %row")
     more = ", ptr %table" if table else ""
     for p in range(len(parts)):
-        for k in range(target.team):
+        for k in range(target.interleave):
             if k:
                 lines.append(f"  %more{p}.{k} = icmp ugt i32 %vectors, {k}")
                 lines.append(f"  br i1 %more{p}.{k}, label %vector{p}.{k}, label %ran{p}\nvector{p}.{k}:")
@@ -84,7 +84,7 @@ def _table(runs: Sequence[Run], name: str, target: Target) -> tuple[str, Run]:
 
 
 class _Emitter:
-    """Writes one part: `void name(ptr %ws, ptr %tmp)` on one vector, with the table of its slots where it has one."""
+    """Emits one part: `void name(ptr %ws, ptr %tmp)` on one vector, with the table of its slots where it has one."""
 
     def __init__(self, part: Part, target: Target, by_table: bool) -> None:
         self.graph, self.inputs, self.target, self.by_table = part.graph, part.inputs, target, by_table
@@ -102,7 +102,7 @@ class _Emitter:
             self.stores.setdefault(ref >> 1, []).append((slot, ref))
         nodes = part.graph.nodes
         self.early = {k for k, node in enumerate(nodes) if node[0] == "in" and self.inputs[node[1]] in written}
-        self.fused = absorbed(part.graph)
+        self.fused = contracted(part.graph)
 
     def function(self, name: str) -> str:
         self.w.table = f"@{name}_constants"
@@ -134,7 +134,7 @@ class _Emitter:
         return f"{self._constants()}{head} {{\nentry:\n{alloca}{body}\n  ret void\n}}\n"
 
     def _constants(self) -> str:
-        """The table of vector constants; not constant for LLVM, which would load single numbers and broadcast them."""
+        """The table of vector constants; not `constant`, for which LLVM would load scalars and broadcast them."""
         t = self.target
         if not self.w.constants:
             return ""
@@ -143,7 +143,7 @@ class _Emitter:
         return f"{self.w.table} = internal global {kind} [{values}], align 64\n"
 
     def name(self, number: int) -> str:
-        """The LLVM value of a node; inputs are loaded where they are first used."""
+        """The LLVM value of a node; inputs are loaded at their first use."""
         known = self.names.get(number)
         if known is not None:
             return known
@@ -171,7 +171,7 @@ class _Emitter:
         return known
 
     def _number(self, value: float) -> str:
-        """A constant, loaded where it is used; zero takes no load."""
+        """A constant, loaded at each use; zero needs no load."""
         return self.target.splat(value) if value == 0.0 else self.w.constant(value)
 
     def _slot(self, slot: int) -> str:
@@ -221,23 +221,23 @@ class _Emitter:
 
     def _choice(self, node: tuple) -> str:
         op, v, w = node[0], self.target.vector, self.w
-        truth = f"<{self.target.width} x i1>"
+        mask = f"<{self.target.width} x i1>"
         if op == "true" or op == "false":
             return f"splat (i1 {op})"
         if op in COMPARISONS:
-            if self.graph.is_truth(node[1]):
+            if self.graph.is_boolean(node[1]):
                 return w.line(
-                    f"icmp {op if op in ('eq', 'ne') else 'u' + op} {truth} {self.ref(node[1])}, {self.ref(node[2])}"
+                    f"icmp {op if op in ('eq', 'ne') else 'u' + op} {mask} {self.ref(node[1])}, {self.ref(node[2])}"
                 )
             return w.line(f"fcmp {COMPARISONS[op]} {v} {self.ref(node[1])}, {self.ref(node[2])}")
         if op in ("and", "or"):
-            return w.line(f"{op} {truth} {self.ref(node[1])}, {self.ref(node[2])}")
+            return w.line(f"{op} {mask} {self.ref(node[1])}, {self.ref(node[2])}")
         if op == "not":
-            return w.line(f"xor {truth} {self.ref(node[1])}, splat (i1 true)")
+            return w.line(f"xor {mask} {self.ref(node[1])}, splat (i1 true)")
         if op == "select":
-            kind = truth if self.graph.is_truth(node[2]) else v
+            kind = mask if self.graph.is_boolean(node[2]) else v
             values = f"{kind} {self.ref(node[2])}, {kind} {self.ref(node[3])}"
-            return w.line(f"select {truth} {self.ref(node[1])}, {values}")
+            return w.line(f"select {mask} {self.ref(node[1])}, {values}")
         if op in ("max", "min"):
             return self._extreme(node)
         if op == "is_finite":
@@ -247,12 +247,12 @@ class _Emitter:
             x = self.ref(node[1])
             up = w.line(f"fcmp ogt {v} {x}, zeroinitializer")
             down = w.line(f"fcmp olt {v} {x}, zeroinitializer")
-            low = w.line(f"select {truth} {down}, {v} {self.target.splat(-1.0)}, {v} {x}")
-            return w.line(f"select {truth} {up}, {v} {self.target.splat(1.0)}, {v} {low}")
-        raise NotImplementedError(f"operation {op!r} has no LLVM spelling")
+            low = w.line(f"select {mask} {down}, {v} {self.target.splat(-1.0)}, {v} {x}")
+            return w.line(f"select {mask} {up}, {v} {self.target.splat(1.0)}, {v} {low}")
+        raise NotImplementedError(f"operation {op!r} has no LLVM equivalent")
 
     def _extreme(self, node: tuple) -> str:
-        """max or min that propagates NaN from either side; one instruction against a constant."""
+        """max or min that propagates NaN from either operand; one instruction against a constant."""
         v, w = self.target.vector, self.w
         a, b = node[1], node[2]
         if self.graph.value(b) is not None:
@@ -262,11 +262,11 @@ class _Emitter:
         value = w.line(f"select <{self.target.width} x i1> {better}, {v} {x}, {v} {y}")  # y where either is NaN
         if self.graph.value(a) is not None:
             return value
-        strange = w.line(f"fcmp uno {v} {x}, zeroinitializer")
-        return w.line(f"select <{self.target.width} x i1> {strange}, {v} {x}, {v} {value}")
+        is_nan = w.line(f"fcmp uno {v} {x}, zeroinitializer")
+        return w.line(f"select <{self.target.width} x i1> {is_nan}, {v} {x}, {v} {value}")
 
     def _reduce_all(self, numbers: list[int]) -> None:
-        """Range reduction of all sines of one depth, with one branch to the slow one for the case that any is large."""
+        """Range reduction of all sines of one depth, with one branch to the slow path if any argument is large."""
         t, w = self.target, self.w
         wanted: dict[int, set[str]] = {}
         for number in numbers:

@@ -49,6 +49,6 @@ class HostFunction:
         full[:, :members], full[:, members:] = values, values[:, -1:]
         workspace[:, : self.inputs] = full.reshape(self.inputs, blocks, lanes).swapaxes(0, 1)
         for block in workspace:
-            self._code(block.ctypes.data, self._target.team)
+            self._code(block.ctypes.data, self._target.interleave)
         out = workspace[:, self.inputs :].swapaxes(1, 2)
         return out.reshape(blocks * lanes, self.outputs)[:members]

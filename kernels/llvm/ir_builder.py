@@ -1,4 +1,4 @@
-"""The vocabulary of the step loop: slots, truths of lanes, loops over slots, written as LLVM text."""
+"""LLVM text of the step loop's basic operations: slots, lane masks, loops over slots."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ JOB = (  # fields of 8 bytes: pointers, integers, doubles
     *("count", "slots", "targets"),
 )
 DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "count")
-UNROLL = 48  # loops over at most so many slots are written out
+UNROLL = 48  # largest trip count of a loop over slots that is unrolled
 
 
-class Space:
-    """Places in the workspace: the slots of the layout, and below them, at negative places, what the step loop keeps.
+class Workspace:
+    """Offsets in the workspace: the slots of the layout, and at negative offsets the private slots of the step loop.
 
     Attributes:
-        private: how many slots lie below 0; size: of the whole workspace.
+        private: number of private slots; size: of the whole workspace.
     """
 
     def __init__(self, layout: Layout, method: Method) -> None:
         self.layout = layout
-        self.place = {name: layout.slots(name).start for name in layout.regions()}
+        self.offset = {name: layout.slots(name).start for name in layout.regions()}
         private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
-        private |= {"most": layout.nm, "q0": layout.nq, "x0": layout.nx, "hl": 1, "stop": 1, "until": 1, "active": 1}
+        private |= {"max_mon": layout.nm, "q0": layout.nq, "x0": layout.nx, "hl": 1, "stop": 1, "until": 1, "active": 1}
         private |= {f"kx{s}": layout.nx for s in range(method.stages)}
         private |= {f"kq{s}": layout.nq for s in range(method.stages)}
         private |= {"event0": layout.ne, "sum": 1, "flags": 1}
@@ -38,29 +38,29 @@ class Space:
         self.size = self.private + layout.slot_count
         first = -self.private
         for name, size in private.items():
-            self.place[name] = first
+            self.offset[name] = first
             first += size
 
     def loads(self) -> list[tuple[int, int]]:
-        """(row, slot) of everything read from the table."""
+        """(row, slot) of the numbers read from the table."""
         names = [(name, name) for name in self.layout.columns()] + [("rep", "rep0"), ("event", "event0")]
         return self._pairs(names)
 
     def saves(self) -> list[tuple[int, int]]:
-        """(row, slot) of everything written back when a lane stops."""
+        """(row, slot) of the numbers written back when a lane stops."""
         same = ["q", "x", "dx", "clock", "armed", "acc", "mon", "trip", *["fraction"] * self.layout.controlled]
         return self._pairs([(name, name) for name in same] + [("rep", "rep0"), ("event", "event0")])
 
     def _pairs(self, names: list[tuple[str, str]]) -> list[tuple[int, int]]:
-        return [(row, self.place[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))]
+        return [(row, self.offset[slot] + k) for group, slot in names for k, row in enumerate(self.layout.rows(group))]
 
 
 class IrBuilder:
-    """Writes functions; lines of the one in work collect in `lines`."""
+    """Emits functions; `lines` holds those of the current one."""
 
     def __init__(self, layout: Layout, method: Method, target: Target) -> None:
         self.layout, self.method, self.t = layout, method, target
-        self.space = Space(layout, method)
+        self.space = Workspace(layout, method)
         self.v, self.i1 = target.vector, f"<{target.width} x i1>"
         self.lines: list[str] = []
         self.w = Writer(target, self.lines, "a")
@@ -77,7 +77,7 @@ class IrBuilder:
 
     def at(self, region: str, index: int | str = 0) -> str:
         """Pointer to a slot."""
-        first = self.space.place[region]
+        first = self.space.offset[region]
         if isinstance(index, str):
             index = self.w.line(f"add i64 {index}, {first}")
         else:
@@ -89,7 +89,7 @@ class IrBuilder:
         return self.w.line(f"load {self.v}, ptr {self.at(region, index)}")
 
     def store(self, value: str, region: str, index: int | str = 0) -> None:
-        """Puts a vector into a slot."""
+        """Stores a vector in a slot."""
         self.emit(f"store {self.v} {value}, ptr {self.at(region, index)}")
 
     def plus(self, index: int | str, offset: int) -> int | str:
@@ -99,7 +99,7 @@ class IrBuilder:
         return self.w.line(f"add i64 {index}, {offset}")
 
     def each(self, count: int | str, body: Callable[[int | str], None]) -> None:
-        """`body` for every index below a count, not 0 where it is a value: written out when short, else a loop."""
+        """`body` for every index below a count (an LLVM value must not be 0): unrolled when short, else a loop."""
         if isinstance(count, int) and count <= UNROLL:
             for k in range(count):
                 body(k)
@@ -130,17 +130,17 @@ class IrBuilder:
         return self.w.line(f"shufflevector {vector} {one}, {vector} poison, <{self.t.width} x i32> zeroinitializer")
 
     def mask(self, region: str = "active") -> str:
-        """The truth of the lanes kept in a slot as 0 or all ones."""
+        """The lane mask stored in a slot as 0 or all ones."""
         bits = self.w.line(f"load {self.t.integers}, ptr {self.at(region)}")
         return self.w.line(f"icmp slt {self.t.integers} {bits}, zeroinitializer")
 
-    def keep_mask(self, mask: str, region: str = "active") -> None:
-        """Puts the truth of the lanes into a slot."""
+    def store_mask(self, mask: str, region: str = "active") -> None:
+        """Stores a lane mask in a slot."""
         bits = self.w.line(f"sext {self.i1} {mask} to {self.t.integers}")
         self.emit(f"store {self.t.integers} {bits}, ptr {self.at(region)}")
 
     def logic(self, op: str, a: str, b: str = "splat (i1 true)") -> str:
-        """and, or, xor of truths; xor with one argument is not."""
+        """and, or, xor of masks; xor with one argument is not."""
         return self.w.op(op, a, b, self.i1)
 
     def compare(self, how: str, a: str, b: str) -> str:
@@ -166,12 +166,12 @@ class IrBuilder:
         return self.w.line(f"getelementptr i32, ptr {self.at('flags')}, i64 {which}")
 
     def set_flag(self, which: int, value: str) -> None:
-        """Stores a truth as a flag."""
+        """Stores an i1 as a flag."""
         wide = self.w.line(f"zext i1 {value} to i32")
         self.emit(f"store i32 {wide}, ptr {self.flag(which)}")
 
     def get_flag(self, which: int) -> str:
-        """Loads a flag as a truth."""
+        """Loads a flag as an i1."""
         raw = self.w.line(f"load i32, ptr {self.flag(which)}")
         return self.w.line(f"icmp ne i32 {raw}, 0")
 

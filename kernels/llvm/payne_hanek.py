@@ -9,7 +9,7 @@ from __future__ import annotations
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.vector_math import MAGIC, PARTS, limit, reduce_name
 
-NOTHING = "shiftjax_nothing"
+NO_OP = "shiftjax_no_op"
 # Capitals are filled in by `support`.
 TEXT = """
 @bits = private constant [24 x i64] [WORDS]
@@ -23,14 +23,14 @@ entry:
   %b = bitcast double %x to i64
   %e0 = lshr i64 %b, 52
   %e = and i64 %e0, 2047
-  %strange = icmp eq i64 %e, 2047
-  br i1 %strange, label %bad, label %good
+  %nonfinite = icmp eq i64 %e, 2047
+  br i1 %nonfinite, label %bad, label %good
 bad:
   %nan = fsub double %x, %x
   %bad0 = insertvalue { i64, double } { i64 0, double 0.0 }, double %nan, 1
   ret { i64, double } %bad0
 good:
-  ; x = m 2^(e - 1075); the table has 64 zero bits before the point, its bit 62 + e - 1075 weighs just under 4 / m
+  ; x = m 2^(e - 1075); the table has 64 zero bits before the point, its bit 62 + e - 1075 has a weight just under 4 / m
   %m0 = and i64 %b, 4503599627370495
   %m = or i64 %m0, 4503599627370496
   %off = sub i64 %e, 1013
@@ -60,7 +60,7 @@ good:
   %win = trunc i256 %o4 to i192
   %mw = zext i64 %m to i192
   %prod = mul i192 %mw, %win
-  ; the product counts 2^-190: two bits of the quadrant, then the fraction, rounded to the nearest quadrant
+  ; the product is in units of 2^-190: two bits of the quadrant, then the fraction, rounded to the nearest quadrant
   %half = shl i192 1, 189
   %up = add i192 %prod, %half
   %q0 = lshr i192 %up, 190
@@ -105,7 +105,7 @@ good:
   ret { i64, double } %ret
 }
 
-define void @NOTHING(ptr %ws, i32 %vectors) {
+define void @NO_OP(ptr %ws, i32 %vectors) {
   ret void
 }
 
@@ -145,10 +145,10 @@ done:
 
 
 def support(target: Target) -> str:
-    """A module with what pieces and the step loop call.
+    """A module of the functions that pieces and the step loop call.
 
-    `nothing` stands in an empty phase; `reduce`, void (ptr) on three vectors x, k + MAGIC, r, rewrites the lanes with
-    |x| >= LIMIT.
+    The no-op is the only piece of an empty phase; `reduce`, void (ptr) on three vectors x, k + MAGIC, r, recomputes the
+    lanes with |x| >= LIMIT.
     """
     double = Target("f64", 0, False, "", "", "").number
     narrow = target.precision == "f32"
@@ -158,7 +158,7 @@ def support(target: Target) -> str:
         "LOW": double(PARTS["f64"][1]),
         "BOUND": double(limit(target)),
         "MAGIC": target.number(MAGIC[target.precision]),
-        "NOTHING": NOTHING,
+        "NO_OP": NO_OP,
         "REDUCE": reduce_name(target),
         "SCALAR": target.scalar,
         "WIDTH": str(target.width),

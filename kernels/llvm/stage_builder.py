@@ -9,11 +9,11 @@ from shiftjax.kernels.lane_program import Layout, Method
 from shiftjax.kernels.llvm.ir_builder import UNROLL, IrBuilder
 from shiftjax.kernels.llvm.target import Target
 
-Copies = tuple[int | None, ...]  # for each coordinate the speed that is its rate, None where it takes arithmetic
+Copies = tuple[int | None, ...]  # for each coordinate the speed that is its rate, None where it must be computed
 
 
 class StageBuilder(IrBuilder):
-    """Writes one step of all lanes of a block."""
+    """Emits one step of all lanes of a block."""
 
     def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, copies: Copies) -> None:
         super().__init__(dataclasses.replace(layout, nc=0), method, target.block())
@@ -26,7 +26,7 @@ class StageBuilder(IrBuilder):
         self.steps: dict[tuple[int, float], str] = {}
 
     def one_step(self) -> None:
-        """Stages, end and projection; monitors collect their largest value on the way."""
+        """Stages, end and projection, with the largest value of every monitor."""
         m = self.method
         if self.controlled:
             self.cut_size()
@@ -55,22 +55,22 @@ class StageBuilder(IrBuilder):
                 self.call_list(phase)
 
     def drifts(self, stage: int) -> bool:
-        """Whether qdot of a stage is wanted."""
+        """Whether qdot of a stage is needed."""
         m = self.method
         return any(row[stage] for row in m.A_hat[stage + 1 :]) or bool(m.b_hat[stage] or (m.error and m.error[stage]))
 
     def cut_size(self) -> None:
-        """The size of the step: the lane's own, cut at its stop."""
+        """The size of the step: the lane's, shortened to end at its stop."""
         fraction, left = self.load("fraction"), self.left()
         self.store(self.select(self.compare("olt", fraction, left), fraction, left), "size")
-        self.keep_mask(self.mask(), "accepted")
+        self.store_mask(self.mask(), "accepted")
 
     def left(self) -> str:
-        """Steps that are left to the stop."""
+        """Steps left to the stop."""
         return self.w.op("fsub", self.load("stop"), self.load("clock"))
 
     def set_time(self, c: float) -> None:
-        """t = t0 + (clock + c size) h; steps of any size add up in the clock."""
+        """t = t0 + (clock + c size) h."""
         w = self.w
         clock = self.load("clock")
         if c != 0.0:
@@ -80,21 +80,20 @@ class StageBuilder(IrBuilder):
         self.store(w.op("fadd", self.splat(self.field("t0")), after), "t")
 
     def collect(self, seen: bool) -> None:
-        """most = max(most, mon) over the stages."""
-
-        self.each(self.layout.nm, lambda k: self.store(self.largest(k) if seen else self.load("mon", k), "most", k))
+        """max_mon = max(max_mon, mon) over the stages."""
+        self.each(self.layout.nm, lambda k: self.store(self.largest(k) if seen else self.load("mon", k), "max_mon", k))
 
     def largest(self, k: int | str) -> str:
-        """The larger of most and mon, NaN where one is or where most was infinite.
+        """The larger of max_mon and mon, NaN where one is or where max_mon was infinite.
 
-        The loads are volatile lest LLVM makes masked stores of this, which are ten times slower.
+        The loads are volatile to keep LLVM from forming masked stores, which are ten times slower.
         """
-        most, mon = (self.w.line(f"load volatile {self.v}, ptr {self.at(name, k)}") for name in ("most", "mon"))
+        most, mon = (self.w.line(f"load volatile {self.v}, ptr {self.at(name, k)}") for name in ("max_mon", "mon"))
         value = self.select(self.compare("ogt", most, mon), most, mon)  # one instruction; mon where either is NaN
         return self.w.fma(most, self.t.splat(0.0), value)
 
     def weighted(self, start: str, terms: list[tuple[int, float, str]]) -> str:
-        """start + sum of h**n a value over the terms (n, a, value), a power of h at a time."""
+        """start + sum of h**n a value over the terms (n, a, value), grouped by power of h."""
         for n in sorted({n for n, _, _ in terms}):
             (a, value), *others = [(a, value) for m, a, value in terms if m == n]
             if not others:
@@ -118,23 +117,23 @@ class StageBuilder(IrBuilder):
         return self.steps[n, a]
 
     def combine(self, stage: int) -> None:
-        """Puts the argument of `stage` (or the end, stage == stages) into q and x and keeps what later stages need."""
+        """Stores the argument of `stage` (or the end, stage == stages) in q and x, and the rates for later stages."""
         m = self.method
         end = stage == m.stages
         row, row_hat = (m.b, m.b_hat) if end else (m.A[stage], m.A_hat[stage])
         self.steps = {}
         for n in (1, 2):
             for a in (1.0, *row, *row_hat):
-                self.scaled_step(n, a)  # before any loop, so that every block sees them
+                self.scaled_step(n, a)  # before any loop, so that they dominate all blocks
         copied = {k: source for k, source in enumerate(self.copies) if source is not None}
         later = any(r[stage - 1] for r in m.A[stage + 1 :]) or (not end and m.b[stage - 1] != 0.0) or bool(m.error)
         nystrom = copied and any(self.speed_weights(r)[stage - 1] for r in (*m.A_hat[stage + 1 :], m.b_hat))
-        keep = later or (not end and bool(nystrom)) or stage == 1  # the old dx is wanted when a step is thrown away
+        keep = later or (not end and bool(nystrom)) or stage == 1  # the old dx is needed when a step is discarded
         speed = self.combiner(stage, "x", "dx", row, keep)
         if self.layout.nx <= UNROLL:  # each speed with its coordinate, so that both are read once
             for source in range(self.layout.nx):
                 for k in copied:
-                    if copied[k] == source:  # before x: the first stage still reads x itself
+                    if copied[k] == source:  # before x, which the first stage reads
                         self.nystrom(stage, k, source, row_hat)
                 speed(source)
         else:
@@ -155,7 +154,7 @@ class StageBuilder(IrBuilder):
     def combiner(
         self, stage: int, region: str, fresh: str, row: tuple[float, ...], keep: bool
     ) -> Callable[[int | str], None]:
-        """For one slot: base + h sum row[j] k_j; the newest k still stands where the piece left it."""
+        """For one slot: base + h sum row[j] k_j; the newest k is still in the output slot of the piece."""
         newest = stage - 1
 
         def body(k: int | str) -> None:
@@ -171,7 +170,7 @@ class StageBuilder(IrBuilder):
         return body
 
     def base(self, stage: int, region: str, k: int | str) -> str:
-        """The value at the start of the step, which the first stage keeps."""
+        """The value at the start of the step, which the first stage saves."""
         start = self.load(region if stage == 1 else f"{region}0", k)
         if stage == 1:
             self.store(start, f"{region}0", k)
@@ -204,7 +203,7 @@ class StageBuilder(IrBuilder):
 
 
 def runs(copied: dict[int, int]) -> list[tuple[int, int, int]]:
-    """Coordinates in a row whose speeds are in a row: first coordinate, first speed, how many."""
+    """Contiguous coordinates whose speeds are contiguous: first coordinate, first speed, count."""
     found: list[tuple[int, int, int]] = []
     for k, source in sorted(copied.items()):
         if found and (k - found[-1][0], source - found[-1][1]) == (found[-1][2],) * 2:

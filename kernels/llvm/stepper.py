@@ -3,12 +3,12 @@
     advance(job, base, first, last)    blocks first <= k < last of W lanes, each from its row values to its `until`
     evaluate(job, base, first, last)   one phase on the same blocks
 
-It is `step_loop.StepLoop` in other words, method by method; what only some programs have (events, an error estimate
-that controls the step size) is written for those alone.
+It implements `step_loop.StepLoop` method by method; events and step size control are emitted only for programs that
+have them.
 
-The usual case (every lane of the block runs and nothing trips) is straight code; lanes that trip, reach `until`, or
-record channels go through cold functions. A lane's rows are written when it stops, so what its place in the vector
-computes afterwards reaches nobody; its q, x, dx are put back each step so that it stays harmless.
+The common case (every lane of the block runs and none trips) is straight-line code; lanes that trip, reach `until`, or
+record channels go through cold functions. A lane's rows are written when it stops, so that later results in its vector
+element are unused; its q, x, dx are restored each step so that they stay bounded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from shiftjax.kernels.lane_program import LaneProgram, Layout, Method
 from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL
 from shiftjax.kernels.llvm.stage_builder import Copies, StageBuilder
 from shiftjax.kernels.llvm.target import Target
-from shiftjax.kernels.llvm.templates import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
+from shiftjax.kernels.llvm.templates import COPY_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
 from shiftjax.kernels.simplify import simplify
 
 HEAD = "(ptr noalias %job, ptr noalias %base, i64 %first, i64 %last) nounwind"
@@ -32,8 +32,8 @@ def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: s
 
     Args:
         timed: whether some piece of a stage reads t.
-        copies: which rates of coordinates are simply speeds. Their stages are then written with dx alone (Nystrom's
-            form, Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.14): a third fewer stores.
+        copies: which rates of coordinates are speeds. Their stages then use dx alone (Nystrom's form, Hairer, Norsett,
+            Wanner, Solving Ordinary Differential Equations I, II.14): a third fewer stores.
     """
     return Stepper(layout, method, timed, target, copies).module(name)
 
@@ -68,7 +68,7 @@ def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
 
 
 class Stepper(StageBuilder):
-    """Writes the two functions and their cold helpers."""
+    """Emits the two functions and their cold helpers."""
 
     def module(self, name: str) -> str:
         """All functions of the module."""
@@ -100,7 +100,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
                 self.function(f"internal void @trip{cold}", self.trip),
                 self.function(f"internal void @event{cold.replace(' cold', '')}", self.event),
                 self.function(f"void @{name}_advance{HEAD}", self.advance),
-                self.function("internal void @give(ptr %job, ptr %ws, i64 %lane) nounwind noinline", self.give_slots),
+                self.function(
+                    "internal void @copy_slots(ptr %job, ptr %ws, i64 %lane) nounwind noinline", self.copy_slots
+                ),
                 self.function(f"void @{name}_evaluate{HEAD}", self.evaluate),
             )
         )
@@ -108,7 +110,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
     # -- one step ----------------------------------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Blocks one after the other, each to its end."""
+        """All blocks in order, each to its end."""
         self.blocks(self.step_until)
 
     def blocks(self, body: Callable[[], None]) -> None:
@@ -138,7 +140,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
     # -- accept or freeze --------------------------------------------------------------------------------------------
 
     def finite(self) -> str:
-        """Lanes where 0 (sum of q, x, dx) is 0."""
+        """Lanes where 0 * sum(q, x, dx) is 0."""
         sizes = {"q": self.layout.nq, "x": self.layout.nx, "dx": self.layout.nx}
         if sum(sizes.values()) > 3 * UNROLL:
             self.store(self.t.splat(0.0), "sum")
@@ -148,7 +150,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
                 )
             return self.compare("oeq", self.w.op("fmul", self.load("sum"), self.t.splat(0.0)), "zeroinitializer")
         names = [(name, k) for name, count in sizes.items() for k in range(count)]
-        parts = [self.t.splat(0.0)] * 3  # three chains of additions, since every step waits for the verdict
+        parts = [self.t.splat(0.0)] * 3  # three independent sums, since their latency delays every step
         for number, (name, k) in enumerate(names):
             parts[number % 3] = self.w.op("fadd", parts[number % 3], self.load(name, k))
         total = self.w.op("fadd", self.w.op("fadd", parts[0], parts[1]), parts[2])
@@ -170,11 +172,11 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         return self.compare("ugt", self.load("control"), self.t.splat(1.0))
 
     def within(self, k: int | str) -> str:
-        """Lanes whose monitor k is at most its limit; not so where it is NaN."""
+        """Lanes whose monitor k is at most its limit (false for NaN)."""
         return self.compare("ole", self.load("mon", k), self.load("limit", k))
 
     def check_monitors(self) -> None:
-        """Goes on to `accept`, by way of `trip` when a running lane is not perfectly well."""
+        """Branches to `accept`, through `trip` when a step of a running lane is not accepted."""
         good = self.finite()
         for k in range(self.layout.nm):
             good = self.logic("and", good, self.within(k))
@@ -186,12 +188,12 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         every = self.reduce("and", self.logic("or", good, idle))
         armed = self.w.line(f"xor i1 {self.get_flag(1)}, true")
         fine = self.w.line(f"and i1 {every}, {armed}")
-        self.emit(f"br i1 {fine}, label %accept, label %unwell, !prof !0\nunwell:")
+        self.emit(f"br i1 {fine}, label %accept, label %tripped, !prof !0\ntripped:")
         self.emit("call void @trip(ptr %job, ptr %ws, i64 %lane)")
         self.emit(f"br i1 {self.get_flag(2)}, label %accept0, label %stopped\naccept0:")
 
     def accept(self) -> None:
-        """Accumulates, moves the clock, and looks whether an output tick or the end is reached."""
+        """Accumulates, advances the clock, and tests for an output tick or the end."""
         self.emit(f"br i1 {self.get_flag(0)}, label %mixed, label %whole\nmixed:")
         self.emit("call void @restore(ptr %ws)\n  br label %whole\nwhole:")
         if self.controlled:
@@ -205,15 +207,15 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         else:
             self.store(self.w.op("fadd", self.load("clock"), self.load("fraction")), "clock")
         due = self.logic("and", self.mask(), self.compare("oge", self.load("clock"), self.load("stop")))
-        self.emit(f"br i1 {self.reduce('or', due)}, label %happens, label %again\nhappens:")
+        self.emit(f"br i1 {self.reduce('or', due)}, label %due, label %again\ndue:")
         self.emit("call void @event(ptr %job, ptr %ws, i64 %lane)")
 
     def accepted(self, new: str, kept: str, k: int | str = 0) -> str:
-        """The new value where the step is accepted, else the kept one; lanes that do not run matter to nobody."""
+        """The new value where the step is accepted, else the old one; lanes that do not run are not saved."""
         return self.select(self.mask("accepted"), new, self.load(kept, k)) if self.controlled else new
 
     def next_size(self) -> None:
-        """Clock and step size after an accepted step; a step that was cut ends exactly at its stop."""
+        """Clock and step size after an accepted step; a shortened step ends exactly at its stop."""
         size, fraction, stop, clock = (self.load(name) for name in ("size", "fraction", "stop", "clock"))
         cut = self.compare("oge", fraction, self.left())
         grown = self.w.op("fmul", size, self.load("control", 1))
@@ -222,7 +224,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.store(self.accepted(self.select(cut, stop, self.w.op("fadd", clock, size)), "clock"), "clock")
 
     def restore(self) -> None:
-        """Puts back q, x, dx of the lanes that do not run, or whose step is rejected."""
+        """Restores q, x, dx of the lanes that do not run, or whose step is rejected."""
         running = self.mask("accepted" if self.controlled else "active")
         for region, kept in (("q", "q0"), ("x", "x0"), ("dx", "kx0")):
             count = len(self.layout.slots(region))
@@ -233,7 +235,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.emit("ret void")
 
     def trip(self) -> None:
-        """Finds which lanes trip and on what, freezes and writes them, arms the monitors of the others."""
+        """Sets the trip codes, freezes and saves the lanes that trip, arms the monitors of the others."""
         running = self.mask()
         code, n = self.t.splat(0.0), self.layout.nm
         for k in reversed(range(self.layout.ne)):
@@ -248,15 +250,15 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             clock = self.load("clock")
             stuck = self.compare("oeq", self.w.op("fadd", clock, proposed), clock)
             code = self.select(self.rejected(), self.select(stuck, self.t.splat(n + 2.0), self.t.splat(0.0)), code)
-        well = self.compare("oeq", code, "zeroinitializer")
-        stays = good = self.logic("and", running, well)
-        tripped = self.logic("and", running, self.logic("xor", well))
+        untripped = self.compare("oeq", code, "zeroinitializer")
+        stays = good = self.logic("and", running, untripped)
+        tripped = self.logic("and", running, self.logic("xor", untripped))
         self.store(code, "trip")
         if self.controlled:
             good = self.logic("and", stays, self.logic("xor", self.rejected()))
             again = self.logic("and", stays, self.rejected())
             self.store(self.select(again, proposed, self.load("fraction")), "fraction")
-            self.keep_mask(good, "accepted")
+            self.store_mask(good, "accepted")
         self.arm(good, stays)
         self.keep_running(stays)
         self.emit("call void @restore(ptr %ws)")
@@ -264,14 +266,14 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.emit("ret void")
 
     def growth(self) -> str:
-        """By what the size of a rejected step is multiplied."""
+        """The factor of the size of a rejected step."""
         error, growth = self.load("control"), self.load("control", 1)
         growth = self.select(self.compare("ord", error, growth), growth, self.t.splat(SMALLEST))
         most = self.t.splat(LARGEST_RETRY)
         return self.select(self.compare("olt", growth, most), growth, most)
 
     def arm(self, good: str, stays: str) -> None:
-        """Arms the monitors that are within their limits in the lanes of `good`; notes whether any stays unarmed."""
+        """Arms the monitors that are within their limits in the lanes of `good`; flags whether any stays unarmed."""
         unarmed = "zeroinitializer"
         for k in range(self.layout.nm):
             arm = self.logic("and", good, self.within(k))
@@ -281,21 +283,21 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.set_flag(1, self.reduce("or", self.logic("and", stays, unarmed)))
 
     def keep_running(self, stays: str) -> None:
-        """Which lanes go on, as a mask and as flags."""
-        self.keep_mask(stays)
+        """Stores which lanes continue, as a mask and as flags."""
+        self.store_mask(stays)
         self.set_flag(0, self.w.line(f"xor i1 {self.reduce('and', stays)}, true"))
         self.set_flag(2, self.reduce("or", stays))
         self.set_vectors(self.bits(stays))
 
     def bits(self, mask: str) -> str:
-        """Truths as the bits of an i64."""
+        """A mask as the bits of an i64."""
         return self.w.line(f"zext i{self.t.width} {self.w.line(f'bitcast {self.i1} {mask} to i{self.t.width}')} to i64")
 
     def set_vectors(self, bits: str) -> None:
-        """How many vectors of the block have work: up to the last lane with a bit."""
+        """Stores the number of active vectors of the block: up to the last lane with a bit."""
         width = self.pieces_target.width
         count = "1"
-        for k in range(1, self.pieces_target.team):
+        for k in range(1, self.pieces_target.interleave):
             more = self.w.line(f"icmp uge i64 {bits}, {1 << (k * width)}")
             count = self.w.line(f"select i1 {more}, i32 {k + 1}, i32 {count}")
         self.emit(f"store i32 {count}, ptr {self.flag(3)}")
@@ -305,7 +307,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.emit(f"call void @save(ptr %job, ptr %ws, i64 %lane, i64 {self.bits(leaves)})")
 
     def period(self) -> str:
-        """Steps between two output ticks, infinity where none are wanted."""
+        """Steps between two output ticks, infinity without recording."""
         every = self.field("every")
         number = self.w.line(f"sitofp i64 {every} to {self.t.scalar}")
         wanted = self.w.line(f"icmp sgt i64 {every}, 0")
@@ -318,25 +320,25 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         return self.w.line(f"call {self.v} @llvm.floor.{self.t.suffix}({self.v} {ratio})")
 
     def set_stop(self, clock: str, until: str) -> None:
-        """The clock at which something happens next."""
+        """The clock of the next output tick or the end."""
         period = self.period()
         tick = self.w.op("fmul", self.w.op("fadd", self.periods(clock, period), self.t.splat(1.0)), period)
         self.store(self.select(self.compare("olt", tick, until), tick, until), "stop")
 
     def begin(self) -> None:
-        """Which lanes of a fresh block run, and the flags."""
+        """Which lanes of a new block run, and the flags."""
         self.load_until()
         clock, until = self.load("clock"), self.load("until")
         places = ", ".join(f"i64 {k}" for k in range(self.t.width))
         kind = f"<{self.t.width} x i64>"
         index = self.w.op("add", self.splat("%lane", "i64"), f"<{places}>", kind)
         runs = self.w.line(f"icmp slt {kind} {index}, {self.splat(self.field('lanes'), 'i64')}")
-        for truth in (
+        for mask in (
             self.compare("oeq", self.load("trip"), "zeroinitializer"),
             self.compare("olt", clock, until),
             self.compare("ogt", self.load("fraction"), "zeroinitializer"),
         ):
-            runs = self.logic("and", runs, truth)
+            runs = self.logic("and", runs, mask)
         unarmed = "zeroinitializer"
         for k in range(self.layout.nm):
             unarmed = self.logic("or", unarmed, self.compare("oeq", self.load("armed", k), "zeroinitializer"))
@@ -346,7 +348,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.emit("ret void")
 
     def load_until(self) -> None:
-        """Where each lane of a fresh block stops; lanes beyond the last are copies of the last."""
+        """The clock at which each lane of a new block stops; lanes beyond the last are copies of the last."""
         w, t, array = self.w, self.t, self.field("until")
         last = w.line(f"sub i64 {self.field('lanes')}, 1")
         until = "poison"
@@ -363,11 +365,11 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         running = self.mask()
         periods = self.periods(clock, period)
         on_tick = self.compare("oeq", self.w.op("fmul", periods, period), clock)
-        # a rejected step leaves its lane on the tick where it was recorded before
+        # after a rejected step the lane is still on the tick that was recorded before
         tick = self.logic("and", self.mask("accepted") if self.controlled else running, on_tick)
         self.emit(f"br i1 {self.reduce('or', tick)}, label %record, label %recorded\nrecord:")
         if self.controlled:
-            self.set_time(0.0)  # of the tick itself, not of the sum of steps
+            self.set_time(0.0)  # of the tick, not of the sum of steps
         self.call_list("observe")
         self.record(tick, periods)
         self.emit("br label %recorded\nrecorded:")
@@ -420,10 +422,10 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """Slots of the lanes whose bit is set into rows."""
         self.lines.extend(fill(SAVE_ROWS, self.t, pairs=len(self.space.saves())))
 
-    def give_slots(self) -> None:
+    def copy_slots(self) -> None:
         """`count` slots to `targets`, lane by lane."""
         fields = {f"field_{name}": JOB.index(name) for name in ("lanes", "count", "slots", "targets")}
-        self.lines.extend(fill(GIVE_SLOTS, self.t, **fields))
+        self.lines.extend(fill(COPY_SLOTS, self.t, **fields))
 
     def evaluate(self) -> None:
         """One phase of every block; `count` slots go to `targets`."""
@@ -432,6 +434,6 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             self.set_vectors(str((1 << self.t.width) - 1))
             self.set_time(0.0)
             self.call_list("phase")
-            self.emit("call void @give(ptr %job, ptr %ws, i64 %lane)")
+            self.emit("call void @copy_slots(ptr %job, ptr %ws, i64 %lane)")
 
         self.blocks(body)

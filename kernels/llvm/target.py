@@ -11,14 +11,13 @@ import llvmlite.binding as llvm
 
 from shiftjax.record import record
 
-TEAM = (
-    2  # the instructions of one vector fill the waits of the other: 5 % on a four-bar, 3 % on a Bricard, none on N = 5
-)
+# Two independent vectors hide each other's instruction latency: 5 % on a four-bar, 3 % on a Bricard, none on N = 5.
+INTERLEAVE = 2
 
 
 @record
 class Target:
-    """What the text of a kernel depends on besides the program."""
+    """Everything that the text of a kernel depends on besides the program."""
 
     precision: str  # "f64" or "f32"
     width: int  # lanes of a vector
@@ -26,7 +25,7 @@ class Target:
     features: str  # of the processor, in LLVM's spelling
     cpu: str
     triple: str
-    team: int = 1  # vectors a slot holds, a power of two: independent streams of instructions hide each other's latency
+    interleave: int = 1  # vectors per slot, a power of two: independent instruction streams that hide latency
 
     @property
     def scalar(self) -> str:
@@ -60,21 +59,21 @@ class Target:
 
     @property
     def lanes(self) -> int:
-        """Lanes of a block: what a slot of the workspace holds."""
-        return self.width * self.team
+        """Lanes of a block, of which a slot of the workspace holds one number each."""
+        return self.width * self.interleave
 
     def block(self) -> Target:
         """The same processor with a whole block as one vector; LLVM splits it."""
-        return dataclasses.replace(self, width=self.lanes, team=1)
+        return dataclasses.replace(self, width=self.lanes, interleave=1)
 
     def number(self, value: float) -> str:
-        """The exact spelling of a scalar constant."""
+        """The exact text of a scalar constant."""
         if self.precision == "f32":
             value = struct.unpack("f", struct.pack("f", value))[0]
         return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
 
     def splat(self, value: float) -> str:
-        """The exact spelling of a vector of equal constants, without its type."""
+        """The exact text of a vector of equal constants, without its type."""
         return f"splat ({self.scalar} {self.number(value)})"
 
     def identity(self) -> str:
@@ -90,7 +89,7 @@ def _initialize() -> None:
 
 @functools.cache
 def host(precision: str) -> Target:
-    """The processor this runs on: 8, 4 or 2 doubles a vector, twice as many floats."""
+    """The host processor: 8, 4 or 2 doubles per vector, twice as many floats."""
     _initialize()
     features = llvm.get_host_cpu_features()
     triple = llvm.get_process_triple()
@@ -100,16 +99,16 @@ def host(precision: str) -> Target:
     if doubles == 8:
         flat += ",-prefer-256-bit"
     return Target(
-        precision, doubles * (2 if precision == "f32" else 1), fused, flat, llvm.get_host_cpu_name(), triple, TEAM
+        precision, doubles * (2 if precision == "f32" else 1), fused, flat, llvm.get_host_cpu_name(), triple, INTERLEAVE
     )
 
 
 def machine(target: Target) -> llvm.TargetMachine:
     """A code generator for `target`.
 
-    Large code model: the loader puts code, constants and other objects wherever the process has room, and a 32-bit
-    relative address that does not reach ends the whole process (seen after large arrays had been allocated). It costs
-    at most some percent of speed.
+    Large code model: the loader places code, constants and other objects anywhere in the address space, and an overflow
+    of a 32-bit relative address aborts the process (seen after large arrays had been allocated). It costs at most some
+    percent of speed.
     """
     _initialize()
     return llvm.Target.from_triple(target.triple).create_target_machine(

@@ -1,4 +1,4 @@
-"""Fixed parts of the step loop's LLVM text: running a list of pieces, moving rows to slots and back.
+"""Templates of the step loop's LLVM text: running a list of pieces, copying rows to slots and back.
 
 Words in capitals are filled in: V vector type, S scalar type, W width, BYTES of a scalar, PAIRS (row, slot) entries.
 """
@@ -96,7 +96,7 @@ done:
   ret void
 """
 
-GIVE_SLOTS = """
+COPY_SLOTS = """
   %plane = getelementptr i64, ptr %job, i64 FIELD_LANES
   %lanes = load i64, ptr %plane
   %pcount = getelementptr i64, ptr %job, i64 FIELD_COUNT

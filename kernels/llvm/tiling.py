@@ -1,7 +1,7 @@
-"""A long piece is cut into parts, which all vectors of a block run one after the other.
+"""Splits a long piece into parts, each of which is run on all vectors of a block before the next one.
 
-So the instructions of a part are fetched once for the block and lie in the processor's nearest caches for every vector
-but the first. What one part hands to a later one goes through temporaries, slots of the stack.
+The instructions of a part are then in the L1 cache for every vector but the first. Values that a later part needs are
+stored in temporaries, slots on the stack.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from shiftjax.kernels.simplify import Graph
 from shiftjax.record import record
 
-SIZE = 150  # operations of a part; against no cuts vehicle_chassis runs 17 % faster and compiles in 8 s for 10
-SINES = 14  # operations that a sine or a cosine counts for
+SIZE = 150  # operations of a part; compared with one part vehicle_chassis runs 17 % faster, compiles in 8 s, not 10
+SINE_COST = 14  # operations that a sine or a cosine counts as
 LEAVES = ("in", "const")
 
 
@@ -26,7 +26,7 @@ class Part:
 
 
 def levels(graph: Graph) -> list[int]:
-    """How many sines deep each operation is; all sines of one depth share one check of their arguments."""
+    """Depth of each operation in nested sines; all sines of one depth share one check of their arguments."""
     found: list[int] = []
     for node in graph.nodes:
         if node[0] in LEAVES:
@@ -36,8 +36,8 @@ def levels(graph: Graph) -> list[int]:
     return found
 
 
-def absorbed(graph: Graph) -> dict[int, int]:
-    """For each sum that takes in a product, used by it alone, as a fused multiply-add: the product's place."""
+def contracted(graph: Graph) -> dict[int, int]:
+    """For each sum that is contracted with a product used by it alone (fused multiply-add): the product's operand."""
     nodes = graph.nodes
     uses = [0] * len(nodes)
     for node in nodes:
@@ -58,11 +58,11 @@ def absorbed(graph: Graph) -> dict[int, int]:
 
 
 def split(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], size: int = SIZE) -> tuple[list[Part], int]:
-    """The parts of a piece in running order, and how many temporaries they need.
+    """The parts of a piece in execution order, and how many temporaries they need.
 
     Args:
         inputs, outputs: slots of the piece's arguments and results; a slot may be both.
-        size: operations a part may have, roughly.
+        size: approximate number of operations of a part.
     """
     return _Splitter(graph, inputs, outputs).split(size)
 
@@ -71,17 +71,17 @@ class _Splitter:
     def __init__(self, graph: Graph, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self.graph, self.inputs = graph, inputs
         self.results = dict(zip(outputs, graph.outputs, strict=True))
-        products = {graph.nodes[k][place] >> 1 for k, place in absorbed(graph).items()}
-        # written again in every part that uses it: what is no number of a vector, and products of fused multiply-adds
-        self.attached = {k for k in range(len(graph.nodes)) if k in products or graph.is_truth(2 * k)}
+        products = {graph.nodes[k][place] >> 1 for k, place in contracted(graph).items()}
+        # recomputed in every part that uses them: booleans, and products of fused multiply-adds
+        self.recomputed = {k for k in range(len(graph.nodes)) if k in products or graph.is_boolean(2 * k)}
         self.part: dict[int, int] = {}
 
     def split(self, size: int) -> tuple[list[Part], int]:
         count = self._assign(size)
-        numbers: list[list[int]] = [[] for _ in range(count)]  # of each part, in running order
+        numbers: list[list[int]] = [[] for _ in range(count)]  # of each part, in execution order
         for number, part in self.part.items():
             numbers[part].append(number)
-        places, temporaries = self._places(self._users(count - 1), numbers)
+        places, temporaries = self._temporaries(self._last_uses(count - 1), numbers)
         stored: list[dict[int, int]] = [{} for _ in range(count)]
         for slot, ref in self.results.items():
             stored[self._stored_in(slot, ref, count - 1)][slot] = ref
@@ -89,68 +89,72 @@ class _Splitter:
         return [self._part(own, places, wanted[k] | stored[k]) for k, own in enumerate(numbers)], temporaries
 
     def _order(self) -> list[int]:
-        """Operations in running order, the sine and cosine of one argument side by side."""
+        """Operations in execution order, the sine and cosine of one argument adjacent."""
         depth, nodes = levels(self.graph), self.graph.nodes
 
         def key(k: int) -> tuple[int, int, int, int]:
             sine = nodes[k][0] in ("sin", "cos")
             return (depth[k], 0 if sine else 1, nodes[k][1] if sine else 0, k)
 
-        return sorted((k for k in range(len(nodes)) if nodes[k][0] not in LEAVES and k not in self.attached), key=key)
+        return sorted((k for k in range(len(nodes)) if nodes[k][0] not in LEAVES and k not in self.recomputed), key=key)
 
     def _assign(self, size: int) -> int:
-        """Puts every operation into a part of about equal size."""
+        """Assigns the operations to parts of about equal size."""
         nodes, order = self.graph.nodes, self._order()
-        costs = [SINES if nodes[k][0] in ("sin", "cos") else 1 for k in order]
+        costs = [SINE_COST if nodes[k][0] in ("sin", "cos") else 1 for k in order]
         total = sum(costs)
         count = max(1, round(total / size))
         done, before = 0.0, None
         for k, cost in zip(order, costs, strict=True):
-            sine = nodes[k][1] if cost == SINES else None
+            sine = nodes[k][1] if cost == SINE_COST else None
             if before is None or sine != before[0] or sine is None:
                 before = (sine, min(count - 1, int(done * count / total)))
             self.part[k] = before[1]
             done += cost
         return count
 
-    def _made(self, refs: Iterable[int]) -> Iterator[int]:
-        """The operations whose numbers `refs` take, attached ones seen through."""
+    def _operations(self, refs: Iterable[int]) -> Iterator[int]:
+        """The stored operations that `refs` depend on, through recomputed ones."""
         for ref in refs:
             k = ref >> 1
-            if k in self.attached:
-                yield from self._made(self.graph.nodes[k][1:])
+            if k in self.recomputed:
+                yield from self._operations(self.graph.nodes[k][1:])
             elif k in self.part:
                 yield k
 
     def _stored_in(self, slot: int, ref: int, last: int) -> int:
-        """The part that stores a result: where it is made, but a slot that is also read only at the end."""
+        """The part that stores a result: that of its operation, but the last one for a slot that is also read."""
         made = ref >> 1
         return last if slot in self.inputs or made not in self.part else self.part[made]
 
-    def _users(self, last: int) -> dict[int, int]:
-        """For every operation wanted in a later part the last such part."""
-        users: dict[int, int] = {}
-        wanted = [(k, part) for number, part in self.part.items() for k in self._made(self.graph.nodes[number][1:])]
-        wanted += [(k, self._stored_in(s, ref, last)) for s, ref in self.results.items() for k in self._made([ref])]
+    def _last_uses(self, last: int) -> dict[int, int]:
+        """For every operation used in a later part the last such part."""
+        last_use: dict[int, int] = {}
+        wanted = [
+            (k, part) for number, part in self.part.items() for k in self._operations(self.graph.nodes[number][1:])
+        ]
+        wanted += [
+            (k, self._stored_in(s, ref, last)) for s, ref in self.results.items() for k in self._operations([ref])
+        ]
         for k, part in wanted:
             if part > self.part[k]:
-                users[k] = max(part, users.get(k, 0))
-        return users
+                last_use[k] = max(part, last_use.get(k, 0))
+        return last_use
 
-    def _places(self, users: dict[int, int], numbers: Sequence[Sequence[int]]) -> tuple[dict[int, int], int]:
-        """The temporary slot of every value handed on; a slot is free again after the last part that reads it."""
+    def _temporaries(self, last_use: dict[int, int], numbers: Sequence[Sequence[int]]) -> tuple[dict[int, int], int]:
+        """The temporary of every value used in a later part; it is reused after the last part that reads it."""
         places: dict[int, int] = {}
         free: list[int] = []
         release: list[list[int]] = [[] for _ in range(len(numbers) + 1)]
         used = 0
         for part, own in enumerate(numbers):
             free += release[part]
-            for k in sorted(k for k in own if k in users):
+            for k in sorted(k for k in own if k in last_use):
                 if not free:
                     used += 1
                     free.append(-used)
                 places[k] = free.pop()
-                release[users[k] + 1].append(places[k])
+                release[last_use[k] + 1].append(places[k])
         return places, used
 
     def _part(self, numbers: Sequence[int], places: dict[int, int], wanted: dict[int, int]) -> Part:

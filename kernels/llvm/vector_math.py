@@ -3,8 +3,8 @@
 Cody and Waite, Software Manual for the Elementary Functions (1980), chapter 8: x = k pi/2 + r. With fused
 multiply-adds three parts of pi/2 of full length serve every |x| < LIMIT: x - k P1 is exact because both are multiples
 of ulp(P1) / 2 and the difference is below 1. Arguments beyond LIMIT go through `reduce`, one lane at a time
-(`payne_hanek`), which leaves smaller arguments of the same vector alone: lanes never influence each other. Nothing
-comes from libm, so that bits do not depend on the system. The sine of -0.0 is +0.0.
+(`payne_hanek`), which does not change smaller arguments of the same vector: lanes are independent of each other.
+Nothing calls libm, so that results do not depend on the system. The sine of -0.0 is +0.0.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shiftjax.kernels.llvm.target import Target
 LIMIT = {"f64": 2.0**30, "f32": 2.0**17}
 LIMIT_UNFUSED = 2.0**17  # 33 bits of P1 times 17 bits of k is exact in 53
 TWO_OVER_PI = 0.6366197723675814
-# pi/2 in parts of 53, of 24 and, for machines without fused multiply-adds, of 33 bits
+# pi/2 in parts of 53, of 24 and, for processors without fused multiply-adds, of 33 bits
 PARTS = {
     "f64": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     "f32": (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512404466594855e-15),
@@ -52,11 +52,11 @@ def limit(target: Target) -> float:
 
 
 class Writer:
-    """Lines of one function body with fresh names; the few operations that mathematics is written in."""
+    """Lines of one function body with fresh names, and basic arithmetic."""
 
     def __init__(self, target: Target, lines: list[str], prefix: str) -> None:
         self.target, self.lines, self.prefix, self.count = target, lines, prefix, 0
-        self.constants: dict[str, int] = {}  # spelled number -> place in the table
+        self.constants: dict[str, int] = {}  # text of the number -> index in the table
         self.table, self.base = "@constants", ""
 
     def line(self, text: str) -> str:
@@ -71,22 +71,22 @@ class Writer:
         return self.line(f"{name} {kind or self.target.vector} {a}, {b}")
 
     def fma(self, a: str, b: str, c: str) -> str:
-        """a * b + c, fused where the machine can; this is the only place that decides."""
+        """a * b + c, fused where the processor supports it."""
         v = self.target.vector
         if self.target.fused:
             return self.line(f"call {v} @llvm.fma.{self.target.suffix}({v} {a}, {v} {b}, {v} {c})")
         return self.op("fadd", self.op("fmul", a, b), c)
 
     def rebase(self) -> None:
-        """From here on constants are loaded anew.
+        """Makes LLVM reload constants from here on.
 
-        LLVM cannot see through the empty assembly: it neither spells the table's address again at each use (ten bytes
-        in the large code model, an eighth of all instructions) nor keeps constants in registers that it then spills.
+        The empty inline assembly is opaque: LLVM neither rematerializes the table's address at each use (ten bytes in
+        the large code model, an eighth of all instructions) nor keeps constants in registers that it then spills.
         """
         self.base = self.line(f'call ptr asm "", "=r,0"(ptr {self.base or self.table})')
 
     def constant(self, value: float) -> str:
-        """A vector constant as an operand in memory, which costs no instruction of its own."""
+        """A vector constant as a memory operand, which needs no separate instruction."""
         t = self.target
         if not self.base:
             self.rebase()
@@ -95,7 +95,7 @@ class Writer:
         return self.line(f"load {t.vector}, ptr {pointer}, align {t.width * t.bytes}")
 
     def polynomial(self, x: str, coefficients: tuple[float, ...]) -> str:
-        """Horner's rule, highest power first; each coefficient is an operand in memory."""
+        """Horner's rule, highest power first; each coefficient is a memory operand."""
         value = self.constant(coefficients[0])
         for c in coefficients[1:]:
             value = self.fma(value, x, self.constant(c))
@@ -134,7 +134,7 @@ def _reduction_in_double(w: Writer, x: str) -> tuple[str, str]:
 
 
 def sine_cosine(w: Writer, shifted: str, r: str, want_sin: bool, want_cos: bool) -> tuple[str, str]:
-    """sin and cos of k pi/2 + r, from the reduction; what is not wanted is the empty string."""
+    """sin and cos of k pi/2 + r, from the reduction; the empty string for one not wanted."""
     t = w.target
     w.rebase()
     top = 63 if t.precision == "f64" else 31
@@ -159,5 +159,5 @@ def sine_cosine(w: Writer, shifted: str, r: str, want_sin: bool, want_cos: bool)
 
 
 def reduce_name(target: Target) -> str:
-    """The function that repairs the reduction of large arguments."""
+    """The function that corrects the reduction of large arguments."""
     return f"shiftjax_reduce_{target.suffix}"

@@ -38,12 +38,12 @@ class Harmonic:
         return add(mul(self.frequency, t), self.phase)
 
     def position(self, t: Scalar) -> Scalar:
-        swing = mul(self.amplitude, sin(self._angle(t))) if self.amplitude else 0.0
-        return add(add(self.offset, mul(self.rate, t)), swing)
+        sine = mul(self.amplitude, sin(self._angle(t))) if self.amplitude else 0.0
+        return add(add(self.offset, mul(self.rate, t)), sine)
 
     def velocity(self, t: Scalar) -> Scalar:
-        swing = mul(self.amplitude * self.frequency, cos(self._angle(t))) if self.amplitude else 0.0
-        return add(self.rate, swing)
+        cosine = mul(self.amplitude * self.frequency, cos(self._angle(t))) if self.amplitude else 0.0
+        return add(self.rate, cosine)
 
     def acceleration(self, t: Scalar) -> Scalar:
         return mul(-self.amplitude * self.frequency**2, sin(self._angle(t))) if self.amplitude else 0.0
@@ -53,7 +53,7 @@ class Driver(ConstraintKind):
     """One driven coordinate."""
 
     joints, row_names = 1, ("driven",)
-    moves, holds, listed = True, True, False
+    time_dependent, prescribes, listed = True, True, False
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         (joint,), function = group.joints, motion.functions[group.function]

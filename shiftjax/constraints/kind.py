@@ -1,4 +1,4 @@
-"""What a kind of constraint declares, and the rows that it gives: Phi(q, t) = 0 and what their derivatives need.
+"""Interface of a kind of constraint, and its rows: Phi(q, t) = 0 with the terms of their derivatives.
 
 nu = -Phi_t with J v = nu, and gamma = -(J v)_q v - 2 Phi_qt v - Phi_tt with J a = gamma (design, section 2).
 """
@@ -28,7 +28,7 @@ class Rows:
     unit: list[str] = field(default_factory=list)
 
     def extend(self, other: Rows) -> None:
-        """More rows below these."""
+        """Appends rows."""
         for name in ("phi", "J", "nu", "gamma", "unit"):
             getattr(self, name).extend(getattr(other, name))
 
@@ -41,7 +41,7 @@ class Rows:
 
 
 def scales(units: Sequence[str], length: float) -> list[float]:
-    """What makes rows or speeds dimensionless: 1 for rad, the model's length for m."""
+    """Factors that make rows or speeds dimensionless: 1 for rad, the model's length for m."""
     return [length if unit == "m" else 1.0 for unit in units]
 
 
@@ -49,19 +49,19 @@ class ConstraintKind:
     """A kind of constraint: declared by class attributes, computed by `rows`.
 
     Attributes:
-        joints, frames: how many of each a file names for it (keys `joint` or `joints`, `frame` or `frames`).
-        fields: its numbers. row_names: what each of its rows says.
-        moves: whether its rows depend on time, so that they may do work.
-        holds: whether it prescribes its joint, so that assembly does not move it.
-        listed: whether files hold it in `constraints`; others come from elsewhere.
+        joints, frames: how many of each it refers to (keys `joint` or `joints`, `frame` or `frames` in files).
+        fields: its numbers. row_names: what each of its rows constrains.
+        time_dependent: whether it is rheonomic, so that it may do work.
+        prescribes: whether it prescribes its joint, so that assembly does not move it.
+        listed: whether it is an entry of `constraints` in files; others come from elsewhere.
     """
 
     joints: ClassVar[int] = 0
     frames: ClassVar[int] = 0
     fields: ClassVar[tuple[Field, ...]] = ()
     row_names: ClassVar[tuple[str, ...]] = ("",)
-    moves: ClassVar[bool] = False
-    holds: ClassVar[bool] = False
+    time_dependent: ClassVar[bool] = False
+    prescribes: ClassVar[bool] = False
     listed: ClassVar[bool] = True
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
@@ -69,7 +69,7 @@ class ConstraintKind:
         raise NotImplementedError
 
     def residual(self, group: RowGroup, motion: MotionView, rows: Rows) -> Vec:
-        """What assembly, which may begin far away, brings to zero: Phi, unless something is better; lane code."""
+        """The residual that assembly drives to zero: Phi, unless another one converges from farther; lane code."""
         return rows.phi
 
     def numbers(self) -> tuple[Field, ...]:

@@ -1,7 +1,7 @@
 """Six rows of a cut loop: the chord joint's frame on the virtual body coincides with the same frame on the real body.
 
-Along the axes of the loop's base body and about the cut point. Relative to the base nothing above it enters, so a
-substructure's rows, pivots and partition do not change when the body it stands on moves or turns.
+Along the axes of the loop's base body and about the cut point. They do not depend on the motion of the base, so a
+substructure's rows, pivots and partition do not change when its base body moves.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class LoopClosure(ConstraintKind):
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         """The orientation rows are the antisymmetric part of R_virtual R_real^T, exact to third order."""
         loop, chain, virtual, R, p = _ends(group, motion)
-        turn = zeros()
+        rotation = zeros()
         for a, b in zip(transpose(R), transpose(virtual.R), strict=True):
-            turn = plus(turn, cross(a, b))
-        rows = Rows(phi=[*scale(0.5, turn), *minus(virtual.p, p)], unit=["rad"] * 3 + ["m"] * 3)
+            rotation = plus(rotation, cross(a, b))
+        rows = Rows(phi=[*scale(0.5, rotation), *minus(virtual.p, p)], unit=["rad"] * 3 + ["m"] * 3)
         rows.J = [{} for _ in ROWS]
         _fill(rows, motion, chain, loop.virtual_branch, virtual.p, +1)
         _fill(rows, motion, chain, loop.real_branch, p, -1)
@@ -35,7 +35,7 @@ class LoopClosure(ConstraintKind):
         return rows
 
     def residual(self, group: RowGroup, motion: MotionView, rows: Rows) -> Vec:
-        """Rotation logarithms: vee of R - R^T vanishes at half a turn too."""
+        """Rotation logarithms: vee of R - R^T vanishes at a rotation by pi too."""
         _, _, virtual, R, _ = _ends(group, motion)
         return [*vector_of_rotation(matmul(virtual.R, transpose(R))), *rows.phi[3:]]
 
@@ -60,6 +60,6 @@ def _fill(rows: Rows, motion: MotionView, chain: ChainView, branch: tuple[int, .
 def _bias(state: NodeState, c: Vec) -> Vec:
     """Bias acceleration as a spatial vector about the cut point c.
 
-    The terms w x (u + w x c) of both bodies cancel where the loop is closed and its speeds agree.
+    The terms w x (u + w x c) of both bodies cancel where the loop is closed and its speeds are consistent.
     """
     return [*state.alpha, *plus(state.acc, cross(state.alpha, c))]

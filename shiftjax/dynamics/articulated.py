@@ -1,8 +1,8 @@
-"""Accelerations of a tree without loops in one pass up and one down (articulated-body algorithm).
+"""Accelerations of a tree without loops by the articulated-body algorithm.
 
 Featherstone, Rigid Body Dynamics Algorithms, section 7.3, speed by speed in one frame for the whole tree. The pivots
-are those of L^T D L of the mass matrix in the same order, so that the loss of mass is watched as in `reduced`. For n
-speeds in a row the operations grow with n, those of the mass matrix and its factors with n^3. Lane code.
+are those of L^T D L of the mass matrix in the same order, so that the loss of mass is monitored as in `reduced`. For a
+chain of n speeds the operations grow with n, those of the mass matrix and its factors with n^3. Lane code.
 """
 
 from __future__ import annotations
@@ -40,43 +40,43 @@ class ArticulatedTree:
     def _factor(self) -> None:
         articulated: dict[int, Mat] = {}
         composite: dict[int, Inertia] = {}
-        bent: set[int] = set()  # nodes whose articulated inertia is not the composite one
+        reduced: set[int] = set()  # nodes whose articulated inertia is not the composite one
         for index in reversed(self.joints):
             joint = self.plan.joints[index]
-            own, node = body_inertia(self.chain, joint.far), joint.far
-            if own is not None:
-                articulated[node] = _sum(articulated.get(node), _matrix(own))
-                composite[node] = composite[node].plus(own) if node in composite else own
+            body, node = body_inertia(self.chain, joint.far), joint.far
+            if body is not None:
+                articulated[node] = _sum(articulated.get(node), _matrix(body))
+                composite[node] = composite[node].plus(body) if node in composite else body
             inertia = articulated.get(node, [zeros(6) for _ in range(6)])
             for k, screw in reversed(list(enumerate(self.chain.screws_of(index)))):
                 axis = [*screw.angular, *screw.linear]
                 momentum = [dot(row, axis) for row in inertia]
                 inverse = div(1.0, dot(axis, momentum))
-                if node in bent:
+                if node in reduced:
                     angular, linear = composite[node].times(screw.angular, screw.linear)
                     self.worst_pivot = larger(self.worst_pivot, mul(dot(axis, [*angular, *linear]), inverse))
-                inertia = _less(inertia, momentum, inverse)
-                bent.add(node)
+                inertia = _downdated(inertia, momentum, inverse)
+                reduced.add(node)
                 self._factors[joint.v + k] = (axis, momentum, inverse)
             if joint.near and node in composite:
                 articulated[joint.near] = _sum(articulated.get(joint.near), inertia)
-                above = composite.get(joint.near)
-                composite[joint.near] = composite[node] if above is None else above.plus(composite[node])
-                bent |= {joint.near} if node in bent else set()
+                near = composite.get(joint.near)
+                composite[joint.near] = composite[node] if near is None else near.plus(composite[node])
+                reduced |= {joint.near} if node in reduced else set()
 
     def solve(self, force: Mapping[int, Scalar]) -> dict[int, Scalar]:
-        """Accelerations by speed of forces by speed."""
-        pull: dict[int, Vec] = {}
-        left: dict[int, Scalar] = {}
+        """Accelerations by speed, of generalised forces by speed."""
+        bias: dict[int, Vec] = {}
+        scaled: dict[int, Scalar] = {}
         for index in reversed(self.joints):
             joint = self.plan.joints[index]
-            wrench = pull.get(joint.far, zeros(6))
+            wrench = bias.get(joint.far, zeros(6))
             for speed in reversed(self._speeds_of(index)):
                 axis, momentum, inverse = self._factors[speed]
-                left[speed] = mul(sub(force[speed], dot(axis, wrench)), inverse)
-                wrench = plus(wrench, scale(left[speed], momentum))
+                scaled[speed] = mul(sub(force[speed], dot(axis, wrench)), inverse)
+                wrench = plus(wrench, scale(scaled[speed], momentum))
             if joint.near:
-                pull[joint.near] = plus(pull[joint.near], wrench) if joint.near in pull else wrench
+                bias[joint.near] = plus(bias[joint.near], wrench) if joint.near in bias else wrench
         out: dict[int, Scalar] = {}
         motion: dict[int, Vec] = {0: zeros(6)}
         for index in self.joints:
@@ -84,7 +84,7 @@ class ArticulatedTree:
             total = motion[joint.near]
             for speed in self._speeds_of(index):
                 axis, momentum, inverse = self._factors[speed]
-                out[speed] = sub(left[speed], mul(dot(momentum, total), inverse))
+                out[speed] = sub(scaled[speed], mul(dot(momentum, total), inverse))
                 total = plus(total, scale(out[speed], axis))
             motion[joint.far] = total
         return out
@@ -93,23 +93,23 @@ class ArticulatedTree:
 def _matrix(inertia: Inertia) -> Mat:
     """(6, 6) symmetric, angular part first."""
     (x, y, z), m = inertia.moment, inertia.mass
-    across = [[0.0, sub(0.0, z), y], [z, 0.0, sub(0.0, x)], [sub(0.0, y), x, 0.0]]
-    top = [[*inertia.second[i], *across[i]] for i in range(3)]
-    return top + [[*(across[j][i] for j in range(3)), *(m if i == j else 0.0 for j in range(3))] for i in range(3)]
+    skew = [[0.0, sub(0.0, z), y], [z, 0.0, sub(0.0, x)], [sub(0.0, y), x, 0.0]]
+    top = [[*inertia.second[i], *skew[i]] for i in range(3)]
+    return top + [[*(skew[j][i] for j in range(3)), *(m if i == j else 0.0 for j in range(3))] for i in range(3)]
 
 
 def _sum(a: Mat | None, b: Mat) -> Mat:
     return b if a is None else _symmetric(lambda i, j: add(a[i][j], b[i][j]))
 
 
-def _less(a: Mat, u: Vec, factor: Scalar) -> Mat:
+def _downdated(a: Mat, u: Vec, factor: Scalar) -> Mat:
     """a - factor u u^T."""
     scaled = scale(factor, u)
     return _symmetric(lambda i, j: sub(a[i][j], mul(scaled[i], u[j])))
 
 
 def _symmetric(entry: Callable[[int, int], Scalar]) -> Mat:
-    """(6, 6) of the entries of its upper triangle."""
+    """(6, 6) from the entries of its upper triangle."""
     out = [zeros(6) for _ in range(6)]
     for i in range(6):
         for j in range(i, 6):

@@ -1,4 +1,4 @@
-"""What a channel is: a quantity of an object of the plan, as scalars of one unit. `channels` has the table of them."""
+"""Records of channels: a quantity of an object of the plan, as scalars of one unit. `channels` has the table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Quantity:
     """A kind of channel.
 
     Attributes:
-        of: what it is recorded of: "joint" (its index), "frame" (its place), "force" (its index), "substructure" (its
-            index), or "" for the whole.
+        of: kind of its target: "joint", "force", "substructure" (an index), "frame" (a `PlacedFrame`), or "" for the
+            whole mechanism.
         observe: `ObservedState` and target -> scalars; lane code.
         unit: of every scalar; or plan and joint -> unit.
-        size: how many scalars; or plan and joint -> how many.
-        scalar: whether the channel has no axis of its own where there is one scalar.
+        size: number of scalars; or plan and joint -> number.
+        scalar: whether a channel of one scalar is recorded without a channel axis.
         of_partition: whether its code depends on the lane's partition.
     """
 
@@ -38,9 +38,9 @@ class Channel:
 
     path: str
     quantity: Quantity
-    target: Any  # what it is recorded of
+    target: Any  # the object recorded
     size: int
-    scalar: bool  # True where the channel has no axis of its own
+    scalar: bool  # True where the recording has no channel axis
     unit: str
 
     def observe(self, state: Any) -> Vec:

@@ -1,8 +1,8 @@
-"""Channels: what can be recorded of a run, by path.
+"""Channels: quantities of a run that can be recorded, by path.
 
 `joint.q|v|a`, `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
-with states of its own, `energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity
+with internal states, `energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity
 is one entry of `CHANNELS`. Building a channel raises on bad paths; observing is lane code.
 """
 
@@ -47,45 +47,45 @@ def _joint_unit(per: str) -> Callable[[Plan, int], str]:
     return unit
 
 
-def _place(state: ObservedState, place: Any) -> Vec:
-    return plus(state.motion.chain().frame(place)[1], ground_point(state.lane.plan, state.lane.params))
+def _position(state: ObservedState, frame: Any) -> Vec:
+    return plus(state.motion.chain().frame(frame)[1], ground_point(state.lane.plan, state.lane.params))
 
 
-def _turn(state: ObservedState, place: Any) -> Vec:
-    return quaternion_of_rotation(state.motion.chain().frame(place)[0])
+def _orientation(state: ObservedState, frame: Any) -> Vec:
+    return quaternion_of_rotation(state.motion.chain().frame(frame)[0])
 
 
-def _velocity(state: ObservedState, place: Any) -> Vec:
+def _velocity(state: ObservedState, frame: Any) -> Vec:
     chain = state.motion.chain()
-    body = chain.node(place.node)
-    return plus(body.u, cross(body.w, chain.frame(place)[1]))
+    body = chain.node(frame.node)
+    return plus(body.u, cross(body.w, chain.frame(frame)[1]))
 
 
 def _row_sum(state: ObservedState, index: int) -> Vec:
     unit, sums = state.lane.units, dict[int, Scalar]()
     for column in state.block(index).Z:
-        (own, _), *rest = column.items()
-        for speed, z in rest:
-            sums[speed] = add(sums.get(speed, 0.0), absolute(mul(unit[own] / unit[speed], z)))
+        (independent, _), *dependent = column.items()
+        for speed, z in dependent:
+            sums[speed] = add(sums.get(speed, 0.0), absolute(mul(unit[independent] / unit[speed], z)))
     return [largest(list(sums.values()))]
 
 
-def _count(which: str) -> Callable[[Plan, int], int]:
-    return lambda plan, index: getattr(plan.joints[index], which)
+def _size(attribute: str) -> Callable[[Plan, int], int]:
+    return lambda plan, index: getattr(plan.joints[index], attribute)
 
 
 CHANNELS: Table[Quantity] = Table(
     "channel",
     {
-        "q": Quantity("joint", _coordinates, _joint_unit(""), _count("nq")),
-        "v": Quantity("joint", _speeds("v"), _joint_unit("/s"), _count("nv")),
-        "a": Quantity("joint", _speeds("a"), _joint_unit("/s^2"), _count("nv")),
+        "q": Quantity("joint", _coordinates, _joint_unit(""), _size("nq")),
+        "v": Quantity("joint", _speeds("v"), _joint_unit("/s"), _size("nv")),
+        "a": Quantity("joint", _speeds("a"), _joint_unit("/s^2"), _size("nv")),
         "reaction_force": Quantity("joint", lambda s, k: s.reactions.on_child(k)[1], "N", 3, of_partition=True),
         "reaction_moment": Quantity("joint", lambda s, k: s.reactions.on_child(k)[0], "N m", 3, of_partition=True),
-        "position": Quantity("frame", _place, "m", 3),
-        "orientation": Quantity("frame", _turn, "1", 4),
+        "position": Quantity("frame", _position, "m", 3),
+        "orientation": Quantity("frame", _orientation, "1", 4),
         "velocity": Quantity("frame", _velocity, "m/s", 3),
-        "angular_velocity": Quantity("frame", lambda s, place: list(s.motion.chain().node(place.node).w), "rad/s", 3),
+        "angular_velocity": Quantity("frame", lambda s, frame: list(s.motion.chain().node(frame.node).w), "rad/s", 3),
         "state": Quantity("force", lambda s, k: [s.states[k]], "1"),
         "energy.kinetic": Quantity("", lambda s, _: [s.energies["kinetic"]], "J"),
         "energy.potential": Quantity("", lambda s, _: [s.energies["potential"]], "J"),
@@ -103,7 +103,7 @@ def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) ->
     """The channels of the given paths.
 
     Args:
-        resolve: makes a short path whole.
+        resolve: completes a short path.
 
     Raises:
         ModelError: unknown object or quantity.
@@ -126,10 +126,10 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return _made(plan, path, name, _frame(plan, path, resolve(head)))
     state = _state_of_force(plan, head, name)
     if state is not None:
-        place, unit = state
-        return Channel(path, CHANNELS["state"], place, 1, True, unit)
-    written = {"substructure": "substructure[k].", "": ""}
-    known = [f"{written.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
+        index, unit = state
+        return Channel(path, CHANNELS["state"], index, 1, True, unit)
+    prefix = {"substructure": "substructure[k].", "": ""}
+    known = [f"{prefix.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
     raise ModelError(
         f"channel {path}", repr(name), ", ".join(known), nearest(name, known) or "See the list of channels."
     )
@@ -149,11 +149,11 @@ def _joint(plan: Plan, path: str, target: str, name: str) -> int:
         raise ModelError(
             f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
         )
-    pulls = [g for g in plan.constraints if g.frames and g.loop is None and index in g.coupled]
-    if name.startswith("reaction_") and pulls:
+    acting = [g for g in plan.constraints if g.frames and g.loop is None and index in g.coupled]
+    if name.startswith("reaction_") and acting:
         raise ModelError(
             f"channel {path}",
-            f"the constraint {pulls[0].name} between frames, whose forces are in no joint",
+            f"the constraint {acting[0].name} between frames, whose forces are in no joint",
             "mechanisms of loops and of constraints between joints",
             "Leave the channel out.",
         )
@@ -176,9 +176,9 @@ def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:
 
 
 def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
-    """Place and unit of the state `name` of the force called `head`, None where there is none."""
+    """Index and unit of the state `name` of the force called `head`, None where there is none."""
     for element in plan.forces:
-        for place, state in zip(element.states, FORCES[element.kind].states, strict=True):
+        for index, state in zip(element.states, FORCES[element.kind].states, strict=True):
             if state.name == name and (element.path == head or element.path.endswith(f":{head}")):
-                return place, state.unit
+                return index, state.unit
     return None

@@ -1,6 +1,6 @@
-"""The equations of motion of one lane, and the least change that closes its loops.
+"""The equations of motion of one lane, and the minimum-norm correction that closes its loops.
 
-Lane functions only: scalars in, scalars out; `run.lane_program` decides which of them share a program.
+Lane functions only: scalars in, scalars out; `run.lane_program` divides them into pieces.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shiftjax.dynamics.tree import tree_terms
 
 @dataclass
 class Acceleration:
-    """dx of one state: accelerations, rates of the forces' states, and the power of what is not conservative."""
+    """dx of one state: accelerations, rates of the forces' states, and the power of non-conservative forces."""
 
     a: Vec
     rates: Vec
@@ -32,12 +32,12 @@ class Acceleration:
 def accelerate(
     lane: Lane, motion: Motion, states: Sequence[Scalar], Z: list[Column], particular: Column, reduced: Reduced | None
 ) -> Acceleration:
-    """Reduced equations of motion on the given null space; `reduced` where Z^T H Z of this pose is at hand."""
+    """Reduced equations of motion on the given null space; `reduced`: Z^T H Z of this pose, if computed before."""
     tree = tree_terms(motion, lane.gravity(), states)
     reduced = reduced or Reduced(motion, Z)
     a = reduced.acceleration(tree.force, particular)
     power = tree.power
-    if lane.plan.moves:
+    if lane.plan.time_dependent:
         power = add(power, _prescribed_power(motion, tree.force, reduced, a))
     return Acceleration(a, tree.rates, power, reduced.worst_pivot, tree.kinetic, tree.potential)
 
@@ -46,12 +46,12 @@ def _prescribed_power(motion: Motion, force: Vec, reduced: Reduced, a: Vec) -> S
     """Power of rows with nu != 0: the constraint forces -J^T lambda = H a - (tau - h), along the speeds."""
     assert motion.v is not None
     balance = sparse_product(reduced.H, dict(enumerate(a)))
-    free = {speed for tree in reduced.trees for speed in tree.speeds}  # on these no constraint acts
+    free = {speed for tree in reduced.trees for speed in tree.speeds}  # unconstrained
     return total([mul(v, sub(balance.get(k, 0.0), force[k])) for k, v in enumerate(motion.v) if k not in free])
 
 
 def null_space(solutions: Sequence[BlockSolution], free: Sequence[int]) -> list[Column]:
-    """Columns of Z over all speeds, deepest speed first, so that a tree's Z^T H Z fills in nothing."""
+    """Columns of Z over all speeds, deepest speed first, so that a tree's Z^T H Z factors without fill-in."""
     columns: dict[int, Column] = {k: {k: 1.0} for k in free}
     for solution in solutions:
         for column in solution.Z:
@@ -60,13 +60,13 @@ def null_space(solutions: Sequence[BlockSolution], free: Sequence[int]) -> list[
 
 
 def least_change(motion: Motion, solutions: Sequence[BlockSolution], free: Sequence[int]) -> tuple[Column, Reduced]:
-    """The particular solutions less their part along the null space, in the mass metric of the whole mechanism.
+    """The particular solutions without their part along the null space, in the mass metric of the whole mechanism.
 
-    Serves coordinates and speeds alike. In the metric 1 (rad), 1/l^2 (m) coordinates of N-four-bars that pass their
-    flat pose came out 8e-6 rad off after 10 s, in the mass metric 4e-9 (256 random speeds, `tests/test_references.py`).
+    For coordinates and speeds alike. In the metric 1 (rad), 1/l^2 (m) coordinates of N-four-bars that pass their flat
+    pose were wrong by 8e-6 rad after 10 s, in the mass metric by 4e-9 (256 random speeds, `tests/test_references.py`).
     """
     reduced = Reduced(motion, null_space(solutions, free))
-    return reduced.nearest({k: x for solution in solutions for k, x in solution.particular.items()}), reduced
+    return reduced.minimum_norm({k: x for solution in solutions for k, x in solution.particular.items()}), reduced
 
 
 def gaps(all_rows: Sequence[Rows], v: Vec) -> tuple[Scalar, Scalar]:

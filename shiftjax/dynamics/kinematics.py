@@ -2,7 +2,7 @@
 
 A `Chain` follows the tree from one base node. Poses are relative to the base: axes of the base, positions from a point
 of the mechanism (ground: the first grounded joint's frame; a body: its origin), so that a mechanism far from the
-world's origin loses nothing. Velocities and accelerations are spatial, about that point (Featherstone, Rigid Body
+world's origin loses no precision. Velocities and accelerations are spatial, about that point (Featherstone, Rigid Body
 Dynamics Algorithms, chapter 2; angular part first).
 """
 
@@ -47,7 +47,7 @@ class Parameters:
         self._frames: dict[FrameNumbers | None, tuple[Mat, Vec]] = {None: (identity(), zeros())}
 
     def at(self, places: Places) -> Any:
-        """The number at a place, or lists of numbers in the shape of the places."""
+        """The number at an index, or nested lists of numbers in the shape of the indices."""
         return self.numbers[places] if isinstance(places, int) else [self.at(place) for place in places]
 
     def frame(self, frame: FrameNumbers | None) -> tuple[Mat, Vec]:
@@ -78,29 +78,29 @@ class BodyState:
 
 @dataclass
 class SpeedScrew:
-    """Motion of the far node for a unit speed: turning about an axis through a point, and sliding."""
+    """Motion of the far node for a unit speed: rotation about an axis through a point, and translation."""
 
     angular: Vec
-    slide: Vec  # velocity of the body's point at `point`
+    velocity: Vec  # of the body's point at `point`
     point: Vec  # from the reference point
 
     def __post_init__(self) -> None:
-        self.linear = plus(cross(self.point, self.angular), self.slide)
+        self.linear = plus(cross(self.point, self.angular), self.velocity)
 
     def linear_at(self, c: Vec) -> Vec:
         """Velocity of the body's point at c for a unit speed."""
         if all(is_zero(a) for a in self.angular):
-            return self.slide
-        return plus(cross(self.angular, minus(c, self.point)), self.slide)
+            return self.velocity
+        return plus(cross(self.angular, minus(c, self.point)), self.velocity)
 
 
 class Chain:
-    """The tree as seen from `base`, node by node, each computed once.
+    """Kinematics of the tree relative to `base`, each node computed once.
 
     Args:
-        q: (nq,) coordinates, v: (nv,) speeds or None where only poses are asked for.
-        rooted: True puts the reference point of a floating mechanism at its root body (dynamics); False keeps one
-            point for everything, so that loops between a floating body and ground see its position.
+        q: (nq,) coordinates, v: (nv,) speeds or None for poses only.
+        rooted: True puts the reference point of a floating mechanism at its root body (dynamics); False uses one point
+            for everything, so that loops between a floating body and ground depend on its position.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class Chain:
         while missing[-1] not in self.nodes:
             missing.append(self.plan.joints[self.plan.nodes[missing[-1]].joint].near)
         for node in reversed(missing[:-1]):
-            self._reach(node)
+            self._compute(node)
         return self.nodes[k]
 
     def screws_of(self, joint: int) -> list[SpeedScrew]:
@@ -135,61 +135,61 @@ class Chain:
         """Pose of a frame, relative to the base."""
         state = self.node(placed.node)
         F_R, F_p = self.params.frame(placed.frame)
-        if placed.node == self.base:  # not turned: a frame at the reference point itself is exactly zero away
+        if placed.node == self.base:  # not rotated: the distance of a frame at the reference point is exactly zero
             return F_R, minus(F_p, self.point)
         return matmul(state.R, F_R), plus(state.p, matvec(state.R, F_p))
 
-    def _reach(self, k: int) -> None:
+    def _compute(self, k: int) -> None:
         index = self.plan.nodes[k].joint
         joint = self.plan.joints[index]
         near, kind = self.node(joint.near), joint.kind
         n = {name: self.params.at(places) for name, places in joint.numbers}
         R, p = self.frame(joint.near_place)
         w, u, alpha, acc = near.w, near.u, near.alpha, near.acc
-        # written from body to ground it turns about ground's frame, and its body's origin moves with the turn
+        # a reversed one rotates about ground's frame, and its body's origin moves with the rotation
         free = self.rooted and joint.near == 0 and kind.free and not joint.reverse
         screws: list[list[SpeedScrew]] = []
         if not kind.primitives:
             R, p = self._welded(R, p, joint, kind)
         for primitive, nq, nv in _walk(kind, joint.reverse):
-            turn, shift = primitive.motion(self.q[joint.q + nq : joint.q + nq + primitive.nq], n)
+            rotation, shift = primitive.motion(self.q[joint.q + nq : joint.q + nq + primitive.nq], n)
             before = R
             if joint.reverse:
-                R = matmul(R, transpose(turn))
+                R = matmul(R, transpose(rotation))
                 p = minus(p, matvec(R, shift))
             else:
                 p = plus(p, matvec(R, shift))
-                R = matmul(R, turn)
+                R = matmul(R, rotation)
             if free:
                 p = zeros()
             inner, outer = (R, before) if joint.reverse else (before, R)
-            own = []
-            for angular, slide in primitive.screws(inner, outer, n):
+            new = []
+            for angular, velocity in primitive.screws(inner, outer, n):
                 if joint.reverse:
-                    angular, slide = negative(angular), negative(slide)
-                own.append(SpeedScrew(angular, slide, p))
-            screws.append(own)
+                    angular, velocity = negative(angular), negative(velocity)
+                new.append(SpeedScrew(angular, velocity, p))
+            screws.append(new)
             if self.v is not None:
-                dw, du = _combine(own, self.v[joint.v + nv : joint.v + nv + len(primitive.units)])
+                dw, du = _combine(new, self.v[joint.v + nv : joint.v + nv + len(primitive.units)])
                 alpha = plus(alpha, cross(w, dw))
                 acc = plus(acc, plus(cross(u, dw), cross(w, du)))
                 w, u = plus(w, dw), plus(u, du)
-        if not joint.chord:  # a virtual body is known by its joint's frame alone
+        if not joint.chord:  # the pose of a virtual body is that of its joint's frame
             F_R, F_p = self.params.frame(joint.far_frame)
             R = matmul(R, transpose(F_R))
             p = minus(p, matvec(R, F_p))
         self.nodes[k] = BodyState(R, p, w, u, alpha, acc)
-        self.screws[index] = [s for own in (reversed(screws) if joint.reverse else screws) for s in own]
+        self.screws[index] = [s for part in (reversed(screws) if joint.reverse else screws) for s in part]
 
     def _welded(self, R: Mat, p: Vec, joint: TreeJoint, kind: JointKind) -> tuple[Mat, Vec]:
-        """A joint without motion sits at its initial displacement."""
+        """Pose after a fixed joint: its initial displacement."""
         assert not isinstance(joint.displacement, int)
         shift, vector = joint.displacement
-        turn, shift = self.params.rotation(joint.turn, vector), self.params.at(shift)
+        rotation, shift = self.params.rotation(joint.matrix, vector), self.params.at(shift)
         if joint.reverse:
-            R = matmul(R, transpose(turn))
+            R = matmul(R, transpose(rotation))
             return R, minus(p, matvec(R, shift))
-        return matmul(R, turn), plus(p, matvec(R, shift))
+        return matmul(R, rotation), plus(p, matvec(R, shift))
 
 
 def _walk(kind: JointKind, reverse: bool) -> list[tuple[Any, int, int]]:
@@ -209,7 +209,7 @@ def _combine(screws: Sequence[SpeedScrew], speeds: Sequence[Scalar]) -> tuple[Ve
 
 
 def ground_point(plan: Plan, params: Parameters) -> Vec:
-    """The frame on ground of the first joint that ties the mechanism to it; the world's origin where none does."""
+    """Position of the ground frame of the first joint that is not a float; the world's origin without one."""
     for joint in plan.joints:
         if joint.near == 0 and not joint.kind.free:
             return params.frame(joint.near_frame)[1]
@@ -217,7 +217,7 @@ def ground_point(plan: Plan, params: Parameters) -> Vec:
 
 
 def coordinate_rates(plan: Plan, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
-    """(nq,) time derivatives of the coordinates: the speeds, but for quaternions."""
+    """(nq,) time derivatives of the coordinates: the speeds, except for quaternions."""
     out: Vec = []
     for joint in plan.joints:
         for primitive, nq, nv in _walk(joint.kind, False):
@@ -237,13 +237,11 @@ def quaternion_places(plan: Plan) -> list[tuple[int, int]]:
 
 
 def retract(plan: Plan, q: Vec, change: Mapping[int, Scalar]) -> Vec:
-    """q (+) change (speed -> amount): added to plain coordinates, composed with quaternions, which come out
-    normalised.
-    """
-    turned = dict(quaternion_places(plan))
+    """q (+) change (speed -> amount): a sum for plain coordinates, a normalised product for quaternions."""
+    quaternions = dict(quaternion_places(plan))
     out, at, speed = list(q), 0, 0
     while at < plan.nq:
-        if at not in turned:
+        if at not in quaternions:
             out[at] = add(q[at], change.get(speed, 0.0))
             at, speed = at + 1, speed + 1
             continue
@@ -265,7 +263,7 @@ class Motion:
 
     Args:
         q: (nq,) coordinates [rad, m, quaternions], v: (nv,) speeds or None for poses only. t: time [s].
-        functions: of time and coordinates, that the user gave.
+        functions: the user's, of time and coordinates.
     """
 
     def __init__(
@@ -296,7 +294,7 @@ class Motion:
         return self.q[self.plan.joints[joint].q]
 
     def speed(self, joint: int) -> Scalar:
-        """The first speed of a joint [rad/s or m/s]; 0 where only poses are asked for."""
+        """The first speed of a joint [rad/s or m/s]; 0 for poses only."""
         return 0.0 if self.v is None else self.v[self.plan.joints[joint].v]
 
     def first_speed(self, joint: int) -> int:

@@ -1,4 +1,4 @@
-"""A lane: a plan with the numbers of one design, and what its constraints give. Lane code: scalars in, scalars out."""
+"""A lane: a plan with the numbers of one design, and its constraint rows. Lane code: scalars in, scalars out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shiftjax.dynamics.reduction import Column, Reduction, largest_entry
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
 
-GRAVITY = (0, 1, 2)  # its places in the vector of numbers
+GRAVITY = (0, 1, 2)  # indices in the vector of numbers
 
 
 @dataclass
@@ -31,11 +31,11 @@ class BlockSolution:
 
 @dataclass
 class Lane:
-    """What the lane functions of one program share.
+    """Context of the lane functions of one program.
 
     Attributes:
-        length: the size of the model [m], by which rows and speeds in metres are made dimensionless.
-        functions: of time and coordinates, that the user gave. t: time [s].
+        length: characteristic length [m], by which rows and speeds in metres are made dimensionless.
+        functions: the user's, of time and coordinates. t: time [s].
     """
 
     plan: Plan
@@ -46,7 +46,7 @@ class Lane:
 
     @property
     def units(self) -> list[float]:
-        """(nv,) what makes each speed dimensionless."""
+        """(nv,) factors that make the speeds dimensionless."""
         return scales(speed_units(self.plan), self.length)
 
     def gravity(self) -> Vec:
@@ -56,7 +56,7 @@ class Lane:
         return Motion(self.plan, self.params, q, v, self.t, self.functions)
 
     def of(self, members: np.ndarray) -> Lane:
-        """The same for some of its members, where lane values are NumPy arrays."""
+        """The lane of a subset of members, where lane values are NumPy arrays."""
         numbers = [v[members] if isinstance(v, np.ndarray) else v for v in self.params.numbers]
         return replace(self, params=Parameters(numbers, self.params.matrices))
 
@@ -69,17 +69,17 @@ class Lane:
         return rows
 
     def residuals(self, motion: Motion, index: int, rows: Rows) -> Vec:
-        """What assembly brings to zero: Phi, rotation logarithms in place of what is exact only when closed."""
+        """The residuals of assembly: Phi, with rotation logarithms in place of rows that are exact only when closed."""
         found: Vec = []
         for k in self.plan.substructures[index].groups:
             group = self.plan.constraints[k]
             part = slice(len(found), len(found) + group.rows)
-            own = Rows(*(getattr(rows, name)[part] for name in ("phi", "J", "nu", "gamma", "unit")))
-            found += CONSTRAINTS[group.kind].residual(group, motion, own)
+            selected = Rows(*(getattr(rows, name)[part] for name in ("phi", "J", "nu", "gamma", "unit")))
+            found += CONSTRAINTS[group.kind].residual(group, motion, selected)
         return found
 
     def reduction(self, block: Block, rows: Rows) -> Reduction:
-        """J_Pd of one substructure under a partition, ready to solve."""
+        """The linear system with J_Pd of one substructure under a partition."""
         return Reduction(rows, block.primary, block.dependent, block.independent, self.units, self.length)
 
     def solve(self, block: Block, rows: Rows, right: Vec) -> BlockSolution:

@@ -1,4 +1,4 @@
-"""A state as the channels see it: what follows from it is computed once, and only if a channel asks for it."""
+"""A state with derived quantities for the channels, each computed once and only when a channel reads it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shiftjax.topology.partition import Partition
 
 @dataclass
 class ObservedState:
-    """One state as the channels see it: coordinates, speeds, states of the forces, accelerations."""
+    """One state: coordinates, speeds, states of the forces, accelerations."""
 
     lane: Lane
     partition: Partition

@@ -1,11 +1,11 @@
-"""What joints transmit: multipliers of the loops, and the wrench of every joint of the cut tree.
+"""Joint reactions: Lagrange multipliers of the loops, and the wrench of every joint of the cut tree.
 
-With the cuts open, the tree moves with the true accelerations a only if wrenches act at the cuts:
-J^T lambda = H a + h - tau. The primary rows carry all of them, J_Pd^T lambda = (H a + h - tau)_d, and lambda is 0 on
-the secondary rows. Of a statically indeterminate mechanism (a planar loop built in space, parallel hinges) that is one
-of many answers, and it may change with the partition and with the joint that is cut; determinate reactions do not.
-A joint of the tree transmits what recursive Newton-Euler finds beyond it, less what the cuts carry (Featherstone,
-Rigid Body Dynamics Algorithms, section 5.3 and chapter 8). Lane code.
+With the cuts open, the tree has the true accelerations a only if wrenches act at the cuts: J^T lambda = H a + h - tau.
+The primary rows carry all of them, J_Pd^T lambda = (H a + h - tau)_d, and lambda is 0 on the secondary rows. Of a
+statically indeterminate mechanism (a planar loop modelled in space, parallel hinges) that is one of many solutions, and
+it may change with the partition and with the joint that is cut; determinate reactions do not. The wrench of a tree
+joint is that of recursive Newton-Euler minus the wrenches at the cuts (Featherstone, Rigid Body Dynamics Algorithms,
+section 5.3 and chapter 8). Lane code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Wrench = tuple[Vec, Vec]  # moment, force
 
 
 class Reactions:
-    """The wrenches of one state; each loop's multipliers are solved for once, and only if a joint asked for needs them.
+    """The wrenches of one state; each loop's multipliers are solved for once, and only when needed.
 
     Args:
         blocks: the partition of every substructure; states: (ns,) of the forces; a: (nv,) accelerations.
@@ -35,12 +35,12 @@ class Reactions:
         self._multipliers: dict[int, dict[int, Scalar]] = {}
 
     def on_child(self, index: int) -> Wrench:
-        """Moment and force that the parent's side exerts on the child through a joint [N m, N], in world axes, about
-        the origin of the joint's frame on the child.
+        """Moment and force that the parent exerts on the child through a joint [N m, N], in world axes, about the
+        origin of the joint's frame on the child.
 
-        It is all the joint transmits: the forces of the constraint and, along its motions, its own stiffness and
-        damping, the springs, dampers and friction that name it, and the drive of a prescribed coordinate. Springs
-        between two frames are not part of any joint.
+        They contain the constraint forces and, along the joint's motions, its stiffness and damping, the springs,
+        dampers and friction that act on it, and the drive of a prescribed coordinate. Springs between two frames are
+        not part of any joint.
         """
         plan = self.lane.plan
         joint = plan.joints[index]
@@ -59,7 +59,7 @@ class Reactions:
         plan = self.lane.plan
         loop = plan.loops[k]
         block = next((s for s, one in enumerate(plan.substructures) if k in one.groups), None)
-        if block is None:  # a loop of welds alone: any share of the load is valid, as for secondary rows
+        if block is None:  # a loop of welds alone: any distribution of the load is valid, as for secondary rows
             return zeros(), zeros()
         if block not in self._multipliers:
             self._multipliers[block] = self._solved(block)

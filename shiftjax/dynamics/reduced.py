@@ -1,8 +1,8 @@
 """The reduced equations of motion on the loops' null space, Z^T H Z, part by part.
 
 H is singular over the speeds of the cut tree (virtual and massless bodies), so only Z^T H Z is ever solved with. Trees
-that no loop ties to each other are parts of their own, so that many small mechanisms cost no more than each alone; a
-large tree without loops needs no matrix. Lane code.
+that no loop connects are separate parts, so that many small mechanisms cost no more than each alone; a large tree
+without loops needs no matrix. Lane code.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Part:
     """Z^T H Z of some trees, as a dense matrix.
 
     Args:
-        Z: columns in the order of elimination (deepest speed first, so that a tree fills in nothing).
+        Z: columns in the order of elimination (deepest speed first, so that a tree has no fill-in).
     """
 
     def __init__(self, H: Sequence[Column], Z: Sequence[Column]) -> None:
@@ -79,7 +79,7 @@ def roots_of(plan: Plan) -> list[int]:
 
 
 def independent_parts(plan: Plan, Z: Sequence[Column]) -> list[list[int]]:
-    """Indices of columns that move the same trees, or trees that other columns of theirs move, too."""
+    """Indices of the columns of each connected part: columns that move a common tree are connected."""
     roots, owner = roots_of(plan), {}
     tree = {joint.v + k: roots[index] for index, joint in enumerate(plan.joints) for k in range(joint.nv)}
     parent = list(range(len(Z)))
@@ -116,21 +116,21 @@ class Reduced:
         joints: dict[int, list[int]] = {}
         for index, root in enumerate(roots_of(plan)):
             joints.setdefault(root, []).append(index)
-        tree = {plan.joints[k].v + i: own for own in joints.values() for k in own for i in range(plan.joints[k].nv)}
+        owner = {plan.joints[k].v + i: tree for tree in joints.values() for k in tree for i in range(plan.joints[k].nv)}
         for part in independent_parts(plan, self.Z):
-            own = tree[next(iter(self.Z[part[0]]))]
-            free = all(len(self.Z[k]) == 1 for k in part) and len(part) == sum(plan.joints[k].nv for k in own)
+            tree = owner[next(iter(self.Z[part[0]]))]
+            free = all(len(self.Z[k]) == 1 for k in part) and len(part) == sum(plan.joints[k].nv for k in tree)
             if free and len(part) >= self.large:
-                trees.append(own)
+                trees.append(tree)
             else:
                 dense.append(part)
         return dense, trees
 
     @cached_property
     def H(self) -> list[Column]:
-        """The mass matrix of the cut tree, but for the speeds of `trees`."""
-        apart = {index for own in self._split[1] for index in own}
-        joints = [index for index in range(len(self.motion.plan.joints)) if index not in apart]
+        """The mass matrix of the cut tree, without the speeds of `trees`."""
+        excluded = {index for tree in self._split[1] for index in tree}
+        joints = [index for index in range(len(self.motion.plan.joints)) if index not in excluded]
         return composite_mass_matrix(self.motion, joints)
 
     @cached_property
@@ -150,8 +150,8 @@ class Reduced:
 
     def acceleration(self, force: Vec, particular: Column) -> Vec:
         """a = Z a_i + a0 with Z^T H Z a_i = Z^T (force - H a0); force = tau - h."""
-        drag = sparse_product(self.H, particular)
-        net = {speed: sub(f, drag.get(speed, 0.0)) for speed, f in enumerate(force)}
+        inertial = sparse_product(self.H, particular)
+        net = {speed: sub(f, inertial.get(speed, 0.0)) for speed, f in enumerate(force)}
         a: Column = {}
         for part in self.parts:
             a |= part.along(part.solve([sparse_dot(column, net) for column in part.Z]))
@@ -159,8 +159,8 @@ class Reduced:
             a |= tree.solve(net)
         return [add(a.get(speed, 0.0), particular.get(speed, 0.0)) for speed in range(len(force))]
 
-    def nearest(self, correction: Column) -> Column:
-        """correction - Z (Z^T H Z)^-1 (H Z)^T correction: the least change of speed in the mass metric."""
+    def minimum_norm(self, correction: Column) -> Column:
+        """correction - Z (Z^T H Z)^-1 (H Z)^T correction: minimal in the mass metric."""
         if not any(not is_zero(value) for value in correction.values()):
             return {}
         out = dict(correction)

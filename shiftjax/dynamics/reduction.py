@@ -1,7 +1,7 @@
 """Solving with the primary block J_Pd of a substructure: block triangular form, then QR of each block.
 
 Problem: X with J_Pd X = R for several right-hand sides. Elimination in a fixed order meets zero pivots at regular poses
-(a link parallel to an axis); QR has none, and the sets of a partition carry no order. The diagonal blocks of the block
+(a link parallel to an axis); QR has none, and a partition does not prescribe an order. The diagonal blocks of the block
 triangular form are the Assur groups of the mechanism.
 """
 
@@ -98,10 +98,10 @@ def solve_blockwise(A: Mat, sides: Sequence[Vec]) -> tuple[list[Vec], Vec, Vec]:
 
 @dataclass
 class Reduction:
-    """J_Pd of one substructure, ready to solve: dimensionless inside, true units outside.
+    """The linear system with J_Pd of one substructure: dimensionless inside, true units outside.
 
-    primary: local rows; dependent, independent: speed indices (global); unit: speed index -> what makes it
-    dimensionless; length: the same for rows of metres [m].
+    primary: local rows; dependent, independent: speed indices (global); unit: speed index -> factor that makes it
+    dimensionless; length: the same for rows in metres [m].
     """
 
     rows: Rows
@@ -157,12 +157,12 @@ class Reduction:
 
 
 def largest_entry(B: Sequence[Vec]) -> Scalar:
-    """The largest |B_ij|, which the document calls the infinity norm."""
+    """The largest |B_ij| (the max norm)."""
     return largest([absolute(b) for column in B for b in column if not is_zero(b)])
 
 
 def ldl_solve(A: Mat, rhs: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
-    """Solves the symmetric positive definite A x = b by LDL^T, structural zeros kept.
+    """Solves the symmetric positive definite A x = b by LDL^T, without operations on structural zeros.
 
     Returns:
         solutions, and the largest diagonal entry over its pivot: the loss of mass along some motion.

@@ -60,13 +60,13 @@ def body_inertia(chain: Chain, node: int) -> Inertia | None:
     numbers, params = chain.plan.nodes[node].numbers, chain.params
     if numbers is None:
         return None
-    mass, own = params.at(numbers.mass), params.at(numbers.inertia)
-    if is_zero(mass) and all(map(is_zero, own)):
+    mass, inertia = params.at(numbers.mass), params.at(numbers.inertia)
+    if is_zero(mass) and all(map(is_zero, inertia)):
         return None
     state = chain.node(node)
     c = plus(state.p, matvec(state.R, params.at(numbers.center_of_mass)))
     moment = scale(mass, c)
-    about_centre = _turned(own, state.R)
+    about_centre = _rotated(inertia, state.R)
     square = dot(moment, c)
     second = [[0.0] * 3 for _ in range(3)]
     for i in range(3):
@@ -76,13 +76,13 @@ def body_inertia(chain: Chain, node: int) -> Inertia | None:
     return Inertia(mass, moment, second)
 
 
-def _turned(own: Sequence[Scalar], R: Mat) -> Mat:
+def _rotated(inertia: Sequence[Scalar], R: Mat) -> Mat:
     """R I R^T, upper triangle, of the entries Ixx, Iyy, Izz, Ixy, Iyz, Izx.
 
     Without products of inertia it is I_0 1 + sum (I_k - I_0) r_k r_k^T over the other two axes: half the operations,
     and for a body with an axis of symmetry a single term.
     """
-    diagonal, products = own[:3], own[3:]
+    diagonal, products = inertia[:3], inertia[3:]
     if not all(is_zero(p) for p in products):
         local = [
             [diagonal[0], products[0], products[2]],
@@ -96,10 +96,10 @@ def _turned(own: Sequence[Scalar], R: Mat) -> Mat:
     out = [[diagonal[common] if i == j else 0.0 for j in range(3)] for i in range(3)]
     for k, axis in enumerate(transpose(R)):
         excess = sub(diagonal[k], diagonal[common]) if k != common else 0.0
-        stretched = scale(excess, axis)
+        scaled = scale(excess, axis)
         for i in range(3):
             for j in range(i, 3):
-                out[i][j] = add(out[i][j], mul(stretched[i], axis[j]))
+                out[i][j] = add(out[i][j], mul(scaled[i], axis[j]))
     return out
 
 
@@ -107,9 +107,9 @@ def _turned(own: Sequence[Scalar], R: Mat) -> Mat:
 class Tree:
     """Forces and energies of one state, over all speeds of the cut tree.
 
-    force: (nv,) tau - h - H a; kinetic, potential [J]; power [W] of what is not conservative; wrenches: for every joint
-    the (moment, force) it must exert on its far body to move what it carries so, about the point of the rooted chain;
-    rates: (ns,) of the forces' own states.
+    force: (nv,) tau - h - H a; kinetic, potential [J]; power [W] of non-conservative forces; wrenches: (moment, force)
+    of every joint on its far body (recursive Newton-Euler), about the point of the rooted chain; rates: (ns,) of the
+    forces' internal states.
     """
 
     force: Vec
@@ -121,7 +121,7 @@ class Tree:
 
 
 def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
-    """All forces of the plan at one state, and the rates of their own states (ns,)."""
+    """All forces of the plan at one state, and the rates of their internal states (ns,)."""
     load, rates = Load(), zeros(motion.plan.ns)
     for element in motion.plan.forces:
         found = FORCES[element.kind].apply(element, motion, load, [states[k] for k in element.states])
@@ -131,22 +131,22 @@ def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
 
 
 def composite_mass_matrix(motion: Motion, joints: Sequence[int] | None = None) -> list[Column]:
-    """H of the cut tree by composite inertias, where wanted for some of its joints only: those of whole trees."""
+    """H of the cut tree by composite inertias; `joints`: those of some whole trees only."""
     plan, chain = motion.plan, motion.chain(rooted=True)
-    total: dict[int, Inertia] = {}
+    composite: dict[int, Inertia] = {}
     H: list[Column] = [{} for _ in range(plan.nv)]
     for index in reversed(range(len(plan.joints)) if joints is None else joints):
         joint = plan.joints[index]
-        own, sum_ = body_inertia(chain, joint.far), total.get(joint.far)
-        inertia = own if sum_ is None else (sum_ if own is None else sum_.plus(own))
+        body, carried = body_inertia(chain, joint.far), composite.get(joint.far)
+        inertia = body if carried is None else (carried if body is None else carried.plus(body))
         if inertia is None:
             continue
         if joint.near:
-            above = total.get(joint.near)
-            total[joint.near] = inertia if above is None else above.plus(inertia)
+            near = composite.get(joint.near)
+            composite[joint.near] = inertia if near is None else near.plus(inertia)
         for k, screw in enumerate(chain.screws_of(index)):
             momentum = inertia.times(screw.angular, screw.linear)
-            for other, other_screw in _at_or_above(chain, index):
+            for other, other_screw in _ancestors(chain, index):
                 entry = _power(other_screw, momentum)
                 if other <= joint.v + k and not is_zero(entry):
                     H[joint.v + k][other] = H[other][joint.v + k] = entry
@@ -161,7 +161,7 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
     """
     plan, chain = motion.plan, motion.chain(rooted=True)
     load, rates = loads(motion, states)
-    sped_up = _sped_up(chain, zeros(plan.nv) if a is None else a)
+    accelerations = _joint_accelerations(chain, zeros(plan.nv) if a is None else a)
     wrenches: list[tuple[Vec, Vec]] = [(zeros(), zeros())] * len(plan.joints)
     force_on: dict[int, tuple[Vec, Vec]] = {}
     kinetic: Scalar = 0.0
@@ -173,27 +173,27 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
         inertia, state = body_inertia(chain, joint.far), chain.node(joint.far)
         if inertia is not None:
             spin, momentum = inertia.times(state.w, state.u)
-            alpha, acc = sped_up[joint.far]
+            alpha, acc = accelerations[joint.far]
             rate_n, rate_f = inertia.times(plus(state.alpha, alpha), minus(plus(state.acc, acc), gravity))
             moment = plus(moment, plus(rate_n, plus(cross(state.w, spin), cross(state.u, momentum))))
             linear = plus(linear, plus(rate_f, cross(state.w, momentum)))
             kinetic = add(kinetic, mul(0.5, add(dot(state.w, spin), dot(state.u, momentum))))
             potential = sub(potential, dot(gravity, _first_moment(motion, joint.far, inertia)))
         if joint.far in load.wrenches:
-            pull = load.wrenches[joint.far]
-            moment, linear = minus(moment, pull[0]), minus(linear, pull[1])
+            applied = load.wrenches[joint.far]
+            moment, linear = minus(moment, applied[0]), minus(linear, applied[1])
         for k, screw in enumerate(chain.screws_of(index)):
             tau = load.generalized.get(joint.v + k, 0.0)
             force[joint.v + k] = sub(tau, _power(screw, (moment, linear)))
         wrenches[index] = (moment, linear)
         if joint.near:
-            above = force_on.get(joint.near, (zeros(), zeros()))
-            force_on[joint.near] = (plus(above[0], moment), plus(above[1], linear))
+            near = force_on.get(joint.near, (zeros(), zeros()))
+            force_on[joint.near] = (plus(near[0], moment), plus(near[1], linear))
     return Tree(force, kinetic, potential, load.power, wrenches, rates)
 
 
-def _sped_up(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
-    """Node -> what the accelerations of the joints below add to its spatial acceleration."""
+def _joint_accelerations(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
+    """Node -> the part of its spatial acceleration that is linear in a."""
     found = {0: (zeros(), zeros())}
     for index, joint in enumerate(chain.plan.joints):
         alpha, acc = found[joint.near]
@@ -216,8 +216,8 @@ def _power(screw: SpeedScrew, wrench: tuple[Vec, Vec]) -> Scalar:
     return add(dot(screw.angular, wrench[0]), dot(screw.linear, wrench[1]))
 
 
-def _at_or_above(chain: Chain, index: int) -> list[tuple[int, SpeedScrew]]:
-    """Speeds and screws of a joint and of all joints that carry it."""
+def _ancestors(chain: Chain, index: int) -> list[tuple[int, SpeedScrew]]:
+    """Speeds and screws of a joint and its ancestors."""
     out: list[tuple[int, SpeedScrew]] = []
     while index >= 0:
         joint = chain.plan.joints[index]

@@ -1,4 +1,4 @@
-"""A wrench from outside on a body, in world axes: what `run.live` pulls with.
+"""An external wrench on a body, in world axes, as applied by `run.live`.
 
 Its numbers are lane values, constant over a step: the force [N] at the body's origin, and the moment [N m].
 """
@@ -27,7 +27,8 @@ class ExternalWrench(ForceKind):
     ) -> Sequence[Scalar]:
         n, (placed,) = motion.values(element.numbers), element.frames
         force, moment = n["external_force"], n["external_moment"]
-        load.pull(placed.node, plus(moment, cross(motion.chain(rooted=True).node(placed.node).p, force)), force)
+        origin = motion.chain(rooted=True).node(placed.node).p
+        load.add_wrench(placed.node, plus(moment, cross(origin, force)), force)
         if motion.v is not None:
             body = motion.chain().node(placed.node)
             load.supply(add(dot(moment, body.w), dot(force, plus(body.u, cross(body.w, body.p)))))

@@ -20,8 +20,8 @@ class JointStiffness(ForceKind):
     ) -> Sequence[Scalar]:
         (joint,) = element.joints
         c, q = motion.values(element.numbers)["stiffness"], motion.coordinate(joint)
-        load.push(motion.first_speed(joint), neg(ascending(c, q)))
-        load.store(ascending(antiderivative(c), q))
+        load.add_generalized(motion.first_speed(joint), neg(ascending(c, q)))
+        load.add_potential(ascending(antiderivative(c), q))
         return ()
 
 
@@ -37,6 +37,6 @@ class JointDamping(ForceKind):
             (joint,) = element.joints
             v = motion.speed(joint)
             force = ascending(motion.values(element.numbers)["damping"], v)
-            load.push(motion.first_speed(joint), neg(force))
+            load.add_generalized(motion.first_speed(joint), neg(force))
             load.dissipate(mul(force, v))
         return ()

@@ -1,4 +1,4 @@
-"""What a kind of force declares, and the load to which it adds."""
+"""Interface of a kind of force, and the accumulated load."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shiftjax.record import record
 
 @record
 class State:
-    """A continuous state of a force's own: an integrator of a controller, a bristle, a tyre's relaxation."""
+    """An internal continuous state of a force: a controller's integrator, a bristle deflection, a tyre's relaxation."""
 
     name: str
     unit: str
@@ -22,7 +22,7 @@ class State:
 
     @property
     def start(self) -> Field:
-        """The number that says where it begins."""
+        """Its initial value."""
         return Field(f"initial_{self.name}", f"start of {self.doc}", "number", Role.STATE, self.unit, 0.0)
 
 
@@ -31,7 +31,7 @@ class Load:
     """Sum of forces.
 
     generalized: speed index -> force or torque [N, N m]; wrenches: node -> (moment about the reference point of the
-    node's dynamic chain, force); potential [J] of springs; power [W] of what is not conservative.
+    node's dynamic chain, force); potential [J] of springs; power [W] of non-conservative forces.
     """
 
     generalized: dict[int, Scalar] = field(default_factory=dict)
@@ -39,36 +39,36 @@ class Load:
     potential: Scalar = 0.0
     power: Scalar = 0.0
 
-    def push(self, speed: int, force: Scalar) -> None:
+    def add_generalized(self, speed: int, force: Scalar) -> None:
         """A force or torque along one speed."""
         self.generalized[speed] = add(self.generalized.get(speed, 0.0), force)
 
-    def pull(self, node: int, moment: Vec, force: Vec) -> None:
+    def add_wrench(self, node: int, moment: Vec, force: Vec) -> None:
         """A wrench on one node, its moment about the reference point of the node's dynamic chain."""
         old = self.wrenches.get(node)
         self.wrenches[node] = (moment, force) if old is None else (plus(old[0], moment), plus(old[1], force))
 
-    def pull_apart(self, motion: MotionView, frames: tuple[PlacedFrame, ...], span: Vec, force: Vec) -> None:
+    def add_force_pair(self, motion: MotionView, frames: tuple[PlacedFrame, ...], span: Vec, force: Vec) -> None:
         """A force on the second of two frames' bodies, and its reaction on the first, `span` from first to second.
 
-        The reaction acts at the second frame's point: with an axis fixed in the first body the virtual work of turning
-        it is part of the displacement's.
+        The reaction acts at the second frame's point: with an axis fixed in the first body, the displacement depends on
+        that body's rotation too.
         """
         first, second = (motion.chain(rooted=True).frame(placed)[1] for placed in frames)
-        self.pull(frames[1].node, cross(second, force), force)
-        back = negative(force)
-        self.pull(frames[0].node, cross(plus(first, span), back), back)
+        self.add_wrench(frames[1].node, cross(second, force), force)
+        reaction = negative(force)
+        self.add_wrench(frames[0].node, cross(plus(first, span), reaction), reaction)
 
-    def store(self, energy: Scalar) -> None:
+    def add_potential(self, energy: Scalar) -> None:
         """Potential energy [J]."""
         self.potential = add(self.potential, energy)
 
     def dissipate(self, power: Scalar) -> None:
-        """Power [W] taken out of the mechanism."""
+        """Power [W] removed from the mechanism."""
         self.power = sub(self.power, power)
 
     def supply(self, power: Scalar) -> None:
-        """Power [W] brought into the mechanism."""
+        """Power [W] added to the mechanism."""
         self.power = add(self.power, power)
 
 
@@ -76,11 +76,11 @@ class ForceKind:
     """A kind of force: declared by class attributes, computed by `apply`.
 
     Attributes:
-        joints, frames: how many of each a file names for it (keys `joint` or `joints`, `frame` or `frames`).
-        fields: its numbers. states: its own states, with one more number each for where they start.
+        joints, frames: how many of each it refers to (keys `joint` or `joints`, `frame` or `frames` in files).
+        fields: its numbers. states: its internal states, each with one more number, the initial value.
         dissipates: whether its power must be integrated for the balance of energy.
-        listed: whether files hold it in `force_modules`; others come from other elements.
-        drawing: hint for the viewer: "spring", "damper", "friction" or nothing.
+        listed: whether it is an entry of `force_modules`; others come from other elements.
+        drawing: hint for the viewer: "spring", "damper", "friction" or "".
     """
 
     joints: ClassVar[int] = 0
@@ -97,13 +97,13 @@ class ForceKind:
         """Adds one force to the load; lane code.
 
         Args:
-            states: the values of its own states.
+            states: the values of its internal states.
 
         Returns:
-            the rates of its own states.
+            their rates.
         """
         raise NotImplementedError
 
     def numbers(self) -> tuple[Field, ...]:
-        """All its numeric fields: of the force, then the starts of its states."""
+        """All its numeric fields: of the force, then the initial values of its states."""
         return (*self.fields, *(state.start for state in self.states))

@@ -21,7 +21,7 @@ def antiderivative(c: Sequence[Scalar]) -> list[Scalar]:
 
 
 def piecewise(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Scalar) -> Scalar:
-    """The piece left of knot k holds for x < k; a value at a knot belongs to the piece on its right."""
+    """Piece k applies for x < knots[k]; at a knot the piece on its right applies."""
     out = ascending(pieces[-1], x)
     for knot, piece in zip(reversed(knots), reversed(pieces[:-1]), strict=True):
         out = select(less(x, knot), ascending(piece, x), out)
@@ -33,14 +33,14 @@ def piecewise_integral(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar
     integrals = [antiderivative(piece) for piece in pieces]
     if not knots:
         return ascending(integrals[0], x)
-    anchors = [knots[0], *knots]
+    lower = [knots[0], *knots]
     level: Scalar = 0.0
     values: list[Scalar] = []
     for k, integral in enumerate(integrals):
         if k > 1:
-            span = sub(ascending(integrals[k - 1], knots[k - 1]), ascending(integrals[k - 1], anchors[k - 1]))
+            span = sub(ascending(integrals[k - 1], knots[k - 1]), ascending(integrals[k - 1], lower[k - 1]))
             level = add(level, span)
-        values.append(add(level, sub(ascending(integral, x), ascending(integral, anchors[k]))))
+        values.append(add(level, sub(ascending(integral, x), ascending(integral, lower[k]))))
     out = values[-1]
     for knot, value in zip(reversed(knots), reversed(values[:-1]), strict=True):
         out = select(less(x, knot), value, out)

@@ -42,15 +42,15 @@ class Restraint(ForceKind):
             (joint,) = element.joints
             rate = motion.speed(joint) if motion.v is not None else None
             force = self.force(element, motion, load, motion.coordinate(joint), rate)
-            load.push(motion.first_speed(joint), neg(force))
+            load.add_generalized(motion.first_speed(joint), neg(force))
             return ()
         span, direction, x, rate = _between(element, motion)
         force = self.force(element, motion, load, x, rate)
-        load.pull_apart(motion, element.frames, span, negative(scale(force, direction)))
+        load.add_force_pair(motion, element.frames, span, negative(scale(force, direction)))
         return ()
 
     def force(self, element: ForceElement, motion: MotionView, load: Load, x: Scalar, rate: Scalar | None) -> Scalar:
-        """f at x or at its rate; books potential or power."""
+        """f at x or at its rate; adds potential or power to the load."""
         raise NotImplementedError
 
 
@@ -61,7 +61,7 @@ class Spring(Restraint):
 
     def force(self, element: ForceElement, motion: MotionView, load: Load, x: Scalar, rate: Scalar | None) -> Scalar:
         knots, pieces = _polynomials(element, motion)
-        load.store(piecewise_integral(knots, pieces, x))
+        load.add_potential(piecewise_integral(knots, pieces, x))
         return piecewise(knots, pieces, x)
 
 
@@ -79,7 +79,7 @@ class Damper(Restraint):
 
 
 class Friction(Damper):
-    """A damper whose f may jump."""
+    """A damper whose f may be discontinuous."""
 
     drawing = "friction"
 
@@ -91,7 +91,7 @@ def _polynomials(element: ForceElement, motion: MotionView) -> tuple[Sequence[Sc
 
 
 def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Vec, Scalar, Scalar | None]:
-    """Way from the first frame to the second, direction of the force, displacement and its rate."""
+    """Vector from the first frame to the second, direction of the force, displacement and its rate."""
     world = motion.chain()
     (R, first), (_, second) = (world.frame(placed) for placed in element.frames)
     span = minus(second, first)
@@ -103,9 +103,9 @@ def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Vec, Scala
         direction = scale(div(1.0, x), span)
     if motion.v is None:
         return span, direction, x, None
-    here, there = (world.node(placed.node) for placed in element.frames)
-    speed = minus(_velocity(there, second), _velocity(here, plus(first, span)))
-    return span, direction, x, dot(direction, speed)
+    body_1, body_2 = (world.node(placed.node) for placed in element.frames)
+    velocity = minus(_velocity(body_2, second), _velocity(body_1, plus(first, span)))
+    return span, direction, x, dot(direction, velocity)
 
 
 def _velocity(state: NodeState, p: Vec) -> Vec:

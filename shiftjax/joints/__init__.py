@@ -1,4 +1,4 @@
-"""The table of joint kinds; nothing else asks for a joint's type. A new kind is one file and one entry."""
+"""The table of joint kinds; no other code depends on a joint's type. A new kind is one file and one entry."""
 
 from __future__ import annotations
 

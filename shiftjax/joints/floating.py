@@ -1,4 +1,4 @@
-"""Six free motions: the origin of the child frame along the parent's axes, then a unit quaternion."""
+"""Six degrees of freedom: the origin of the child frame along the parent's axes, then a unit quaternion."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ from shiftjax.rotations import along, quaternion_of_rotation
 
 
 class Primitive(Protocol):
-    """An elementary motion: it takes the pose of the frame before it and gives the pose after it.
+    """An elementary motion between two frames, before and after it.
 
     Attributes:
-        axis: "x", "y", "z", "axis" for the joint's own, "" where it has none. nq: coordinates.
+        axis: "x", "y", "z", "axis" for the joint's `axis` field, "" where it has none. nq: coordinates.
         units: of the displacement of each speed, "rad" or "m". quaternion: whether the coordinates are one.
     """
 
@@ -41,7 +41,7 @@ class Primitive(Protocol):
         ...
 
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
-        """The coordinates of a rotation and translation that it may have made; angles from -pi to pi."""
+        """Inverse of `motion`: the coordinates of a rotation and translation; angles from -pi to pi."""
         ...
 
 
@@ -53,8 +53,8 @@ class JointKind:
         primitives: the motions in order; a rigid joint has none.
         displacement: "scalar" (one number), "placement" (T and R) or "rotation" (R only).
         drawing: hint for the viewer: "hinge", "slider", "screw", "ball", "weld" or "free".
-        fields: numbers of its own, beside those that every joint has.
-        free: whether it places its child anywhere, so that a mechanism on it alone floats.
+        fields: further numeric fields, beside those of every joint.
+        free: whether it has all six degrees of freedom, so that a mechanism on it alone floats.
     """
 
     primitives: tuple[Primitive, ...]
@@ -85,7 +85,7 @@ class JointKind:
         return next((along(p.axis, n.get("axis")) for p in self.primitives if p.axis), None)
 
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
-        """(nq,) coordinates of a child frame that stands so in the parent's frame; angles from -pi to pi."""
+        """(nq,) coordinates of a child frame at this pose in the parent's frame; angles from -pi to pi."""
         if self.displacement == "placement":
             return [*p, *quaternion_of_rotation(R)] if self.primitives else []
         return self.primitives[0].measured(R, p, n)

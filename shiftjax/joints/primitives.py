@@ -1,4 +1,4 @@
-"""The elementary motions every built-in joint is a short sequence of. Lane code, except for the counts."""
+"""The elementary motions of which built-in joints are sequences. Lane code, except for the counts."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from shiftjax.rotations import (
 
 @record
 class Rotation:
-    """Turning by q [rad] about an axis fixed in the frames on both sides."""
+    """Rotation by q [rad] about an axis fixed in the frames on both sides."""
 
-    axis: str  # "x", "y", "z", or "axis": the joint's own numbers
+    axis: str  # "x", "y", "z", or "axis": the joint's `axis` field
     nq: int = 1
     units: tuple[str, ...] = ("rad",)
     quaternion: bool = False
@@ -42,7 +42,7 @@ class Rotation:
 
 @record
 class Translation:
-    """Sliding by q [m] along an axis fixed in the frames on both sides."""
+    """Translation by q [m] along an axis fixed in the frames on both sides."""
 
     axis: str
     nq: int = 1
@@ -64,7 +64,7 @@ class Translation:
 
 @record
 class Ball:
-    """Turning by a unit quaternion (w first, parent to child); speeds: angular velocity in child axes [rad/s]."""
+    """Rotation by a unit quaternion (w first, parent to child); speeds: angular velocity in child axes [rad/s]."""
 
     axis: str = ""
     nq: int = 4

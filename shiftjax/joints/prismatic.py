@@ -1,4 +1,4 @@
-"""Sliders: one translation along an axis of the joint frames."""
+"""Prismatic joints: one translation along an axis of the joint frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hinges: one rotation about an axis of the joint frames."""
+"""Revolute joints: one rotation about an axis of the joint frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A weld: no motion, only the displacement T, R of the file."""
+"""Fixed joint (weld): no degree of freedom, only the displacement T, R of the file."""
 
 from __future__ import annotations
 

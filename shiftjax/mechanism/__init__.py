@@ -1,1 +1,1 @@
-"""What a mechanism is made of: records of names and numbers, the model they make up, paths to every number."""
+"""The data model of a mechanism: records of names and numbers, the model, paths to every number."""

@@ -12,7 +12,7 @@ from shiftjax.mechanism.records import Assembly, Body
 
 
 def with_number(value: Any, where: Steps, number: float) -> Any:
-    """The element with the number at the way `where` replaced."""
+    """The element with the number at the steps `where` replaced."""
     if not where:
         return number
     head, rest = where[0], where[1:]
@@ -24,7 +24,7 @@ def with_number(value: Any, where: Steps, number: float) -> Any:
 
 
 def changed(element: Any, path: str, values: Mapping[str, Mapping[str, float]]) -> Any:
-    """The element called `path` with those of `values` {path: {field: number}} that are its own fields."""
+    """The element called `path` with its numbers in `values` {path: {field: number}} replaced."""
     for text, number in values.get(path, {}).items():
         where = steps(text)
         if hasattr(element, str(where[0])) or where[0] in getattr(element, "values", ()):  # else of another kind
@@ -39,7 +39,7 @@ def changed_body(body: Body, path: str, values: Mapping[str, Mapping[str, float]
 
 
 def changed_assembly(assembly: Assembly, path: str, values: Mapping[str, Mapping[str, float]]) -> Assembly:
-    """The assembly, without those inside it, with its numbers replaced."""
+    """The assembly with its numbers replaced, except in nested assemblies."""
     bodies = tuple(changed_body(body, child(path, body.name), values) for body in assembly.bodies)
     others = {
         kind: tuple(changed(item, child(path, item.name), values) for item in getattr(assembly, kind))
@@ -51,7 +51,7 @@ def changed_assembly(assembly: Assembly, path: str, values: Mapping[str, Mapping
 def rebuilt(
     assemblies: tuple[Assembly, ...], change: Callable[[Assembly, str], Assembly], prefix: str = ""
 ) -> tuple[Assembly, ...]:
-    """Every assembly of the tree passed through `change`; without recursion, leaves first."""
+    """Applies `change` to every assembly of the tree; without recursion, leaves first."""
     order: list[tuple[Assembly, str, list[int]]] = []
     roots: list[int] = []
     stack: list[tuple[Assembly, str, list[int]]] = [(a, child(prefix, a.name), roots) for a in reversed(assemblies)]

@@ -1,8 +1,8 @@
-"""The table of what every element of a model is made of.
+"""The table of the fields of every element of a model.
 
 Numbers and their units, `replace` and `vary`, reader, writer, JSON Schema, the builder's arguments, `info --paths` and
-the format reference follow from it. A number of a new element is one line here, or one of the `fields` of its kind of
-joint, force or constraint.
+the format reference are derived from it. A new number is one line here, or one of the `fields` of its kind of joint,
+force or constraint.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     ),
 }
 UNSIMULATED = ("tire", "pid")  # types of force modules that are kept only
-# Words of paths that name no number: constant matrices, and what can be recorded of an object.
+# Last words of paths that are no numbers: constant matrices, and channels.
 RECORDED = {
     "frame": {"R", "position", "orientation", "velocity", "angular_velocity"},
     "joint": {"q", "v", "a", "reaction_force", "reaction_moment"},
@@ -170,7 +170,7 @@ RECORDED = {
 
 
 def element(label: str) -> tuple[Field, ...]:
-    """The fields of what messages call `label`: "a body", "a joint of type screw", "a geometry of type box".
+    """The fields of the element with the label "a body", "a joint of type screw", "a geometry of type box", ...
 
     Raises:
         KeyError: none of that name.
@@ -188,7 +188,7 @@ def element(label: str) -> tuple[Field, ...]:
 
 
 def references(kind: ForceKind | ConstraintKind) -> tuple[Field, ...]:
-    """The keys by which a kind of force or constraint names its joints and frames."""
+    """The keys by which a kind of force or constraint refers to its joints and frames."""
     found = []
     if kind.joints:
         shape = ("joint", "the joint") if kind.joints == 1 else ("joints", f"the {kind.joints} joints")
@@ -200,7 +200,7 @@ def references(kind: ForceKind | ConstraintKind) -> tuple[Field, ...]:
 
 
 def label_of(what: str, item: Mapping[str, Any]) -> str:
-    """The label of an object of a file: "a joint" and its type where that brings keys of its own."""
+    """The label of an object of a file: "a joint", with its type where that has further keys."""
     kind = item.get("type")
     if what == "a joint":
         own = isinstance(kind, str) and kind in KINDS and KINDS[kind].fields
@@ -267,43 +267,43 @@ def value_of(item: Any, name: str) -> Any:
     return value_of(found, rest) if rest else found
 
 
-def leaves(value: Any, way: Steps = ()) -> Iterator[tuple[Steps, float]]:
-    """Way and value of every number inside a field's value."""
+def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, float]]:
+    """Steps and value of every number inside a field's value."""
     if isinstance(value, float):
-        yield way, value
+        yield steps, value
     elif isinstance(value, tuple):
         for k, item in enumerate(value):
-            yield from leaves(item, (*way, k))
+            yield from leaves(item, (*steps, k))
     elif isinstance(value, Placement):
         for name in ("T", "rotation"):
-            yield from leaves(getattr(value, name), (*way, name))
+            yield from leaves(getattr(value, name), (*steps, name))
 
 
 def numbers_of(item: Any) -> Iterator[tuple[Field, Steps, float]]:
-    """Field, way from the record and value of every number of a record, in the order of the table."""
+    """Field, steps from the record and value of every number of a record, in the order of the table."""
     for field in numeric_fields(item):
         head: Steps = tuple(field.name.split("."))
-        for way, number in leaves(value_of(item, field.name)):
-            if not (field.shape == "displacement" and "T" in way and KINDS[item.type].displacement == "rotation"):
-                yield field, (*head, *way), number
+        for steps, number in leaves(value_of(item, field.name)):
+            if not (field.shape == "displacement" and "T" in steps and KINDS[item.type].displacement == "rotation"):
+                yield field, (*head, *steps), number
 
 
-def role_of(field: Field, way: Steps, item: Any) -> Role:
-    """What a number means; the displacement of a joint that does not move is part of the shape."""
-    if field.shape == "displacement" and len(way) > 1 and not KINDS[item.type].nv:
-        return Role.LENGTH if way[1] == "T" else Role.ANGLE
+def role_of(field: Field, steps: Steps, item: Any) -> Role:
+    """The role of a number; the displacement of a fixed joint is geometry."""
+    if field.shape == "displacement" and len(steps) > 1 and not KINDS[item.type].nv:
+        return Role.LENGTH if steps[1] == "T" else Role.ANGLE
     assert field.role is not None
     return field.role
 
 
-def unit_of(field: Field, way: Steps, item: Any, joint_type: str = "") -> str:
+def unit_of(field: Field, steps: Steps, item: Any, joint_type: str = "") -> str:
     """The unit of a number as stores write it: "kg", "N m s/rad".
 
     Args:
-        joint_type: of the joint that a restraint acts on, nothing between frames.
+        joint_type: of the joint that a restraint acts on, "" between frames.
     """
     if isinstance(item, Joint):
-        return _unit_at_joint(field, way, KINDS[item.type])
+        return _unit_at_joint(field, steps, KINDS[item.type])
     x = KINDS[joint_type].unit if joint_type else "m"
     unit = field.unit
     power = 0
@@ -311,15 +311,15 @@ def unit_of(field: Field, way: Steps, item: Any, joint_type: str = "") -> str:
         rate = item.type != "spring"
         if field.name == "knot_points":
             return f"{x}/s" if rate else x
-        piece, place = (int(k) for k in way[-2:])
+        piece, place = (int(k) for k in steps[-2:])
         power = len(item.coefficients[piece]) - 1 - place  # the highest power first
         unit = DAMPER if rate else SPRING
     return filled(unit, x, power)
 
 
-def _unit_at_joint(field: Field, way: Steps, kind: Any) -> str:
-    if field.shape == "displacement" and len(way) > 1:
-        return "m" if way[1] == "T" else "rad"
-    if field.shape == "velocity" and len(way) > 1:
-        return f"{kind.units[int(way[len(way) - 1])]}/s"
-    return filled(field.unit, kind.unit, int(way[len(way) - 1]) if field.shape == "ascending" else 0)
+def _unit_at_joint(field: Field, steps: Steps, kind: Any) -> str:
+    if field.shape == "displacement" and len(steps) > 1:
+        return "m" if steps[1] == "T" else "rad"
+    if field.shape == "velocity" and len(steps) > 1:
+        return f"{kind.units[int(steps[len(steps) - 1])]}/s"
+    return filled(field.unit, kind.unit, int(steps[len(steps) - 1]) if field.shape == "ascending" else 0)

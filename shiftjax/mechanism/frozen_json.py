@@ -1,4 +1,4 @@
-"""Frozen JSON values: what a file says and the package only carries along."""
+"""Frozen JSON values: parts of a file that are stored without interpretation."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong t
 
 @record
 class Model:
-    """A mechanism as the user wrote it, in SI units; equal when a run of it would be."""
+    """A mechanism as the user wrote it, in SI units; equality ignores name, version, source and warnings."""
 
     assemblies: tuple[Assembly, ...] = ()
     frames: tuple[Frame, ...] = ()  # of ground
@@ -94,52 +94,52 @@ class Model:
 
     def joints(self) -> Iterator[tuple[str, Joint]]:
         """Path and record of every active joint between active bodies or ground."""
-        alive = self._alive()
-        for path, joint in self._switched_on("joints"):
-            if joint.parent.body in alive and joint.child.body in alive:
+        bodies = self._active_bodies()
+        for path, joint in self._active("joints"):
+            if joint.parent.body in bodies and joint.child.body in bodies:
                 yield path, joint
 
     def restraints(self) -> Iterator[tuple[str, Restraint]]:
-        """Path and record of every active restraint that acts on active things."""
-        alive = self._alive()
+        """Path and record of every active restraint on active joints or bodies."""
+        bodies = self._active_bodies()
         acting = {path for path, _ in self.joints()}
-        for path, restraint in self._switched_on("restraints"):
+        for path, restraint in self._active("restraints"):
             if restraint.joint in acting or (
-                restraint.frames is not None and all(ref.body in alive for ref in restraint.frames)
+                restraint.frames is not None and all(ref.body in bodies for ref in restraint.frames)
             ):
                 yield path, restraint
 
     def force_modules(self) -> Iterator[tuple[str, Element]]:
-        """Path and record of every active force module that acts on active things."""
+        """Path and record of every active force module on active joints or bodies."""
         yield from self._acting("force_modules")
 
     def constraints(self) -> Iterator[tuple[str, Element]]:
-        """Path and record of every active constraint between active things."""
+        """Path and record of every active constraint between active joints or bodies."""
         yield from self._acting("constraints")
 
     def _acting(self, kind: str) -> Iterator[tuple[str, Element]]:
-        alive, acting = self._alive(), {path for path, _ in self.joints()}
-        for path, item in self._switched_on(kind):
-            if acting.issuperset(item.joints) and all(ref.body in alive for ref in item.frames):
+        bodies, acting = self._active_bodies(), {path for path, _ in self.joints()}
+        for path, item in self._active(kind):
+            if acting.issuperset(item.joints) and all(ref.body in bodies for ref in item.frames):
                 yield path, item
 
     def dangling(self) -> tuple[str, ...]:
-        """Paths of active joints and what acts on them, left out because they touch something switched off."""
+        """Paths of active joints, forces and constraints that are ignored since they refer to an inactive element."""
         found: list[str] = []
         for kind in ("joints", "restraints", "force_modules", "constraints"):
             used = {path for path, _ in getattr(self, kind)()}
-            found += [path for path, _ in self._switched_on(kind) if path not in used]
+            found += [path for path, _ in self._active(kind) if path not in used]
         return tuple(found)
 
     def unsupported(self) -> tuple[tuple[str, str], ...]:
-        """Path and kind of every active thing that is kept but cannot be simulated yet."""
+        """Path and kind of every active element that is stored but cannot be simulated yet."""
         found = [(path, module.type) for path, module in self.force_modules() if module.type in UNSIMULATED]
         if self.settings.contact_detection and self.terrain:
             found += [(f"terrain:{item.name}", "terrain contact") for item in self.terrain]
         return tuple(found)
 
     def elements(self) -> Iterator[tuple[str, Any]]:
-        """Path and record of everything active that may have numbers, in the order of the file."""
+        """Path and record of every active element that may have numbers, in the order of the file."""
         yield "model_parameters", self
         yield from ((child(FIXED, frame.name), frame) for frame in self.frames)
         for path, body in self.bodies():
@@ -152,7 +152,9 @@ class Model:
 
     def numbers(self) -> dict[str, float]:
         """Every number of the active parts by its path, in the order of the file."""
-        return {path + text_of(way): number for path, item in self.elements() for _, way, number in numbers_of(item)}
+        return {
+            path + text_of(steps): number for path, item in self.elements() for _, steps, number in numbers_of(item)
+        }
 
     def number_units(self) -> dict[str, str]:
         """The unit of every number by its path. All numbers are SI, whatever the file's own units were."""
@@ -161,7 +163,7 @@ class Model:
         for path, item in self.elements():
             along = item.joint if isinstance(item, Restraint | Element) else None
             kind = types[along] if along else ""
-            found |= {path + text_of(way): unit_of(field, way, item, kind) for field, way, _ in numbers_of(item)}
+            found |= {path + text_of(steps): unit_of(field, steps, item, kind) for field, steps, _ in numbers_of(item)}
         return found
 
     def matrices(self) -> dict[str, Matrix]:
@@ -180,8 +182,8 @@ class Model:
         grouped: dict[str, dict[str, float]] = {}
         for path, value in values.items():
             full = self._number(path, known)
-            thing, field = split(full)
-            grouped.setdefault(thing, {})[field] = _finite(full, field, value)
+            target, field = split(full)
+            grouped.setdefault(target, {})[field] = _finite(full, field, value)
         gravity = list(self.gravity)
         for field, value in grouped.pop("model_parameters", {}).items():
             gravity[int(field[-2])] = value
@@ -197,27 +199,27 @@ class Model:
         )
 
     def resolve(self, path: str) -> str:
-        """The full form of a path of an object, number or channel; ModelError where it is none, or not unique."""
-        thing, field = split(path)
-        if thing in GLOBAL:
-            return thing + field
+        """The full form of a path of an object, number or channel; ModelError where it is unknown or ambiguous."""
+        target, field = split(path)
+        if target in GLOBAL:
+            return target + field
         kinds = kinds_with(field.lstrip(".").split("[")[0].split(".")[0])
         objects = [(full, kind) for full, kind in self._objects() if kind in kinds]
-        if any(full == thing for full, _ in objects):
-            return thing + field
-        found = {full for full, kind in objects if shortened(full, thing, 2 if kind == "frame" else 1)}
+        if any(full == target for full, _ in objects):
+            return target + field
+        found = {full for full, kind in objects if shortened(full, target, 2 if kind == "frame" else 1)}
         if len(found) == 1:
             return found.pop() + field
         if found:
             raise ModelError(
                 path, f"{len(found)} objects of this name", listed(sorted(found)), "Write the path in full."
             )
-        objects = objects[:2000]  # looking for likeness is slow
+        objects = objects[:2000]  # the search for close matches is slow
         short = [full.split(":", 1)[-1] for full, _ in objects if ":" in full and not full.startswith("fixed:")]
-        hint = nearest(thing[:80], [full for full, _ in objects] + short)
+        hint = nearest(target[:80], [full for full, _ in objects] + short)
         raise ModelError(
             path,
-            f"no active {' or '.join(sorted(kinds))} called {thing[:80]!r}",
+            f"no active {' or '.join(sorted(kinds))} called {target[:80]!r}",
             "paths 'assembly:name' and 'assembly:body:frame'",
             hint or "`shiftjax info MODEL` lists the names.",
         )
@@ -227,13 +229,13 @@ class Model:
         full = self.resolve(path)
         if full in known:
             return full
-        thing, field = split(full)
-        own = [p for p in known if split(p)[0] == thing]
+        target, field = split(full)
+        own = [p for p in known if split(p)[0] == target]
         hint = nearest(full[:120], own)
         raise ModelError(path, f"no number {field or 'there'!r}", listed(own) or "nothing", hint or "Choose one.")
 
     def _objects(self) -> Iterator[tuple[str, str]]:
-        """Path and kind of everything a path can name."""
+        """Path and kind of every object that a path can name."""
         yield from ((child(FIXED, name), "frame") for name in (ORIGIN, *(f.name for f in self.frames)))
         for path, body in self.bodies():
             yield path, "body"
@@ -241,10 +243,10 @@ class Model:
         for kind in ("joint", "restraint", "force module", "constraint"):
             yield from ((path, kind) for path, _ in getattr(self, f"{kind.replace(' ', '_')}s")())
 
-    def _alive(self) -> set[str]:
+    def _active_bodies(self) -> set[str]:
         return {FIXED, *(path for path, _ in self.bodies())}
 
-    def _switched_on(self, kind: str) -> Iterator[tuple[str, Any]]:
+    def _active(self, kind: str) -> Iterator[tuple[str, Any]]:
         for path, assembly, active in walk(self.assemblies):
             if active:
                 yield from ((child(path, item.name), item) for item in getattr(assembly, kind) if item.active)
@@ -263,7 +265,7 @@ def _finite(path: str, field: str, value: object) -> float:
 
 
 def complete(model: Model) -> Model:
-    """The model with one float joint for every component of bodies that no chain of joints ties to ground.
+    """The model with one float joint for every connected component of bodies without a path to ground.
 
     The root of a component is its body of largest mass, ties by smallest path; the joint is called
     `<body>_float` (suffixed where taken) and stands in the assembly of that body.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-Steps = tuple[str | int, ...]  # way from a record to a number: ("inertia", "Ixx"), ("T", 2)
+Steps = tuple[str | int, ...]  # keys from a record to a number: ("inertia", "Ixx"), ("T", 2)
 SPECIAL = re.compile(r"[.\[\]=]")
 STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(0|[1-9][0-9]{0,8})\]")
 
@@ -58,7 +58,7 @@ def steps(field: str) -> Steps:
 
 
 def shortened(path: str, wanted: str, tail: int) -> bool:
-    """Whether `wanted` is `path` with leading assemblies left out, `tail` names at least being kept."""
+    """Whether `wanted` is `path` without some leading assemblies, at least its last `tail` names."""
     return path == wanted or (path.endswith(":" + wanted) and wanted.count(":") + 1 >= tail)
 
 
@@ -68,6 +68,6 @@ def listed(paths: Iterable[str], limit: int = 4) -> str:
     return ", ".join(every[:limit]) + (f", ... ({len(every)} in all)" if len(every) > limit else "")
 
 
-def text_of(way: Steps) -> str:
-    """The text of a way in a path: `.T[2]`; undoes `steps`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in way)
+def text_of(keys: Steps) -> str:
+    """The text of steps in a path: `.T[2]`; inverse of `steps`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in keys)

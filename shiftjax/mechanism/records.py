@@ -1,4 +1,4 @@
-"""What a model is made of: frozen records of names and numbers, as the user wrote them.
+"""The elements of a model: frozen records of names and numbers, as the user wrote them.
 
 All lengths in m, masses in kg, angles in rad, times in s; sequences are tuples; references hold absolute paths.
 """
@@ -68,7 +68,7 @@ class Inertia:
 
 @record
 class Geometry:
-    """A shape of a body; kept for the viewer, its lengths in m (`formats.geometry` says which)."""
+    """A shape of a body for the viewer, its lengths in m (listed in `formats.geometry`)."""
 
     type: str
     filename: tuple[str, ...]  # of a mesh: its file and companions
@@ -147,7 +147,7 @@ class Light:
 
 @record
 class Terrain:
-    """A terrain raster; kept for the viewer."""
+    """A terrain raster for the viewer."""
 
     name: str
     parent: FrameRef
@@ -158,7 +158,7 @@ class Terrain:
 class Element:
     """A constraint, or a force of another kind than restraints: what it refers to, and its numbers.
 
-    Tires and controllers of the file are kept in `options`, not yet simulated.
+    Tires and controllers of the file are stored in `options`, not yet simulated.
     """
 
     name: str

@@ -56,7 +56,7 @@ def assemble(
     """
     wanted = per_member(file_lane.speeds(), 1)[:, 0]
     moving = [k for k in file_order if np.any(wanted[plan.joints[k].v : plan.joints[k].v + plan.joints[k].nv])]
-    driven = [joint for group in plan.constraints if group.holds for joint in group.joints]
+    driven = [joint for group in plan.constraints if group.prescribes for joint in group.joints]
     order = list(dict.fromkeys([*named, *driven, *moving]))
     q_file = per_member(file_lane.coordinates(), 1)
     held = [_holdable(plan, file_lane, q_file, s, order) for s in range(len(plan.substructures))]
@@ -277,7 +277,7 @@ def _consistent_speeds(
         held = _holdable(plan, file_lane, q_file, s, order)
         rest = [k for k in range(len(columns)) if k not in held]
         given = np.ascontiguousarray((v[columns] / unit[:, None]).T)
-        moves = any(plan.constraints[k].moves for k in block.groups)
+        moves = any(plan.constraints[k].time_dependent for k in block.groups)
         right = (prescribed_speeds(lane, q, s) if moves else 0.0) - (J[:, :, held] @ given[:, held, None])[:, :, 0]
         good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1))
         J, right = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], right, 0.0)

@@ -36,7 +36,7 @@ class StartLane(Lane):
             *shift, vector = joint.displacement
             for places in shift:
                 out += self.params.at(places)
-            out += quaternion_of_rotation(self.params.rotation(joint.turn, vector))
+            out += quaternion_of_rotation(self.params.rotation(joint.matrix, vector))
         return out
 
     def speeds(self) -> Vec:

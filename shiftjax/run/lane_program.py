@@ -332,7 +332,7 @@ class _Blocks(_Builder):
         def run(s: list[Scalar]) -> Vec:
             q, v, _, lane = self.split(s[: len(self.state_slots)])
             Z, correction = self._read(s[len(self.state_slots) :])
-            change = Reduced(lane.motion(q, None), Z).nearest(correction)
+            change = Reduced(lane.motion(q, None), Z).minimum_norm(correction)
             return [add(x, change.get(k, 0.0)) for k, x in enumerate(v)] if of_speeds else retract(self.plan, q, change)
 
         inputs = [*self.state_slots, *self._solution_slots()]

@@ -139,7 +139,7 @@ def prepare(
         cluster=cluster,
         driven=tuple(drive),
         functions={name: given.joints for name, given in tie.items()},
-        pulled=pulled,
+        external_wrenches=pulled,
     )
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = _varied(model, vary, place)

@@ -73,7 +73,7 @@ class Setup:
     @property
     def quadratures(self) -> tuple[str, ...]:
         """What is integrated beside the motion: the work of what is not conservative, where there is any."""
-        return ("work",) if self.plan.dissipates or self.plan.moves else ()
+        return ("work",) if self.plan.dissipates or self.plan.time_dependent else ()
 
     @property
     def monitors(self) -> int:

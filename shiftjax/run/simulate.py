@@ -197,7 +197,7 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     for s, block in enumerate(prepared.plan.substructures):
         groups = [prepared.plan.constraints[k] for k in block.groups]
-        still = np.repeat([not group.moves for group in groups], [group.rows for group in groups])
+        still = np.repeat([not group.time_dependent for group in groups], [group.rows for group in groups])
         gap = np.maximum(gap, np.abs(host.true_gap(lane, q, s)[:, still]).max(1, initial=0.0))
     if (gap[good] > REPORTED).any():
         found = f"loops open by up to {gap[good].max():.3g} (m or rad)"

@@ -1,9 +1,9 @@
 """Topology analysis: from a model to its Plan.
 
-Problem: bodies and joints in any order, senses and nesting; find a spanning tree, cut every loop, and collect
+Problem: bodies and joints in any order, sense and nesting; find a spanning tree, cut every loop, and collect
 constraints that share a joint into substructures.
-The result must: keep every joint's own coordinate (cut-body method: the chord joint moves a massless virtual body, six
-rows say it coincides with the real one); make the Jacobian block diagonal, a block a substructure; not depend on the
+The result must: keep every joint's coordinate (cut-body method: the chord joint moves a massless virtual body that six
+closure rows keep on the real one); make the Jacobian block diagonal, one block per substructure; not depend on the
 order of the file's lists (ties are broken by name).
 Desirable: short loops (breadth-first search from ground).
 Refused: cutting joints whose removal disconnects a body from ground.
@@ -18,9 +18,9 @@ from collections.abc import Mapping, Sequence
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
-from shiftjax.topology.counting import Planner
 from shiftjax.topology.plan import Plan
-from shiftjax.topology.spanning_tree import Tie, Tree, natural_key, spanning_tree
+from shiftjax.topology.plan_builder import PlanBuilder
+from shiftjax.topology.spanning_tree import Tree, TreeConstraint, natural_key, spanning_tree
 
 
 def analyze(
@@ -30,19 +30,19 @@ def analyze(
     cluster: bool = True,
     driven: Sequence[str] = (),
     functions: Mapping[str, Sequence[str]] | None = None,
-    pulled: bool = False,
+    external_wrenches: bool = False,
 ) -> Plan:
     """Analyses the active part of `model`.
 
     Args:
-        cut: paths of joints that shall be chords.
+        cut: paths of joints to make chords.
         cluster: False puts all constraints into one substructure (to show what clustering saves).
         driven: paths of one-coordinate joints prescribed by functions of time, the first of the run's functions.
-        functions: name -> paths of one-coordinate joints that a function of coordinates ties; the functions after.
-        pulled: True gives every body a wrench from outside.
+        functions: name -> paths of one-coordinate joints that a function constrains; the run's later functions.
+        external_wrenches: True adds an external wrench on every body.
 
     Raises:
-        ModelError: if `cut` leaves a body without a way to ground, or a joint is none of one coordinate.
+        ModelError: if `cut` disconnects a body from ground, or a joint does not have one coordinate.
     """
     tree = spanning_tree(model, [model.resolve(path) for path in cut])
     index = {branch.path: k for k, branch in enumerate(tree.branches)}
@@ -56,33 +56,34 @@ def analyze(
             )
         return index[full]
 
-    ties = [_closure(tree, k) for k, branch in enumerate(tree.branches) if branch.chord]
-    ties += [_tie(model.resolve(path), "driver", single(path, "drive"), k) for k, path in enumerate(driven)]
+    constraints = [_closure(tree, k) for k, branch in enumerate(tree.branches) if branch.chord]
+    constraints += [_driver(model.resolve(path), single(path, "drive"), k) for k, path in enumerate(driven)]
     for k, (name, paths) in enumerate((functions or {}).items()):
-        joints = [single(path, f"constraint {name}") for path in paths]
-        ties.append(Tie(name, "function", tuple(joints), coupled=tuple(sorted(set(joints))), function=len(driven) + k))
+        joints = tuple(single(path, f"constraint {name}") for path in paths)
+        coupled = tuple(sorted(set(joints)))
+        constraints.append(TreeConstraint(name, "function", joints, coupled=coupled, function=len(driven) + k))
     for path, item in sorted(model.constraints(), key=lambda pair: natural_key(pair[0])):
         joints = tuple(index[joint] for joint in item.joints)
         between = tree.between(ref.body for ref in item.frames) if item.frames else ()
         coupled = tuple(sorted({*joints, *between}))
-        ties.append(Tie(path, item.type, joints, item.frames, coupled, item=item))
-    clusters = _clusters(tree, ties, cluster)
-    return Planner(model, tree, ties, _order(tree, ties, clusters), clusters).plan(pulled)
+        constraints.append(TreeConstraint(path, item.type, joints, item.frames, coupled, item=item))
+    clusters = _clusters(tree, constraints, cluster)
+    return PlanBuilder(model, tree, constraints, _order(tree, constraints, clusters), clusters).plan(external_wrenches)
 
 
-def _closure(tree: Tree, index: int) -> Tie:
+def _closure(tree: Tree, index: int) -> TreeConstraint:
     branch = tree.branches[index]
     loop = tree.loop(branch)
-    return Tie(branch.path, "loop", (), (branch.far_ref,), loop.joints, loop=loop)
+    return TreeConstraint(branch.path, "loop", (), (branch.far_ref,), loop.joints, loop=loop)
 
 
-def _tie(name: str, kind: str, joint: int, function: int) -> Tie:
-    return Tie(name, kind, (joint,), coupled=(joint,), function=function)
+def _driver(name: str, joint: int, function: int) -> TreeConstraint:
+    return TreeConstraint(name, "driver", (joint,), coupled=(joint,), function=function)
 
 
-def _clusters(tree: Tree, ties: Sequence[Tie], cluster: bool) -> list[list[int]]:
+def _clusters(tree: Tree, constraints: Sequence[TreeConstraint], cluster: bool) -> list[list[int]]:
     """Union-find of constraints that share a joint with speeds."""
-    members = [[j for j in tie.coupled if tree.branches[j].moves] for tie in ties]
+    members = [[j for j in constraint.coupled if tree.branches[j].movable] for constraint in constraints]
     root = list(range(len(members)))
 
     def find(k: int) -> int:
@@ -101,16 +102,16 @@ def _clusters(tree: Tree, ties: Sequence[Tie], cluster: bool) -> list[list[int]]
     return list(groups.values())
 
 
-def _order(tree: Tree, ties: Sequence[Tie], clusters: Sequence[Sequence[int]]) -> list[int]:
-    """Branches by level, each substructure together when its first member is met."""
-    members = [sorted({j for k in cluster for j in ties[k].coupled}) for cluster in clusters]
-    cluster_of = {j: c for c, joints in enumerate(members) for j in joints if tree.branches[j].moves}
+def _order(tree: Tree, constraints: Sequence[TreeConstraint], clusters: Sequence[Sequence[int]]) -> list[int]:
+    """Branches by level, each substructure contiguous from its first branch on."""
+    members = [sorted({j for k in cluster for j in constraints[k].coupled}) for cluster in clusters]
+    cluster_of = {j: c for c, joints in enumerate(members) for j in joints if tree.branches[j].movable}
     level = [tree.levels[branch.far] for branch in tree.branches]
     order: list[int] = []
     placed: set[int] = set()
 
     def place(joint: int) -> None:
-        """Places a joint after the joints that carry it, with its substructure."""
+        """Appends a joint with its substructure, after its ancestors."""
         block = members[cluster_of[joint]] if joint in cluster_of else [joint]
         for j in sorted(block, key=lambda k: (level[k], k)):
             near = tree.branches[j].near - 1

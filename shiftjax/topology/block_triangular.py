@@ -2,8 +2,8 @@
 
 Problem: permute a structurally nonsingular pattern so that it is block lower triangular with the smallest blocks. The
 blocks of a mechanism's J_Pd are its Assur groups. Duff, Erisman, Reid, Direct Methods for Sparse Matrices, chapter 6: a
-matching of rows to columns, then strong components (Tarjan 1972). Build-time code; written here because importing a
-sparse-matrix library takes longer (0.3 s) than a warm start may.
+matching of rows to columns, then strong components (Tarjan 1972). Build-time code; implemented here because importing a
+sparse-matrix library takes 0.3 s, too long for a start from a warm cache.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ def block_triangular(entries: Sequence[Sequence[bool]]) -> list[tuple[list[int],
     """Rows and columns of the diagonal blocks, in the order in which they can be solved.
 
     Args:
-        entries: (r, r) where the matrix has entries. A pattern without a perfect matching (structurally singular) comes
-            back as one block.
+        entries: (r, r) sparsity pattern. One without a perfect matching (structurally singular) is returned as one
+            block.
     """
     r = len(entries)
     columns_of = [[j for j in range(r) if row[j]] for row in entries]
@@ -34,7 +34,7 @@ def matching(columns_of: Sequence[Sequence[int]]) -> list[int]:
     for start in range(len(columns_of)):
         tried: set[int] = set()
         path = [(start, iter(columns_of[start]))]
-        came_by: dict[int, int] = {}  # row -> the column it would give up
+        reached_by: dict[int, int] = {}  # row -> the column by which the augmenting path reaches it
         while path:
             row, choices = path[-1]
             column = next((c for c in choices if c not in tried), None)
@@ -44,18 +44,18 @@ def matching(columns_of: Sequence[Sequence[int]]) -> list[int]:
             tried.add(column)
             if column in row_of:
                 owner = row_of[column]
-                came_by[owner] = column
+                reached_by[owner] = column
                 path.append((owner, iter(columns_of[owner])))
                 continue
             for row, _ in reversed(path):
                 column_of[row], row_of[column] = column, row
-                column = came_by.get(row, -1)
+                column = reached_by.get(row, -1)
             break
     return column_of
 
 
 def strong_components(edges: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Strong components of a directed graph, every component after those its edges lead to. Without recursion."""
+    """Strong components of a directed graph, each after its successors. Without recursion."""
     number, low, done = dict[int, int](), dict[int, int](), set[int]()
     stack: list[int] = []
     out: list[list[int]] = []

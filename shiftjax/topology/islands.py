@@ -122,7 +122,7 @@ class _Part:
                 v=first,
                 numbers=self._named(joint.numbers),
                 displacement=self._places(joint.displacement),
-                turn=self._matrix(joint.turn),
+                matrix=self._matrix(joint.matrix),
                 velocity=self._places(joint.velocity),
             )
             q += joint.nq

@@ -2,8 +2,8 @@
 
 Problem: from the dimensionless Jacobian of a substructure choose r primary rows and r dependent columns, r its rank.
 The result must: be sets (sorted), the same on every machine (ties go to the lowest index within a relative 1e-12), and
-depend on the member alone. Desirable: all |B_ij| near 1 (complete pivoting nearly gives it).
-Refused: nothing here; a rank gap too narrow to trust is reported.
+depend on the member alone. Desirable: no |B_ij| far above 1 (complete pivoting nearly ensures it).
+Refused: nothing here; a doubtful rank is reported.
 
 Host code on NumPy arrays, all members at once. Gaussian elimination with complete pivoting: Golub, Van Loan, Matrix
 Computations, section 3.4.8; partitioning: Wehage, Haug, Journal of Mechanical Design 104 (1982).
@@ -20,7 +20,7 @@ from shiftjax.record import record
 from shiftjax.topology.plan import Plan, Substructure
 
 RANK_TOLERANCE = {"f64": 1e-8, "f32": 1e-4}  # of the largest pivot
-DOUBTFUL_PIVOTS = (1e-10, 1e-6)  # a relative pivot between these is worth a warning
+DOUBTFUL_PIVOTS = (1e-10, 1e-6)  # a relative pivot between these gives a warning
 TIE = 1e-12
 
 
@@ -35,14 +35,14 @@ class Block:
 
 @record
 class Partition:
-    """One block a substructure, in the order of the plan."""
+    """One block per substructure, in the order of the plan."""
 
     blocks: tuple[Block, ...]
 
 
 @record
 class Elimination:
-    """What complete pivoting found for every member.
+    """Result of complete pivoting for every member.
 
     rows, columns: (B, k) local indices in the order of elimination, -1 beyond the rank; rank: (B,);
     pivots: (B, k) absolute values; dropped: (B,) the first pivot below the tolerance; entries: (B,) the largest |B_ij|,
@@ -128,12 +128,12 @@ def free_speeds(plan: Plan) -> tuple[int, ...]:
 
 
 def independent_speeds(plan: Plan, partition: Partition) -> tuple[int, ...]:
-    """All independent speeds in rising order."""
+    """All independent speeds in ascending order."""
     return tuple(sorted((*free_speeds(plan), *(c for block in partition.blocks for c in block.independent))))
 
 
 def characteristic_length(plan: Plan, numbers: Sequence[float]) -> float:
-    """The size l [m] that makes translations comparable with rotations.
+    """The length l [m] by which translations are made dimensionless.
 
     The largest distance between two joint frames of one moving body, else from a joint frame to its centre of mass,
     else 1 m. Frames on ground do not count.
@@ -161,7 +161,7 @@ def _dist(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def secondary_combinations(J: np.ndarray, primary: Sequence[int]) -> np.ndarray:
-    """C of J_secondary = C J_primary for one member: (m - r, r), which rows a redundant row repeats."""
+    """C of J_secondary = C J_primary for one member: (m - r, r), redundant rows as combinations of primary ones."""
     rest = [i for i in range(len(J)) if i not in set(primary)]
     if not primary:
         return np.zeros((len(rest), 0))

@@ -1,8 +1,8 @@
-"""The Plan: what topology analysis found, in ints and names only.
+"""The Plan: the result of topology analysis, in ints and names only.
 
 Nodes are bodies: node 0 is ground, virtual bodies (the cut ends of chord joints) are nodes too. Joints run from the
-node nearer to ground (`near`) to the node they carry (`far`), whichever way the user wrote them (`reverse`). The
-numbers of the model stand in one vector; the plan says where each enters. Equal models give equal plans; a plan is
+node nearer to ground (`near`) to the node they carry (`far`); `reverse` marks those written from child to parent. The
+numbers of the model are in one vector, of which the plan holds the indices. Equal models have equal plans; a plan is
 hashable and holds no number of the model.
 """
 
@@ -16,7 +16,7 @@ from shiftjax.record import record
 
 @record
 class BodyNumbers:
-    """Where the numbers of a body are."""
+    """Indices of a body's numbers."""
 
     mass: int
     inertia: tuple[int, ...]  # Ixx, Iyy, Izz, Ixy, Iyz, Izx
@@ -50,9 +50,9 @@ class TreeJoint:
     v: int  # first speed
     chord: bool  # True where `far` is a virtual body
     numbers: Named  # of its kind
-    displacement: Places  # where it starts: a number, or three of T where it has them and three of a rotation vector
-    turn: int  # constant matrix before that rotation vector, -1 where there is none
-    velocity: tuple[int, ...]  # how fast it starts, a number a speed
+    displacement: Places  # initial: a number, or three of T where it has them and three of a rotation vector
+    matrix: int  # constant matrix before that rotation vector, -1 where there is none
+    velocity: tuple[int, ...]  # initial, one number per speed
 
     @property
     def nq(self) -> int:
@@ -84,7 +84,7 @@ class Substructure:
 
 @record
 class NumberPlace:
-    """One number of the model: its path, and what it means."""
+    """One number of the model: its path and role."""
 
     path: str
     role: Role
@@ -92,7 +92,7 @@ class NumberPlace:
 
 @record
 class Plan:
-    """Everything about a mechanism that is not a number."""
+    """The structure of a mechanism, without its numbers."""
 
     nodes: tuple[Node, ...]
     joints: tuple[TreeJoint, ...]
@@ -100,8 +100,8 @@ class Plan:
     substructures: tuple[Substructure, ...]
     forces: tuple[ForceElement, ...]
     numbers: tuple[NumberPlace, ...]  # the order of the vector of numbers; gravity first
-    matrices: tuple[str, ...]  # paths of the constant matrices, the order of theirs
-    frames: tuple[tuple[str, PlacedFrame], ...]  # path -> place of every frame
+    matrices: tuple[str, ...]  # paths of the constant matrices, the order of their vector
+    frames: tuple[tuple[str, PlacedFrame], ...]  # path and node of every frame
     nq: int
     nv: int
     ns: int = 0  # states of forces
@@ -116,9 +116,9 @@ class Plan:
         return tuple(group.loop for group in self.constraints if group.loop is not None)
 
     @property
-    def moves(self) -> bool:
-        """Whether some constraint depends on time, so that it may do work."""
-        return any(group.moves for group in self.constraints)
+    def time_dependent(self) -> bool:
+        """Whether some constraint is rheonomic, so that it may do work."""
+        return any(group.time_dependent for group in self.constraints)
 
     @property
     def dissipates(self) -> bool:
@@ -151,6 +151,6 @@ class Plan:
 
 
 def row_names(plan: Plan, index: int) -> tuple[str, ...]:
-    """Names of the rows of one substructure: the constraint, then what the row says."""
+    """Names of the rows of one substructure: the constraint, then the row's name."""
     groups = [plan.constraints[k] for k in plan.substructures[index].groups]
     return tuple(f"{g.name} {row}".rstrip() for g in groups for row in g.row_names)

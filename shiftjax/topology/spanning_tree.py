@@ -1,4 +1,4 @@
-"""The spanning tree of a mechanism from ground, its chords, and what ties its joints together. Before any numbering."""
+"""The spanning tree of a mechanism from ground, its chords, and its constraints, before numbering."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from shiftjax.plan_elements import Loop
 
 
 def natural_key(path: str) -> tuple[tuple[str | int, ...], str]:
-    """Sorts by the element's own name, digits by value, then by the whole path: nesting and list order have no say."""
+    """Sort key: the element's name, digits by value, then the whole path; independent of list order."""
     name = path.rsplit(":", 1)[-1]
     parts = re.split(r"(\d+)", name)
     return tuple(int(p) if p.isdigit() else p for p in parts), path
 
 
-class Contents(Protocol):
-    """What the analysis asks of a model: the active things by path."""
+class ModelContents(Protocol):
+    """The part of a model that the analysis reads: active elements by path."""
 
     @property
     def frames(self) -> tuple[Frame, ...]: ...
@@ -40,7 +40,7 @@ class Contents(Protocol):
 
 @dataclass
 class Branch:
-    """A joint of the tree, from the node towards ground to the node it carries."""
+    """A joint of the tree, from the node towards ground (`near`) to the node it carries (`far`)."""
 
     path: str
     joint: Joint
@@ -62,13 +62,13 @@ class Branch:
         return KINDS[self.joint.type]
 
     @property
-    def moves(self) -> bool:
+    def movable(self) -> bool:
         return self.kind.nv > 0
 
 
 @dataclass
-class Tie:
-    """A constraint, its joints by their place in the tree."""
+class TreeConstraint:
+    """A constraint, its joints as indices of branches."""
 
     name: str
     kind: str
@@ -90,7 +90,7 @@ class Tree:
     node_of: dict[str, int] = field(default_factory=lambda: {FIXED: 0})
 
     def attach(self, path: str, joint: Joint, near_body: str) -> Branch:
-        """Adds `joint` at the node of `near_body`; a far body that is there already becomes a chord."""
+        """Adds `joint` at the node of `near_body`; a chord where the far body is already in the tree."""
         reverse = joint.parent.body != near_body
         far_body = (joint.parent if reverse else joint.child).body
         near, far = self.node_of[near_body], len(self.bodies)
@@ -101,7 +101,7 @@ class Tree:
         self.node_of.setdefault(far_body, far)
         return branch
 
-    def above(self, node: int) -> list[int]:
+    def path_to(self, node: int) -> list[int]:
         """Branches from ground to a node."""
         found: list[int] = []
         while node:
@@ -110,13 +110,13 @@ class Tree:
         return found[::-1]
 
     def between(self, bodies: Iterable[str]) -> tuple[int, ...]:
-        """Branches that move some of the bodies and not all of them alike; those to one body alone."""
-        ways = [self.above(self.node_of[body]) for body in bodies]
-        shared = set(ways[0]).intersection(*ways[1:]) if len(ways) > 1 else set()
-        return tuple(sorted({k for way in ways for k in way} - shared))
+        """Branches that move some of the bodies but not all together; for one body, all up to ground."""
+        paths = [self.path_to(self.node_of[body]) for body in bodies]
+        shared = set(paths[0]).intersection(*paths[1:]) if len(paths) > 1 else set()
+        return tuple(sorted({k for path in paths for k in path} - shared))
 
     def loop(self, branch: Branch) -> Loop:
-        """The loop that a chord closes: climbs from both ends to the common base."""
+        """The loop that a chord closes, found from both ends up to their deepest common node."""
         branches: tuple[list[int], list[int]] = ([], [])
         real = self.node_of[self.bodies[branch.far]]
         ends = [branch.far, real]
@@ -127,20 +127,20 @@ class Tree:
         return Loop(branch.far, real, ends[0], tuple(reversed(branches[0])), tuple(reversed(branches[1])))
 
 
-def spanning_tree(model: Contents, cut: Sequence[str] = ()) -> Tree:
+def spanning_tree(model: ModelContents, cut: Sequence[str] = ()) -> Tree:
     """Breadth-first search from ground; the cut joints (full paths) are added last, as chords.
 
     Raises:
-        ModelError: if `cut` leaves a body without a way to ground.
+        ModelError: if `cut` disconnects a body from ground.
     """
     joints = dict(sorted(model.joints(), key=lambda item: natural_key(item[0])))
-    left_out = set(cut)
-    touching: dict[str, list[str]] = {FIXED: [], **{path: [] for path, _ in model.bodies()}}
+    chords = set(cut)
+    incident: dict[str, list[str]] = {FIXED: [], **{path: [] for path, _ in model.bodies()}}
     for path, joint in joints.items():
-        touching[joint.parent.body].append(path)
-        touching[joint.child.body].append(path)
-    tree, done = Tree(), set(left_out)
-    queue = deque((path, FIXED) for path in touching[FIXED])
+        incident[joint.parent.body].append(path)
+        incident[joint.child.body].append(path)
+    tree, done = Tree(), set(chords)
+    queue = deque((path, FIXED) for path in incident[FIXED])
     while queue:
         path, near_body = queue.popleft()
         if path in done:
@@ -149,16 +149,16 @@ def spanning_tree(model: Contents, cut: Sequence[str] = ()) -> Tree:
         branch = tree.attach(path, joints[path], near_body)
         if not branch.chord:
             body = tree.bodies[branch.far]
-            queue.extend((other, body) for other in touching[body] if other not in done)
-    lost = [path for path in touching if path not in tree.node_of]
-    if lost:
+            queue.extend((other, body) for other in incident[body] if other not in done)
+    disconnected = [path for path in incident if path not in tree.node_of]
+    if disconnected:
         raise ModelError(
-            "cut" if cut else lost[0],
-            f"no way from {lost[0]} to ground" + (" but through a cut joint" if cut else ""),
-            "every body reached from ground",
+            "cut" if cut else disconnected[0],
+            f"no path from {disconnected[0]} to ground" + (" but through a cut joint" if cut else ""),
+            "every body connected to ground",
             "Cut another joint." if cut else "Add a joint.",
         )
-    for path in sorted(left_out, key=natural_key):
+    for path in sorted(chords, key=natural_key):
         ends = (joints[path].parent.body, joints[path].child.body)
         tree.attach(path, joints[path], min(ends, key=lambda body: (tree.levels[tree.node_of[body]], body)))
     return tree

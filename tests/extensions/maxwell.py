@@ -15,8 +15,8 @@ class Maxwell(ForceKind):
     def apply(self, element, motion, load, states):
         n, (joint,) = motion.values(element.numbers), element.joints
         force = mul(n["k"], states[0])
-        load.push(motion.first_speed(joint), neg(force))
-        load.store(mul(0.5, mul(force, states[0])))
+        load.add_generalized(motion.first_speed(joint), neg(force))
+        load.add_potential(mul(0.5, mul(force, states[0])))
         load.dissipate(div(mul(force, force), n["c"]))
         return [sub(motion.speed(joint), div(force, n["c"]))]
 

@@ -1,4 +1,4 @@
-"""A machine of NumPy alone: the step loop as it is written, every number an array with one entry a lane."""
+"""A backend of NumPy alone: the step loop on arrays with one entry per lane."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import WRITES
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.simplify import simplify
-from shiftjax.kernels.step_loop import StepLoop, TickedMachine
+from shiftjax.kernels.step_loop import StepLoop, TickLoop
 
 OPERATIONS: dict[str, Any] = {
     **{"add": operator.add, "mul": operator.mul, "div": operator.truediv, "lt": operator.lt, "le": operator.le},
@@ -22,7 +22,7 @@ OPERATIONS: dict[str, Any] = {
 }
 
 
-class NumpyMachine(TickedMachine):
+class NumpyBackend(TickLoop):
     """`contract.Kernel` without a compiler."""
 
     def __init__(self, precision: str = "f64", threads: int | None = None) -> None:
@@ -76,4 +76,4 @@ class NumpyMachine(TickedMachine):
                 table[row, lanes] = value
 
 
-BACKENDS["numpy"] = NumpyMachine
+BACKENDS["numpy"] = NumpyBackend

@@ -90,13 +90,13 @@ def particle(method: str = "rk4") -> LaneProgram:
 
     p, t, scratch = n.slots("p"), n.slots("t")[0], n.slots("scratch")[0]
     inputs = (*slots(n, "q", "x"), p[0], p[1], scratch)
-    pull = make("force", force, (p[2], p[3], t), (scratch,))
+    applied = make("force", force, (p[2], p[3], t), (scratch,))
     return LaneProgram(
         n,
         METHODS[method],
         make("drift", lambda v, _work: (v,), slots(n, "x"), slots(n, "qdot")),
-        (pull, make("accelerate", accelerate, inputs, slots(n, "dx", "mon"))),
-        (pull, make("project", project, inputs, slots(n, "q", "x", "dx", "mon"))),
+        (applied, make("accelerate", accelerate, inputs, slots(n, "dx", "mon"))),
+        (applied, make("project", project, inputs, slots(n, "q", "x", "dx", "mon"))),
         (make("observe", lambda q, t: (q, t), (0, t), slots(n, "chan")),),
         (),
     )
@@ -185,7 +185,7 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
 
     q, x, ex, p = n.slots("q"), n.slots("x"), n.slots("ex"), n.slots("p")
     passing = (make("events", lambda x, y, far: (y, radius(x, y) - far), (*q, p[0]), slots(n, "event")),)
-    judge = (make("error", error, (*n.slots("eq"), *ex[:2], p[1]), slots(n, "control")),)
+    control = (make("error", error, (*n.slots("eq"), *ex[:2], p[1]), slots(n, "control")),)
     return LaneProgram(
         n,
         method,
@@ -196,5 +196,5 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
         (make("observe", lambda x, y, t: (x, y, t), (*q, *n.slots("t")), slots(n, "chan")),),
         (make("accumulate", lambda a, x: (a + 1.0 + 0.0 * x,), (*n.slots("acc"), q[0]), slots(n, "acc")),),
         passing if events else (),
-        judge if method.error else (),
+        control if method.error else (),
     )  # fmt: skip

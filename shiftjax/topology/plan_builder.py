@@ -1,4 +1,4 @@
-"""The plan of an ordered tree: nodes, coordinates, rows counted, and where every number of the model stands.
+"""The plan of an ordered tree: indices of nodes, coordinates and rows, and of every number of the model.
 
 The numbers are in one vector, in the order of the plan. That order follows from names, never from the file's lists, so
 that equal mechanisms have equal plans.
@@ -17,25 +17,25 @@ from shiftjax.mechanism.paths import Steps, child, text_of
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Frame, FrameRef, Joint, Placement
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.topology.plan import BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
-from shiftjax.topology.spanning_tree import Contents, Tie, Tree, natural_key
+from shiftjax.topology.spanning_tree import ModelContents, Tree, TreeConstraint, natural_key
 
 
 class Numbering:
-    """The vectors of numbers and of constant matrices, while they grow."""
+    """Builds the vectors of numbers and of constant matrices."""
 
-    def __init__(self, model: Contents) -> None:
+    def __init__(self, model: ModelContents) -> None:
         self.numbers: list[NumberPlace] = []
         self.matrices: list[str] = []
         self.frames: dict[tuple[str, str], FrameNumbers] = {}  # body, plain name -> its numbers
         self.of(model, "model_parameters")
 
     def of(self, item: Any, path: str) -> dict[str, Any]:
-        """The places of all numbers of a record, by field, in the field's shape."""
+        """The indices of all numbers of a record, by field, in the field's shape."""
         found: dict[str, list[tuple[Steps, int]]] = {}
-        for field, way, _ in numbers_of(item):
-            inside = way[len(field.name.split(".")) :]
+        for field, steps, _ in numbers_of(item):
+            inside = steps[len(field.name.split(".")) :]
             found.setdefault(field.name, []).append((inside, len(self.numbers)))
-            self.numbers.append(NumberPlace(path + text_of(way), role_of(field, way, item)))
+            self.numbers.append(NumberPlace(path + text_of(steps), role_of(field, steps, item)))
         given = [field.name for field in numeric_fields(item) if value_of(item, field.name) is not None]
         return {name: _nested(found.get(name, ())) for name in given}
 
@@ -57,9 +57,9 @@ class Numbering:
         return None if ref.frame == ORIGIN else self.frames[ref.body, ref.frame]
 
     def joint(self, joint: Joint, path: str) -> tuple[Mapping[str, Any], int]:
-        """The places of a joint's numbers by field, and that of the matrix of its displacement, -1 without one."""
-        turned = isinstance(joint.initial_displacement, Placement)
-        return self.of(joint, path), self._matrix(f"{path}.initial_displacement.R") if turned else -1
+        """The indices of a joint's numbers by field, and of the matrix of its displacement, -1 without one."""
+        placed = isinstance(joint.initial_displacement, Placement)
+        return self.of(joint, path), self._matrix(f"{path}.initial_displacement.R") if placed else -1
 
     def _matrix(self, path: str) -> int:
         self.matrices.append(path)
@@ -67,32 +67,38 @@ class Numbering:
 
 
 def _nested(places: Sequence[tuple[Steps, int]]) -> Places:
-    """Places in the shape of their ways: (("T", 0), 5), (("T", 1), 6) ... -> ((5, 6, ...), ...)."""
+    """Indices nested by their steps: (("T", 0), 5), (("T", 1), 6) ... -> ((5, 6, ...), ...)."""
     if len(places) == 1 and not places[0][0]:
         return places[0][1]
     groups = groupby(places, key=lambda place: place[0][0])
-    return tuple(_nested([(way[1:], index) for way, index in group]) for _, group in groups)
+    return tuple(_nested([(steps[1:], index) for steps, index in group]) for _, group in groups)
 
 
-class Planner:
-    """Counts everything anew in the order of the plan."""
+class PlanBuilder:
+    """Numbers everything in the order of the plan."""
 
     def __init__(
-        self, model: Contents, tree: Tree, ties: Sequence[Tie], order: Sequence[int], clusters: Sequence[Sequence[int]]
+        self,
+        model: ModelContents,
+        tree: Tree,
+        constraints: Sequence[TreeConstraint],
+        order: Sequence[int],
+        clusters: Sequence[Sequence[int]],
     ) -> None:
-        self.model, self.tree, self.ties, self.order, self.clusters = model, tree, ties, order, clusters
+        self.model, self.tree, self.constraints, self.order, self.clusters = model, tree, constraints, order, clusters
         self.joint_of = {old: new for new, old in enumerate(order)}
         self.node_of = {0: 0, **{tree.branches[old].far: new + 1 for new, old in enumerate(order)}}
         self.place_of = {body: self.node_of[node] for body, node in tree.node_of.items()}
         self.numbering = Numbering(model)
         self.states = 0
 
-    def plan(self, pulled: bool) -> Plan:
+    def plan(self, external_wrenches: bool) -> Plan:
         nodes = self._nodes()
         joints, polynomials = self._joints()
-        groups = tuple(self._group(tie, joints) for tie in self.ties)
+        groups = tuple(self._group(constraint, joints) for constraint in self.constraints)
         forces = [*polynomials, *self._restraints(joints), *self._modules(joints)]
-        forces += [self._pull(k, nodes[k].path) for k in range(1, len(nodes)) if pulled and not nodes[k].virtual]
+        if external_wrenches:
+            forces += [self._external_wrench(k, nodes[k].path) for k in range(1, len(nodes)) if not nodes[k].virtual]
         frames = [(child(body, name), PlacedFrame(self.place_of[body], numbers))
                   for (body, name), numbers in self.numbering.frames.items()]  # fmt: skip
         return Plan(
@@ -121,15 +127,15 @@ class Planner:
         return tuple(nodes)
 
     def _joints(self) -> tuple[list[TreeJoint], list[ForceElement]]:
-        """The joints, and the forces of their own polynomials."""
+        """The joints, and the forces of their stiffness and damping polynomials."""
         joints: list[TreeJoint] = []
         forces: list[ForceElement] = []
         nq = nv = 0
         for new, old in enumerate(self.order):
             branch = self.tree.branches[old]
-            kind, (own, turn) = branch.kind, self.numbering.joint(branch.joint, branch.path)
-            velocity: Any = own.get("initial_velocity", ())
-            of_kind = tuple((name, own[name]) for name in ("axis", *(f.name for f in kind.fields)) if name in own)
+            kind, (numbers, matrix) = branch.kind, self.numbering.joint(branch.joint, branch.path)
+            velocity: Any = numbers.get("initial_velocity", ())
+            names = ("axis", *(field.name for field in kind.fields))
             joints.append(
                 TreeJoint(
                     path=branch.path,
@@ -143,40 +149,42 @@ class Planner:
                     q=nq,
                     v=nv,
                     chord=branch.chord,
-                    numbers=of_kind,
-                    displacement=own["initial_displacement"],
-                    turn=turn,
+                    numbers=tuple((name, numbers[name]) for name in names if name in numbers),
+                    displacement=numbers["initial_displacement"],
+                    matrix=matrix,
                     velocity=velocity if isinstance(velocity, tuple) else (velocity,),
                 )
             )
             for name in ("stiffness", "damping"):
-                if own[name]:
-                    forces.append(_force(branch.path, name, ((name, own[name]),), joints=(new,)))
+                if numbers[name]:
+                    forces.append(_force(branch.path, name, ((name, numbers[name]),), joints=(new,)))
             nq, nv = nq + kind.nq, nv + kind.nv
         return joints, forces
 
-    def _group(self, tie: Tie, joints: Sequence[TreeJoint]) -> RowGroup:
-        named = tuple(self.joint_of[j] for j in tie.joints)
-        loop = tie.loop and Loop(
-            self.node_of[tie.loop.virtual],
-            self.node_of[tie.loop.real],
-            self.node_of[tie.loop.base],
-            tuple(self.joint_of[j] for j in tie.loop.virtual_branch),
-            tuple(self.joint_of[j] for j in tie.loop.real_branch),
+    def _group(self, constraint: TreeConstraint, joints: Sequence[TreeJoint]) -> RowGroup:
+        named = tuple(self.joint_of[j] for j in constraint.joints)
+        loop = constraint.loop and Loop(
+            self.node_of[constraint.loop.virtual],
+            self.node_of[constraint.loop.real],
+            self.node_of[constraint.loop.base],
+            tuple(self.joint_of[j] for j in constraint.loop.virtual_branch),
+            tuple(self.joint_of[j] for j in constraint.loop.real_branch),
         )
-        kind = CONSTRAINTS[tie.kind]
+        kind = CONSTRAINTS[constraint.kind]
         return RowGroup(
-            name=tie.name,
-            kind=tie.kind,
+            name=constraint.name,
+            kind=constraint.kind,
             joints=named,
-            frames=self._frames(tie.frames),
-            coupled=tuple(sorted(self.joint_of[j] for j in tie.coupled)),
-            units=tuple(self.tree.branches[j].kind.unit for j in tie.joints),
+            frames=self._frames(constraint.frames),
+            coupled=tuple(sorted(self.joint_of[j] for j in constraint.coupled)),
+            units=tuple(self.tree.branches[j].kind.unit for j in constraint.joints),
             row_names=kind.row_names,
-            moves=kind.moves,
-            holds=kind.holds,
-            numbers=tuple(self.numbering.of(tie.item, tie.name).items()) if tie.item is not None else (),
-            function=tie.function,
+            time_dependent=kind.time_dependent,
+            prescribes=kind.prescribes,
+            numbers=tuple(self.numbering.of(constraint.item, constraint.name).items())
+            if constraint.item is not None
+            else (),
+            function=constraint.function,
             loop=loop,
         )
 
@@ -197,7 +205,7 @@ class Planner:
         for path, item in sorted(self.model.force_modules(), key=lambda pair: natural_key(pair[0])):
             kind = FORCES.get(item.type)
             if kind is None:
-                continue  # a tire or controller: kept, refused by name where it would have to act
+                continue  # a tire or controller: stored, refused by name before a run
             numbers = tuple(self.numbering.of(item, path).items())
             states = tuple(range(self.states, self.states + len(kind.states)))
             self.states += len(states)
@@ -205,8 +213,8 @@ class Planner:
             out.append(_force(path, item.type, numbers, joints=along, frames=frames, states=states))
         return out
 
-    def _pull(self, node: int, path: str) -> ForceElement:
-        """The wrench from outside on one body."""
+    def _external_wrench(self, node: int, path: str) -> ForceElement:
+        """The external wrench on one body."""
         numbers = []
         for field in FORCES["external_wrench"].fields:
             first = len(self.numbering.numbers)
