@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.cli import parsing
 from shiftjax.errors import ModelError
+from shiftjax.formats.readers import READERS
 from shiftjax.models import names
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import VIEWS
@@ -142,7 +143,7 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
 
 def _names_a_study(text: str) -> bool:
     """Whether a text is a model or a file; no choice of members looks like one."""
-    return text in names() or Path(text).suffix.lower() in (".zarr", ".json", ".csv")
+    return text in names() or Path(text).suffix.lower() in (".zarr", ".csv", *READERS)
 
 
 def report_warnings(scene: Scene) -> None:
