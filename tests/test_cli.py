@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from shiftjax.cli import COMMANDS, main
 from shiftjax.ensembles import store
 from shiftjax.field import Role
 from shiftjax.formats import load
-from shiftjax.models import names
+from shiftjax.models import names, path
 
 CERTIFICATE = {"gap", "velocity_gap", "energy_error", "repartitions", "pivot_ratio", "steps", "rejected"}
 SUBSTRUCTURE = {"loops", "rows", "columns", "rank", "joints", "dependent", "independent", "redundant_rows"}
@@ -103,6 +104,21 @@ def test_info_prints_one_thing(shell, other: str) -> None:
     assert shell("info", "four_bar", "--paths", other)[0] == 2
     code, out, err = shell("info", "four_bar", "--json", other)
     assert (code, out) == (2, "") and other in err
+
+
+def test_check_prints_the_schema(shell) -> None:
+    """The library agrees with it, and a file that a reader would refuse does not."""
+    code, out, err = shell("check", "--schema")
+    assert (code, err) == (0, "")
+    validator = jsonschema.Draft202012Validator(json.loads(out))
+    for name in names():
+        document = json.loads(Path(path(name)).read_text(encoding="utf-8"))
+        validator.validate(document)
+    document["assemblies"][0]["bodies"][0]["weight"] = 1
+    assert not validator.is_valid(document)
+    for words, found in ((("check",), "no model"), (("check", "four_bar", "--schema"), "four_bar")):
+        code, out, err = shell(*words)
+        assert (code, out) == (2, "") and found in err and "--schema" in err
 
 
 def test_check(shell, tmp_path: Path) -> None:
