@@ -96,7 +96,11 @@ def test_info_lists_what_numbers_mean(shell) -> None:
     assert (lines[LENGTH]["role"], lines[LENGTH]["unit"]) == ("length", "m")
     assert (lines[MASS]["role"], lines[MASS]["unit"]) == ("mass", "kg")
     start = lines[f"{JOINT}.initial_velocity"]
-    assert (start["role"], start["unit"], start["doc"]) == ("start speed", "rad/s", "how fast it starts")
+    assert (start["role"], start["unit"], start["doc"]) == (
+        "start speed",
+        "rad/s",
+        "how fast it starts; at rest where left out",
+    )
 
 
 @pytest.mark.parametrize("other", ["--dot", "--tables"])
