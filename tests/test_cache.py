@@ -116,8 +116,8 @@ def test_objects_can_be_placed_anywhere() -> None:
     target = host("f64")
     program = pendulum()
     for own in program.pieces():
-        assert not relative_addresses(compile_text(piece_text(own, target), target, False)), own.name
-    assert not relative_addresses(compile_text(support_text(target), target, False))
+        assert not relative_addresses(compile_text(piece_text(own, target), target, optimize=False)), own.name
+    assert not relative_addresses(compile_text(support_text(target), target, optimize=False))
 
 
 def relative_addresses(code: bytes) -> list[int]:

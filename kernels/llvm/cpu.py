@@ -44,7 +44,7 @@ class Kernel:
         compile_s: wall time spent in `prepare`.
     """
 
-    def __init__(self, precision: str = "f64", threads: int | None = None, cache: bool = True) -> None:
+    def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
         self.target = host(precision)
         self.dtype = np.dtype(DTYPES[precision])
         self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
@@ -98,7 +98,7 @@ class Kernel:
         self._loader.finish()
 
     def _compile(self, key: str, text: str, optimize: bool) -> bytes:
-        code = compiling.compile_text(text, self.target, optimize)
+        code = compiling.compile_text(text, self.target, optimize=optimize)
         if self.cache:
             disk.write(key, code)
         return code

@@ -25,7 +25,7 @@ from shiftjax.kernels.llvm.templates import GIVE_SLOTS, LOAD_ROWS, RUN, SAVE_ROW
 HEAD = "(ptr noalias %job, ptr noalias %base, i64 %first, i64 %last) nounwind"
 
 
-def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: str, target: Target) -> str:
+def stepper(layout: Layout, method: Method, copies: Copies, name: str, target: Target, *, timed: bool) -> str:
     """The module with `NAME_advance` and `NAME_evaluate`.
 
     Args:
@@ -33,7 +33,7 @@ def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: s
         copies: which rates of coordinates are simply speeds. Their stages are then written with dx alone (Nystrom's
             form, Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.14): a third fewer stores.
     """
-    return Stepper(layout, method, timed, target, copies).module(name)
+    return Stepper(layout, method, target, copies, timed=timed).module(name)
 
 
 class Stepper(StageBuilder):

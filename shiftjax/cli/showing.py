@@ -23,7 +23,7 @@ from shiftjax.viewer.study import Study
 from shiftjax.viewer.study_like import StudyLike
 
 
-def add_study(parser: argparse.ArgumentParser, needed: bool = True) -> None:
+def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     add = parser.add_argument
     add(
         "study",
@@ -62,7 +62,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
 
 
-def new_file(path: str, suffixes: Sequence[str], force: bool) -> Path:
+def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
     """The place of a file to be written, refused before any time is spent on it.
 
     Args:

@@ -67,7 +67,7 @@ def analyze(
         coupled = tuple(sorted({*joints, *between}))
         ties.append(Tie(path, item.type, joints, item.frames, coupled, item=item))
     clusters = _clusters(tree, ties, cluster)
-    return Planner(model, tree, ties, _order(tree, ties, clusters), clusters).plan(pulled)
+    return Planner(model, tree, ties, _order(tree, ties, clusters), clusters).plan(pulled=pulled)
 
 
 def _closure(tree: Tree, index: int) -> Tie:

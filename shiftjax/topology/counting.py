@@ -87,7 +87,7 @@ class Planner:
         self.numbering = Numbering(model)
         self.states = 0
 
-    def plan(self, pulled: bool) -> Plan:
+    def plan(self, *, pulled: bool) -> Plan:
         nodes = self._nodes()
         joints, polynomials = self._joints()
         groups = tuple(self._group(tie, joints) for tie in self.ties)
