@@ -12,7 +12,7 @@ from shiftjax.topology.plan import Plan
 
 @record
 class Quantity:
-    """A kind of channel.
+    """A kind of channel: what is recorded of an object.
 
     Attributes:
         of: what it is recorded of: "joint" (its index), "frame" (its place), "force" (its index), "substructure" (its

@@ -28,7 +28,7 @@ REPEATS = 1e-9  # a coefficient of C below this is rounding
 
 
 def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict[str, Any]:
-    """The report of `shiftjax info --json`; coordinates are counted in speeds.
+    """What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.
 
     Raises:
         ModelError: cutting joints that leave a body without a way to ground.
