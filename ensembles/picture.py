@@ -20,7 +20,7 @@ MOST_CHANNELS = 3
 AXES = "xyz"
 
 
-def check_target(path: str | Path, force: bool) -> Path:
+def check_target(path: str | Path, *, force: bool) -> Path:
     """Raises the errors of `draw` before a run is started."""
     target = Path(path)
     if target.suffix not in SUFFIXES:

@@ -24,7 +24,7 @@ MAX_MEMBERS = 10**8  # a design column of 0.8 GB; more is probably a typing erro
 
 
 def sample(study: Sequence[Vary], samples: int | None = None, seed: int = 0) -> dict[str, np.ndarray]:
-    """Values of every varied path.
+    """The designs of an ensemble: values of every varied path, one for each member.
 
     Args:
         study: what varies; paths must differ.

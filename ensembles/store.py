@@ -32,7 +32,7 @@ SUFFIXES = (".zarr", ".csv", ".json")
 STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
 
 
-def check_target(path: str | Path, force: bool, batched: bool) -> Path:
+def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
     """Raises the errors of `write` before a run is started."""
     target = Path(path)
     if target.suffix not in SUFFIXES:
@@ -51,7 +51,7 @@ def check_target(path: str | Path, force: bool, batched: bool) -> Path:
     return target
 
 
-def write(result: Result, path: str | Path, keep: int | str = "all", force: bool = False) -> Path:
+def write(result: Result, path: str | Path, keep: int | str = "all", *, force: bool = False) -> Path:
     """Writes a result and returns its path.
 
     Args:
@@ -60,7 +60,7 @@ def write(result: Result, path: str | Path, keep: int | str = "all", force: bool
         keep: of the members whose trajectories the result holds, "all", "none" or how many are stored.
         force: replace what is there.
     """
-    target = check_target(path, force, result.batched)
+    target = check_target(path, force=force, batched=result.batched)
     save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
     with _replacing_atomically(target) as draft:
         save(result, draft, keep)

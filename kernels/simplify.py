@@ -31,7 +31,7 @@ SWAPPED = {"gt": "lt", "ge": "le"}
 class Graph:
     """Operations in order; `nodes[k]` is (operation, argument references...) and `outputs` are references."""
 
-    def __init__(self, signed_zeros: bool = False) -> None:
+    def __init__(self, *, signed_zeros: bool = False) -> None:
         self.nodes: list[Key] = []
         self.outputs: list[int] = []
         self.signed_zeros = signed_zeros
@@ -260,7 +260,7 @@ def _without_dead_code(graph: Graph) -> Graph:
             for ref in graph.nodes[number][1:]:
                 live[ref >> 1] = 1
     new: list[int] = [0] * len(graph.nodes)
-    result = Graph(graph.signed_zeros)
+    result = Graph(signed_zeros=graph.signed_zeros)
     for number, node in enumerate(graph.nodes):
         if live[number]:
             new[number] = 2 * len(result.nodes)

@@ -128,7 +128,7 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
 class Kernel(TickLoop):
     """`contract.Kernel` in JAX."""
 
-    def __init__(self, precision: str = "f64", threads: int | None = None, cache: bool = True) -> None:
+    def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
         self.precision, self.dtype = precision, np.dtype(DTYPES[precision])
         self.compiled, self.compile_s = 0, 0.0
         self._ready: dict[int, tuple[LaneProgram, Any, Any]] = {}

@@ -1,60 +1,168 @@
-"""Ensembles of mechanisms with exact loops. Every name is loaded on first use, so that `import shiftjax` is quick."""
+"""Ensembles of mechanisms with exact loops: thousands of runs at once, each with its own accuracy figures."""
+
+# Every name is loaded on first use, so that `import shiftjax` is quick. `_PUBLIC` lists them: `help`, `dir` and
+# `__all__` follow from it. Type checkers need the imports below it, too; a test compares the two.
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from shiftjax.version import VERSION as __version__
 
+_PUBLIC = {  # group -> name -> (module, first line of its help)
+    "Models": {
+        "load": ("shiftjax.formats", "The model of a library name, a file or a dict in any of the three dialects."),
+        "save": (
+            "shiftjax.formats",
+            "Writes the model in the v2.0 dialect; reading it gives an equal model. An old file is replaced whole.",
+        ),
+        "Model": (
+            "shiftjax.mechanism.model",
+            "A mechanism as the user wrote it, in SI units; equal when a run of it would be.",
+        ),
+        "ModelBuilder": (
+            "shiftjax.formats.builder",
+            "A model being made; `build` reads it as a file is read, with the same errors.",
+        ),
+        "solid": (
+            "shiftjax.formats.solids",
+            "The solid that a shape bounds, with its offset `T`, `R`, `rotation` on the body.",
+        ),
+        "solid_of_mesh": (
+            "shiftjax.formats.solids",
+            "The solid inside a closed mesh; a closed mesh inside another one, turned inside out, is a hollow.",
+        ),
+        "info": (
+            "shiftjax.run.report",
+            "What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.",
+        ),
+        "ModelError": (
+            "shiftjax.errors",
+            "Something the user gave cannot be used: says where, what was found, what is allowed, what to do.",
+        ),
+    },
+    "Running": {
+        "simulate": ("shiftjax.run.simulate", "Simulates a model, or many variants of it at once."),
+        "Live": ("shiftjax.run.live", "A running simulation of one design."),
+        "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
+        "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
+        "Harmonic": (
+            "shiftjax.constraints",
+            "f(t) = offset + rate t + amplitude sin(frequency t + phase), in rad or m, rad/s.",
+        ),
+        "TimeFunction": (
+            "shiftjax.constraints",
+            "A function of time on lane scalars with its two derivatives [rad or m, per second, per second squared].",
+        ),
+        "CoordinateFunction": (
+            "shiftjax.constraints",
+            "A constraint f(q, t) = 0 between joints of one coordinate each.",
+        ),
+        "Schedule": (
+            "shiftjax.run.schedule",
+            "The decisions of a run of B members, of S substructures, in which D decisions were taken.",
+        ),
+        "Vary": ("shiftjax.ensembles.spec", "One varied number of a study."),
+        "sample": (
+            "shiftjax.ensembles.sample",
+            "The designs of an ensemble: values of every varied path, one for each member.",
+        ),
+    },
+    "Results": {
+        "Result": ("shiftjax.run.result", "The outcome of `simulate`."),
+        "Outcome": (
+            "shiftjax.outcome",
+            "How a run ended: 0 good; below 0 finished with a warning; above 0 ended early.",
+        ),
+        "store": (
+            "shiftjax.ensembles",
+            "Results on disk: written by `run --out` and `sweep --out`. Host only, no jax.",
+        ),
+    },
+    "Extending: tables that new entries are put into, and what an entry is": {
+        "KINDS": ("shiftjax.joints", "Every joint kind by its name; assign to a new name to add one."),
+        "JointKind": (
+            "shiftjax.joints",
+            "A joint kind: a sequence of primitive motions from the parent's frame to the child's.",
+        ),
+        "FORCES": ("shiftjax.forces", "Every force kind by its name; assign to a new name to add one."),
+        "ForceKind": ("shiftjax.forces", "A kind of force: declared by class attributes, computed by `apply`."),
+        "CONSTRAINTS": ("shiftjax.constraints", "Every constraint kind by its name; assign to a new name to add one."),
+        "ConstraintKind": (
+            "shiftjax.constraints",
+            "A kind of constraint: declared by class attributes, computed by `rows`.",
+        ),
+        "METHODS": ("shiftjax.run.integrators", "Every method by its name; assign to a new name to add one."),
+        "Method": ("shiftjax.kernels.lane_program", "An explicit, possibly partitioned Runge-Kutta table."),
+        "BACKENDS": ("shiftjax.kernels.backends", "Every backend by its name; assign to a new name to add one."),
+        "Kernel": (
+            "shiftjax.kernels.contract",
+            "A machine for lane programs. One object serves all programs of a run.",
+        ),
+        "CHANNELS": ("shiftjax.dynamics.channels", "Every channel by its name; assign to a new name to add one."),
+        "Quantity": ("shiftjax.dynamics.channel", "A kind of channel: what is recorded of an object."),
+        "READERS": ("shiftjax.formats", "Every reader of files by its name; assign to a new name to add one."),
+    },
+}
+_HOME = {name: home for group in _PUBLIC.values() for name, (home, _) in group.items()}
+_USE = """
+A model is a list of bodies and joints, read from a file or made in Python. `simulate` runs it, or thousands of variants
+of it, whose numbers differ (`shiftjax info MODEL --paths` lists them), and returns a `Result`:
+
+    model = shiftjax.load("four_bar")
+    result = shiftjax.simulate(model, span=1.0, vary={"coupler:tip.T[0]": [0.45, 0.5]}, channels=["rocker_pivot.q"])
+
+Wrong input raises `ModelError`, which says where, what was found, what is allowed, what to do.
+"""
+_LISTS = [
+    "\n".join([group, *(f"    {name:<18}  {line}" for name, (_, line) in names.items())])
+    for group, names in _PUBLIC.items()
+]
+__doc__ = "\n".join([__doc__ or "", _USE, "\n\n".join(_LISTS), ""])
+
 if TYPE_CHECKING:
+    from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
+    from shiftjax.constraints import ConstraintKind as ConstraintKind
+    from shiftjax.constraints import CoordinateFunction as CoordinateFunction
+    from shiftjax.constraints import Harmonic as Harmonic
+    from shiftjax.constraints import TimeFunction as TimeFunction
+    from shiftjax.dynamics.channel import Quantity as Quantity
+    from shiftjax.dynamics.channels import CHANNELS as CHANNELS
+    from shiftjax.ensembles import store as store
+    from shiftjax.ensembles.sample import sample as sample
+    from shiftjax.ensembles.spec import Vary as Vary
     from shiftjax.errors import ModelError as ModelError
+    from shiftjax.forces import FORCES as FORCES
+    from shiftjax.forces import ForceKind as ForceKind
+    from shiftjax.formats import READERS as READERS
     from shiftjax.formats import load as load
     from shiftjax.formats import save as save
     from shiftjax.formats.builder import ModelBuilder as ModelBuilder
     from shiftjax.formats.solids import solid as solid
     from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
+    from shiftjax.joints import KINDS as KINDS
+    from shiftjax.joints import JointKind as JointKind
+    from shiftjax.kernels.backends import BACKENDS as BACKENDS
+    from shiftjax.kernels.contract import Kernel as Kernel
+    from shiftjax.kernels.lane_program import Method as Method
     from shiftjax.mechanism.model import Model as Model
+    from shiftjax.outcome import Outcome as Outcome
+    from shiftjax.run.integrators import METHODS as METHODS
     from shiftjax.run.live import Live as Live
     from shiftjax.run.report import info as info
     from shiftjax.run.result import Result as Result
+    from shiftjax.run.schedule import Schedule as Schedule
     from shiftjax.run.simulate import simulate as simulate
+    from shiftjax.run.step_function import Simulator as Simulator
     from shiftjax.run.step_function import compile as compile
 
-_HOME = {
-    "Live": "shiftjax.run.live",
-    "Model": "shiftjax.mechanism.model",
-    "ModelBuilder": "shiftjax.formats.builder",
-    "ModelError": "shiftjax.errors",
-    "Result": "shiftjax.run.result",
-    "compile": "shiftjax.run.step_function",
-    "info": "shiftjax.run.report",
-    "load": "shiftjax.formats",
-    "save": "shiftjax.formats",
-    "simulate": "shiftjax.run.simulate",
-    "solid": "shiftjax.formats.solids",
-    "solid_of_mesh": "shiftjax.formats.solids",
-}
-
-__all__ = [
-    "Live",
-    "Model",
-    "ModelBuilder",
-    "ModelError",
-    "Result",
-    "__version__",
-    "compile",
-    "info",
-    "load",
-    "save",
-    "simulate",
-    "solid",
-    "solid_of_mesh",
-]
+__all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'shiftjax' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    value = getattr(home, name) if hasattr(home, name) else import_module(f"{_HOME[name]}.{name}")  # `store`: a module
     globals()[name] = value
     return value
 

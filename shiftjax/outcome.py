@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Outcome(IntEnum):
-    """0 good; below 0 finished with a warning; above 0 ended early."""
+    """How a run ended: 0 good; below 0 finished with a warning; above 0 ended early."""
 
     near_singular = -1
     ok = 0

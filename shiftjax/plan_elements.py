@@ -131,7 +131,7 @@ class MotionView(Protocol):
     t: Scalar
     functions: Sequence[Any]
 
-    def chain(self, base: int = 0, rooted: bool = False) -> ChainView:
+    def chain(self, base: int = 0, *, rooted: bool = False) -> ChainView:
         """`rooted`: about the root body of a floating mechanism, as inertia and forces are taken."""
         ...
 

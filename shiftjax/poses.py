@@ -35,7 +35,7 @@ def to_local(pose: np.ndarray, point: np.ndarray) -> np.ndarray:
     return rotate(pose, np.asarray(point, float) - pose[..., :3], inverse=True)
 
 
-def rotate(pose: np.ndarray, vector: np.ndarray, inverse: bool = False) -> np.ndarray:
+def rotate(pose: np.ndarray, vector: np.ndarray, *, inverse: bool = False) -> np.ndarray:
     """(..., 3) a vector from the body's axes to the world's; `inverse`: from the world's to the body's."""
     e, v = _columns(np.asarray(pose, float)[..., 3:]), _columns(np.asarray(vector, float))
     return np.stack(rotated(conjugate(e) if inverse else e, v), axis=-1)

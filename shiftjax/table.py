@@ -20,6 +20,7 @@ class Table(dict[str, T]):
     def __init__(self, what: str, entries: Mapping[str, T]) -> None:
         super().__init__(entries)
         self.what = what
+        self.__doc__ = f"Every {what} by its name; assign to a new name to add one."
 
     def __setitem__(self, name: str, entry: T) -> None:
         """Adds an entry.

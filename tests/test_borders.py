@@ -44,14 +44,14 @@ def whole(found: Layout, size: tuple[int, int]) -> None:
 @pytest.mark.parametrize("name", ["tree", "properties", "timeline"])
 def test_the_view_never_vanishes(name: str, wanted: float) -> None:
     for size in ((1280, 800), (400, 300)):
-        found = layout(*size, 20, True, Sizes(**{name: wanted}))
+        found = layout(*size, 20, Sizes(**{name: wanted}), panes=True)
         whole(found, size)
-        whole(layout(*size, 20, True, Sizes(wanted, wanted, wanted)), size)
+        whole(layout(*size, 20, Sizes(wanted, wanted, wanted), panes=True), size)
 
 
 def test_sizes_that_nobody_dragged_are_the_old_ones() -> None:
-    assert layout(1280, 800, 20, True) == layout(1280, 800, 20, True, Sizes())
-    assert layout(1280, 800, 20, False, Sizes(500.0)).view.width == 1280
+    assert layout(1280, 800, 20, panes=True) == layout(1280, 800, 20, Sizes(), panes=True)
+    assert layout(1280, 800, 20, Sizes(500.0), panes=False).view.width == 1280
 
 
 def test_drags_of_the_three_borders(window: Offscreen) -> None:

@@ -5,14 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
 from shiftjax import __version__
 from shiftjax.cli import COMMANDS, main
 from shiftjax.ensembles import store
+from shiftjax.field import Role
 from shiftjax.formats import load
-from shiftjax.models import names
+from shiftjax.models import names, path
 
 CERTIFICATE = {"gap", "velocity_gap", "energy_error", "repartitions", "pivot_ratio", "steps", "rejected"}
 SUBSTRUCTURE = {"loops", "rows", "columns", "rank", "joints", "dependent", "independent", "redundant_rows"}
@@ -69,6 +71,58 @@ def test_s31_info_json(shell) -> None:
 def test_info_for_people(shell, option: str | None, word: str) -> None:
     code, out, _ = shell("info", "four_bar", *([option] if option else []))
     assert code == 0 and out.strip() and word in out
+
+
+@pytest.mark.parametrize("name", ["four_bar", "pendulum", "vehicle_chassis"])
+def test_info_lists_every_number(shell, name: str) -> None:
+    """Path, value, unit, role and sentence, as text and as JSON."""
+    model = load(name)
+    values, units = model.numbers(), model.number_units()
+    lines = json.loads(shell("info", name, "--paths", "--json")[1])
+    assert {line["path"]: line["value"] for line in lines} == values
+    assert {line["path"]: line["unit"] for line in lines} == units
+    assert {line["role"] for line in lines} <= set(Role) and all(len(line["doc"]) > 3 for line in lines)
+    code, out, _ = shell("info", name, "--paths")
+    head, *rows = out.splitlines()
+    assert code == 0 and head.split() == ["path", "value", "unit", "role", "meaning"] and len(rows) == len(lines)
+    for row, line in zip(rows, lines, strict=True):
+        path, value, rest = row.split(maxsplit=2)
+        assert path == line["path"] and float(value) == pytest.approx(line["value"], rel=1e-8)
+        assert rest.split() == f"{line['unit']} {line['role']} {line['doc']}".split()
+
+
+def test_info_lists_what_numbers_mean(shell) -> None:
+    lines = {line["path"]: line for line in json.loads(shell("info", "four_bar", "--paths", "--json")[1])}
+    assert (lines[LENGTH]["role"], lines[LENGTH]["unit"]) == ("length", "m")
+    assert (lines[MASS]["role"], lines[MASS]["unit"]) == ("mass", "kg")
+    start = lines[f"{JOINT}.initial_velocity"]
+    assert (start["role"], start["unit"], start["doc"]) == (
+        "start speed",
+        "rad/s",
+        "how fast it starts; at rest where left out",
+    )
+
+
+@pytest.mark.parametrize("other", ["--dot", "--tables"])
+def test_info_prints_one_thing(shell, other: str) -> None:
+    assert shell("info", "four_bar", "--paths", other)[0] == 2
+    code, out, err = shell("info", "four_bar", "--json", other)
+    assert (code, out) == (2, "") and other in err
+
+
+def test_check_prints_the_schema(shell) -> None:
+    """The library agrees with it, and a file that a reader would refuse does not."""
+    code, out, err = shell("check", "--schema")
+    assert (code, err) == (0, "")
+    validator = jsonschema.Draft202012Validator(json.loads(out))
+    for name in names():
+        document = json.loads(Path(path(name)).read_text(encoding="utf-8"))
+        validator.validate(document)
+    document["assemblies"][0]["bodies"][0]["weight"] = 1
+    assert not validator.is_valid(document)
+    for words, found in ((("check",), "no model"), (("check", "four_bar", "--schema"), "four_bar")):
+        code, out, err = shell(*words)
+        assert (code, out) == (2, "") and found in err and "--schema" in err
 
 
 def test_check(shell, tmp_path: Path) -> None:

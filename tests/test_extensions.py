@@ -24,7 +24,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.run.report import text
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
-from tests.extensions import gear, kutta, maxwell, screw, spin  # noqa: F401
+from tests.extensions import gear, kutta, lines_format, maxwell, screw, spin  # noqa: F401
 from tests.extensions.mechanisms import CASES, PITCH, Case, geared, press
 from tests.laws import check_power, check_rows
 from tests.mechanisms import closed_states, rod
@@ -277,3 +277,67 @@ def test_a_channel_from_outside_is_recorded(backend: str) -> None:
     assert np.abs(seen.channels["lift.spin"]).max() < GAP < seen.channels["nut.spin"].max()
     with pytest.raises(ModelError, match="spin"):
         simulate(press(), 0.02, 1e-3, channels=["lead.spin"])
+
+
+# -- a reader of files ---------------------------------------------------------------------------------------------
+
+LINES = """
+body upper 1.0 0 0 -0.5
+body lower 2.0 0 0 -0.25
+joint shoulder Ry fixed 0 0 1 upper 0.5
+joint elbow Ry upper 0 0 -1 lower -0.2
+"""
+
+
+def test_a_reader_is_a_short_file() -> None:
+    text = (EXTENSIONS / "lines_format.py").read_text(encoding="utf-8")
+    assert len([line for line in text.splitlines() if line.strip()]) <= 40
+
+
+def test_a_file_of_another_format_is_loaded_and_simulated(tmp_path: Path) -> None:
+    """By its suffix, in small or large letters; saved and loaded again it is the same model and the same motion."""
+    file = tmp_path / "arm.LINES"
+    file.write_text(LINES, encoding="utf-8")
+    model = load(file)
+    assert model.name == "arm" and [path for path, _ in model.joints()] == ["main:shoulder", "main:elbow"]
+    assert model.numbers()["main:lower.mass"] == 2.0 and model.numbers()["main:upper:elbow.T[2]"] == -1.0
+    save(model, tmp_path / "arm.json")
+    channels = ("elbow.q", "energy.total")
+    one, other = (simulate(given, 0.2, 1e-3, channels=channels) for given in (str(file), load(tmp_path / "arm.json")))
+    assert one.status == 0 and one.certificate["energy_error"] < ENERGY
+    assert one.channels["elbow.q"].tolist() == other.channels["elbow.q"].tolist()
+    assert abs(one.channels["elbow.q"][-1] + 0.2) > 0.01, "it moves"
+
+
+def test_a_file_of_another_format_is_included(tmp_path: Path) -> None:
+    (tmp_path / "arm.lines").write_text(LINES, encoding="utf-8")
+    entry = {"name": "left", "include": "arm.lines"}
+    document = {"model_parameters": {"version": "2.0", "gravity": [0, 0, -9.81]}, "assemblies": [entry]}
+    assert "left:main:lower.mass" in load(document, tmp_path).numbers()
+
+
+def test_errors_of_another_format_name_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "arm.lines"
+    file.write_text(LINES + "wheel a 1.0\n", encoding="utf-8")
+    with pytest.raises(ModelError, match=r"arm\.lines, line 6: found 'wheel a 1\.0'"):
+        load(file)
+    file.write_text(LINES.replace("joint elbow Ry", "joint elbow Rq"), encoding="utf-8")
+    with pytest.raises(ModelError, match="Rq"):
+        load(file)
+
+
+@pytest.mark.parametrize("suffix", [".urdf", ".JSN"])
+def test_files_without_a_reader_are_refused(suffix: str, tmp_path: Path) -> None:
+    """By name, with the suffixes that are known; the same of an included one. Without a suffix a file is JSON."""
+    text = json.dumps(to_dict(load("pendulum")))
+    file = tmp_path / f"arm{suffix}"
+    file.write_text(text, encoding="utf-8")
+    entry = {"name": "left", "include": file.name}
+    outer = {"model_parameters": {"version": "2.0", "gravity": [0, 0, -9.81]}, "assemblies": [entry]}
+    for call in (lambda: load(file), lambda: load(outer, tmp_path), lambda: save(load("pendulum"), file)):
+        with pytest.raises(ModelError, match=rf"arm\{suffix}.*suffix '\{suffix}'") as caught:
+            call()
+        assert ".json" in caught.value.allowed
+    bare = tmp_path / "arm"
+    bare.write_text(text, encoding="utf-8")
+    assert load(bare).numbers() == load("pendulum").numbers()

@@ -193,7 +193,7 @@ def test_selection_is_apart_from_the_pick(workbench: State) -> None:
     assert workbench.selected == [CRANK]
     click(pointer, *pixel_of(workbench, CRANK), held=CTRL, clock=2.0)
     assert workbench.selected == []
-    workbench.select(CRANK, True)
+    workbench.select(CRANK, on=True)
     key(workbench, "Escape", CTRL)
     assert workbench.selected == [CRANK], "cleared while manipulating"
     key(workbench, "Escape", NONE)

@@ -141,7 +141,7 @@ def test_dragging_pulls_the_body_under_the_cursor(window: Offscreen, session: Se
     k = next(k for k, (x, y) in enumerate(here) if screen.pointer._hit(x - view.x, y - view.y).path == COUPLER)
     start, end = here[k], pixel(to_world(goal, places[k]))
     screen.mouse_move(*start)
-    screen.mouse_button("Left", True, *start, CTRL, 0.0)
+    screen.mouse_button("Left", *start, CTRL, 0.0, down=True)
     screen.mouse_move(*end)
     assert session.pull is not None and session.pull[0] == COUPLER and state.pick == COUPLER
     np.testing.assert_allclose(pixel(session.pull[2]), end, atol=1.0)
@@ -155,7 +155,7 @@ def test_dragging_pulls_the_body_under_the_cursor(window: Offscreen, session: Se
     window.frames()
     near = np.linalg.norm(to_world(state.body_poses()[body], point) - target)
     assert near < 0.5 * far, "the body did not follow the hand"  # it hangs a little below
-    screen.mouse_button("Left", False, *end, CTRL, 1.0)
+    screen.mouse_button("Left", *end, CTRL, 1.0, down=False)
     assert session.pull is None
 
 

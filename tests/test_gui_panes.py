@@ -131,7 +131,7 @@ def test_channels_of_a_thing(study: Study) -> None:
 def test_panes_fill_the_window_without_overlap() -> None:
     for size in ((1280, 800), (300, 200), (3840, 2160)):
         for panes in (True, False):
-            found = layout(*size, 20, panes)
+            found = layout(*size, 20, panes=panes)
             assert found.view.width >= 16 and found.view.height >= 16
             assert found.tree.width + found.view.width + found.properties.width == pytest.approx(size[0])
             assert found.view.x == found.tree.width

@@ -217,7 +217,7 @@ def test_the_longest_arrow_of_the_run_is_a_part_of_the_models_size(wishbone: Stu
     assert longest == pytest.approx(forces.LONGEST * state.scene.size)
     state.display.set("force", draw="visible")
     told = [words for _, words in legend.lines(state)]
-    assert told[:2] == ["gravity", "spring"] and f"{forces.forces_of(state).largest(False):.4g} N" in told[2]
+    assert told[:2] == ["gravity", "spring"] and f"{forces.forces_of(state).largest(torque=False):.4g} N" in told[2]
     assert any("reaction_force" in words for words in told)
 
 
@@ -254,10 +254,10 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
     assert np.allclose(vector / vector[0] * 16.5, (16.5, 0.0, -5.0), atol=1e-9)
     assert not any("record" in words for _, words in forces.legend(state))
     push[6:] = np.nan  # of a member that ended early
-    assert forces.forces_of(state).largest(False) == pytest.approx(np.hypot(30.0, 5.0))
+    assert forces.forces_of(state).largest(torque=False) == pytest.approx(np.hypot(30.0, 5.0))
     ended = dataclasses.replace(recorded, channels={**result.channels, name: push})
     state = state_of(Study.of(ended))
-    assert forces.forces_of(state).largest(False) == pytest.approx(np.hypot(15.0, 5.0))
+    assert forces.forces_of(state).largest(torque=False) == pytest.approx(np.hypot(15.0, 5.0))
     state.go_to(0.09)
     assert "reaction" not in {item.kind for item, _, _ in forces.arrows(state)}
 

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -289,14 +290,14 @@ def test_front_door_exports_what_it_says() -> None:
         assert getattr(shiftjax, name) is not None
     assert set(shiftjax._HOME) | {"__version__"} == set(listed)
     typed = {
-        alias.asname
+        alias.asname: inner.module
         for node in ast.walk(parsed(ROOT / "shiftjax" / "__init__.py"))
         if isinstance(node, ast.If)
         for inner in ast.walk(node)
         if isinstance(inner, ast.ImportFrom)
         for alias in inner.names
     }
-    assert typed >= set(shiftjax._HOME), "what a type checker sees differs from what is exported"
+    assert typed == shiftjax._HOME, "what a type checker sees differs from what is exported"
     with pytest.raises(AttributeError, match="nonsense"):
         shiftjax.nonsense  # noqa: B018
 
@@ -338,3 +339,51 @@ def test_the_core_imports_neither_gl_nor_plotting() -> None:
         "    sys.modules[name] = None\n"
     )
     fresh(refuse + "import shiftjax.run.simulate, shiftjax.run.report, shiftjax.cli, shiftjax.ensembles.store")
+
+
+def flags(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The positional parameters that are true or false, by their annotation or by their default."""
+    places = [*function.args.posonlyargs, *function.args.args]
+    defaults = [None] * (len(places) - len(function.args.defaults)) + list(function.args.defaults)
+    for place, default in zip(places, defaults, strict=True):
+        words = ast.unparse(place.annotation) if place.annotation else ""
+        known = isinstance(default, ast.Constant) and isinstance(default.value, bool)
+        if known or words in ("bool", "bool | None", "Optional[bool]"):
+            yield place.arg
+
+
+def public_functions(body: list[ast.stmt], inside: str = "") -> Iterator[tuple[str, Any]]:
+    """Functions and methods that others call, by name; `__init__` and its like are called by the class's name."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not node.name.startswith("_") or node.name.startswith("__"):
+                yield inside + node.name, node
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from public_functions(node.body, f"{inside}{node.name}.")
+
+
+def test_flags_are_given_by_name() -> None:
+    """A call such as `write(result, path, True)` says nothing to its reader."""
+    wrong = [
+        f"{relative(path)}:{node.lineno} {name}: {flag} is positional"
+        for path in SOURCES.values()
+        for name, node in public_functions(parsed(path).body)
+        for flag in flags(node)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("def f(a, on=True): ...", ["on"]),
+        ("def f(on: bool, a=1): ...", ["on"]),
+        ("def f(on: bool | None = None, /): ...", ["on"]),
+        ("def f(a: int = 1, *, on: bool = True): ...", []),
+        ("def _f(on: bool): ...", []),
+        ("class A:\n    def __init__(self, on: bool): ...\n    def g(self, on=False): ...", ["on", "on"]),
+        ("class A:\n    on: bool = True", []),
+    ],
+)
+def test_flags_are_found(text: str, found: list[str]) -> None:
+    assert [flag for _, node in public_functions(ast.parse(text).body) for flag in flags(node)] == found

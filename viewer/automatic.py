@@ -136,7 +136,7 @@ def _mass_shape(body: Body, attachments: Sequence[Attachment], held: Sequence[np
          style: Style, level: int) -> list[Placed]:  # fmt: skip
     """A solid of equal inertia at the centre of mass, and a bar to it from the joint where that lies outside."""
     sliding = any(c.drawing == "slider" for c in attachments)
-    mesh, where = solid(body, style, sliding)
+    mesh, where = solid(body, style, block=sliding)
     axles = [c.axis for c in attachments if c.drawing == "hinge"]
     if mesh is shapes.cylinder() and any(np.linalg.norm(np.cross(axle, where[:3, 2])) <= PARALLEL for axle in axles):
         return _wheel(where)
@@ -161,7 +161,7 @@ def _inside(mesh: Mesh, where: np.ndarray, point: np.ndarray) -> bool:
     return bool((np.abs(local) <= np.abs(mesh.vertices).max(axis=0) * 1.001).all())
 
 
-def solid(body: Body, style: Style, block: bool) -> Placed:
+def solid(body: Body, style: Style, *, block: bool) -> Placed:
     """A homogeneous solid of the body's mass and inertia, at its centre of mass along its principal axes.
 
     A sphere, or a cylinder where two moments are equal, else an ellipsoid, or a box if `block`. The mean squares of its

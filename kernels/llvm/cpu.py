@@ -46,7 +46,7 @@ class Kernel:
         compile_s: wall time spent in `prepare`.
     """
 
-    def __init__(self, precision: str = "f64", threads: int | None = None, cache: bool = True) -> None:
+    def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
         self.target = host(precision)
         self.dtype = np.dtype(DTYPES[precision])
         self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")

@@ -296,7 +296,9 @@ class _Emitter:
                 )
         for k, (shifted, r) in self.pairs.items():
             if k in args:
-                self.results[k] = mathlib.sine_cosine(w, shifted, r, "sin" in wanted[k], "cos" in wanted[k])
+                self.results[k] = mathlib.sine_cosine(
+                    w, shifted, r, want_sin="sin" in wanted[k], want_cos="cos" in wanted[k]
+                )
 
     def _call_reduce(self, x: str, shifted: str, r: str) -> tuple[str, str]:
         t, w = self.target, self.w

@@ -15,7 +15,7 @@ Copies = tuple[int | None, ...]  # for each coordinate the speed that is its rat
 class StageBuilder(IrBuilder):
     """Emits one step of all lanes of a block."""
 
-    def __init__(self, layout: Layout, method: Method, timed: bool, target: Target, copies: Copies) -> None:
+    def __init__(self, layout: Layout, method: Method, target: Target, copies: Copies, *, timed: bool) -> None:
         super().__init__(dataclasses.replace(layout, nc=0), method, target.block())
         # many short runs would be many lines of code; an error estimate needs the rates themselves
         plain = method.error or len(runs({k: source for k, source in enumerate(copies) if source is not None})) > UNROLL
@@ -41,7 +41,7 @@ class StageBuilder(IrBuilder):
                 self.call_list("drift")
             if stage and m.needs[stage]:
                 self.call_list("accelerate")
-                self.collect(seen)
+                self.collect(seen=seen)
                 seen = True
         self.combine(m.stages)
         if self.controlled:
@@ -79,7 +79,7 @@ class StageBuilder(IrBuilder):
         after = w.op("fmul", clock, self.splat(self.field("h")))
         self.store(w.op("fadd", self.splat(self.field("t0")), after), "t")
 
-    def collect(self, seen: bool) -> None:
+    def collect(self, *, seen: bool) -> None:
         """max_mon = max(max_mon, mon) over the stages."""
         self.each(self.layout.nm, lambda k: self.store(self.largest(k) if seen else self.load("mon", k), "max_mon", k))
 
@@ -129,7 +129,7 @@ class StageBuilder(IrBuilder):
         later = any(r[stage - 1] for r in m.A[stage + 1 :]) or (not end and m.b[stage - 1] != 0.0) or bool(m.error)
         nystrom = copied and any(self.speed_weights(r)[stage - 1] for r in (*m.A_hat[stage + 1 :], m.b_hat))
         keep = later or (not end and bool(nystrom)) or stage == 1  # the old dx is needed when a step is discarded
-        speed = self.combiner(stage, "x", "dx", row, keep)
+        speed = self.combiner(stage, "x", "dx", row, keep=keep)
         if self.layout.nx <= UNROLL:  # each speed with its coordinate, so that both are read once
             for source in range(self.layout.nx):
                 for k in copied:
@@ -145,14 +145,14 @@ class StageBuilder(IrBuilder):
         later = any(r[stage - 1] for r in m.A_hat[stage + 1 :]) or (not end and m.b_hat[stage - 1] != 0.0)
         later = later or bool(m.error)
         if not copied:
-            self.each(self.layout.nq, self.combiner(stage, "q", "qdot", row_hat, later))
+            self.each(self.layout.nq, self.combiner(stage, "q", "qdot", row_hat, keep=later))
         else:
             for k in range(self.layout.nq):
                 if k not in copied:
-                    self.combiner(stage, "q", "qdot", row_hat, later)(k)
+                    self.combiner(stage, "q", "qdot", row_hat, keep=later)(k)
 
     def combiner(
-        self, stage: int, region: str, fresh: str, row: tuple[float, ...], keep: bool
+        self, stage: int, region: str, fresh: str, row: tuple[float, ...], *, keep: bool
     ) -> Callable[[int | str], None]:
         """For one slot: base + h sum row[j] k_j; the newest k is still in the output slot of the piece."""
         newest = stage - 1

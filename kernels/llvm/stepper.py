@@ -27,7 +27,7 @@ from shiftjax.kernels.simplify import simplify
 HEAD = "(ptr noalias %job, ptr noalias %base, i64 %first, i64 %last) nounwind"
 
 
-def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: str, target: Target) -> str:
+def stepper(layout: Layout, method: Method, copies: Copies, name: str, target: Target, *, timed: bool) -> str:
     """The module with `NAME_advance` and `NAME_evaluate`.
 
     Args:
@@ -35,7 +35,7 @@ def stepper(layout: Layout, method: Method, timed: bool, copies: Copies, name: s
         copies: which rates of coordinates are speeds. Their stages then use dx alone (Nystrom's form, Hairer, Norsett,
             Wanner, Solving Ordinary Differential Equations I, II.14): a third fewer stores.
     """
-    return Stepper(layout, method, timed, target, copies).module(name)
+    return Stepper(layout, method, target, copies, timed=timed).module(name)
 
 
 def timed(program: LaneProgram) -> bool:
@@ -52,7 +52,7 @@ def stepper_identity(program: LaneProgram) -> str:
 
 def stepper_text(program: LaneProgram, name: str, target: Target) -> str:
     """The module of the step loop."""
-    return stepper(program.layout, program.method, timed(program), copies(program, target), name, target)
+    return stepper(program.layout, program.method, copies(program, target), name, target, timed=timed(program))
 
 
 def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:

@@ -158,7 +158,7 @@ class _Splitter:
         return places, used
 
     def _part(self, numbers: Sequence[int], places: dict[int, int], wanted: dict[int, int]) -> Part:
-        graph, inside = Graph(self.graph.signed_zeros), set(numbers)
+        graph, inside = Graph(signed_zeros=self.graph.signed_zeros), set(numbers)
         inputs: list[int] = []
         new: dict[int, int] = {}
 

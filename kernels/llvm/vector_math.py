@@ -133,7 +133,7 @@ def _reduction_in_double(w: Writer, x: str) -> tuple[str, str]:
     return w.op("fadd", narrow, t.splat(MAGIC["f32"])), w.line(f"fptrunc {wide} {x} to {t.vector}")
 
 
-def sine_cosine(w: Writer, shifted: str, r: str, want_sin: bool, want_cos: bool) -> tuple[str, str]:
+def sine_cosine(w: Writer, shifted: str, r: str, *, want_sin: bool, want_cos: bool) -> tuple[str, str]:
     """sin and cos of k pi/2 + r, from the reduction; the empty string for one not wanted."""
     t = w.target
     w.rebase()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from shiftjax.ensembles.spec import parse_set
@@ -48,12 +48,19 @@ def arguments(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def table(head: tuple[str, ...], rows: list[tuple[str, ...]], show: Callable[[str], None] = print) -> None:
-    """Prints columns, the first to the left, the others to the right."""
+def table(
+    head: tuple[str, ...],
+    rows: list[tuple[str, ...]],
+    show: Callable[[str], None] = print,
+    *,
+    left: Collection[int] = (0,),
+) -> None:
+    """Prints columns, those of `left` to the left, the others to the right."""
     widths = [max(len(line[k]) for line in [head, *rows]) for k in range(len(head))]
     for line in [head, *rows]:
         cells = [
-            f"{cell:<{w}}" if k == 0 else f"{cell:>{w}}" for k, (cell, w) in enumerate(zip(line, widths, strict=True))
+            f"{cell:<{w}}" if k in left else f"{cell:>{w}}"
+            for k, (cell, w) in enumerate(zip(line, widths, strict=True))
         ]
         show("  ".join(cells).rstrip())
 

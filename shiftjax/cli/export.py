@@ -22,7 +22,9 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     wanted = {".glb": options.glb, ".html": options.html}
     targets = {
-        suffix: showing.new_file(name, (suffix,), options.force) for suffix, name in wanted.items() if name is not None
+        suffix: showing.new_file(name, (suffix,), force=options.force)
+        for suffix, name in wanted.items()
+        if name is not None
     }
     if not targets:
         raise ModelError("export", "neither --glb nor --html", "one of them or both", "Say what to write.")

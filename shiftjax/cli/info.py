@@ -1,18 +1,24 @@
-"""`shiftjax info`: what a model is made of, as text, JSON or a graph."""
+"""`shiftjax info`: what a model is made of, as text, JSON or a graph; with `--paths` its numbers."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 
 from shiftjax.cli import common, parsing
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
 from shiftjax.run.report import dot, info, tables, text
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
+    parser.add_argument("--json", action="store_true", help="print the report, or the numbers of --paths, as JSON")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print the report as JSON")
+    form.add_argument(
+        "--paths", action="store_true", help="list every number that can be set or varied: path, value, unit, meaning"
+    )
     form.add_argument(
         "--dot",
         nargs="?",
@@ -24,9 +30,25 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
+    if options.json and (options.dot or options.tables):
+        other = "--dot" if options.dot else "--tables"
+        raise ModelError("--json", f"{other} beside it", "--json alone or with --paths", "Leave one of them out.")
     model = common.open_model(options)
-    if options.json or options.tables:
+    if options.paths:
+        _numbers(model, options)
+    elif options.json or options.tables:
         print(json.dumps(info(model) if options.json else tables(model), ensure_ascii=False))
     else:
         print(dot(model, whole=options.dot == "whole") if options.dot else text(model))
     return 0
+
+
+def _numbers(model: Model, options: argparse.Namespace) -> None:
+    found = model.described()
+    if options.json:
+        lines = [{"path": path, **asdict(number)} for path, number in found.items()]
+        print(json.dumps(lines, allow_nan=False, ensure_ascii=False))
+        return
+    head = ("path", "value", "unit", "role", "meaning")
+    rows = [(path, f"{n.value:.9g}", n.unit, n.role.value, n.doc) for path, n in found.items()]
+    common.table(head, rows, left=(0, 2, 3, 4))

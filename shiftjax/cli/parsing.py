@@ -23,8 +23,9 @@ def keep(text: str) -> int | str:
     raise argparse.ArgumentTypeError(f"{text!r} is neither all, none nor a number of members")
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="name in the library (see `shiftjax models`) or path of a file")
+def add_model(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    line = "name in the library (see `shiftjax models`) or path of a file"
+    parser.add_argument("model", metavar="MODEL", nargs=None if needed else "?", help=line)
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

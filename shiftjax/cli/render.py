@@ -34,7 +34,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), options.force)
+    target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)

@@ -25,7 +25,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
     if options.out:
-        store.check_target(options.out, options.force, batched=False)
+        store.check_target(options.out, force=options.force, batched=False)
     with Progress(options.model) as progress:
         wanted = "all" if options.out else "none"
         result = simulate(

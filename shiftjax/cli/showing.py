@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.cli import parsing
 from shiftjax.errors import ModelError
+from shiftjax.formats.readers import READERS
 from shiftjax.models import names
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import VIEWS
@@ -22,7 +23,7 @@ from shiftjax.viewer.study import Study
 from shiftjax.viewer.study_like import StudyLike
 
 
-def add_study(parser: argparse.ArgumentParser, needed: bool = True) -> None:
+def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     add = parser.add_argument
     add(
         "study",
@@ -61,7 +62,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
 
 
-def new_file(path: str, suffixes: Sequence[str], force: bool) -> Path:
+def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
     """The place of a file to be written, refused before any time is spent on it.
 
     Args:
@@ -142,7 +143,7 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
 
 def _names_a_study(text: str) -> bool:
     """Whether a text is a model or a file; no choice of members looks like one."""
-    return text in names() or Path(text).suffix.lower() in (".zarr", ".json", ".csv")
+    return text in names() or Path(text).suffix.lower() in (".zarr", ".csv", *READERS)
 
 
 def report_warnings(scene: Scene) -> None:

@@ -36,9 +36,9 @@ def call(options: argparse.Namespace) -> int:
     study = [parse_vary(text) for text in options.vary]
     design = sample(study, options.samples, options.seed)
     if options.out:
-        store.check_target(options.out, options.force, batched=True)
+        store.check_target(options.out, force=options.force, batched=True)
     if options.picture:
-        picture.check_target(options.picture, options.force)
+        picture.check_target(options.picture, force=options.force)
     with Progress(options.model) as progress:
         wanted = options.keep if options.out or options.picture else "none"
         given = common.arguments(options)

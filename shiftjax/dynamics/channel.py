@@ -12,7 +12,7 @@ from shiftjax.topology.plan import Plan
 
 @record
 class Quantity:
-    """A kind of channel.
+    """A kind of channel: what is recorded of an object.
 
     Attributes:
         of: kind of its target: "joint", "force", "substructure" (an index), "frame" (a `PlacedFrame`), or "" for the

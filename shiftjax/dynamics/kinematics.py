@@ -279,7 +279,7 @@ class Motion:
         self._chains: dict[tuple[int, bool], Chain] = {}
         self._floats = any(joint.near == 0 and joint.kind.free for joint in plan.joints)
 
-    def chain(self, base: int = 0, rooted: bool = False) -> Chain:
+    def chain(self, base: int = 0, *, rooted: bool = False) -> Chain:
         key = (base, rooted and self._floats)
         if key not in self._chains:
             self._chains[key] = Chain(self.plan, self.params, self.q, self.v, base=base, rooted=key[1])

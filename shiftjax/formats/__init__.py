@@ -2,6 +2,7 @@
 
 from shiftjax.formats.files import load, save
 from shiftjax.formats.json_text import dumps
+from shiftjax.formats.readers import READERS
 from shiftjax.formats.writer import to_dict
 
-__all__ = ["dumps", "load", "save", "to_dict"]
+__all__ = ["READERS", "dumps", "load", "save", "to_dict"]

@@ -206,7 +206,7 @@ def force_module(node: Node, name: str, names: Names, local: str, units: Units) 
                 opened(node[key], f"a pid's {key}")
     elif not isinstance(node["wheel_body"].value, (str, list, tuple)):
         node["wheel_body"].refuse("the name of a body", "Name the wheel.", show(node["wheel_body"].value))
-    return Element(name, kind, active=node["active"].flag(True), options=FrozenJson(options))
+    return Element(name, kind, active=node["active"].flag(default=True), options=FrozenJson(options))
 
 
 def constraint(node: Node, name: str, names: Names, local: str, units: Units) -> Element:

@@ -95,7 +95,7 @@ class Entry:
         return node.rotation()
 
     def _flag(self, node: Node, field: Field) -> bool:
-        return node.flag(field.default)
+        return node.flag(default=field.default)
 
     def _text(self, node: Node, field: Field) -> str:
         return node.text()

@@ -12,7 +12,8 @@ from typing import Any
 import shiftjax.models as library
 from shiftjax.errors import ModelError, nearest
 from shiftjax.formats.json_text import dumps
-from shiftjax.formats.jsonc import MAX_BYTES, parse
+from shiftjax.formats.jsonc import MAX_BYTES
+from shiftjax.formats.readers import reader_of
 from shiftjax.formats.shift_json import Document
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -23,7 +24,7 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
     """The model of a library name, a file or a dict in any of the three dialects.
 
     Args:
-        source: library name, path of a file, or the document as a dict.
+        source: library name, path of a file whose suffix is a key of `READERS`, or the document as a dict.
         folder: where a dict's includes are searched; the working folder if left out.
 
     Raises:
@@ -33,8 +34,7 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
 
     def open_file(path: Path, chain: tuple[Path, ...]) -> Model:
         if path not in seen:
-            text = read_text(path)
-            data, warnings = parse(text, path.name)
+            data, warnings = reader_of(path)(read_text(path), path.name)
             document = Document(data, path.name, path.parent, (*chain, path), open_file)
             document.warnings += warnings
             found = document.model()
@@ -92,9 +92,15 @@ def read_text(path: Path) -> str:
 
 
 def save(model: Model, path: str | Path) -> None:
-    """Writes the model in the v2.0 dialect; reading it gives an equal model. An old file is replaced whole."""
-    text = dumps(to_dict(model))
+    """Writes the model in the v2.0 dialect; reading it gives an equal model. An old file is replaced whole.
+
+    Raises:
+        ModelError: a suffix other than .json, which the file would not be read by, or a place that cannot be written.
+    """
     target = Path(path)
+    if target.suffix.lower() not in ("", ".json"):
+        raise ModelError(str(path), f"suffix {target.suffix!r}", ".json or none", "Save it as .json.")
+    text = dumps(to_dict(model))
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "w", encoding="ascii") as file:

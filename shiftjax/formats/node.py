@@ -111,7 +111,7 @@ class Node:
             self.refuse("one of " + ", ".join(sorted(allowed)), hint or "Choose one of these.")
         return self.value
 
-    def flag(self, default: bool) -> bool:
+    def flag(self, *, default: bool) -> bool:
         if self.value is None:
             return default
         if not isinstance(self.value, (bool, np.bool_)):

@@ -50,6 +50,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "list": {"type": "array"},
     "anything": {},
 }  # fmt: skip
+READ_ONLY = ("$schema", "include", "parent")  # keys of dialect 2.0 that a writer has no use for
 RESERVED = {"a body": "fixed", "an assembly": "fixed", "a frame": "origin"}
 
 
@@ -74,7 +75,6 @@ def schema() -> dict[str, Any]:
         "$id": "https://shiftjax.invalid/schema/shift-2.0.json",
         "title": "Shift JSON model, dialect 2.0 as shiftjax writes it",
         **root,
-        "properties": {"$schema": TEXT, **root["properties"]},
         "$defs": definitions,
     }
 
@@ -102,7 +102,7 @@ def _object(label: str) -> dict[str, Any]:
         if group:
             inner: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
             found["properties"].setdefault(group, inner)["properties"][key] = _value(field)
-        elif field.written or key in ("include", "parent"):
+        elif field.written or key in READ_ONLY:
             found["properties"][key] = _value(field)
     kind = label.partition(" of type ")[2]
     if kind:

@@ -127,7 +127,7 @@ class Document:
             draft = Draft(name, child(outer.path if outer else "", name))
             if len(draft.path) > MAX_PATH:
                 node.refuse(f"paths of at most {MAX_PATH} characters", "Shorten the names.", "a longer one")
-            draft.active, draft.comment = node["active"].flag(True), node["comment"].comment()
+            draft.active, draft.comment = node["active"].flag(default=True), node["comment"].comment()
             (outer.children if outer else roots).append(draft)
             if node.has("include"):
                 self._include(node, draft, outer)

@@ -38,7 +38,7 @@ INERTIA = ("Ixx", "Iyy", "Izz", "Ixy", "Iyz", "Izx")
 
 
 def _inertia(entry: str) -> Field:
-    doc = f"entry {entry[1:]} about the centre of mass along body axes"
+    doc = f"entry {entry[1:]} of the inertia matrix about the centre of mass along body axes"
     keys = (f"inertia.{entry}", f"moment_of_inertia.{entry}")
     return Field(f"inertia.{entry}", doc, "number", Role.INERTIA, "kg m^2", 0.0, keys)
 
@@ -85,7 +85,7 @@ BODY = (
     COMMENT,
     NAME,
     ACTIVE,
-    Field("mass", "0 of a massless body", "number", Role.MASS, "kg", 0.0,
+    Field("mass", "of the body; 0 where it is massless", "number", Role.MASS, "kg", 0.0,
           ("inertia.mass", "mass", "moment_of_inertia.mass"), least=0.0),
     *map(_inertia, INERTIA),
     Field("center_of_mass", "from the body's origin along its axes", "vector", Role.CENTER, "m", ZERO),
@@ -102,8 +102,8 @@ JOINT = (
     Field("parent", "frame on which the joint stands", "reference", required=True),
     Field("child", "frame that it moves", "reference", required=True),
     Field("body_frame_pairs", "parent and child in v0.2", "references", misspelt=("body_frame_pair",), written=False),
-    Field("initial_displacement", "where it starts", "displacement", Role.POSITION, "{x}"),
-    Field("initial_velocity", "how fast it starts", "velocity", Role.SPEED, "{x}/s"),
+    Field("initial_displacement", "where it starts; at zero where left out", "displacement", Role.POSITION, "{x}"),
+    Field("initial_velocity", "how fast it starts; at rest where left out", "velocity", Role.SPEED, "{x}/s"),
     Field("stiffness", "Q = -sum c_k q^k", "ascending", Role.FORCE, SPRING, ()),
     Field("damping", "Q = -sum d_k v^k", "ascending", Role.FORCE, DAMPER, (), ("damping", "damping_coefficients")),
     Field("axis", "of revolute and prismatic, in the joint's frames", "axis", Role.DIRECTION, misspelt=("aixs",)),
@@ -114,7 +114,7 @@ RESTRAINT = (
     ACTIVE,
     Field("type", "spring: by displacement; damper, friction: by its rate", "choice",
           choices=("spring", "damper", "friction"), required=True),
-    Field("joint", "along whose motion it acts, or", "joint"),
+    Field("joint", "the joint along whose motion it acts; this or frames", "joint"),
     Field("frames", "the two frames between which it acts", "references", keys=("body_frame_pair",),
           misspelt=("body_frame_pairs",)),
     Field("distance_type", "the axis of the first frame along which it acts; their distance where left out", "choice",
@@ -140,14 +140,20 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     "a force module of type tire": (*MODULE, *kept("tire_type", "wheel_body", "definition", "use_transient_slip")),
     "a force module of type pid": (
         *MODULE,
-        *(Field(gain, "gain") for gain in "pid"),
+        *(Field(gain[0], f"{gain} gain") for gain in ("proportional", "integral", "derivative")),
         *kept("target"),
         Field("input", "what it reads", "object", of="a pid's input"),
         Field("output", "what it drives", "object", of="a pid's output"),
     ),
     "a pid's input": kept("type", "body_frame_pair", "dof", "coordinate_system", "target_type", "joint"),
     "a pid's output": kept("type", "joint"),
-    "simulation": (COMMENT, Field("integration_type", "kept", "text"), *TIMES, *SOLVING, Field("out_file", "", "text")),
+    "simulation": (
+        COMMENT,
+        Field("integration_type", "kept; a run chooses its method itself", "text"),
+        *TIMES,
+        *SOLVING,
+        Field("out_file", "kept, not used", "text"),
+    ),
     "a solver": (COMMENT, TYPE, *SOLVING),
     "an integrator": (
         COMMENT,
@@ -158,7 +164,10 @@ ELEMENTS: dict[str, tuple[Field, ...]] = {
     ),
     "a logger": (
         COMMENT,
-        *(Field(key, "kept", "text") for key in ("type", "filename", "csv_logfile", "timestamp_logfile", "logfile")),
+        *(
+            Field(key, "kept, not used", "text")
+            for key in ("type", "filename", "csv_logfile", "timestamp_logfile", "logfile")
+        ),
     ),
 }
 UNSIMULATED = ("tire", "pid")  # types of force modules that are kept only

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest
+from shiftjax.field import Role
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
-from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, unit_of
+from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.paths import child, listed, parts, shortened, split, text_of
 from shiftjax.mechanism.records import (
@@ -55,6 +56,7 @@ __all__ = [
     "Light",
     "Matrix",
     "Model",
+    "Number",
     "Placement",
     "Restraint",
     "RunSettings",
@@ -66,6 +68,16 @@ __all__ = [
 SI = FrozenJson(angle="radians", length="meters", mass="kilograms", time="seconds")
 
 GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model
+
+
+@record
+class Number:
+    """A number of a model: its value in SI, the unit, what it means to physics, a sentence of the table of fields."""
+
+    value: float
+    unit: str
+    role: Role
+    doc: str
 
 
 @record
@@ -158,12 +170,18 @@ class Model:
 
     def number_units(self) -> dict[str, str]:
         """The unit of every number by its path. All numbers are SI, whatever the file's own units were."""
+        return {path: number.unit for path, number in self.described().items()}
+
+    def described(self) -> dict[str, Number]:
+        """What is known of every number, by its path."""
         types = {path: joint.type for path, joint in self.joints()}
-        found: dict[str, str] = {}
+        found: dict[str, Number] = {}
         for path, item in self.elements():
             along = item.joint if isinstance(item, Restraint | Element) else None
             kind = types[along] if along else ""
-            found |= {path + text_of(steps): unit_of(field, steps, item, kind) for field, steps, _ in numbers_of(item)}
+            for field, steps, value in numbers_of(item):
+                unit, role = unit_of(field, steps, item, kind), role_of(field, steps, item)
+                found[path + text_of(steps)] = Number(value, unit, role, field.doc)
         return found
 
     def matrices(self) -> dict[str, Matrix]:

@@ -8,7 +8,7 @@ from shiftjax.mechanism.records import IDENTITY, ZERO
 NAME = Field("name", "unique in its list", "name", required=True)
 ACTIVE = Field("active", "false switches it off", "flag", default=True)
 COMMENT = Field("comment", "free text", "comment", default="")
-T = Field("T", "translation", "vector", Role.LENGTH, "m", ZERO)
+T = Field("T", "translation of the origin", "vector", Role.LENGTH, "m", ZERO)
 R = Field("R", "rotation matrix by rows, orthonormal within 1e-5", "matrix", default=IDENTITY)
 ROTATION = Field("rotation", "rotation vector after R", "vector", Role.ANGLE, "rad", ZERO)
 FILES = ("elevation", "diffuse", "specular", "normal", "bump", "property")  # maps of a terrain

@@ -27,8 +27,8 @@ IDLE = 1e-9  # a singular value, relative, or a share of a motion below this is 
 REPEATS = 1e-9  # a coefficient of C below this is rounding
 
 
-def info(model: Model, cut: Sequence[str] = (), cluster: bool = True) -> dict[str, Any]:
-    """The report of `shiftjax info --json`; coordinates are counted in speeds.
+def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict[str, Any]:
+    """What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.
 
     Raises:
         ModelError: cutting joints that leave a body without a way to ground.
@@ -200,7 +200,7 @@ def text(model: Model) -> str:
     return "\n".join(lines)
 
 
-def dot(model: Model, whole: bool = False) -> str:
+def dot(model: Model, *, whole: bool = False) -> str:
     """A Graphviz drawing, substructures coloured; `whole` draws it before the loops are cut."""
     plan = prepare(model, {}, refuse=False).plan
     colours = ("crimson", "royalblue", "forestgreen", "darkorange", "purple", "teal")

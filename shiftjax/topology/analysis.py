@@ -68,7 +68,8 @@ def analyze(
         coupled = tuple(sorted({*joints, *between}))
         constraints.append(TreeConstraint(path, item.type, joints, item.frames, coupled, item=item))
     clusters = _clusters(tree, constraints, cluster)
-    return PlanBuilder(model, tree, constraints, _order(tree, constraints, clusters), clusters).plan(external_wrenches)
+    order = _order(tree, constraints, clusters)
+    return PlanBuilder(model, tree, constraints, order, clusters).plan(external_wrenches=external_wrenches)
 
 
 def _closure(tree: Tree, index: int) -> TreeConstraint:

@@ -92,7 +92,7 @@ class PlanBuilder:
         self.numbering = Numbering(model)
         self.states = 0
 
-    def plan(self, external_wrenches: bool) -> Plan:
+    def plan(self, *, external_wrenches: bool) -> Plan:
         nodes = self._nodes()
         joints, polynomials = self._joints()
         groups = tuple(self._group(constraint, joints) for constraint in self.constraints)

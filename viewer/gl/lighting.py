@@ -38,7 +38,7 @@ class LightState:
 class Lighting:
     """The first eight lights of a scene."""
 
-    def __init__(self, lights: tuple[SceneLight, ...], shadows: bool) -> None:
+    def __init__(self, lights: tuple[SceneLight, ...], *, shadows: bool) -> None:
         self.lights = lights[:MAX_LIGHTS]
         self.left_out = tuple(light.path for light in lights[MAX_LIGHTS:])
         self.first = np.cumsum([0, *(LAYERS[light.type] for light in self.lights)])[:-1] if shadows else []

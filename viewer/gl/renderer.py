@@ -66,7 +66,8 @@ class Renderer:
 
     def set_scene(self, scene: Scene) -> None:
         """Replaces the scene; programs and shadow maps are kept if its lights are of the same kinds."""
-        self.scene, self._parts, self._lighting = scene, PartInstances(scene), Lighting(scene.lights, self.look.shadows)
+        self.scene, self._parts = scene, PartInstances(scene)
+        self._lighting = Lighting(scene.lights, shadows=self.look.shadows)
         self.warnings: tuple[str, ...] = ()
         if self._lighting.left_out:
             names = ", ".join(self._lighting.left_out)

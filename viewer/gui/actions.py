@@ -205,9 +205,9 @@ def clear_selection(state: State) -> None:
         state.selected.clear()
 
 
-def select_pick(state: State, on: bool) -> None:
+def select_pick(state: State, *, on: bool) -> None:
     if state.pick is not None:
-        state.select(state.pick, on)
+        state.select(state.pick, on=on)
 
 
 def pick_parent(state: State) -> None:
@@ -237,7 +237,7 @@ def pick_at(state: State, hit: Hit) -> None:
 
 def toggle_at(state: State, hit: Hit) -> None:
     if hit.path is not None:
-        state.select(hit.path, hit.path not in state.selected)
+        state.select(hit.path, on=hit.path not in state.selected)
 
 
 def centre_at(state: State, hit: Hit) -> None:
@@ -382,8 +382,8 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "kept_camera": to_kept_camera,
     "copy_camera": copy_camera,
     "escape": escape,
-    "select": lambda s: select_pick(s, True),
-    "deselect": lambda s: select_pick(s, False),
+    "select": lambda s: select_pick(s, on=True),
+    "deselect": lambda s: select_pick(s, on=False),
     "clear_selection": clear_selection,
     "pick_parent": pick_parent,
     "cycle_up": lambda s: cycle(s, 1),

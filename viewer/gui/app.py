@@ -189,7 +189,7 @@ class Window:
     def _on_button(self, window: Any, button: int, action: int, mods: int) -> None:
         if button in BUTTONS:
             x, y = glfw.get_cursor_pos(window)
-            self.screen.mouse_button(BUTTONS[button], action == glfw.PRESS, x, y, _held(mods), time.perf_counter())
+            self.screen.mouse_button(BUTTONS[button], x, y, _held(mods), time.perf_counter(), down=action == glfw.PRESS)
 
     def _on_wheel(self, window: Any, _: float, steps: float) -> None:
         pressed = [any(glfw.get_key(window, key) == glfw.PRESS for key in keys) for keys in
@@ -204,7 +204,7 @@ class Window:
             typed = (glfw.get_key_name(key, scancode) or name).upper()
             name = typed if typed in NAMED.values() else name
         if name is not None:
-            self.screen.key(name, action != glfw.RELEASE, _held(mods))
+            self.screen.key(name, _held(mods), down=action != glfw.RELEASE)
 
     def _clipboard(self) -> None:
         """The getter of the bundle fails on an empty clipboard."""

@@ -57,7 +57,7 @@ class Run:
     time: np.ndarray  # (n,) instants [s]
     items: tuple[Force, ...]
 
-    def largest(self, torque: bool) -> float:
+    def largest(self, *, torque: bool) -> float:
         """The largest force [N] or torque [N m] of the run."""
         sizes = [np.linalg.norm(item.vectors, axis=1) for item in self.items if item.torque == torque]
         return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
@@ -81,7 +81,7 @@ def forces_of(state: State) -> Run:
 def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
     """Every force at the current time with the start and the vector [m] of its arrow."""
     run, poses = forces_of(state), state.poses()
-    scale = {torque: LONGEST * state.scene.size / (run.largest(torque) or 1.0) for torque in (False, True)}
+    scale = {torque: LONGEST * state.scene.size / (run.largest(torque=torque) or 1.0) for torque in (False, True)}
     for item in run.items:
         vector = np.array([np.interp(state.time, run.time, column) for column in item.vectors.T])
         if np.isfinite(vector).all():
@@ -95,9 +95,9 @@ def legend(state: State) -> list[tuple[Colour | None, str]]:
         (COLOURS[kind], kind) for kind in COLOURS if any(item.kind == kind for item in run.items)
     ]
     for torque, unit in ((False, "N"), (True, "N m, two heads")):
-        if run.largest(torque):
+        if run.largest(torque=torque):
             lines.append((None, f"longest arrow of the run, {LONGEST * state.scene.size:.3g} m: "
-                                f"{run.largest(torque):.4g} {unit}"))  # fmt: skip
+                                f"{run.largest(torque=torque):.4g} {unit}"))  # fmt: skip
     if any(item.kind in ("damper", "friction") for item in run.items):
         lines.append((None, "rates of dampers are differences of stored instants"))
     if not any(item.kind == "reaction" for item in run.items):
@@ -122,7 +122,7 @@ class Track:
         """(n,) of a quantity (n,)."""
         return np.gradient(x, self.time) if len(x) > 1 else np.zeros_like(x)
 
-    def on(self, ref: FrameRef, path: str, kind: str, vectors: np.ndarray, torque: bool = False) -> Force:
+    def on(self, ref: FrameRef, path: str, kind: str, vectors: np.ndarray, *, torque: bool = False) -> Force:
         """A force that acts at the origin of a frame."""
         return Force(path, kind, self.node[ref.body], self.found.frames[ref.path][:3, 3], vectors, torque)
 
@@ -161,7 +161,7 @@ def _of_joints(track: Track) -> Iterator[Force]:
 
 def _on_child(track: Track, path: str, joint: Joint, kind: str, size: np.ndarray) -> Force:
     torque = KINDS[joint.type].unit == "rad"
-    return track.on(joint.child, path, kind, np.reshape(size, (-1, 1)) * track.along(joint), torque)
+    return track.on(joint.child, path, kind, np.reshape(size, (-1, 1)) * track.along(joint), torque=torque)
 
 
 def _of_restraints(track: Track) -> Iterator[Force]:

@@ -55,7 +55,7 @@ def halves(view: Box) -> tuple[Box, Box]:
     )
 
 
-def layout(width: float, height: float, menu: float, panes: bool, sizes: Sizes | None = None,
+def layout(width: float, height: float, menu: float, sizes: Sizes | None = None, *, panes: bool,
            zoom: float = 1.0) -> Layout:  # fmt: skip
     """The panes of a window of that size below a menu bar; without panes the view takes their place.
 

@@ -81,7 +81,7 @@ class Offscreen:
         self.move((x, y))
         for _ in range(times):
             for down in (True, False):
-                self.screen.mouse_button(button, down, x, y, held, self.clock)
+                self.screen.mouse_button(button, x, y, held, self.clock, down=down)
                 self.frames()
         self.frames()
 
@@ -89,11 +89,11 @@ class Offscreen:
         """Drags in a straight line, by way of its middle."""
         (x, y), (to_x, to_y) = self.position(start), end
         self.move((x, y))
-        self.screen.mouse_button(button, True, x, y, held, self.clock)
+        self.screen.mouse_button(button, x, y, held, self.clock, down=True)
         self.frames()
         for part in (0.5, 1.0):
             self.move((x + part * (to_x - x), y + part * (to_y - y)))
-        self.screen.mouse_button(button, False, to_x, to_y, held, self.clock)
+        self.screen.mouse_button(button, to_x, to_y, held, self.clock, down=False)
         self.frames()
 
     def wheel(self, steps: float, where: Target, held: Held = NONE) -> None:
@@ -103,9 +103,9 @@ class Offscreen:
 
     def key(self, name: str, held: Held = NONE) -> None:
         """Presses and releases a key of `keys.KEYS`."""
-        self.screen.key(name, True, held)
+        self.screen.key(name, held, down=True)
         self.frames()
-        self.screen.key(name, False, NONE)
+        self.screen.key(name, NONE, down=False)
         self.frames()
 
     def type(self, text: str) -> None:

@@ -19,7 +19,7 @@ def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
     ui.item_boxes.clear()
     menu = _menus(state)
-    found = layout(width, height, menu, state.panes_on, state.sizes, state.zoom)
+    found = layout(width, height, menu, state.sizes, panes=state.panes_on, zoom=state.zoom)
     if state.panes_on:
         borders.draw(state, found)  # first: of fixed windows the oldest is on top
         treepane.draw(state, found.tree)
@@ -58,7 +58,7 @@ def _lines(state: State, names: tuple[str, ...]) -> None:
 def _file(state: State) -> None:
     imgui.text_disabled(state.study.where)
     ui.line(state, "screenshot")
-    ui.line(state, "record", state.recording is not None)
+    ui.line(state, "record", on=state.recording is not None)
     if imgui.begin_menu("Record as"):
         for kind in MOVIES:
             if imgui.menu_item_simple(kind[1:].upper(), "", state.record_as == kind):
@@ -79,18 +79,18 @@ def _view(state: State) -> None:
         imgui.end_menu()
     _lines(state, LOOK)
     imgui.separator()
-    ui.line(state, "orthographic", state.camera.orthographic)
+    ui.line(state, "orthographic", on=state.camera.orthographic)
     for name, kind in (("frames", "frame"), ("centres", "centre"), ("joints", "joint")):
-        ui.line(state, name, state.display.drawn(kind) != "hidden")
+        ui.line(state, name, on=state.display.drawn(kind) != "hidden")
     for name, kind in (("routes", "route"), ("glyphs", "glyph"), ("forces", "force"), ("names", "name")):
-        ui.line(state, name, state.display.drawn(kind) != "hidden")
-    ui.line(state, "grouping", bool(state.grouping))
-    ui.line(state, "arrows", state.arrows_on)
-    ui.line(state, "shadows", state.look.shadows)
-    ui.line(state, "trace", state.trace is not None)
+        ui.line(state, name, on=state.display.drawn(kind) != "hidden")
+    ui.line(state, "grouping", on=bool(state.grouping))
+    ui.line(state, "arrows", on=state.arrows_on)
+    ui.line(state, "shadows", on=state.look.shadows)
+    ui.line(state, "trace", on=state.trace is not None)
     imgui.separator()
-    ui.line(state, "panes", state.panes_on)
-    ui.line(state, "info", state.info_on)
+    ui.line(state, "panes", on=state.panes_on)
+    ui.line(state, "info", on=state.info_on)
     ui.line(state, "fullscreen")
     ui.line(state, "dump_display")
     imgui.set_next_item_width(140)
@@ -106,13 +106,13 @@ def _view(state: State) -> None:
 
 
 def _members(state: State) -> None:
-    ui.line(state, "ghosts", state.ghosts_on)
-    ui.line(state, "beside", state.beside is not None)
+    ui.line(state, "ghosts", on=state.ghosts_on)
+    ui.line(state, "beside", on=state.beside is not None)
     _lines(state, MEMBERS)
 
 
 def _help(state: State) -> None:
-    ui.line(state, "help", state.help_on)
+    ui.line(state, "help", on=state.help_on)
     ui.line(state, "dump_keys")
     for name in keys.MAPS:
         if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):

@@ -40,7 +40,7 @@ class Screen:
         self.state, self.pointer = state, Pointer(state, self._hit)
         self._scale = 1.0
         self._mouse: tuple[float, float] | None = None  # in the view, last position
-        self.layout: Layout = layout(1280, 720, 20, True)
+        self.layout: Layout = layout(1280, 720, 20, panes=True)
         self._context = imgui.create_context()
         self._plots = implot.create_context()
         imgui.get_io().set_ini_filename("")  # otherwise it writes into the working directory
@@ -109,7 +109,7 @@ class Screen:
         with under_cursor(self.state):
             self.pointer.move(*at)
 
-    def mouse_button(self, button: str, down: bool, x: float, y: float, held: Held, clock: float) -> None:
+    def mouse_button(self, button: str, x: float, y: float, held: Held, clock: float, *, down: bool) -> None:
         """A button ("Left", "Right", "Middle") at a position and time [s]."""
         self._enter()
         self.mouse_move(x, y)
@@ -129,7 +129,7 @@ class Screen:
             with under_cursor(self.state):
                 self.pointer.wheel(steps, held)
 
-    def key(self, name: str, down: bool, held: Held) -> None:
+    def key(self, name: str, held: Held, *, down: bool) -> None:
         """A key by its name in `keys.KEYS`; runs its action unless a text box has the focus."""
         self._enter()
         self._modifiers(held)

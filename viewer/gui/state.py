@@ -341,7 +341,7 @@ class State:
             return self.node.get(self.mechanism.joints[path].child.body)
         return self.node.get(path.rpartition(":")[0])
 
-    def select(self, path: str, on: bool) -> None:
+    def select(self, path: str, *, on: bool) -> None:
         """Adds an item to the selection or removes it."""
         if on and path not in self.selected:
             self.selected.append(path)

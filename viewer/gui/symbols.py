@@ -38,7 +38,7 @@ class Symbol:
     colour: Colour
 
 
-def symbols(state: State, pickable: bool = False) -> list[Symbol]:
+def symbols(state: State, *, pickable: bool = False) -> list[Symbol]:
     """The symbols that are drawn now, or those that can be picked, of visible classes and items."""
     makers = {"route": routes, "glyph": glyphs, "force": forces_now}
     wanted = state.display.pickable if pickable else lambda name: state.display.drawn(name) != "hidden"

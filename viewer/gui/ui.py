@@ -50,7 +50,7 @@ def button(state: State, label: str, name: str) -> None:
     imgui.set_item_tooltip("\n".join([action.words, " or ".join(action.bindings(state.map))]))
 
 
-def line(state: State, name: str, on: bool = False) -> None:
+def line(state: State, name: str, *, on: bool = False) -> None:
     """A menu item of an action, with its first binding."""
     action = state.table.actions[name]
     shortcut = (*action.bindings(state.map), "")[0]

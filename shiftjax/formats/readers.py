@@ -1,0 +1,30 @@
+"""The table of file formats, by suffix. A new format is one file and one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from shiftjax.errors import ModelError
+from shiftjax.formats.jsonc import parse
+from shiftjax.table import Table
+
+# Text and name of a file to what it holds as a document of the Shift format (the object that its JSON files hold) and
+# warnings. It raises ModelError for a text it cannot read. Whether the document is a model is checked after it.
+Reader = Callable[[str, str], tuple[Mapping[str, Any], list[str]]]
+
+READERS: Table[Reader] = Table("reader of files", {".json": parse})
+
+
+def reader_of(path: PurePath) -> Reader:
+    """The reader of a file, by its suffix in small letters; a file without a suffix is read as JSON.
+
+    Raises:
+        ModelError: a suffix that no reader is entered for.
+    """
+    suffix = path.suffix.lower() or ".json"
+    if suffix not in READERS:
+        todo = "Rename the file, or enter a reader in shiftjax.formats.READERS."
+        raise ModelError(str(path)[:200], f"suffix {path.suffix!r}", ", ".join(sorted(READERS)), todo)
+    return READERS[suffix]
