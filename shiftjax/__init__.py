@@ -17,7 +17,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "Model": (
             "shiftjax.mechanism.model",
-            "A mechanism as the user wrote it, in SI units; equal when a run of it would be.",
+            "A mechanism as the user wrote it, in SI units; equality ignores name, version, source and warnings.",
         ),
         "ModelBuilder": (
             "shiftjax.formats.builder",
@@ -37,7 +37,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "ModelError": (
             "shiftjax.errors",
-            "Something the user gave cannot be used: says where, what was found, what is allowed, what to do.",
+            "Invalid input: states where, what was found, what is allowed, what to do.",
         ),
     },
     "Running": {
@@ -59,7 +59,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "Schedule": (
             "shiftjax.run.schedule",
-            "The decisions of a run of B members, of S substructures, in which D decisions were taken.",
+            "The partitions and moved steps of a run, with which `simulate` repeats it.",
         ),
         "Vary": ("shiftjax.ensembles.spec", "One varied number of a study."),
         "sample": (
@@ -96,7 +96,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "BACKENDS": ("shiftjax.kernels.backends", "Every backend by its name; assign to a new name to add one."),
         "Kernel": (
             "shiftjax.kernels.contract",
-            "A machine for lane programs. One object serves all programs of a run.",
+            "A backend for lane programs. One object serves all programs of a run.",
         ),
         "CHANNELS": ("shiftjax.dynamics.channels", "Every channel by its name; assign to a new name to add one."),
         "Quantity": ("shiftjax.dynamics.channel", "A kind of channel: what is recorded of an object."),

@@ -28,7 +28,9 @@ STEPS = -1  # in place of a substructure: the decision is a pattern of steps
 
 @record
 class Schedule:
-    """The decisions of a run of B members, of S substructures, in which D decisions were taken.
+    """The partitions and moved steps of a run, with which `simulate` repeats it.
+
+    Of B members and S substructures, with D decisions.
 
     Attributes:
         step: seconds. steps: of the span. t0: seconds.
