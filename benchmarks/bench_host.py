@@ -5,7 +5,7 @@ before a number is printed.
     trips      attempts that a monitor stopped
     trip_us    time of the host in handling them, a trip [us]
     share      of the wall time
-    cores      cpu time over wall time of the whole call
+    busy_cores cpu time over wall time of the whole call
 
     PYTHONPATH=. python benchmarks/bench_host.py
 """
@@ -53,8 +53,9 @@ def figures(name: str, members: int, options: argparse.Namespace) -> dict[str, A
     rounds = [timed(name, vary, options.span) for _ in range(options.rounds + 1)][1:]
     found = {key: statistics.median(one[key] for one in rounds) for key in rounds[0]}
     cores = len(os.sched_getaffinity(0))
-    met = (found["trips"] < 100 or found["trip_us"] <= GOAL_US) and found["cores"] >= GOAL_CORES * cores
-    return {**{key: round(value, 3) for key, value in found.items()}, "of_cores": cores, "met": met}
+    goals = {"trip_us": found["trips"] < 100 or found["trip_us"] <= GOAL_US}
+    goals["busy_cores"] = members < 4096 or found["busy_cores"] >= GOAL_CORES * cores
+    return {**{key: round(value, 3) for key, value in found.items()}, "of_cores": cores, "met": goals}
 
 
 def timed(name: str, vary: dict[str, np.ndarray], span: float) -> dict[str, float]:
@@ -81,7 +82,7 @@ def timed(name: str, vary: dict[str, np.ndarray], span: float) -> dict[str, floa
     trips = float(result.certificate["rejected"].sum())
     return {
         "wall_s": wall,
-        "cores": cpu / wall,
+        "busy_cores": cpu / wall,
         "trips": trips,
         "trip_us": 1e6 * spent[0] / max(trips, 1.0),
         "share": spent[0] / wall,

@@ -20,7 +20,7 @@ from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.target import host
 
 FREE, HELD, PICKED = 1.0, 0.0, -1.0  # states of a row or a column
-CHUNK = 64  # matrices a thread takes at once
+CHUNK = 128  # matrices a thread takes at once
 TEXT = """
 define internal double @largest(ptr %A, ptr %row, ptr %column, i64 %m, i64 %n) {
 entry:

@@ -17,6 +17,7 @@ from shiftjax.run.prepare import Prepared
 from shiftjax.run.result import CERTIFICATE, Result
 from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.run.start import Start
+from shiftjax.topology.plan import Plan
 
 REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m, per second]
 WHOLE = 1e-9  # a number of steps this near a whole one is one
@@ -79,7 +80,7 @@ def collect(
             "move_steps": settings.move_steps,
             "t0": settings.t0,
         },
-        log=tuple(_entry(prepared, line) for line in sorted(lanes.log, key=lambda line: (line.time, line.member))),
+        log=_log(prepared.plan, lanes.log),
         programs=lanes.recordings[0].programs.pieces,
         compile_s=lanes.kernel.compile_s,
         wall_s=wall(),
@@ -174,13 +175,19 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     return tuple(out)
 
 
-def _entry(prepared: Prepared, line: Repartition) -> dict[str, Any]:
-    names = prepared.plan.speed_names()
-    return {
-        "time": line.time,
-        "member": line.member,
-        "substructure": line.substructure,
-        "old": [names[k] for k in line.old.independent],
-        "new": [names[k] for k in line.new.independent],
-        **({} if line.jacobian is None else {"jacobian": line.jacobian.tolist()}),
-    }
+def _log(plan: Plan, lines: Sequence[Repartition]) -> tuple[dict[str, Any], ...]:
+    """The entries of `Result.log`, by time."""
+    names = plan.speed_names()
+    blocks = {block for line in lines for block in (line.old, line.new)}
+    independent = {block: [names[k] for k in block.independent] for block in blocks}
+    return tuple(
+        {
+            "time": line.time,
+            "member": line.member,
+            "substructure": line.substructure,
+            "old": independent[line.old],
+            "new": independent[line.new],
+            **({} if line.jacobian is None else {"jacobian": line.jacobian.tolist()}),
+        }
+        for line in sorted(lines, key=lambda line: (line.time, line.member))
+    )

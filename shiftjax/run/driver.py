@@ -6,19 +6,21 @@ happens to a lane follows from the lane alone, so results never depend on who el
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
-from shiftjax.run.jacobian import Jacobian
+from shiftjax.run.jacobian import jacobian_of
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.run.singular_steps import move_off, step_through
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting, distinct_blocks, pivots_of
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
+SHORT = 0.1  # s between two reports of progress
 
 
 def run(lanes: Ensemble) -> None:
@@ -27,9 +29,11 @@ def run(lanes: Ensemble) -> None:
     chunk = max(64, total // 16)
     until = 0
     while until < total:
-        until = min(total, until + chunk)
+        until, begun = min(total, until + chunk), time.perf_counter()
         run_to(lanes, until)
         lanes.settings.progress(until / total)
+        if time.perf_counter() - begun < SHORT:  # at the end of a chunk all lanes wait for the last one
+            chunk *= 2
 
 
 def run_to(lanes: Ensemble, until: int) -> None:
@@ -119,11 +123,11 @@ class _Fresh:
     @classmethod
     def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> _Fresh:
         if s not in lanes.jacobians:
-            lanes.jacobians[s] = Jacobian(lanes.setup, s)
+            lanes.jacobians[s] = jacobian_of(lanes.setup, s)
         rows = lanes.jacobians[s].rows
         q, p = (lanes.rows(name)[:, members].astype(float) for name in ("q", "p"))
-        time = lanes.settings.t0 + lanes.row("clock")[members].astype(float) * lanes.settings.h
-        J = lanes.jacobians[s](q, p, time)
+        t = lanes.settings.t0 + lanes.row("clock")[members].astype(float) * lanes.settings.h
+        J = lanes.jacobians[s](q, p, t)
         found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision], rows=rows)
         blocks, which = distinct_blocks(found, lanes.setup.plan.substructures[s])
         known, choice = lanes.known[s], lanes.choice[s, members]

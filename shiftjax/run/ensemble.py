@@ -143,13 +143,15 @@ class Ensemble:
 
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
-        combos, which = np.unique(
-            np.concatenate([self.recorded[None, members], self.choice[:, members]]), axis=1, return_inverse=True
-        )
-        which = np.ravel(which)
-        for k, (recording, *combo) in enumerate(combos.T):
+        combos = np.concatenate([self.recorded[None, members], self.choice[:, members]])
+        if (combos == combos[:, :1]).all():  # the usual case, fifty times as fast
+            found, which = combos[:, :1], None
+        else:
+            found, which = np.unique(combos, axis=1, return_inverse=True)
+        for k, (recording, *combo) in enumerate(found.T):
             blocks = tuple(self.known[s][c] for s, c in enumerate(combo))
-            yield self.recordings[recording], Partition(blocks), members[which == k]
+            mine = members if which is None else members[np.ravel(which) == k]
+            yield self.recordings[recording], Partition(blocks), mine
 
     def decided(self, members: np.ndarray, clock: np.ndarray, s: int, choice: np.ndarray) -> None:
         """Notes a decision of each of some members for the schedule."""
@@ -219,11 +221,17 @@ class Ensemble:
         stops[members] = until
         groups: list[tuple[np.ndarray, Group]] = []
         for recording, partition, mine in self.groups(members):
-            part, rows = np.ascontiguousarray(self.table[:, mine]), recording.row(mine)
+            part = self.table
+            if len(mine) == part.shape[1]:  # no copy is needed
+                mine = np.arange(len(mine))
+            else:
+                part = np.ascontiguousarray(part[:, mine])
+            rows = recording.row(mine)
             groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
         self._run([group for _, group in groups])
         for mine, group in groups:
-            self.table[:, mine] = group.table
+            if group.table is not self.table:
+                self.table[:, mine] = group.table
 
     def step(self, members: np.ndarray, table: np.ndarray) -> None:
         """One step of every member in a table (rows, B) of theirs, in place; nothing is recorded."""

@@ -14,6 +14,9 @@ from shiftjax.kernels.llvm.host_function import HostFunction
 from shiftjax.run.setup import Setup
 from shiftjax.run.tracing import tracer
 
+KEPT = 256  # substructures whose code stays loaded
+_made: dict[tuple[str, int], Jacobian] = {}
+
 
 class Jacobian:
     """The dimensionless Jacobian of one substructure, its rows that are zero by structure left out.
@@ -62,3 +65,13 @@ class Jacobian:
             i, j = np.transpose(self._places)
             J[:, i, j] = found
         return J
+
+
+def jacobian_of(setup: Setup, index: int) -> Jacobian:
+    """The one of a setup, made once in a process."""
+    key = setup.identity(), index
+    if key not in _made:
+        if len(_made) >= KEPT:
+            del _made[next(iter(_made))]
+        _made[key] = Jacobian(setup, index)
+    return _made[key]
