@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.llvm import cache, cpu
+from shiftjax.kernels.llvm import cache, cpu, long_wait
 from shiftjax.kernels.llvm.objects import compile_text
 from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
@@ -52,6 +52,19 @@ def test_a_warm_load_compiles_and_traces_nothing():
     assert result(warm, untraceable(pendulum())) == expected
     assert warm.compiled == 0
     assert time.perf_counter() - start < 5.0, "a generous bound on a busy machine; about 10 ms"
+
+
+def test_a_long_compilation_is_reported(monkeypatch, caplog):
+    """Before it is done, and only where something is compiled."""
+    result(cpu.Kernel("f64", 1), pendulum())
+    assert not caplog.records
+    monkeypatch.setattr(long_wait, "LONG", 0.0)
+    result(cpu.Kernel("f64", 1), pendulum())
+    assert not caplog.records
+    result(cpu.Kernel("f64", 1, cache=False), pendulum())
+    assert [record.getMessage()[:31] for record in caplog.records] == [
+        f"compiling: {k} of 5 pieces written" for k in range(1, 5)
+    ]
 
 
 def test_damaged_files_are_compiled_anew(folder):

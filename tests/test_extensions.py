@@ -1,4 +1,4 @@
-"""Kinds that come from outside the package, one file each: what CONTRIBUTING promises of them is done here.
+"""Kinds that come from outside the package, one file each (D4, D32): what CONTRIBUTING promises is done here.
 
 Every one stands in a closed loop, is read from a file, planned, assembled, run on both backends, varied, stored and
 reported, with no edit of the package.

@@ -1,4 +1,4 @@
-"""Large mechanisms: trees without a mass matrix, separate mechanisms as separate problems, work in proportion."""
+"""Large mechanisms: trees without a mass matrix, separate mechanisms as separate problems, work in proportion (D31)."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from shiftjax.kernels.contract import WRITES, Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
+from shiftjax.kernels.llvm.long_wait import LongWait
 from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.payne_hanek import NO_OP
 from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
@@ -84,16 +85,18 @@ class Kernel:
 
     def _load(self, wanted: dict[str, tuple[str, Any, bool]]) -> None:
         """Objects from the disk cache, else compiled in one thread while this one emits the next text."""
-        codes: dict[str, bytes | Future[bytes]] = {}
+        keys = {symbol: disk.key(symbol, wanted[symbol][0], self.target.identity()) for symbol in wanted}
+        cached = {symbol: disk.read(key) for symbol, key in keys.items()} if self.cache else {}
+        codes: dict[str, bytes | Future[bytes]] = {symbol: code for symbol, code in cached.items() if code is not None}
+        missing = [symbol for symbol in wanted if symbol not in codes]
+        report = LongWait(sum(symbol.startswith("piece_") for symbol in missing))
         with ThreadPoolExecutor(1) as compiler:
-            for symbol, (identity, text, optimize) in wanted.items():
-                key = disk.key(symbol, identity, self.target.identity())
-                code = disk.read(key) if self.cache else None
-                if code is None:
-                    self.compiled += symbol.startswith("piece_")
-                    codes[symbol] = compiler.submit(self._compile, key, text(), optimize=optimize)
-                else:
-                    codes[symbol] = code
+            for symbol in missing:
+                _, text, optimize = wanted[symbol]
+                codes[symbol] = compiler.submit(self._compile, keys[symbol], text(), optimize=optimize)
+                if symbol.startswith("piece_"):
+                    self.compiled += 1
+                    report.written()
             for symbol, code in codes.items():
                 self._loader.add(code.result() if isinstance(code, Future) else code)
                 self._loaded.add(symbol)
