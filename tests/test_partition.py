@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.kernels.llvm.elimination import FEW
 from shiftjax.mechanism.model import Model
 from shiftjax.models import names, path
 from shiftjax.run import host_evaluation as host
@@ -16,6 +19,7 @@ from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
 from shiftjax.topology.partition import (
     RANK_TOLERANCE,
+    Elimination,
     Partition,
     blocks_of,
     characteristic_length,
@@ -82,17 +86,25 @@ def test_members_do_not_know_of_each_other(seed: int) -> None:
             assert np.array_equal(getattr(together, name)[k], getattr(alone, name)[0]), name
 
 
+def one_by_one(J: np.ndarray, free: list[int]) -> Elimination:
+    """So few at a time that nothing is compiled."""
+    parts = [complete_pivoting(J[[k]], TOLERANCE, free) for k in range(len(J))]
+    return Elimination(*(np.concatenate(values) for values in zip(*map(dataclasses.astuple, parts), strict=True)))
+
+
 @settings(max_examples=60, deadline=None)
 @given(shapes, st.data())
 def test_the_compiled_elimination_is_the_written_one(shape: tuple[int, int, int, int], data: st.DataObject) -> None:
     """S10: the same sets and the same pivots to the last bit as NumPy's, and B as by solving for it."""
     seed, m, n, rank = shape
     free = sorted(data.draw(st.sets(st.integers(0, n - 1), max_size=n - 1)))
-    J = np.stack([random_matrix(seed + k, m, n, min(rank, m, n)) for k in range(3)])
+    J = np.stack([random_matrix(seed + k, m, n, min(rank, m, n)) for k in range(FEW)])
     J[1] *= np.random.default_rng(seed).random((m, n)) < 0.5
-    found, expected = complete_pivoting(J, TOLERANCE, free), eliminated(J, TOLERANCE, free)
+    found, few, expected = complete_pivoting(J, TOLERANCE, free), one_by_one(J, free), eliminated(J, TOLERANCE, free)
     for name, value in zip(("rows", "columns", "rank", "pivots", "dropped"), expected, strict=True):
         assert np.array_equal(getattr(found, name), value), name
+        assert np.array_equal(getattr(few, name), value), name
+    assert np.array_equal(few.entries, found.entries)
     for k, rank in enumerate(found.rank):
         rows, columns = found.rows[k, :rank], found.columns[k, :rank]
         rest = np.setdiff1d(np.arange(n), columns)

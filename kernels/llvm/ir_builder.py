@@ -104,11 +104,12 @@ class IrBuilder:
             for k in range(count):
                 body(k)
             return
-        before, loop, after = (self.label(name) for name in ("before", "loop", "after"))
+        before, loop, latch, after = (self.label(name) for name in ("before", "loop", "latch", "after"))
         index = f"%{loop}.i"
         self.emit(f"br label %{before}\n{before}:\n  br label %{loop}\n{loop}:")
-        self.emit(f"{index} = phi i64 [ 0, %{before} ], [ {index}.next, %{loop} ]")
+        self.emit(f"{index} = phi i64 [ 0, %{before} ], [ {index}.next, %{latch} ]")
         body(index)
+        self.emit(f"br label %{latch}\n{latch}:")
         self.emit(f"{index}.next = add nuw i64 {index}, 1")
         self.emit(f"{index}.more = icmp ult i64 {index}.next, {count}")
         self.emit(f"br i1 {index}.more, label %{loop}, label %{after}\n{after}:")

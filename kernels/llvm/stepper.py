@@ -350,14 +350,15 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
     def load_until(self) -> None:
         """The clock at which each lane of a new block stops; lanes beyond the last are copies of the last."""
         w, t, array = self.w, self.t, self.field("until")
-        last = w.line(f"sub i64 {self.field('lanes')}, 1")
-        until = "poison"
-        for i in range(t.width):
+        last, target = w.line(f"sub i64 {self.field('lanes')}, 1"), self.at("until")
+
+        def copy(i: int | str) -> None:
             lane = w.line(f"add i64 %lane, {i}")
             lane = w.line(f"select i1 {w.line(f'icmp slt i64 {lane}, {last}')}, i64 {lane}, i64 {last}")
             value = w.line(f"load {t.scalar}, ptr {w.line(f'getelementptr {t.scalar}, ptr {array}, i64 {lane}')}")
-            until = w.line(f"insertelement {self.v} {until}, {t.scalar} {value}, i64 {i}")
-        self.store(until, "until")
+            self.emit(f"store {t.scalar} {value}, ptr {w.line(f'getelementptr {t.scalar}, ptr {target}, i64 {i}')}")
+
+        self.each(str(t.width), copy)
 
     def event(self) -> None:
         """Output ticks, then lanes that have reached the end."""
@@ -384,32 +385,33 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """Writes the channels of the lanes in `tick` to out[member, periods, :]."""
         w, t = self.w, self.t
         out, member, ticks, nc = (self.field(name) for name in ("out", "member", "ticks", "channels"))
-        chan = self.at("chan")
-        self.emit(f"br i1 {w.line(f'icmp sgt i64 {nc}, 0')}, label %some, label %copied\nsome:")
-        for i in range(t.width):
-            skip = self.label("skip")
-            yes, ok, go = (self.label(name) for name in ("yes", "ok", "go"))
-            self.emit(
-                f"br i1 {w.line(f'extractelement {self.i1} {tick}, i64 {i}')}, label %{yes}, label %{skip}\n{yes}:"
-            )
+        chan, numbers, bits = self.at("chan"), self.at("sum"), self.bits(tick)
+        self.store(periods, "sum")
+
+        def channels(i: int | str) -> None:
+            skip, yes, ok, go = (self.label(name) for name in ("skip", "yes", "ok", "go"))
+            due = w.line(f"trunc i64 {w.line(f'lshr i64 {bits}, {i}')} to i1")
+            self.emit(f"br i1 {due}, label %{yes}, label %{skip}\n{yes}:")
             place = w.line(f"add i64 %lane, {i}")
             row = w.line(f"load i64, ptr {w.line(f'getelementptr i64, ptr {member}, i64 {place}')}")
-            known = w.line(f"icmp sge i64 {row}, 0")
-            self.emit(f"br i1 {known}, label %{ok}, label %{skip}\n{ok}:")
-            number = w.line(f"fptosi {t.scalar} {w.line(f'extractelement {self.v} {periods}, i64 {i}')} to i64")
-            inside = w.line(f"icmp slt i64 {number}, {ticks}")
-            self.emit(f"br i1 {inside}, label %{go}, label %{skip}\n{go}:")
+            self.emit(f"br i1 {w.line(f'icmp sge i64 {row}, 0')}, label %{ok}, label %{skip}\n{ok}:")
+            number = w.line(f"load {t.scalar}, ptr {w.line(f'getelementptr {t.scalar}, ptr {numbers}, i64 {i}')}")
+            number = w.line(f"fptosi {t.scalar} {number} to i64")
+            self.emit(f"br i1 {w.line(f'icmp slt i64 {number}, {ticks}')}, label %{go}, label %{skip}\n{go}:")
             line = w.line(f"add i64 {w.line(f'mul i64 {row}, {ticks}')}, {number}")
             target = w.line(f"getelementptr {t.scalar}, ptr {out}, i64 {w.line(f'mul i64 {line}, {nc}')}")
 
-            def copy(c: int | str, i: int = i, target: str = target) -> None:
-                first = w.line(f"mul i64 {c}, {t.width}") if isinstance(c, str) else c * t.width
+            def copy(c: int | str) -> None:
+                first = w.line(f"mul i64 {c}, {t.width}")
                 source = w.line(f"getelementptr {t.scalar}, ptr {chan}, i64 {w.line(f'add i64 {first}, {i}')}")
                 value = w.line(f"load {t.scalar}, ptr {source}")
                 self.emit(f"store {t.scalar} {value}, ptr {w.line(f'getelementptr {t.scalar}, ptr {target}, i64 {c}')}")
 
             self.each(nc, copy)
             self.emit(f"br label %{skip}\n{skip}:")
+
+        self.emit(f"br i1 {w.line(f'icmp sgt i64 {nc}, 0')}, label %some, label %copied\nsome:")
+        self.each(str(t.width), channels)
         self.emit("br label %copied\ncopied:")
 
     # -- rows and slots ----------------------------------------------------------------------------------------------
