@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,13 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.integrators import METHODS
+from shiftjax.run.live import Live
 from shiftjax.run.result import CERTIFICATE
 from shiftjax.run.simulate import simulate
+from shiftjax.run.step_function import compile
 from tests.mechanisms import four_bars, pendulum, rod
+from tests.sample_programs import BOGACKI
 
 ROUNDING = 1e-11  # a varied number is a lane value, a written one a folded constant: other roundings, grown in 0.3 s
 GOING_ON = 1e-12  # the start is projected once more; nothing else differs
@@ -177,6 +183,15 @@ def test_clock_of_the_call() -> None:
 def test_arguments_are_refused_by_name(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(ModelError, match=match):
         simulate(pendulum(), **settings)
+
+
+def test_methods_that_control_their_step_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels run them; whole runs, live ones and single steps do not choose a tolerance yet."""
+    monkeypatch.setitem(METHODS, "bogacki", BOGACKI)
+    calls: list[Callable[..., Any]] = [partial(simulate, span=1.0), compile, Live]
+    for call in calls:
+        with pytest.raises(ModelError, match="method: found 'bogacki', which controls its step size; allowed: rk4"):
+            call(pendulum(), method="bogacki")
 
 
 def test_methods_and_precisions_agree() -> None:

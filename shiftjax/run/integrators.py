@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shiftjax.errors import ModelError, one_of
 from shiftjax.kernels.lane_program import Method
 from shiftjax.table import Table
 
@@ -15,3 +16,16 @@ METHODS: Table[Method] = Table(
         "euler": Method("euler", ((), (1.0,)), ((), (0.0,)), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (True, False)),
     },
 )
+
+
+def check_method(name: str) -> None:
+    """Refuses what is no method, and methods that control their step size, which whole runs do not drive yet.
+
+    Raises:
+        ModelError: naming it.
+    """
+    one_of("method", name, METHODS)
+    if METHODS[name].error:
+        fixed = [known for known, method in METHODS.items() if not method.error]
+        todo = "Methods with an error estimate run in the kernels only."
+        raise ModelError("method", f"{name!r}, which controls its step size", ", ".join(fixed), todo)

@@ -25,7 +25,7 @@ from shiftjax.record import record
 from shiftjax.run.assembly import CLOSED, LaneOf, follow
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.host_evaluation import StartLane
-from shiftjax.run.integrators import METHODS
+from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
@@ -91,7 +91,7 @@ class Live:
         Raises:
             ModelError: anything the model or the arguments make impossible.
         """
-        one_of("method", method, METHODS)
+        check_method(method)
         refuse_text("vary", vary)
         refuse_text("channels", channels)
         if not (isinstance(step, int | float) and 0 < step < np.inf):

@@ -22,7 +22,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.collect import REPORTED, WHOLE, collect
 from shiftjax.run.ensemble import Ensemble, Settings, begin
-from shiftjax.run.integrators import METHODS
+from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
@@ -109,7 +109,7 @@ def simulate(
     """
     begun = clock.perf_counter()
     model = model if isinstance(model, Model) else load(model)
-    one_of("method", method, METHODS)
+    check_method(method)
     one_of("precision", precision, DTYPES)
     one_of("backend", backend or "cpu", BACKENDS)
     times = _clock(model, span, step, output_step)

@@ -16,7 +16,7 @@ from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
 from shiftjax.run.ensemble import Settings, begin
-from shiftjax.run.integrators import METHODS
+from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
@@ -138,7 +138,7 @@ def compile(
     Raises:
         ModelError: anything the model or the arguments make impossible.
     """
-    one_of("method", method, METHODS)
+    check_method(method)
     one_of("precision", precision, DTYPES)
     if not (isinstance(step, int | float) and 0 < step < np.inf):
         raise ModelError("step", repr(step), "a positive number of seconds", "Give one.")
