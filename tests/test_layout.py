@@ -20,6 +20,7 @@ LINKED = ("kernels", "ensembles", "viewer", "models")
 FLOORS: tuple[tuple[str, ...], ...] = (
     (
         "algebra",
+        "connected",
         "disk_cache",
         "errors",
         "field",

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.kernels.llvm import cache as disk
-from shiftjax.kernels.llvm.objects import Loader, compile_text
+from shiftjax.kernels.llvm.objects import Loader, stored_object
 from shiftjax.kernels.llvm.target import host
 
 FREE, HELD, PICKED = 1.0, 0.0, -1.0  # states of a row or a column
@@ -256,13 +255,9 @@ NAME = "shiftjax_eliminate"
 def _function() -> tuple[Loader, Any]:
     """The compiled code; its loader is kept with it."""
     target = host("f64")
-    key = disk.key(NAME, TEXT, target.identity())
-    code = disk.read(key)
-    if code is None:
-        code = compile_text(TEXT.replace("NAME", NAME), target, optimize=True, vectorize=True)
-        disk.write(key, code)
     loader = Loader(target)
-    loader.add(code)
+    text = TEXT.replace("NAME", NAME)
+    loader.add(stored_object(NAME, text, lambda: text, target, optimize=True, vectorize=True))
     loader.finish()
     kind = ctypes.CFUNCTYPE(
         None, *[ctypes.c_void_p] * 7, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 2, *[ctypes.c_int64] * 2

@@ -7,8 +7,7 @@ import ctypes
 import numpy as np
 
 from shiftjax.kernels.lane_program import DTYPES, Piece
-from shiftjax.kernels.llvm import cache as disk
-from shiftjax.kernels.llvm.objects import Loader, compile_text
+from shiftjax.kernels.llvm.objects import Loader, stored_object
 from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
 from shiftjax.kernels.llvm.target import host
 
@@ -25,16 +24,14 @@ class HostFunction:
         target = self._target = host(precision)
         self._dtype = np.dtype(DTYPES[precision])
         self._loader = Loader(target)
-        texts = {"support": lambda: support_text(target), piece.identity(): lambda: piece_text(piece, target)}
-        for identity, text in texts.items():
-            key = disk.key("host", identity, target.identity())
-            code = disk.read(key)
-            if code is None:
-                code = compile_text(text(), target, optimize=False)
-                disk.write(key, code)
-            self._loader.add(code)
+        name = piece_name(piece)
+        for symbol, identity, text in (
+            ("support", "support", lambda: support_text(target)),  # the object that the kernel stores, too
+            (name, piece.identity(), lambda: piece_text(piece, target)),
+        ):
+            self._loader.add(stored_object(symbol, identity, text, target, optimize=False))
         self._loader.finish()
-        self._code = _CODE(self._loader.address(piece_name(piece)))
+        self._code = _CODE(self._loader.address(name))
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """(inputs, B) -> (B, outputs)."""

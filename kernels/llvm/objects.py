@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import llvmlite.binding as llvm
 
+from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm.target import Target, machine
 
 
@@ -25,6 +28,16 @@ def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool =
         builder = llvm.create_pass_builder(generator, options)
         builder.getModulePassManager().run(module, builder)
     return generator.emit_object(module)
+
+
+def stored_object(symbol: str, identity: str, text: Callable[[], str], target: Target, **how: bool) -> bytes:
+    """Object code from the disk cache, else compiled from the text as by `compile_text` and stored there."""
+    key = disk.key(symbol, identity, target.identity())
+    code = disk.read(key)
+    if code is None:
+        code = compile_text(text(), target, **how)
+        disk.write(key, code)
+    return code
 
 
 class Loader:

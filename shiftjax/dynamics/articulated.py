@@ -27,15 +27,11 @@ class ArticulatedTree:
     def __init__(self, motion: Motion, joints: Collection[int]) -> None:
         self.plan, self.chain = motion.plan, motion.chain(rooted=True)
         self.joints = sorted(joints)
-        self.speeds = [speed for k in self.joints for speed in self._speeds_of(k)]
+        self.speeds = [speed for k in self.joints for speed in self.plan.joints[k].speeds]
         self.worst_pivot: Scalar = 1.0
         # speed -> screw, articulated inertia times the screw, inverse of the pivot
         self._factors: dict[int, tuple[Vec, Vec, Scalar]] = {}
         self._factor()
-
-    def _speeds_of(self, joint: int) -> range:
-        first = self.plan.joints[joint].v
-        return range(first, first + self.plan.joints[joint].nv)
 
     def _factor(self) -> None:
         articulated: dict[int, Mat] = {}
@@ -62,7 +58,8 @@ class ArticulatedTree:
                 articulated[joint.near] = _sum(articulated.get(joint.near), inertia)
                 near = composite.get(joint.near)
                 composite[joint.near] = composite[node] if near is None else near.plus(composite[node])
-                reduced |= {joint.near} if node in reduced else set()
+                if node in reduced:
+                    reduced.add(joint.near)
 
     def solve(self, force: Mapping[int, Scalar]) -> dict[int, Scalar]:
         """Accelerations by speed, of generalised forces by speed."""
@@ -71,7 +68,7 @@ class ArticulatedTree:
         for index in reversed(self.joints):
             joint = self.plan.joints[index]
             wrench = bias.get(joint.far, zeros(6))
-            for speed in reversed(self._speeds_of(index)):
+            for speed in reversed(joint.speeds):
                 axis, momentum, inverse = self._factors[speed]
                 scaled[speed] = mul(sub(force[speed], dot(axis, wrench)), inverse)
                 wrench = plus(wrench, scale(scaled[speed], momentum))
@@ -82,7 +79,7 @@ class ArticulatedTree:
         for index in self.joints:
             joint = self.plan.joints[index]
             total = motion[joint.near]
-            for speed in self._speeds_of(index):
+            for speed in joint.speeds:
                 axis, momentum, inverse = self._factors[speed]
                 out[speed] = sub(scaled[speed], mul(dot(momentum, total), inverse))
                 total = plus(total, scale(out[speed], axis))

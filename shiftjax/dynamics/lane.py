@@ -13,9 +13,7 @@ from shiftjax.constraints import CONSTRAINTS, Rows, scales
 from shiftjax.dynamics.kinematics import Motion, Parameters, speed_units
 from shiftjax.dynamics.reduction import Column, Reduction, largest_entry
 from shiftjax.topology.partition import Block
-from shiftjax.topology.plan import Plan
-
-GRAVITY = (0, 1, 2)  # indices in the vector of numbers
+from shiftjax.topology.plan import GRAVITY, Plan
 
 
 @dataclass

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property, reduce
 
 from shiftjax.algebra import Scalar, Vec, add, is_zero, known, larger, mul, sub
+from shiftjax.connected import connected
 from shiftjax.dynamics.articulated import ArticulatedTree
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.reduction import Column, ldl_solve
@@ -80,22 +81,9 @@ def roots_of(plan: Plan) -> list[int]:
 
 def independent_parts(plan: Plan, Z: Sequence[Column]) -> list[list[int]]:
     """Indices of the columns of each connected part: columns that move a common tree are connected."""
-    roots, owner = roots_of(plan), {}
-    tree = {joint.v + k: roots[index] for index, joint in enumerate(plan.joints) for k in range(joint.nv)}
-    parent = list(range(len(Z)))
-
-    def find(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = k = parent[parent[k]]
-        return k
-
-    for index, column in enumerate(Z):
-        for speed in column:
-            parent[find(index)] = find(owner.setdefault(tree[speed], index))
-    parts: dict[int, list[int]] = {}
-    for index in range(len(Z)):
-        parts.setdefault(find(index), []).append(index)
-    return list(parts.values())
+    roots = roots_of(plan)
+    tree = {speed: roots[index] for index, joint in enumerate(plan.joints) for speed in joint.speeds}
+    return connected([[tree[speed] for speed in column] for column in Z])
 
 
 class Reduced:
@@ -116,7 +104,7 @@ class Reduced:
         joints: dict[int, list[int]] = {}
         for index, root in enumerate(roots_of(plan)):
             joints.setdefault(root, []).append(index)
-        owner = {plan.joints[k].v + i: tree for tree in joints.values() for k in tree for i in range(plan.joints[k].nv)}
+        owner = {speed: tree for tree in joints.values() for k in tree for speed in plan.joints[k].speeds}
         for part in independent_parts(plan, self.Z):
             tree = owner[next(iter(self.Z[part[0]]))]
             free = all(len(self.Z[k]) == 1 for k in part) and len(part) == sum(plan.joints[k].nv for k in tree)

@@ -131,7 +131,7 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
     out: list[dict[str, Any]] = []
     for body in real if len(real) > 1 else []:
         path = plan.nodes[body].path
-        columns = sorted(plan.joints[k].v + i for k in joints[path] for i in range(plan.joints[k].nv))
+        columns = sorted(speed for k in joints[path] for speed in plan.joints[k].speeds)
         blocks = sorted({block_of[speed] for speed in columns if speed in block_of})
         if not blocks:
             continue

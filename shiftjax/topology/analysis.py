@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from shiftjax.connected import connected
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.plan import Plan
@@ -83,24 +84,9 @@ def _driver(name: str, joint: int, function: int) -> TreeConstraint:
 
 
 def _clusters(tree: Tree, constraints: Sequence[TreeConstraint], cluster: bool) -> list[list[int]]:
-    """Union-find of constraints that share a joint with speeds."""
-    members = [[j for j in constraint.coupled if tree.branches[j].movable] for constraint in constraints]
-    root = list(range(len(members)))
-
-    def find(k: int) -> int:
-        while root[k] != k:
-            root[k] = root[root[k]]
-            k = root[k]
-        return k
-
-    owner: dict[int, int] = {}
-    for k, joints in enumerate(members):
-        for joint in joints if cluster else [-1]:
-            root[find(k)] = find(owner.setdefault(joint, k))
-    groups: dict[int, list[int]] = {}
-    for k in range(len(members)):
-        groups.setdefault(find(k), []).append(k)
-    return list(groups.values())
+    """Constraints that share a joint with speeds."""
+    joints = [[j for j in constraint.coupled if tree.branches[j].movable] for constraint in constraints]
+    return connected(joints if cluster else [[-1]] * len(joints))
 
 
 def _order(tree: Tree, constraints: Sequence[TreeConstraint], clusters: Sequence[Sequence[int]]) -> list[int]:

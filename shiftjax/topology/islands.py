@@ -11,11 +11,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from shiftjax.connected import connected
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, RowGroup
 from shiftjax.record import record
-from shiftjax.topology.plan import BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
-
-GRAVITY = (0, 1, 2)  # every island has it first
+from shiftjax.topology.plan import GRAVITY, BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
 
 
 @record
@@ -39,29 +38,13 @@ def islands(plan: Plan) -> tuple[Island, ...]:
 
 def _groups(plan: Plan) -> list[list[int]]:
     """Joints that belong together."""
-    parent = list(range(len(plan.joints)))
-
-    def find(k: int) -> int:
-        while parent[k] != k:
-            parent[k] = k = parent[parent[k]]
-        return k
-
-    def join(joints: Sequence[int]) -> None:
-        for other in joints[1:]:
-            a, b = sorted((find(joints[0]), find(other)))
-            parent[b] = a
-
-    for index, joint in enumerate(plan.joints):
-        if joint.near:
-            join([plan.nodes[joint.near].joint, index])
+    count = len(plan.joints)
+    sets = [{k, plan.nodes[joint.near].joint if joint.near else k} for k, joint in enumerate(plan.joints)]
     for element in (*plan.constraints, *plan.forces):
         coupled = element.coupled if isinstance(element, RowGroup) else element.joints
-        placed = [plan.nodes[frame.node].joint for frame in element.frames if frame.node]
-        join([*coupled, *placed])
-    found: dict[int, list[int]] = {}
-    for index in range(len(plan.joints)):
-        found.setdefault(find(index), []).append(index)
-    return list(found.values())
+        sets.append({*coupled, *(plan.nodes[frame.node].joint for frame in element.frames if frame.node)})
+    groups = ([k for k in group if k < count] for group in connected(sets))
+    return [group for group in groups if group]
 
 
 class _Part:
@@ -110,7 +93,7 @@ class _Part:
         q = 0
         for joint in self.old:
             first = len(self.speed)
-            self.speed |= {joint.v + k: first + k for k in range(joint.nv)}
+            self.speed |= {speed: first + k for k, speed in enumerate(joint.speeds)}
             yield replace(
                 joint,
                 path="",

@@ -13,6 +13,8 @@ from shiftjax.joints.kind import JointKind
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.record import record
 
+GRAVITY = (0, 1, 2)  # its places in the vector of numbers
+
 
 @record
 class BodyNumbers:
@@ -61,6 +63,11 @@ class TreeJoint:
     @property
     def nv(self) -> int:
         return self.kind.nv
+
+    @property
+    def speeds(self) -> range:
+        """Its speeds, in the vector of all."""
+        return range(self.v, self.v + self.nv)
 
     @property
     def near_place(self) -> PlacedFrame:
