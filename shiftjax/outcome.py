@@ -1,4 +1,7 @@
-"""How a member's run ended: one word each, with its cause and its remedy."""
+"""How a member's run ended: one word each, with its cause and its remedy.
+
+A member may have several warnings; its status is then the gravest one, the lowest number, and its message says all.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from enum import IntEnum
 class Outcome(IntEnum):
     """How a run ended: 0 good; below 0 finished with a warning; above 0 ended early."""
 
+    inaccurate = -4
+    branch_unsure = -3
+    start_changed = -2
     near_singular = -1
     ok = 0
     not_assembled = 1
@@ -15,6 +21,8 @@ class Outcome(IntEnum):
     stuck = 3
     loop_open = 4
     no_mass = 5
+    unphysical = 6
+    locked = 7
 
 
 REMEDY: dict[Outcome, str] = {
@@ -22,6 +30,18 @@ REMEDY: dict[Outcome, str] = {
     Outcome.near_singular: (
         "the run stayed near a pose where the rank of the loops drops; positions there are less certain: "
         "check the certificate's pivot_ratio, or change the step so that the pose is crossed elsewhere"
+    ),
+    Outcome.start_changed: (
+        "the loops of this design do not allow the start that was stated; start_change says by how much it moved: "
+        "state another one, or state fewer joints"
+    ),
+    Outcome.branch_unsure: (
+        "the way from the file's start to this member's led through a singular or infeasible pose, where assembly "
+        "branches meet: compare its start with the one meant, or state the start of one more joint"
+    ),
+    Outcome.inaccurate: (
+        "the energy balance or the loop gap is worse than the method promises: take a smaller step, or accept it "
+        "with a larger limit"
     ),
     Outcome.not_assembled: (
         "the loops of this design cannot be closed from the model's start: "
@@ -34,4 +54,9 @@ REMEDY: dict[Outcome, str] = {
     Outcome.stuck: "a step tripped repeatedly: it is too large for this motion; take a smaller one",
     Outcome.loop_open: "a step left the loops open by more than the projection can close: take a smaller step",
     Outcome.no_mass: "a motion of this mechanism moves no mass: give the named body an inertia, or hold the joint",
+    Outcome.unphysical: "a number of this member that no body can have: correct the mass or inertia that is named",
+    Outcome.locked: (
+        "the mechanism was driven past the end of its travel, where its loops can no longer be closed: "
+        "drive it less far, or change the lengths"
+    ),
 }

@@ -1,4 +1,4 @@
-"""From the lanes of a finished run to its Result: channels, poses, certificate, messages, notes. Host code."""
+"""From the lanes of a finished run to its Result: channels, poses, certificate. Host code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
-from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.ensemble import Ensemble, Repartition
 from shiftjax.run.prepare import Prepared
@@ -19,7 +18,6 @@ from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.run.start import Start
 from shiftjax.topology.plan import Plan
 
-REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m, per second]
 WHOLE = 1e-9  # a number of steps this near a whole one is one
 
 
@@ -31,7 +29,8 @@ def collect(
     kept: np.ndarray,
     *,
     batched: bool,
-    went_on: bool,
+    messages: tuple[str, ...],
+    notes: tuple[str, ...],
     report: dict[str, Any],
     backend: str,
     wall: Callable[[], float],
@@ -41,7 +40,7 @@ def collect(
     Args:
         observed: the channels. kept: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
-        went_on: whether the run began where another one ended. wall: seconds of the whole call so far.
+        messages, notes: of `run.messages`. wall: seconds of the whole call so far.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -63,7 +62,7 @@ def collect(
         },
         certificate={name: pick(values) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
-        messages=messages(prepared, lanes, began),
+        messages=messages,
         poses={path: pick(values) for path, values in poses.items()},
         kept=kept,
         design=dict(zip(prepared.vary, prepared.values, strict=True)),
@@ -84,7 +83,7 @@ def collect(
         programs=lanes.recordings[0].programs.pieces,
         compile_s=lanes.kernel.compile_s,
         wall_s=wall(),
-        notes=() if went_on else notes(prepared, began),
+        notes=notes,
         final=final,
         schedule=lanes.schedule(),
     )
@@ -138,41 +137,6 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, ratio)]
     figures = [gap, measured[0], measured[1], lanes.repartitions, measured[2], steps, lanes.rejected]
     return dict(zip(CERTIFICATE, figures, strict=True))
-
-
-def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ...]:
-    """Cause and remedy of every member that is not good."""
-    out: list[str] = []
-    for k, status in enumerate(lanes.status):
-        outcome = Outcome(int(status))
-        text = REMEDY[outcome]
-        if outcome is Outcome.not_assembled and prepared.plan.constraints and began.gap[k] > 0:
-            group = prepared.plan.constraints[int(began.worst[k])]
-            what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
-            text = f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
-        elif outcome > 0:
-            text = f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
-        out.append(text)
-    return tuple(out)
-
-
-def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
-    """What the user said of the start and did not get, because the loops do not allow it."""
-    out: list[str] = []
-    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
-    wanted = host.per_member(lane.coordinates(), prepared.members)
-    for k in prepared.named:
-        joint = prepared.plan.joints[k]
-        if joint.nq == 1:
-            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > REPORTED) & began.closed
-            if missed.any():
-                far = float(np.abs(began.q[joint.q] - wanted[joint.q])[missed].max())
-                out.append(f"{joint.path} could not be held in {missed.sum()} members: moved by up to {far:.3g}")
-    conflicts = (began.conflict > REPORTED) & began.closed
-    if conflicts.any():
-        far = float(began.conflict[conflicts].max())
-        out.append(f"initial speeds contradict the loops in {conflicts.sum()} members: changed by up to {far:.3g}")
-    return tuple(out)
 
 
 def _log(plan: Plan, lines: Sequence[Repartition]) -> tuple[dict[str, Any], ...]:

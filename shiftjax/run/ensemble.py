@@ -124,6 +124,7 @@ class Ensemble:
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
     first_choice: np.ndarray = field(init=False)
+    warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
 
     def __post_init__(self) -> None:
@@ -132,6 +133,13 @@ class Ensemble:
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
         self.first_choice = self.choice.copy()
+        self.warnings = np.zeros(members, int)
+
+    def warn(self, members: np.ndarray, outcome: Outcome) -> None:
+        """Gives some members a warning; those that have ended early keep their status."""
+        self.warnings[members] |= 1 << -int(outcome)
+        status = self.status[members]
+        self.status[members] = np.where(status > 0, status, np.minimum(status, int(outcome)))
 
     def rows(self, name: str) -> np.ndarray:
         """View of a group of rows of the table."""

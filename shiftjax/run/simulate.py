@@ -20,10 +20,11 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.collect import REPORTED, WHOLE, collect
+from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
+from shiftjax.run.messages import REPORTED, messages, notes
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
@@ -142,7 +143,8 @@ def simulate(
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
-        prepared, lanes, began, observed, kept, batched=vary is not None, went_on=start is not None,
+        prepared, lanes, began, observed, kept, batched=vary is not None,
+        messages=messages(prepared, lanes, began), notes=() if start is not None else notes(prepared, began),
         report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
 

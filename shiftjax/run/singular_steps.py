@@ -54,7 +54,7 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
     lanes.table[:, members] = best
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
-    lanes.status[members[moved & (score > 1.0)]] = int(Outcome.near_singular)
+    lanes.warn(members[moved & (score > 1.0)], Outcome.near_singular)
     lanes.decided(members[moved], before[clock.start, moved], STEPS, pattern[moved])
     _record(lanes, members[moved], before[:, moved], taken[moved])
 

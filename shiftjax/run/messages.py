@@ -1,0 +1,57 @@
+"""What is said of the members of a run: cause and remedy of what is not good, and what was stated and not kept.
+
+Host code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import shiftjax.run.host_evaluation as host
+from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.prepare import Prepared
+from shiftjax.run.start import Start
+
+REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m, per second]
+
+
+def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ...]:
+    """Cause and remedy of every member that is not good: why it ended early, then its warnings, gravest first."""
+    out = [""] * len(lanes.status)
+    for k in np.flatnonzero((lanes.status != 0) | (lanes.warnings != 0)):
+        ended = [Outcome(int(lanes.status[k]))] if lanes.status[k] > 0 else []
+        warned = [o for o in Outcome if o < 0 and lanes.warnings[k] & 1 << -int(o)]
+        out[k] = "; ".join(_message(prepared, lanes, began, int(k), outcome) for outcome in [*ended, *warned])
+    return tuple(out)
+
+
+def _message(prepared: Prepared, lanes: Ensemble, began: Start, k: int, outcome: Outcome) -> str:
+    """One outcome of member k."""
+    text = REMEDY[outcome]
+    if outcome is Outcome.not_assembled and prepared.plan.constraints and began.gap[k] > 0:
+        group = prepared.plan.constraints[int(began.worst[k])]
+        what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
+        return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
+    if outcome > 0:
+        return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
+    return text
+
+
+def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
+    """What the user said of the start and did not get, because the loops do not allow it."""
+    out: list[str] = []
+    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+    wanted = host.per_member(lane.coordinates(), prepared.members)
+    for k in prepared.named:
+        joint = prepared.plan.joints[k]
+        if joint.nq == 1:
+            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > REPORTED) & began.closed
+            if missed.any():
+                far = float(np.abs(began.q[joint.q] - wanted[joint.q])[missed].max())
+                out.append(f"{joint.path} could not be held in {missed.sum()} members: moved by up to {far:.3g}")
+    conflicts = (began.conflict > REPORTED) & began.closed
+    if conflicts.any():
+        far = float(began.conflict[conflicts].max())
+        out.append(f"initial speeds contradict the loops in {conflicts.sum()} members: changed by up to {far:.3g}")
+    return tuple(out)
