@@ -72,13 +72,7 @@ def _rod(name: str, along_y: bool) -> Document:
     }
 
 
-def _pin(name: str, parent: list[str], at: str, child: list[str], to: str, rate: float = 0.0) -> Document:
-    """A revolute joint about z at angle zero."""
-    return {
-        "name": name,
-        "type": "Rz",
-        "parent": [parent, at],
-        "child": [child, to],
-        "initial_displacement": 0,
-        "initial_velocity": rate,
-    }
+def _pin(name: str, parent: list[str], at: str, child: list[str], to: str, rate: float | None = None) -> Document:
+    """A revolute joint about z at angle zero; of most nothing is stated about the speed."""
+    ends = {"name": name, "type": "Rz", "parent": [parent, at], "child": [child, to], "initial_displacement": 0}
+    return ends if rate is None else ends | {"initial_velocity": rate}

@@ -32,7 +32,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "The solid inside a closed mesh; a closed mesh inside another one, turned inside out, is a hollow.",
         ),
         "info": (
-            "shiftjax.run.report",
+            "shiftjax.run.info",
             "What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.",
         ),
         "ModelError": (
@@ -146,9 +146,9 @@ if TYPE_CHECKING:
     from shiftjax.kernels.lane_program import Method as Method
     from shiftjax.mechanism.model import Model as Model
     from shiftjax.outcome import Outcome as Outcome
+    from shiftjax.run.info import info as info
     from shiftjax.run.integrators import METHODS as METHODS
     from shiftjax.run.live import Live as Live
-    from shiftjax.run.report import info as info
     from shiftjax.run.result import Result as Result
     from shiftjax.run.schedule import Schedule as Schedule
     from shiftjax.run.simulate import simulate as simulate

@@ -15,9 +15,10 @@ from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.run import host_evaluation as host
-from shiftjax.run.assembly import close, null_space
+from shiftjax.run.closing import close, null_space
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepare import prepare
+from shiftjax.run.prepared import Prepared
 from shiftjax.topology.partition import Block, free_speeds
 from shiftjax.topology.plan import Plan
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from shiftjax.formats import load
 from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepare import prepare
+from shiftjax.run.prepared import Prepared
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
 from tests.mechanisms import host_acceleration
 from tests.reference.oracle import Oracle

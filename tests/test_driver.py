@@ -21,7 +21,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import prepare
+from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.simulate import simulate
 from shiftjax.topology.partition import Block, Partition, independent_speeds
 from tests.mechanisms import four_bars, pendulum, rod
@@ -344,11 +344,11 @@ def test_members_take_their_own_partition_only_where_the_nominal_fails() -> None
     """Design section 2: the nominal partition where it serves; a function of model and member alone."""
     vary = {"joint1.initial_displacement": np.linspace(-0.5, 1.2, 40)}
     prepared = prepare(load("bricard"), vary)
-    (mine,) = partitions(prepared, prepared.start(), 1.5)
+    (mine,) = partitions(prepared, start_of(prepared), 1.5)
     nominal: Block = partitions(prepared, prepared.file_start, 1.5)[0][0]
     assert 0 < sum(block != nominal for block in mine) < 30
     assert len(set(mine)) <= 4
     for k in (0, 13, 39):
         single = prepare(load("bricard"), {"joint1.initial_displacement": prepared.values[0][k : k + 1]})
-        assert partitions(single, single.start(), 1.5)[0][0] == mine[k]
+        assert partitions(single, start_of(single), 1.5)[0][0] == mine[k]
     assert independent_speeds(prepared.plan, Partition((nominal,))) == nominal.independent

@@ -21,7 +21,7 @@ from shiftjax.ensembles import store
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save, to_dict
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.run.report import text
+from shiftjax.run.info import text
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 from tests.extensions import gear, kutta, lines_format, maxwell, screw, spin  # noqa: F401

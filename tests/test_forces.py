@@ -18,7 +18,8 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepare import prepare
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import host_acceleration, nominal_blocks, pendulum, rod
 from tests.reference import oracle as reference

@@ -17,8 +17,8 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.models import names
 from shiftjax.run import host_evaluation as host
+from shiftjax.run.info import info
 from shiftjax.run.prepare import prepare
-from shiftjax.run.report import info
 from shiftjax.run.simulate import simulate
 from tests.reference.oracle import Oracle
 from tests.states import (

@@ -10,7 +10,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.outcome import Outcome
-from shiftjax.run.report import info
+from shiftjax.run.info import info
 from shiftjax.run.simulate import simulate
 from shiftjax.run.step_function import compile as compile_step
 

@@ -17,7 +17,8 @@ from shiftjax.kernels.simplify import simplify
 from shiftjax.mechanism.model import Model
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepare import prepare
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.result import Result
 from shiftjax.topology.partition import Partition
 from tests.extensions import numpy_backend  # noqa: F401

@@ -19,7 +19,7 @@ from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.models import names
 from shiftjax.run import host_evaluation as host
 from shiftjax.run.lane_program import Programs
-from shiftjax.run.prepare import Prepared
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.setup import REPORTS
 from shiftjax.run.simulate import simulate
 from shiftjax.run.step_function import compile as compile_step

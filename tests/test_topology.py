@@ -17,10 +17,11 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.models import names
 from shiftjax.models.n_four_bar import n_four_bar
 from shiftjax.run import host_evaluation as host
+from shiftjax.run.info import dot, info, tables, text
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import Prepared, prepare
-from shiftjax.run.report import dot, info, tables, text
+from shiftjax.run.prepare import prepare, start_of
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.simulate import simulate
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import Partition
@@ -361,7 +362,7 @@ def test_s9_varied_numbers_do_not_recompile() -> None:
     keys = []
     for low in (0.5, 0.9):
         prepared = prepare(load("klann"), {"crank.mass": np.array([low, 1.1])})
-        blocks = partitions(prepared, prepared.start(), 2.0)
+        blocks = partitions(prepared, start_of(prepared), 2.0)
         program = Programs(prepared.setup).of(Partition(tuple(block[0] for block in blocks)))
         keys.append([piece.key for piece in (*program.accelerate, *program.project)])
     assert keys[0] == keys[1]

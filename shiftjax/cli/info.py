@@ -9,7 +9,7 @@ from dataclasses import asdict
 from shiftjax.cli import common, parsing
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
-from shiftjax.run.report import dot, info, tables, text
+from shiftjax.run.info import dot, info, tables, text
 
 
 def define(parser: argparse.ArgumentParser) -> None:

@@ -146,9 +146,7 @@ class AssemblyBuilder:
         self.entry = entry
 
     body = _method("bodies", "a body", mass=1.0, center_of_mass=ZERO, inertia=(1.0, 1.0, 1.0))
-    joint = _method(
-        "joints", "a joint", ("type",), type="Rx", parent=FIXED, initial_displacement=0.0, initial_velocity=0.0
-    )
+    joint = _method("joints", "a joint", ("type",), type="Rx", parent=FIXED)
     restraint = _method("restraints", "a restraint", ("type",))
     constraint = _method("constraints", "a constraint", ("type",))
 

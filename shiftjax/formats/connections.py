@@ -15,7 +15,18 @@ from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, label_of
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.records import FIXED, IDENTITY, ZERO, Element, FrameRef, Joint, Placement, Restraint, Vector
+from shiftjax.mechanism.records import (
+    FIXED,
+    IDENTITY,
+    STARTS,
+    ZERO,
+    Element,
+    FrameRef,
+    Joint,
+    Placement,
+    Restraint,
+    Vector,
+)
 
 LETTERS: dict[str, Vector] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -44,6 +55,7 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
         FrozenJson(entry.values(kind.fields)),
         entry("active"),
         entry("comment"),
+        tuple(key for key in STARTS if node.has(key) and (kind.nv or key == "initial_displacement")),
     )
 
 

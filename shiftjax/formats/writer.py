@@ -11,7 +11,7 @@ from shiftjax.mechanism.fields import element, label_of, value_of
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import parts
-from shiftjax.mechanism.records import FIXED, Assembly, Element, FrameRef, Placement, walk
+from shiftjax.mechanism.records import FIXED, STARTS, Assembly, Element, FrameRef, Placement, walk
 
 VERSION = "2.0"
 
@@ -62,7 +62,7 @@ def entry(item: Any, label: str) -> dict[str, Any]:
     for field in sorted(fields, key=lambda field: field.name != "name"):
         value = value_of(item, field.name)
         group, _, key = field.key.rpartition(".")
-        if value is None:
+        if value is None or (field.name in STARTS and field.name not in item.stated):
             continue
         plain = repr(value) == repr(field.default)  # -0.0 is not the default 0.0
         if group:
@@ -97,7 +97,7 @@ def _listed(value: Any) -> Any:
 WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file holds
     **dict.fromkeys(("number", "text", "comment", "flag", "choice", "name"), lambda value: value),
     **dict.fromkeys(("vector", "matrix", "axis", "numbers", "ascending", "pieces", "velocity"), _listed),
-    "displacement": lambda value: entry(value, "a placement") if isinstance(value, Placement) else value,
+    "displacement": lambda value: (entry(value, "a placement") or 0) if isinstance(value, Placement) else value,
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],
     "joint": parts,

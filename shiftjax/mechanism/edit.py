@@ -8,7 +8,7 @@ from typing import Any
 
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.paths import Steps, child, steps
-from shiftjax.mechanism.records import Assembly, Body
+from shiftjax.mechanism.records import STARTS, Assembly, Body
 
 
 def with_number(value: Any, where: Steps, number: float) -> Any:
@@ -29,6 +29,8 @@ def changed(element: Any, path: str, values: Mapping[str, Mapping[str, float]]) 
         where = steps(text)
         if hasattr(element, str(where[0])) or where[0] in getattr(element, "values", ()):  # else of another kind
             element = with_number(element, where, number)
+            if where[0] in STARTS and where[0] not in element.stated:
+                element = replace(element, stated=tuple(key for key in STARTS if key in (*element.stated, where[0])))
     return element
 
 

@@ -97,6 +97,8 @@ class Model:
     source: str = dataclasses.field(default="", compare=False)  # file it was read from
     warnings: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     comment: str = ""
+    origin: Model | None = dataclasses.field(default=None, compare=False, repr=False)  # before the first `replace`
+    replaced: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)  # paths, by `replace`
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
         """Path and record of every active body, depth first in file order."""
@@ -195,11 +197,16 @@ class Model:
         return found
 
     def replace(self, values: Mapping[str, float]) -> Model:
-        """The model with other numbers at some paths (the leading assembly may be left out where unique)."""
+        """The model with other numbers at some paths (the leading assembly may be left out where unique).
+
+        It remembers where it comes from: a run closes its loops by walking from there, as it does for varied numbers.
+        """
         known = self.numbers()
         grouped: dict[str, dict[str, float]] = {}
+        order: list[str] = []
         for path, value in values.items():
             full = self._number(path, known)
+            order.append(full)
             target, field = split(full)
             grouped.setdefault(target, {})[field] = _finite(full, field, value)
         gravity = list(self.gravity)
@@ -209,6 +216,8 @@ class Model:
             self,
             gravity=(gravity[0], gravity[1], gravity[2]),
             frames=tuple(changed(frame, child(FIXED, frame.name), grouped) for frame in self.frames),
+            origin=self.origin or self,
+            replaced=tuple(dict.fromkeys((*self.replaced, *order))),
         )
         if not grouped:
             return found

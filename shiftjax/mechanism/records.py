@@ -20,6 +20,7 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 FIXED = "fixed"
 ORIGIN = "origin"
+STARTS = ("initial_displacement", "initial_velocity")  # fields of a joint that state something only where written
 
 
 @record
@@ -115,6 +116,7 @@ class Joint:
     values: FrozenJson = FrozenJson()  # numbers of the joint's kind: field -> number or numbers
     active: bool = True
     comment: str = ""
+    stated: tuple[str, ...] = ()  # of STARTS, those that were written, zero or not; the others are free
 
 
 @record

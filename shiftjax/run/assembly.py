@@ -1,190 +1,188 @@
-"""Closing the loops at the start, for all members at once, keeping what the user said.
+"""Closing the loops at the start, for all members at once, keeping what the user stated.
 
-Problem: coordinates q with Phi(q) = 0 near the file's, held joints at the user's values as far as the loops allow, the
-others moved least; then speeds with J v = nu, held joints at theirs, the others smallest.
+Problem: coordinates q with Phi(q) = 0, stated joints where they were stated as far as the loops allow, the others near
+the file's; then speeds with J v = nu, stated ones kept, the others smallest.
 The result must not depend on the partition nor on the batch; the branch must be the file's: every member is walked from
-the file's assembled pose in steps of at most 10 degrees and 5 % of the model's size.
-Refused: nothing; a member that cannot be closed is reported with its worst loop.
+the file's assembled pose, by other ways where the straight one meets a singular or infeasible pose.
+Refused: nothing; what cannot be closed or kept, and a branch that is not sure, is reported for each member.
 
-Host code. Damped Gauss-Newton on all rows (Nocedal, Wright, Numerical Optimization, section 10.3), a substructure at a
-time; a converged member stops moving.
+Host code, a substructure at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.dynamics.lane import Lane
-from shiftjax.field import Role
-from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds, retract, true_gap
-from shiftjax.run.start import Start
-from shiftjax.topology.partition import complete_pivoting
+from shiftjax.run.branches import TOLD, Block, blocks_of_signs, distances, gaps, most, signs, spread_poses, unwound
+from shiftjax.run.closing import (
+    CLOSED,
+    RANK,
+    LaneOf,
+    Path,
+    Way,
+    close,
+    columns_of,
+    holdable,
+    nearest,
+    number_steps,
+    place,
+    walk,
+)
+from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
+from shiftjax.run.start import Start, Statements
 from shiftjax.topology.plan import Plan
 
-STEP_ANGLE = np.deg2rad(10.0)
-STEP_LENGTH = 0.05  # of the model's size
-CLOSED = 1e-9  # residual of an assembled member, dimensionless
-POLISHED = 1e-15  # below this nothing is gained
-ITERATIONS = 80
-PATIENCE = 10  # iterations without a residual 1 % smaller than the best so far: it cannot be closed from here
-DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient system into the one of least change
-RANK = 1e-8
-HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
-
-# members (indices), fraction of the way from the file's numbers -> lane
-LaneOf = Callable[[np.ndarray, float | np.ndarray], StartLane]
+UNSTATED = 1e-2  # weight of a joint that says nothing, when joints are moved least
+NEAR = 0.1  # rad or m: stated joints that follow others are as far from the closed pose where a file is rounded
+SOUGHT = 8  # poses from which a member is closed that no way leads to
+SAME = 1e-6  # poses this near are one [rad or m]
+DYAD = 3  # a block of so many joints has two assemblies, told apart by the sign of its Jacobian
 
 
-def assemble(
-    plan: Plan,
-    file_lane: StartLane,
-    lane_of: LaneOf,
-    members: int,
-    file_order: Sequence[int],
-    named: Sequence[int],
-    named_speeds: Sequence[int],
-) -> Start:
+@dataclass
+class _Tied:
+    """What is known of one substructure at the file's start.
+
+    Attributes:
+        held: joints that keep what was stated, the most binding first; free: freedoms that they leave.
+        judged: local columns of all other joints, where `held` leaves no freedom. weight: (n,) of least moves.
+        J: (1, m, n) at the file's pose; blocks: rows and columns of J whose signs tell assemblies apart.
+    """
+
+    index: int
+    held: list[int]
+    free: int
+    judged: list[int]
+    weight: np.ndarray
+    J: np.ndarray
+    blocks: list[Block]
+
+
+def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, said: Statements) -> Start:
     """Assembles all members.
 
     Args:
         file_lane: the lane of the file's own numbers.
         lane_of: lane of some members, their numbers a fraction of the way from the file's to their own.
-        file_order: all joints as the file lists them: which of two contradicting speeds stays.
-        named: joints named by vary, set or hold, in that order; named_speeds: joints whose initial speed was named.
+        said: what is stated of their starts.
     """
-    wanted = per_member(file_lane.speeds(), 1)[:, 0]
-    moving = [k for k in file_order if np.any(wanted[plan.joints[k].v : plan.joints[k].v + plan.joints[k].nv])]
-    driven = [joint for group in plan.constraints if group.prescribes for joint in group.joints]
-    order = list(dict.fromkeys([*named, *driven, *moving]))
     q_file = per_member(file_lane.coordinates(), 1)
-    held = [_holdable(plan, file_lane, q_file, s, order) for s in range(len(plan.substructures))]
-    for s, columns in enumerate(held):
-        q_file, _ = _closed_or_released(plan, file_lane, q_file, s, columns)
+    tied = [_of_the_file(plan, file_lane, q_file, s, said.positions) for s in range(len(plan.substructures))]
     full = lane_of(np.arange(members), 1.0)
     target = per_member(full.coordinates(), members)
     q = np.repeat(q_file, members, axis=1)
     _set_free(plan, q, target)
-    q = _walk(plan, lane_of, q, q_file, target, held)
-    v = per_member(full.speeds(), members)
-    speed_order = list(dict.fromkeys([*named_speeds, *moving, *named]))
-    v, conflict = _consistent_speeds(plan, full, q, v, q_file, file_lane, speed_order)
-    gap, worst = np.zeros(members), np.zeros(members, int)
-    for s, block in enumerate(plan.substructures):
-        residual = np.abs(true_gap(full, q, s))
-        size = np.nan_to_num(residual.max(1), nan=np.inf)
-        group_of_row = np.repeat(block.groups, [plan.constraints[k].rows for k in block.groups])
-        worst = np.where(size > gap, group_of_row[residual.argmax(1)], worst)
-        gap = np.maximum(gap, size)
-    states = per_member(full.states(), members)
-    return Start(q, v, states, gap <= CLOSED * max(1.0, full.length), gap, worst, conflict)
+    unsure, branch = np.zeros(members, bool), np.full(members, "", dtype=object)
+    for part in tied:
+        q, doubt = _Members(plan, lane_of, part, q_file, target, q).placed()
+        unsure |= doubt
+        branch = branch + signs(full, q, part.index, part.blocks)
+    gap, worst = gaps(plan, full, q)
+    closed = gap <= CLOSED * max(1.0, full.length)
+    v, kept = _consistent_speeds(plan, full, q, tied, said.speeds)
+    held = [k for part in tied for k in part.held]
+    counted = said.positions if said.alone else [k for k in said.positions if k in held or k in said.named_positions]
+    change, moved = most(distances(plan, q, target, counted), counted)
+    counted = said.speeds if said.alone else [k for k in said.speeds if k in kept or k in said.named_speeds]
+    speed_change, speed_moved = most(_speeds_off(plan, v, per_member(full.speeds(), members), counted), counted)
+    return Start(
+        q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
+        branch, unsure & closed,
+    )  # fmt: skip
 
 
-def _holdable(plan: Plan, lane: Lane, q: np.ndarray, index: int, order: Sequence[int]) -> list[int]:
-    """Local columns that can be held together: their rows of the null space Z are independent."""
+# -- the file's own pose -------------------------------------------------------------------------------------------
+
+
+def _of_the_file(plan: Plan, lane: StartLane, q: np.ndarray, index: int, order: Sequence[int]) -> _Tied:
+    """Closes the file's pose, in place in q (nq, 1), and says what is held there."""
+    stated = columns_of(plan, index, order)
+    weight = np.full(len(plan.substructures[index].columns), UNSTATED)
+    weight[stated] = 1.0
+    target = q.copy()
+    found, held, free = _kept(plan, lane, q, target, index, order, weight)
+    own = [k for k in order if columns_of(plan, index, [k])]
+    off = distances(plan, found, target, own).max(initial=0.0)
+    wanted = held is not None and off <= (TOLD if free else NEAR)
+    if not wanted:
+        found, held, free = _searched(plan, lane, target, index, order, weight, (found, held, free))
+    if held is None:
+        held, free = [], 0
+    elif free and any(k < 1.0 for k in weight):
+        found = nearest(plan, lane, found, index, columns_of(plan, index, held), target, weight)
+    q[:] = found
     _, J = closure(lane, q, index)
-    columns = plan.substructures[index].columns
-    Z = null_space(J[0])
-    basis = np.zeros((0, Z.shape[1]))
-    held: list[int] = []
-    for k in order:
-        joint = plan.joints[k]
-        own = [columns.index(joint.v + i) for i in range(joint.nv) if joint.v + i in columns]
-        rows = Z[own]
-        for _ in range(2):  # twice is enough (Parlett, The Symmetric Eigenvalue Problem, section 6.9)
-            rows = rows - rows @ basis.T @ basis
-        _, size, directions = np.linalg.svd(rows, full_matrices=False)
-        if len(own) and len(size) == len(own) and size.min(initial=np.inf) > HOLDABLE:
-            held += own
-            basis = np.concatenate([basis, directions])
-        if len(held) == Z.shape[1]:
-            break
-    return held
+    judged = [] if free or not held else _others(plan, index, held)
+    return _Tied(index, held, free, judged, weight, J, blocks_of_signs(J[0], judged))
 
 
-def null_space(J: np.ndarray) -> np.ndarray:
-    """(n, dof) orthonormal null space of one member's dimensionless Jacobian, through its partition."""
-    found = complete_pivoting(J[None], RANK)
-    rank = int(found.rank[0])
-    rows, dependent = found.rows[0, :rank], found.columns[0, :rank]
-    independent = np.setdiff1d(np.arange(J.shape[1]), dependent)
-    Z = np.zeros((J.shape[1], len(independent)))
-    Z[independent, np.arange(len(independent))] = 1.0
-    if rank:
-        Z[dependent] = -np.linalg.solve(J[np.ix_(rows, dependent)], J[np.ix_(rows, independent)])
-    return np.linalg.qr(Z)[0]
+def _others(plan: Plan, index: int, held: Sequence[int]) -> list[int]:
+    columns = columns_of(plan, index, held)
+    return [k for k in range(len(plan.substructures[index].columns)) if k not in columns]
 
 
-def _closed_or_released(
-    plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Closes with the held columns fixed; a member that does not close lets them go, the last named first.
+def _kept(
+    plan: Plan, lane: StartLane, q: np.ndarray, target: np.ndarray, index: int, order: Sequence[int], weight: np.ndarray
+) -> tuple[np.ndarray, list[int] | None, int]:
+    """From one open pose to a closed one near it, then to the stated displacements: (pose, what is held, freedoms).
 
-    Returns:
-        coordinates (nq, B) and which members are closed (B,).
+    What can be held is judged at the closed pose; None where the loops do not close.
     """
-    fixed, size = close(plan, lane, q, index, held)
-    closed = size <= CLOSED
-    for count in reversed(range(len(held))):
-        bad = np.flatnonzero(~closed)
-        if len(bad) == 0:
-            break
-        begin = np.where(np.isfinite(fixed[:, bad]), fixed[:, bad], q[:, bad])
-        free, size = close(plan, lane.of(bad), begin, index, held[:count])
-        closed[bad] = size <= CLOSED
-        fixed[:, bad] = np.where(closed[bad] | (count == 0), free, fixed[:, bad])
-    return fixed, closed
+    phi, J = closure(lane, q, index)
+    near = q
+    if np.abs(phi).max() > CLOSED:
+        near, size = close(plan, lane, q, index, (), weight)
+        if not size[0] <= CLOSED:
+            near, size = close(plan, lane, q, index, ())
+        if not size[0] <= CLOSED:
+            return near, None, 0
+        _, J = closure(lane, near, index)
+    held, free = holdable(plan, J[0], index, order)
+    way = _way(plan, index, held, lambda members, fraction: lane, near, target, np.ones(1))
+    path = walk(plan, near, way)
+    return path.q, held, free
 
 
-def close(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Damped Gauss-Newton on all rows of one substructure; only members on their way are computed.
-
-    Returns:
-        coordinates (nq, B) and the residual (B,), dimensionless.
-    """
-    columns = np.asarray(plan.substructures[index].columns)
-    unit = np.asarray(lane.units)[columns]
-    q = q.copy()
-    size = np.full(q.shape[1], np.inf)
-    running = np.arange(q.shape[1])
-    best, since = size.copy(), np.zeros(q.shape[1], int)
-    for _ in range(ITERATIONS):
-        phi, J = closure(lane, q[:, running], index)
-        now = np.abs(phi).max(1)
-        finite = np.isfinite(now)
-        # A member stops where rounding is reached: no longer halved although nearly closed.
-        going = finite & (now > POLISHED) & ~((now < 1e-11) & (now > 0.5 * size[running]))
-        better = now < 0.99 * best[running]
-        since[running] = np.where(better, 0, since[running] + 1)
-        best[running] = np.where(better, now, best[running])
-        going &= since[running] < PATIENCE
-        size[running] = np.where(finite, now, np.inf)
-        if not going.any():
-            break
-        running, lane = running[going], lane.of(going)
-        change = _least_change(phi[going], J[going], held)
-        longest = np.maximum(np.abs(change) / np.where(unit == 1.0, STEP_ANGLE, STEP_LENGTH), 1.0).max(1)
-        change /= longest[:, None]
-        step = np.zeros((plan.nv, len(running)))
-        step[columns] = (change * unit).T
-        q[:, running] = retract(plan, q[:, running], step)
-    return q, size
+def _way(
+    plan: Plan, index: int, held: Sequence[int], lane_of: LaneOf, begin: np.ndarray, target: np.ndarray,
+    steps: np.ndarray, judged: Sequence[int] = (), members: np.ndarray | None = None,
+) -> Way:  # fmt: skip
+    everyone = np.arange(begin.shape[1]) if members is None else members
+    return Way(index, lane_of, everyone, held, begin.copy(), target, steps, judged)
 
 
-def _least_change(phi: np.ndarray, J: np.ndarray, held: Sequence[int]) -> np.ndarray:
-    """(B, n) Gauss-Newton step of least change, held columns still."""
-    J = J.copy()
-    J[:, :, list(held)] = 0.0
-    Jt = J.transpose(0, 2, 1)
-    normal = Jt @ J
-    n = normal.shape[1]
-    mean = np.maximum(np.trace(normal, axis1=1, axis2=2) / n, 1e-300)
-    normal[:, np.arange(n), np.arange(n)] += DAMPING * mean[:, None]
-    right = -(Jt @ phi[:, :, None])
-    bad = ~(np.isfinite(normal).all((1, 2)) & np.isfinite(right).all((1, 2)))
-    normal[bad], right[bad] = np.eye(n), 0.0
-    return np.linalg.solve(normal, right)[:, :, 0]
+def _searched(
+    plan: Plan,
+    lane: StartLane,
+    target: np.ndarray,
+    index: int,
+    order: Sequence[int],
+    weight: np.ndarray,
+    best: tuple[np.ndarray, list[int] | None, int],
+) -> tuple[np.ndarray, list[int] | None, int]:
+    """The best of many poses: the one that keeps most of what is stated, then the nearest one."""
+
+    own = [k for k in order if columns_of(plan, index, [k])]
+
+    def merit(found: tuple[np.ndarray, list[int] | None, int]) -> tuple[float, ...]:
+        pose, held, _ = found
+        if held is None:
+            return (np.inf,)
+        missed = distances(plan, pose, target, own)[:, 0]
+        every = distances(plan, pose, target, [k for k in plan.substructures[index].joints if plan.joints[k].nq])
+        heavy = [weight[columns_of(plan, index, [k])].max(initial=0.0)
+                 for k in plan.substructures[index].joints if plan.joints[k].nq]  # fmt: skip
+        return (0.0, *np.where(missed <= TOLD, 0.0, missed), float(np.asarray(heavy) @ every[:, 0]))
+
+    free = [k for k in plan.substructures[index].joints if k not in order]
+    for guess in spread_poses(plan, target[:, 0], free, lane.length):
+        found = _kept(plan, lane, guess[:, None], target, index, order, weight)
+        if merit(found) < merit(best):
+            best = found
+    return best
 
 
 def _set_free(plan: Plan, q: np.ndarray, target: np.ndarray) -> None:
@@ -195,37 +193,273 @@ def _set_free(plan: Plan, q: np.ndarray, target: np.ndarray) -> None:
             q[joint.q : joint.q + joint.nq] = target[joint.q : joint.q + joint.nq]
 
 
-def _walk(
-    plan: Plan, lane_of: LaneOf, q: np.ndarray, q_file: np.ndarray, target: np.ndarray, held: Sequence[Sequence[int]]
-) -> np.ndarray:
-    """Moves held joints and numbers from the file's to the member's, closing the loops at every step."""
-    members = q.shape[1]
-    everyone = np.arange(members)
-    full, origin = lane_of(everyone, 1.0), lane_of(everyone, 0.0)
-    steps = np.maximum(1, _number_steps(full, origin, members))
+# -- the members' poses --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Members:
+    """The poses of all members in one substructure: walked from the file's by the first way that serves each."""
+
+    plan: Plan
+    lane_of: LaneOf
+    part: _Tied
+    q_file: np.ndarray
+    target: np.ndarray
+    q: np.ndarray
+
+    def placed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates (nq, B), and of which members the branch is not sure (B,)."""
+        part, count = self.part, self.q.shape[1]
+        everyone = np.arange(count)
+        straight = self._walked(everyone, self.q, self.target)
+        clean, found = self._clean(everyone, straight), straight.q.copy()
+        reached = straight.reached.copy()
+        tries = [(everyone, straight)]
+        for other in (self._numbers_first, self._joints_first, self._the_other_way_round):
+            left = np.flatnonzero(~clean)
+            if not len(left) or (not part.judged and reached.all()):
+                break
+            path = other(left)
+            better = self._clean(left, path)
+            found[:, left[better]] = path.q[:, better]
+            clean[left[better]] = reached[left[better]] = True
+            tries.append((left, path))
+        doubt = np.zeros(count, bool)
+        if part.judged and not clean.all():
+            left = np.flatnonzero(~clean)
+            found[:, left], reached[left], doubt[left] = self._settled(left, tries)
+        lost = np.flatnonzero(~reached)
+        if len(lost):
+            found[:, lost] = self._released(lost, straight.q[:, lost])
+        if part.free and (part.weight < 1.0).any():
+            columns = columns_of(self.plan, part.index, part.held)
+            full = self.lane_of(everyone, 1.0)
+            found = nearest(self.plan, full, found, part.index, columns, self.target, part.weight)
+        return found, doubt
+
+    def _clean(self, members: np.ndarray, path: Path) -> np.ndarray:
+        """(K,) whether a walk has reached its end on the file's branch, as far as signs say."""
+        good, part = path.reached & ~path.crossed, self.part
+        if self._told_apart():
+            own = signs(self.lane_of(members[:1], 0.0), self.q_file, part.index, part.blocks, part.J)[0]
+            good &= signs(self.lane_of(members, 1.0), path.q, part.index, part.blocks) == own
+        return good
+
+    def _walked(self, members: np.ndarray, q: np.ndarray, target: np.ndarray) -> Path:
+        """Numbers and joints together."""
+        begin = np.repeat(self.q_file, len(members), axis=1)
+        steps = number_steps(self.lane_of(members, 1.0), self.lane_of(members, 0.0), len(members))
+        part = self.part
+        return walk(
+            self.plan,
+            q,
+            _way(self.plan, part.index, part.held, self.lane_of, begin, target, steps, part.judged, members),
+        )
+
+    def _numbers_first(self, members: np.ndarray) -> Path:
+        """Numbers with all joints free, then the joints."""
+        q, part = self._of_file(members), self.part
+        steps = number_steps(self.lane_of(members, 1.0), self.lane_of(members, 0.0), len(members))
+        way = _way(self.plan, part.index, [], self.lane_of, q, q, steps, part.judged, members)
+        first = walk(self.plan, q, way)
+        return self._then_joints(members, first, self.target[:, members])
+
+    def _then_joints(self, members: np.ndarray, first: Path, target: np.ndarray) -> Path:
+        """The held joints to a target at the members' own numbers, after another walk."""
+        at_end: LaneOf = lambda some, fraction: self.lane_of(some, 1.0)  # noqa: E731
+        part, ones = self.part, np.ones(len(members))
+        way = _way(self.plan, part.index, part.held, at_end, first.q, target, ones, part.judged, members)
+        path = walk(self.plan, first.q, way)
+        return Path(
+            np.where(first.reached, path.q, first.q), first.reached & path.reached, first.crossed | path.crossed
+        )
+
+    def _joints_first(self, members: np.ndarray) -> Path:
+        """The joints at the file's numbers, then the numbers."""
+        at_begin: LaneOf = lambda some, fraction: self.lane_of(some, 0.0)  # noqa: E731
+        q, part, target = self._of_file(members), self.part, self.target[:, members]
+        ones = np.ones(len(members))
+        first = walk(
+            self.plan, q, _way(self.plan, part.index, part.held, at_begin, q, target, ones, part.judged, members)
+        )
+        steps = number_steps(self.lane_of(members, 1.0), self.lane_of(members, 0.0), len(members))
+        held_there = _way(self.plan, part.index, part.held, self.lane_of, target, target, steps, part.judged, members)
+        path = walk(self.plan, first.q, held_there)
+        return Path(path.q, first.reached & path.reached, first.crossed | path.crossed)
+
+    def _the_other_way_round(self, members: np.ndarray) -> Path:
+        """As `_numbers_first`, the first held angle turned to its target in the other sense."""
+        part, plan, q = self.part, self.plan, self._of_file(members)
+        turning = next((k for k in part.held if plan.joints[k].nv == 1 and plan.joints[k].kind.units[0] == "rad"), None)
+        if turning is None:
+            return Path(q, np.zeros(len(members), bool), np.zeros(len(members), bool))
+        row, wanted = plan.joints[turning].q, self.target[:, members].copy()
+        there = self.target[row, members] - self.q_file[row]
+        wanted[row] -= (
+            2 * np.pi * np.where(there > 0, np.floor(there / (2 * np.pi)) + 1, np.ceil(there / (2 * np.pi)) - 1)
+        )
+        steps = number_steps(self.lane_of(members, 1.0), self.lane_of(members, 0.0), len(members))
+        way = _way(plan, part.index, [], self.lane_of, q, q, steps, part.judged, members)
+        path = self._then_joints(members, walk(plan, q, way), wanted)
+        return replace(path, q=unwound(plan, part.index, path.q, self.target[:, members], self.q_file, part.held))
+
+    def _of_file(self, members: np.ndarray) -> np.ndarray:
+        """(nq, K) the file's pose, and of the other substructures whatever the members have."""
+        q = self.q[:, members].copy()
+        for k in self.plan.substructures[self.part.index].joints:
+            joint = self.plan.joints[k]
+            q[joint.q : joint.q + joint.nq] = self.q_file[joint.q : joint.q + joint.nq]
+        return q
+
+    def _sought(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Poses that no way leads to, closed from many guesses: (coordinates, whether found, whether not sure)."""
+        part, plan, full = self.part, self.plan, self.lane_of(members, 1.0)
+        columns, free = columns_of(plan, part.index, part.held), [
+            k for k in plan.substructures[part.index].joints if k not in part.held
+        ]  # fmt: skip
+        out = self._of_file(members)
+        found, sure = np.zeros(len(members), bool), np.zeros(len(members), bool)
+        own = signs(full, self.q_file, part.index, part.blocks, part.J)[0]
+        for guess in spread_poses(plan, self.q_file[:, 0], free, full.length, SOUGHT):
+            left = np.flatnonzero(~sure)
+            if not len(left):
+                break
+            begin = np.repeat(guess[:, None], len(left), axis=1)
+            goal = self.target[:, members[left]]
+            place(plan, begin, part.held, goal, goal, np.ones(len(left)))
+            lane = full.of(left)
+            q, size = close(plan, lane, begin, part.index, columns)
+            q = unwound(plan, part.index, q, goal, self.q_file, part.held)
+            right = (size <= CLOSED) & (signs(lane, q, part.index, part.blocks) == own)
+            take = right | ((size <= CLOSED) & ~found[left])
+            out[:, left[take]] = q[:, take]
+            found[left[take]] = True
+            sure[left[right]] = True
+        return out, found, found & ~(sure & self._told_apart())
+
+    def _told_apart(self) -> bool:
+        """Whether the signs of the blocks tell all assemblies apart: where each block is a dyad."""
+        return bool(self.part.blocks) and all(len(columns) <= DYAD for _, columns in self.part.blocks)
+
+    def _settled(self, members: np.ndarray, tries: Sequence[tuple[np.ndarray, Path]]) -> tuple[np.ndarray, ...]:
+        """Members that no way leads to on the file's branch without a singular pose between.
+
+        Of poses that were reached: the one on the file's side; one that two ways with the joints held agree on, which
+        leads straight through a pose where branches meet; one that is found by search; any.
+
+        Args:
+            tries: members and paths: straight, numbers first, joints first, the other way round.
+
+        Returns:
+            coordinates, whether there are any, whether the branch is not sure.
+        """
+        part, plan, lane = self.part, self.plan, self.lane_of(members, 1.0)
+        own = signs(lane, self.q_file, part.index, part.blocks, part.J)[0]
+        vary = number_steps(lane, self.lane_of(members, 0.0), len(members)) > 1.0
+        rows = [r for k in plan.substructures[part.index].joints
+                for r in range(plan.joints[k].q, plan.joints[k].q + plan.joints[k].nq)]  # fmt: skip
+        paths = [path.of(at, members) for at, path in tries]
+        out, sure = paths[0].q.copy(), np.zeros(len(members), bool)
+        found = np.zeros(len(members), bool)
+        for path in paths:
+            right = path.reached & (signs(lane, path.q, part.index, part.blocks) == own) & self._told_apart()
+            take = (path.reached & ~found) | (right & ~sure)
+            out[:, take] = path.q[:, take]
+            found |= path.reached
+            sure |= right
+        for other, which in ((paths[2], vary), (paths[3], ~vary)):
+            apart = np.abs(np.sin(0.5 * (other.q - paths[0].q)[rows])).max(0)
+            agree = which & ~sure & paths[0].reached & other.reached & (apart < SAME)
+            out[:, agree] = paths[0].q[:, agree]
+            sure |= agree
+        left = np.flatnonzero(~sure)
+        if len(left):
+            q, there, doubt = self._sought(members[left])
+            take = there & (~doubt | ~found[left])
+            out[:, left[take]] = q[:, take]
+            found[left[take]] = True
+            sure[left[take]] = ~doubt[take]
+        return out, found, found & ~sure
+
+    def _released(self, members: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Members that cannot have all that is stated: as much of it as the loops allow, the least binding let go."""
+        part, plan, target = self.part, self.plan, self.target[:, members]
+        full = self.lane_of(members, 1.0)
+        columns = columns_of(plan, part.index, part.held)
+        open_ = self._numbers_first(members)
+        begin, size = close(plan, full, open_.q, part.index, columns)
+        out, closed = begin, size <= CLOSED
+        if not closed.all():
+            bad = np.flatnonzero(~closed)
+            begin[:, bad], size = close(plan, full.of(bad), q[:, bad], part.index, ())
+            closed[bad] = size <= CLOSED
+            out = begin.copy()
+        left = closed.copy()
+        at_end: LaneOf = lambda some, fraction: self.lane_of(some, 1.0)  # noqa: E731
+        for count in range(len(part.held), 0, -1):
+            here = np.flatnonzero(left)
+            if not len(here):
+                break
+            way = _way(
+                plan, part.index, part.held[:count], at_end, begin[:, here], target[:, here], np.ones(len(here)), (),
+                members[here],
+            )  # fmt: skip
+            path = walk(plan, begin[:, here], way)
+            kept = path.reached if count > 1 else np.ones(len(here), bool)
+            out[:, here[kept]] = path.q[:, kept]
+            left[here[kept]] = False
+        return out
+
+
+# -- speeds --------------------------------------------------------------------------------------------------------
+
+
+def _consistent_speeds(
+    plan: Plan, lane: StartLane, q: np.ndarray, tied: Sequence[_Tied], order: Sequence[int]
+) -> tuple[np.ndarray, list[int]]:
+    """Stated joints keep their speeds as far as the loops allow, the others take the smallest that agree with J v = nu.
+
+    Args:
+        order: joints whose speeds are stated, the most binding first; what can be kept is judged at the file's pose.
+
+    Returns:
+        speeds (nv, B), and the joints that keep theirs.
+    """
+    out, kept = per_member(lane.speeds(), q.shape[1]), [] if plan.substructures else list(order)
+    stated = {plan.joints[k].v + i for k in order for i in range(plan.joints[k].nv)}
     for s, block in enumerate(plan.substructures):
-        held_q = _plain_coordinates(plan, block.columns, held[s])
-        reach = np.asarray([STEP_LENGTH * full.length if full.units[v] != 1.0 else STEP_ANGLE for _, v in held_q])
-        if held_q:
-            rows = [k for k, _ in held_q]
-            far = np.abs(target[rows] - q_file[rows]) / reach[:, None]
-            steps = np.maximum(steps, np.ceil(np.nan_to_num(far.max(0), posinf=1.0)).astype(int))
-    lost = np.zeros(members, bool)
-    for k in range(1, int(steps.max(initial=1)) + 1):
-        active = np.flatnonzero((steps >= k) & ~lost)
-        fraction = k / steps[active]
-        lane = lane_of(active, fraction)
-        part = q[:, active]
-        for s, block in enumerate(plan.substructures):
-            for row, _ in _plain_coordinates(plan, block.columns, held[s]):
-                part[row] = q_file[row] + fraction * (target[row, active] - q_file[row])
-            part, closed = _closed_or_released(plan, lane, part, s, held[s])
-            lost[active] |= ~closed
-        q[:, active] = part
-    # A member that cannot be walked all the way takes the rest in one stride: its gap is that of its own numbers.
-    for s in range(len(plan.substructures) if lost.any() else 0):
-        q[:, lost] = close(plan, full.of(lost), q[:, lost], s, ())[0]
-    return q
+        columns, unit = np.asarray(block.columns), np.asarray(lane.units)[list(block.columns)]
+        out[[v for v in columns if v not in stated]] = 0.0
+        _, J = closure(lane, q, s)
+        moves = any(plan.constraints[k].time_dependent for k in block.groups)
+        nu = prescribed_speeds(lane, q, s) if moves else np.zeros(J.shape[:2])
+        good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
+        J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
+        given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
+        joints = holdable(plan, tied[s].J[0], s, order)[0]
+        held = columns_of(plan, s, joints)
+        rest = [k for k in range(len(columns)) if k not in held]
+        right = nu - (J[:, :, held] @ given[:, held, None])[:, :, 0]
+        given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]
+        missing = nu - (J @ given[:, :, None])[:, :, 0]
+        off = np.abs(missing).max(1) > 1e-9 * (1.0 + np.abs(given).max(1))
+        if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
+            given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
+        out[columns] = (given * unit).T
+        kept += joints
+    return out, kept
+
+
+def _speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, joints: Sequence[int]) -> np.ndarray:
+    """(J, B) by which joints miss their stated speeds [per second]."""
+    out = np.zeros((len(joints), v.shape[1]))
+    for line, k in zip(out, joints, strict=True):
+        own = slice(plan.joints[k].v, plan.joints[k].v + plan.joints[k].nv)
+        line[:] = np.abs(v[own] - wanted[own]).max(0, initial=0.0)
+    return out
+
+
+# -- under a standing mechanism --------------------------------------------------------------------------------------
 
 
 def follow(plan: Plan, lane_of: LaneOf, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -238,50 +472,12 @@ def follow(plan: Plan, lane_of: LaneOf, q: np.ndarray) -> tuple[np.ndarray, np.n
         coordinates (nq, B), and the gap (B,) that is left [m or rad].
     """
     everyone = np.arange(q.shape[1])
-    q = _walk(plan, lane_of, q.copy(), q, q, [()] * len(plan.substructures))
     full = lane_of(everyone, 1.0)
-    gaps = [np.abs(true_gap(full, q, s)).max(1) for s in range(len(plan.substructures))]
-    return q, np.max(gaps, axis=0, initial=0.0) if gaps else np.zeros(len(everyone))
-
-
-def _number_steps(full: Lane, origin: Lane, members: int) -> np.ndarray:
-    """Steps that keep every varied length within 5 % of the model's size, every varied direction within 10 degrees."""
-    steps = np.ones(members)
-    for place, before, value in zip(full.plan.numbers, origin.params.numbers, full.params.numbers, strict=True):
-        if isinstance(value, np.ndarray) and place.role.of_shape:
-            reach = STEP_LENGTH * full.length if place.role is Role.LENGTH else STEP_ANGLE
-            steps = np.maximum(steps, np.nan_to_num(np.abs(value - before) / reach, posinf=1.0))
-    return np.minimum(np.ceil(steps), 200).astype(int)
-
-
-def _plain_coordinates(plan: Plan, columns: Sequence[int], held: Sequence[int]) -> list[tuple[int, int]]:
-    """(coordinate, speed) of the held columns of one-coordinate joints; quaternions are held where they are."""
-    speeds = {columns[k] for k in held}
-    return [(joint.q, joint.v) for joint in plan.joints if joint.nv == 1 and joint.v in speeds]
-
-
-def _consistent_speeds(
-    plan: Plan,
-    lane: Lane,
-    q: np.ndarray,
-    v: np.ndarray,
-    q_file: np.ndarray,
-    file_lane: Lane,
-    order: Sequence[int],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Held joints keep their speeds, the others take the smallest that agree with J v = nu."""
-    wanted, out = v, v.copy()
-    for s, block in enumerate(plan.substructures):
-        columns, unit = np.asarray(block.columns), np.asarray(lane.units)[list(block.columns)]
-        _, J = closure(lane, q, s)
-        held = _holdable(plan, file_lane, q_file, s, order)
-        rest = [k for k in range(len(columns)) if k not in held]
-        given = np.ascontiguousarray((v[columns] / unit[:, None]).T)
-        moves = any(plan.constraints[k].time_dependent for k in block.groups)
-        right = (prescribed_speeds(lane, q, s) if moves else 0.0) - (J[:, :, held] @ given[:, held, None])[:, :, 0]
-        good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(right).all(1))
-        J, right = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], right, 0.0)
-        given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]
-        out[columns] = (given * unit).T
-    conflict = np.where(wanted != 0.0, np.abs(out - wanted), 0.0)
-    return out, conflict.max(0, initial=0.0)
+    for s in range(len(plan.substructures)):
+        steps = number_steps(full, lane_of(everyone, 0.0), len(everyone))
+        path = walk(plan, q, _way(plan, s, [], lane_of, q, q, steps))
+        q = path.q
+        if not path.reached.all():  # the rest in one stride: the gap is that of the new numbers
+            lost = ~path.reached
+            q[:, lost] = close(plan, full.of(np.flatnonzero(lost)), q[:, lost], s, ())[0]
+    return q, gaps(plan, full, q)[0]

@@ -12,7 +12,7 @@ from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.ensemble import Ensemble, Repartition
-from shiftjax.run.prepare import Prepared
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.result import CERTIFICATE, Result
 from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.run.start import Start
@@ -62,6 +62,7 @@ def collect(
         },
         certificate={name: pick(values) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
+        branch=pick(began.branch.astype(str)),
         messages=messages,
         poses={path: pick(values) for path, values in poses.items()},
         kept=kept,
@@ -135,7 +136,8 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     never = ~began.closed
     gap = np.where(never, began.gap, acc["gap"])
     measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, ratio)]
-    figures = [gap, measured[0], measured[1], lanes.repartitions, measured[2], steps, lanes.rejected]
+    change = np.maximum(began.change, began.speed_change)
+    figures = [gap, measured[0], measured[1], lanes.repartitions, measured[2], steps, lanes.rejected, change]
     return dict(zip(CERTIFICATE, figures, strict=True))
 
 

@@ -22,13 +22,15 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
-from shiftjax.run.assembly import CLOSED, LaneOf, follow
+from shiftjax.run.assembly import follow
+from shiftjax.run.closing import CLOSED, LaneOf
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepare import prepare, start_of
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.report import report_of
 from shiftjax.run.setup import ACCUMULATORS
@@ -130,7 +132,7 @@ class Live:
             ModelError: no such number, or loops that do not close with them; the run is then as it was.
         """
         found = self._with(values or {})
-        start = found.start()
+        start = start_of(found)
         if not start.closed[0]:
             raise _open(_described(values or {}), float(start.gap[0]))
         self.pull, self._wrench = None, np.zeros_like(self._wrench)
@@ -310,9 +312,7 @@ class Live:
         q, gap = follow(found.plan, self._between(found), instant.q[:, None])
         if not gap[0] <= CLOSED * max(1.0, found.setup.length):
             raise _open(where, float(gap[0]))
-        start = Start(
-            q, instant.v[:, None], instant.states[:, None], np.ones(1, bool), gap, np.zeros(1, int), np.zeros(1)
-        )
+        start = Start.standing(q, instant.v[:, None], instant.states[:, None], np.ones(1, bool), gap)
         self._begin(found, start, instant.time)
 
     def _begin(self, found: Prepared, start: Start, time: float) -> None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as host
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.ensemble import Ensemble
-from shiftjax.run.prepare import Prepared
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.start import Start
 
-REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m, per second]
+SHOWN = 8  # members named in a note
 
 
 def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ...]:
@@ -29,29 +28,56 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ..
 def _message(prepared: Prepared, lanes: Ensemble, began: Start, k: int, outcome: Outcome) -> str:
     """One outcome of member k."""
     text = REMEDY[outcome]
-    if outcome is Outcome.not_assembled and prepared.plan.constraints and began.gap[k] > 0:
+    if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
+    if outcome is Outcome.start_changed or (outcome is Outcome.not_assembled and began.changed[k]):
+        return f"{_changed(prepared, began, k)}: {REMEDY[Outcome.start_changed]}"
+    if outcome is Outcome.branch_unsure:
+        return f"assembly branch {began.branch[k]!r}: {text}"
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
     return text
 
 
+def _changed(prepared: Prepared, began: Start, k: int) -> str:
+    """What was stated of the start of member k, and where it starts instead."""
+    lane, plan, out = prepared.lane_of(np.array([k]), 1.0), prepared.plan, []
+    for joint, wanted, own, what in (
+        (int(began.moved[k]), lane.coordinates(), began.q, ""),
+        (int(began.speed_moved[k]), lane.speeds(), began.v, "/s"),
+    ):
+        if joint >= 0:
+            found = plan.joints[joint]
+            first, count = (found.v, found.nv) if what else (found.q, found.nq)
+            unit = f"{found.kind.units[0]}{what}" if found.nv == 1 else ""
+            values = [
+                _list(np.ravel(np.asarray(wanted[first : first + count], float))),
+                _list(own[first : first + count, k]),
+            ]
+            out.append(f"{found.path} starts at {values[1]} {unit} instead of {values[0]}".replace("  ", " "))
+    return "; ".join(out)
+
+
+def _list(values: np.ndarray) -> str:
+    texts = [f"{value:.9g}" for value in values]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
 def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
-    """What the user said of the start and did not get, because the loops do not allow it."""
+    """What was stated of the start and is not kept, because the loops do not allow it: by joint, with the members."""
     out: list[str] = []
-    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
-    wanted = host.per_member(lane.coordinates(), prepared.members)
-    for k in prepared.named:
-        joint = prepared.plan.joints[k]
-        if joint.nq == 1:
-            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > REPORTED) & began.closed
-            if missed.any():
-                far = float(np.abs(began.q[joint.q] - wanted[joint.q])[missed].max())
-                out.append(f"{joint.path} could not be held in {missed.sum()} members: moved by up to {far:.3g}")
-    conflicts = (began.conflict > REPORTED) & began.closed
-    if conflicts.any():
-        far = float(began.conflict[conflicts].max())
-        out.append(f"initial speeds contradict the loops in {conflicts.sum()} members: changed by up to {far:.3g}")
+    if not prepared.said.alone and prepared.file_start.changed[0]:
+        out.append(f"the file's own start does not close: {_changed(prepared.of_the_file(), prepared.file_start, 0)}")
+    for what, change, moved in (
+        ("displacement", began.change, began.moved), ("speed", began.speed_change, began.speed_moved)
+    ):  # fmt: skip
+        for joint in np.unique(moved[(moved >= 0) & began.closed]):
+            members = np.flatnonzero((moved == joint) & began.closed)
+            shown = ", ".join(map(str, members[:SHOWN])) + (" ..." if len(members) > SHOWN else "")
+            out.append(
+                f"the stated {what} of {prepared.plan.joints[joint].path} could not be kept in {len(members)} "
+                f"members ({shown}): changed by up to {change[members].max():.3g}"
+            )
     return tuple(out)

@@ -8,8 +8,8 @@ import numpy as np
 
 import shiftjax.run.host_evaluation as host
 from shiftjax.errors import ModelError
-from shiftjax.run.assembly import Start
-from shiftjax.run.prepare import Prepared, forced_speeds
+from shiftjax.run.prepared import Prepared, forced_speeds
+from shiftjax.run.start import Start
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
 
 NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition

@@ -6,98 +6,24 @@ Host code.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar
 from shiftjax.constraints import CoordinateFunction, TimeFunction
-from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.errors import ModelError, refuse_text
 from shiftjax.field import Role
 from shiftjax.mechanism.model import Model
 from shiftjax.plan_elements import Places
-from shiftjax.run.assembly import LaneOf, assemble
-from shiftjax.run.host_evaluation import StartLane
+from shiftjax.run.assembly import assemble
+from shiftjax.run.closing import LaneOf
+from shiftjax.run.prepared import Prepared, joints_of, start_lane
 from shiftjax.run.setup import Setup
-from shiftjax.run.start import Start
+from shiftjax.run.start import Start, Statements
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A model made ready to run for given members.
-
-    Attributes:
-        base: the model as the file has it; model: with the numbers that the user assigned.
-        file_numbers, own_numbers: those of both, in the order of the plan's.
-        vary: paths of the varied numbers; places: where they stand; values: (count, B).
-        named: joints whose start was named by vary, assign or hold, in that order; named_speeds: the same of speeds.
-        file_order: joints as the file lists them.
-        file_start: the file's own start, one member.
-    """
-
-    base: Model
-    model: Model
-    plan: Plan
-    setup: Setup
-    file_numbers: tuple[float, ...]
-    own_numbers: tuple[float, ...]
-    vary: tuple[str, ...]
-    places: tuple[int, ...]
-    values: np.ndarray
-    named: tuple[int, ...]
-    named_speeds: tuple[int, ...]
-    file_order: tuple[int, ...]
-    file_start: Start
-
-    @property
-    def members(self) -> int:
-        return self.values.shape[1]
-
-    def file_lane(self) -> StartLane:
-        """The lane of the file's own numbers."""
-        return self.with_numbers(self.file_numbers)
-
-    def with_numbers(self, numbers: Sequence[Scalar]) -> StartLane:
-        """The lane of some numbers, in the order of the plan's."""
-        return start_lane(self.setup, numbers)
-
-    def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
-        """The lane of some members, their numbers a fraction of the way from the file's to their own."""
-        numbers: list[Scalar] = list(self.file_numbers)
-        for place, (before, own) in enumerate(zip(self.file_numbers, self.own_numbers, strict=True)):
-            if own != before:
-                numbers[place] = _between(before, np.full(len(members), own), fraction)
-        for place, values in zip(self.places, self.values, strict=True):
-            numbers[place] = _between(self.file_numbers[place], values[members], fraction)
-        return self.with_numbers(numbers)
-
-    def parameters(self) -> np.ndarray:
-        """(np, B) values of the numbers that the programs read."""
-        row = {place: k for k, place in enumerate(self.places)}
-        return np.array([self.values[row[place]] for place in self.setup.varied]).reshape(-1, self.members)
-
-    def start(self) -> Start:
-        """Assembled starts of all members."""
-        if not self.vary and self.model == self.base:
-            return self.file_start
-        return assemble(
-            self.plan, self.file_lane(), self.lane_of, self.members, self.file_order, self.named, self.named_speeds
-        )
-
-
-def _between(before: float, own: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
-    """Exact at the end of the way."""
-    return np.where(np.equal(fraction, 1.0), own, before + fraction * (own - before))
-
-
-def start_lane(setup: Setup, numbers: Sequence[Scalar]) -> StartLane:
-    """The lane of a setup with all its numbers, those of starts too."""
-    return StartLane(setup.plan, Parameters(numbers, setup.matrices), setup.length, setup.functions, 0.0)
 
 
 def prepare(
@@ -130,9 +56,9 @@ def prepare(
         refuse_unsupported(model)
     for where, paths in (("hold", hold), ("cut", cut)):
         refuse_text(where, paths)
-    drive, tie, base = drive or {}, tie or {}, model
+    drive, tie, base = drive or {}, tie or {}, model.origin or model
     model = model.replace(assign) if assign else model
-    assigned = [base.resolve(path) for path in assign or {}]
+    assigned = model.replaced
     plan = analyze(
         model,
         cut=cut,
@@ -157,14 +83,11 @@ def prepare(
         functions=(*drive.values(), *tie.values()),
     )
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
-    held = _joints_of(plan, [model.resolve(path) for path in hold], "hold")
-    named = [*(place[path] for path in known), *(place[path] for path in assigned)]
-    moved, thrown = _joints_starting(plan, named, "displacement"), _joints_starting(plan, named, "velocity")
-    named_joints = tuple(dict.fromkeys((*moved, *held)))
-    file_order = _joints_of(plan, [path for path, _ in model.joints()], "joint")
+    held = joints_of(plan, [model.resolve(path) for path in hold], "hold")
+    said = _statements(plan, model, [place[path] for path in (*known, *assigned) if path in place], held)
     lane = start_lane(setup, file)
     always: LaneOf = lambda members, fraction: lane  # noqa: E731
-    file_start = assemble(plan, lane, always, 1, file_order, named_joints, thrown)
+    file_start = assemble(plan, lane, always, 1, replace(said, alone=True))
     return Prepared(
         base=base,
         model=model,
@@ -175,10 +98,42 @@ def prepare(
         vary=tuple(known),
         places=tuple(place[path] for path in known),
         values=values,
-        named=named_joints,
-        named_speeds=thrown,
-        file_order=file_order,
+        said=said,
         file_start=file_start,
+    )
+
+
+def start_of(prepared: Prepared) -> Start:
+    """Assembled starts of all members."""
+    if not prepared.vary and prepared.model == prepared.base:
+        return prepared.file_start
+    return assemble(prepared.plan, prepared.file_lane(), prepared.lane_of, prepared.members, prepared.said)
+
+
+def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[int]) -> Statements:
+    """What is stated of the start, the most binding first.
+
+    Named joints, then driven ones, then those that are stated to move, to be at rest, to stand somewhere: each in the
+    order of the file.
+
+    Args:
+        named: places of numbers that vary and assign name, in their order. held: joints that hold names.
+    """
+    joints = {path: joint for path, joint in model.joints()}
+    order = [k for k in joints_of(plan, list(joints), "joint") if plan.joints[k].nv]
+    moved, thrown = _joints_starting(plan, named, "displacement"), _joints_starting(plan, named, "velocity")
+    placed = [k for k in order if "initial_displacement" in joints[plan.joints[k].path].stated]
+    timed = [k for k in order if "initial_velocity" in joints[plan.joints[k].path].stated]
+    moving = [k for k in timed if np.any(joints[plan.joints[k].path].initial_velocity)]
+    driven = [k for group in plan.constraints if group.prescribes for k in group.joints]
+    positions = [*moved, *held, *(k for k in (*driven, *moving, *timed, *placed) if k in placed)]
+    speeds = [*thrown, *moving, *(k for k in moved if k in timed), *timed]
+    return Statements(
+        tuple(dict.fromkeys(positions)),
+        tuple(dict.fromkeys(speeds)),
+        frozenset((*moved, *held)),
+        frozenset(thrown),
+        alone=not (named or held),
     )
 
 
@@ -229,20 +184,3 @@ def _varied(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) 
     if out and 0 in sizes.values():
         raise ModelError("vary", "no members", "at least one", "Give at least one value.")
     return out
-
-
-def _joints_of(plan: Plan, paths: Sequence[str], where: str) -> tuple[int, ...]:
-    """The places of joints in the plan."""
-    index = {joint.path: k for k, joint in enumerate(plan.joints)}
-    unknown = [path for path in paths if path not in index]
-    if unknown:
-        raise ModelError(f"{where} {unknown[0]}", "no active joint", "the path of a joint", f"One of {sorted(index)}.")
-    return tuple(dict.fromkeys(index[path] for path in paths))
-
-
-def forced_speeds(prepared: Prepared, independent: Sequence[str]) -> set[int]:
-    """The speeds of joints that the user wants independent."""
-    refuse_text("independent", independent)
-    found = _joints_of(prepared.plan, [prepared.model.resolve(path) for path in independent], "independent")
-    joints = [prepared.plan.joints[k] for k in found]
-    return {joint.v + k for joint in joints for k in range(joint.nv)}

@@ -13,8 +13,8 @@ from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.reduced import Part, Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
-from shiftjax.run.assembly import Start
-from shiftjax.run.prepare import Prepared
+from shiftjax.run.prepared import Prepared
+from shiftjax.run.start import Start
 from shiftjax.topology.partition import RANK_TOLERANCE, blocks_of, complete_pivoting, free_speeds
 
 WELDED = 1e-6  # m or rad by which a loop of welds may miss

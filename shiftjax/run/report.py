@@ -1,8 +1,8 @@
-"""The topology report: what the analysis found, as a dictionary, as text, as tables and as a graph. Host code."""
+"""The topology report: what the analysis of a prepared model found, as a dictionary. Host code."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,7 @@ import numpy as np
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
-from shiftjax.mechanism.model import Model
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepared import Prepared
 from shiftjax.topology.partition import (
     DOUBTFUL_PIVOTS,
     RANK_TOLERANCE,
@@ -27,20 +26,11 @@ IDLE = 1e-9  # a singular value, relative, or a share of a motion below this is 
 REPEATS = 1e-9  # a coefficient of C below this is rounding
 
 
-def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict[str, Any]:
-    """What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.
-
-    Raises:
-        ModelError: cutting joints that leave a body without a way to ground.
-    """
-    return report_of(prepare(model, {}, cut=cut, cluster=cluster, refuse=False))
-
-
 def report_of(prepared: Prepared) -> dict[str, Any]:
-    """The same of a model that is prepared already."""
+    """The report of `shiftjax info --json`: what a prepared model is made of, at the file's start."""
     model, plan, start = prepared.model, prepared.plan, prepared.file_start
     lane = prepared.file_lane()
-    found = [_eliminated(lane, start.q, s) for s in range(len(plan.substructures))]
+    found = [eliminated(lane, start.q, s) for s in range(len(plan.substructures))]
     blocks = [blocks_of(e, plan.substructures[s])[0] for s, (_, e) in enumerate(found)]
     rank = sum(len(block.primary) for block in blocks)
     bodies = sum(1 for node in plan.nodes[1:] if not node.virtual)
@@ -63,7 +53,7 @@ def report_of(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _eliminated(lane: Lane, q: np.ndarray, s: int) -> tuple[np.ndarray, Elimination]:
+def eliminated(lane: Lane, q: np.ndarray, s: int) -> tuple[np.ndarray, Elimination]:
     _, J = host.closure(lane, q, s)
     return J[0], complete_pivoting(J, RANK_TOLERANCE["f64"])
 
@@ -167,92 +157,3 @@ def _twist(prepared: Prepared, motion: Motion, body: int, child: int, columns: S
             speed = plan.joints[index].v + i
             out[:, columns.index(speed)] = unit[speed] * host.per_member([*screw.angular, *screw.linear], 1)[:, 0]
     return out
-
-
-def text(model: Model) -> str:
-    """The report as a person reads it."""
-    found = info(model)
-    lines = [
-        f"{model.name or 'model'}: {found['bodies']} bodies, {found['joints']} joints,"
-        f" {found['coordinates']} coordinates, {found['loops']} loops, rank {found['rank']},"
-        f" {found['dof']} degrees of freedom",
-    ]
-    for k, s in enumerate(found["substructures"]):
-        lines += [
-            f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
-            + (f", on {', '.join(s['base'])}" if s["base"] else ""),
-            f"  dependent:   {', '.join(s['dependent'])}",
-            f"  independent: {', '.join(s['independent']) or 'none'}",
-            *([f"  tied by:     {', '.join(s['constraints'])}"] if s["constraints"] else []),
-        ]
-        for row in s["redundant_rows"]:
-            reason = f"repeats {', '.join(row['with'])}" if row["with"] else "holds by itself"
-            lines.append(f"  redundant:   {row['row']} ({reason})")
-        if s["doubtful"]:
-            lines.append(f"  rank doubtful: last pivot {s['last_pivot']:.1e}, first dropped {s['dropped_pivot']:.1e}")
-    for motion in found["idle"]:
-        lines.append(f"idle motion: {motion['body']} moves alone, carried by {', '.join(motion['joints'])}")
-    if not found["assembled"]:
-        lines.append(f"the loops do not close: {found['gap']:.3g} (m or rad) stays open")
-    lines += [f"left out: {path} touches something switched off" for path in found["dangling"]]
-    lines += [f"cannot be simulated yet: {item}" for item in found["not_simulated"]]
-    lines += [f"warning: {message}" for message in found["warnings"]]
-    return "\n".join(lines)
-
-
-def dot(model: Model, *, whole: bool = False) -> str:
-    """A Graphviz drawing, substructures coloured; `whole` draws it before the loops are cut."""
-    plan = prepare(model, {}, refuse=False).plan
-    colours = ("crimson", "royalblue", "forestgreen", "darkorange", "purple", "teal")
-    colour = {j: colours[s % len(colours)] for s, block in enumerate(plan.substructures) for j in block.joints}
-    ids = {
-        k: (node.path if whole or not node.virtual else f"{node.path} (virtual {k})")
-        for k, node in enumerate(plan.nodes)
-    }
-    lines = [
-        "graph mechanism {",
-        "  node [shape=box, style=rounded];",
-        '  "fixed" [style=filled, fillcolor=lightgray];',
-    ]
-    lines += [f'  "{ids[k]}" [style=dashed];' for k, node in enumerate(plan.nodes) if node.virtual and not whole]
-    for k, joint in enumerate(plan.joints):
-        lines.append(
-            f'  "{ids[joint.near]}" -- "{ids[joint.far]}" [label="{joint.path}", color={colour.get(k, "black")}];'
-        )
-    if not whole:
-        lines += [
-            f'  "{ids[loop.virtual]}" -- "{ids[loop.real]}" [style=dotted, label="chord"];' for loop in plan.loops
-        ]
-    return "\n".join([*lines, "}"])
-
-
-def tables(model: Model) -> dict[str, Any]:
-    """The permutation and scatter tables of the Plan and of the nominal partition, in ints."""
-    prepared = prepare(model, {}, refuse=False)
-    plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
-    out: list[Mapping[str, Any]] = []
-    for s, block in enumerate(plan.substructures):
-        _, found = _eliminated(lane, start.q, s)
-        own = blocks_of(found, block)[0]
-        out.append(
-            {
-                "first_row": block.first_row,
-                "rows": block.rows,
-                "columns": list(block.columns),
-                "primary_rows": [block.first_row + k for k in own.primary],
-                "secondary_rows": [block.first_row + k for k in range(block.rows) if k not in own.primary],
-                "dependent": list(own.dependent),
-                "independent": list(own.independent),
-            }
-        )
-    file_order = {path: k for k, (path, _) in enumerate(model.joints())}
-    return {
-        "joint_of_file": [file_order[joint.path] for joint in plan.joints],
-        "first_coordinate": [joint.q for joint in plan.joints],
-        "first_speed": [joint.v for joint in plan.joints],
-        "near": [joint.near for joint in plan.joints],
-        "far": [joint.far for joint in plan.joints],
-        "sense": [-1 if joint.reverse else 1 for joint in plan.joints],
-        "levels": [node.level for node in plan.nodes],
-        "substructures": out,
-    }

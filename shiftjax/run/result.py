@@ -26,6 +26,7 @@ CERTIFICATE: dict[str, str] = {
     "pivot_ratio": "1",
     "steps": "1",
     "rejected": "1",
+    "start_change": "rad",
 }
 
 
@@ -52,6 +53,7 @@ class Result:
         wall_s: seconds of the whole call.
         notes: what the user said of the start and the loops do not allow, one sentence each.
         final: name -> (B, ...) the state at the end, from which `start=` goes on.
+        branch: (B,) texts: the signs by which the assemblies of the loops differ, one an Assur group ("+-").
         schedule: the partitions and moved steps of every member, with which `schedule=` repeats the run.
     """
 
@@ -74,6 +76,7 @@ class Result:
     notes: tuple[str, ...] = ()
     final: Mapping[str, np.ndarray] | None = None
     schedule: Schedule | None = None
+    branch: np.ndarray | None = None
 
     @property
     def batched(self) -> bool:

@@ -20,13 +20,15 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.branches import TOLD
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
-from shiftjax.run.messages import REPORTED, messages, notes
+from shiftjax.run.messages import messages, notes
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepare import prepare, start_of
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.replay import replay
 from shiftjax.run.report import report_of
@@ -52,6 +54,7 @@ def simulate(
     assign: Mapping[str, float] | None = None,
     hold: Sequence[str] = (),
     start: Result | None = None,
+    strict_start: bool = False,
     drive: Mapping[str, TimeFunction] | None = None,
     tie: Mapping[str, CoordinateFunction] | None = None,
     repartition: bool = True,
@@ -85,6 +88,7 @@ def simulate(
 
         hold: the start: joints that keep their place while loops are closed.
         start: a Result to go on from.
+        strict_start: members whose stated start the loops do not allow are not run.
 
         drive: what is prescribed: joint -> its motion, a function of time such as `Harmonic`.
         tie: name -> a `CoordinateFunction` of coordinates and time that stays zero.
@@ -135,7 +139,7 @@ def simulate(
             raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
         schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
         blocks = schedule.partitions()
-    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept)
+    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, strict_start=strict_start)
     if schedule is None:
         driver.run(lanes)
     else:
@@ -186,7 +190,7 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
     if start is None:
         refuse_open_welds(prepared)
         refuse_massless_motion(prepared, prepared.file_start)
-        return prepared.start()
+        return start_of(prepared)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(
@@ -201,10 +205,10 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
         groups = [prepared.plan.constraints[k] for k in block.groups]
         still = np.repeat([not group.time_dependent for group in groups], [group.rows for group in groups])
         gap = np.maximum(gap, np.abs(host.true_gap(lane, q, s)[:, still]).max(1, initial=0.0))
-    if (gap[good] > REPORTED).any():
+    if (gap[good] > TOLD).any():
         found = f"loops open by up to {gap[good].max():.3g} (m or rad)"
         raise ModelError("start", found, "the end of a run with the same lengths", "Vary the same values as there.")
-    return Start(q, v, states, good, gap, gap.astype(int), gap)
+    return Start.standing(q, v, states, good, gap)
 
 
 def _lanes(
@@ -215,9 +219,13 @@ def _lanes(
     blocks: Sequence[Sequence[Block]],
     observed: Sequence[Channel],
     kept: np.ndarray,
+    *,
+    strict_start: bool,
 ) -> Ensemble:
     """All members at their start; of those that are kept all coordinates are recorded, too."""
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
+    if strict_start:
+        good &= ~began.changed
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
     others = np.setdiff1d(np.arange(prepared.members), kept)
@@ -225,4 +233,6 @@ def _lanes(
     recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
+    lanes.warn(np.flatnonzero(began.changed), Outcome.start_changed)
+    lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)
     return lanes

@@ -1,10 +1,27 @@
-"""Where the members of a run begin."""
+"""Where the members of a run begin, and what of it was stated."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What is stated of a start: joints as places in the plan, the most binding first.
+
+    Attributes:
+        positions: those whose displacement is stated; speeds: whose speed is.
+        named_positions, named_speeds: those of them that were named for this run, not by the file alone.
+        alone: whether the file alone speaks. Else what it states of joints that follow others says where they are near.
+    """
+
+    positions: tuple[int, ...]
+    speeds: tuple[int, ...]
+    named_positions: frozenset[int] = frozenset()
+    named_speeds: frozenset[int] = frozenset()
+    alone: bool = True
 
 
 @dataclass
@@ -15,7 +32,10 @@ class Start:
         q: (nq, B) coordinates; v: (nv, B) speeds; states: (ns, B) of forces.
         closed: (B,) whether the loops are; gap: (B,) by which they are not [m or rad].
         worst: (B,) index of the constraint that stays open most.
-        conflict: (B,) largest difference between a speed the user gave and the one the loops allow.
+        change: (B,) largest change of a stated displacement [rad or m]; moved: (B,) its joint, -1 for none.
+        speed_change, speed_moved: the same of stated speeds [per second].
+        branch: (B,) signs of the Jacobians by which assembly branches differ, one a block, "" where there are none.
+        unsure: (B,) whether the way from the file's pose may have changed the branch.
     """
 
     q: np.ndarray
@@ -24,4 +44,21 @@ class Start:
     closed: np.ndarray
     gap: np.ndarray
     worst: np.ndarray
-    conflict: np.ndarray
+    change: np.ndarray
+    moved: np.ndarray
+    speed_change: np.ndarray
+    speed_moved: np.ndarray
+    branch: np.ndarray
+    unsure: np.ndarray
+
+    @property
+    def changed(self) -> np.ndarray:
+        """(B,) whether something stated could not be kept, of those whose loops are closed."""
+        return self.closed & ((self.moved >= 0) | (self.speed_moved >= 0))
+
+    @classmethod
+    def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:
+        """A start of which nothing is stated: it goes on from there."""
+        zero, none = np.zeros(len(gap)), np.full(len(gap), -1)
+        nothing, sure = np.full(len(gap), "", dtype=object), np.zeros(len(gap), bool)
+        return cls(q, v, states, closed, gap, np.zeros(len(gap), int), zero, none, zero, none, nothing, sure)

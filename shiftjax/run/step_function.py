@@ -19,7 +19,8 @@ from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import Prepared, prepare
+from shiftjax.run.prepare import prepare, start_of
+from shiftjax.run.prepared import Prepared
 from shiftjax.run.refusals import refuse_massless_motion
 from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
@@ -66,7 +67,7 @@ class Simulator:
         setup = self.prepared.setup
         vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
         again = prepare(self.prepared.model, vary, method=setup.method, precision=setup.precision)
-        began = again.start()
+        began = start_of(again)
         members = again.members
         settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
         blocks = [[block] * members for block in self.partition.blocks]

@@ -1,0 +1,111 @@
+"""`info`: a model analysed as it stands, without a run: as a dictionary, text, tables and a graph. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from shiftjax.mechanism.model import Model
+from shiftjax.run.prepare import prepare
+from shiftjax.run.report import eliminated, report_of
+from shiftjax.topology.partition import blocks_of
+
+
+def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict[str, Any]:
+    """What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.
+
+    Raises:
+        ModelError: cutting joints that leave a body without a way to ground.
+    """
+    alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
+    return report_of(prepare(alone, {}, cut=cut, cluster=cluster, refuse=False))
+
+
+def text(model: Model) -> str:
+    """The report as a person reads it."""
+    found = info(model)
+    lines = [
+        f"{model.name or 'model'}: {found['bodies']} bodies, {found['joints']} joints,"
+        f" {found['coordinates']} coordinates, {found['loops']} loops, rank {found['rank']},"
+        f" {found['dof']} degrees of freedom",
+    ]
+    for k, s in enumerate(found["substructures"]):
+        lines += [
+            f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
+            + (f", on {', '.join(s['base'])}" if s["base"] else ""),
+            f"  dependent:   {', '.join(s['dependent'])}",
+            f"  independent: {', '.join(s['independent']) or 'none'}",
+            *([f"  tied by:     {', '.join(s['constraints'])}"] if s["constraints"] else []),
+        ]
+        for row in s["redundant_rows"]:
+            reason = f"repeats {', '.join(row['with'])}" if row["with"] else "holds by itself"
+            lines.append(f"  redundant:   {row['row']} ({reason})")
+        if s["doubtful"]:
+            lines.append(f"  rank doubtful: last pivot {s['last_pivot']:.1e}, first dropped {s['dropped_pivot']:.1e}")
+    for motion in found["idle"]:
+        lines.append(f"idle motion: {motion['body']} moves alone, carried by {', '.join(motion['joints'])}")
+    if not found["assembled"]:
+        lines.append(f"the loops do not close: {found['gap']:.3g} (m or rad) stays open")
+    lines += [f"left out: {path} touches something switched off" for path in found["dangling"]]
+    lines += [f"cannot be simulated yet: {item}" for item in found["not_simulated"]]
+    lines += [f"warning: {message}" for message in found["warnings"]]
+    return "\n".join(lines)
+
+
+def dot(model: Model, *, whole: bool = False) -> str:
+    """A Graphviz drawing, substructures coloured; `whole` draws it before the loops are cut."""
+    plan = prepare(model, {}, refuse=False).plan
+    colours = ("crimson", "royalblue", "forestgreen", "darkorange", "purple", "teal")
+    colour = {j: colours[s % len(colours)] for s, block in enumerate(plan.substructures) for j in block.joints}
+    ids = {
+        k: (node.path if whole or not node.virtual else f"{node.path} (virtual {k})")
+        for k, node in enumerate(plan.nodes)
+    }
+    lines = [
+        "graph mechanism {",
+        "  node [shape=box, style=rounded];",
+        '  "fixed" [style=filled, fillcolor=lightgray];',
+    ]
+    lines += [f'  "{ids[k]}" [style=dashed];' for k, node in enumerate(plan.nodes) if node.virtual and not whole]
+    for k, joint in enumerate(plan.joints):
+        lines.append(
+            f'  "{ids[joint.near]}" -- "{ids[joint.far]}" [label="{joint.path}", color={colour.get(k, "black")}];'
+        )
+    if not whole:
+        lines += [
+            f'  "{ids[loop.virtual]}" -- "{ids[loop.real]}" [style=dotted, label="chord"];' for loop in plan.loops
+        ]
+    return "\n".join([*lines, "}"])
+
+
+def tables(model: Model) -> dict[str, Any]:
+    """The permutation and scatter tables of the Plan and of the nominal partition, in ints."""
+    prepared = prepare(model, {}, refuse=False)
+    plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
+    out: list[Mapping[str, Any]] = []
+    for s, block in enumerate(plan.substructures):
+        _, found = eliminated(lane, start.q, s)
+        own = blocks_of(found, block)[0]
+        out.append(
+            {
+                "first_row": block.first_row,
+                "rows": block.rows,
+                "columns": list(block.columns),
+                "primary_rows": [block.first_row + k for k in own.primary],
+                "secondary_rows": [block.first_row + k for k in range(block.rows) if k not in own.primary],
+                "dependent": list(own.dependent),
+                "independent": list(own.independent),
+            }
+        )
+    file_order = {path: k for k, (path, _) in enumerate(model.joints())}
+    return {
+        "joint_of_file": [file_order[joint.path] for joint in plan.joints],
+        "first_coordinate": [joint.q for joint in plan.joints],
+        "first_speed": [joint.v for joint in plan.joints],
+        "near": [joint.near for joint in plan.joints],
+        "far": [joint.far for joint in plan.joints],
+        "sense": [-1 if joint.reverse else 1 for joint in plan.joints],
+        "levels": [node.level for node in plan.nodes],
+        "substructures": out,
+    }
