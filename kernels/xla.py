@@ -1,27 +1,31 @@
 """The reference backend: the step loop in JAX, one lane as a plain function, lanes by `jax.vmap`.
 
-A lane is a tuple of scalars, never stacked inside a step.
+A lane is a tuple of scalars, never stacked inside a step. Lanes run in blocks of a fixed width, so that XLA compiles a
+program once and not for every number of lanes that happens to run.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import core, lax
 
-from shiftjax.kernels.contract import WRITES
+from shiftjax.kernels.contract import WRITES, Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
-from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, TickLoop
+from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop
+from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
 
 
-def _phases(program: LaneProgram, precision: str) -> Phases:
+def _phases(program: LaneProgram, precision: str, evaluate: Callable[..., Any] = core.eval_jaxpr) -> Phases:
     """For each phase a function that updates a list of slots in place; the pieces are traced here."""
 
     def phase(name: str) -> Callable[[Slots], None]:
@@ -31,7 +35,7 @@ def _phases(program: LaneProgram, precision: str) -> Phases:
 
         def run(slots: Slots) -> None:
             for piece, closed in traced:
-                code = partial(core.eval_jaxpr, closed.jaxpr, closed.consts)
+                code = partial(evaluate, closed.jaxpr, closed.consts)
                 runs = list(piece.runs())
                 if len(runs) == 1:
                     found = [code(*(slots[k] for k in piece.inputs))]
@@ -125,73 +129,186 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
     return lambda p, state, h, t0: lane.step(p, state, h, t0, lane.number(np.inf))
 
 
-class Kernel(TickLoop):
-    """`contract.Kernel` in JAX."""
+def _code(program: LaneProgram, precision: str) -> Code:
+    """What XLA is given of a program: functions of the table (rows, W) of a block."""
+    with jax.enable_x64(precision == "f64"):
+        phases = _phases(program, precision, unfused)
+    layout, lane = program.layout, _Lane(program, phases, np.dtype(DTYPES[precision]))
+
+    def split(table: Any) -> tuple[tuple[Any, ...], State]:
+        groups = {name: tuple(table[k] for k in layout.rows(name)) for name in layout.columns()}
+        return groups.pop("p"), groups
+
+    def step_until(p: tuple, state: State, stop: Any, h: Any, t0: Any) -> State:
+        def running(s: State) -> Any:
+            runs = lax.bitwise_and(lax.eq(s["trip"][0], lane.number(0.0)), lax.lt(s["clock"][0], stop))
+            return lax.bitwise_and(runs, lax.gt(s["fraction"][0], lane.number(0.0)))
+
+        return lax.while_loop(running, lambda s: lane.step(p, s, h, t0, stop), state)
+
+    def evaluate(phase: str, p: tuple, state: State, h: Any, t0: Any) -> list[Any]:
+        found = jax.vmap(lambda p, s: lane.evaluate(phase, p, s, h, t0))(p, state)
+        return [value for name in WRITES[phase] for value in found[name]]
+
+    def advance(table: Any, stops: Any, count: Any, h: Any, t0: Any) -> tuple[Any, Any]:
+        p, begun = split(table)
+
+        def tick(k: Any, carry: tuple[State, Any]) -> tuple[State, Any]:
+            state, seen = carry
+            state = jax.vmap(step_until, in_axes=(0, 0, 0, None, None))(p, state, stops[k], h, t0)
+            now = jnp.stack([state["clock"][0], state["trip"][0], *evaluate("observe", p, state, h, t0)])
+            return state, lax.dynamic_update_index_in_dim(seen, now, k, 0)
+
+        seen = jnp.zeros((TICKS, 2 + layout.nc, table.shape[1]), table.dtype)
+        state, seen = lax.fori_loop(0, count, tick, (begun, seen))
+        groups = {**state, "p": p}
+        return jnp.stack([row for name in layout.columns() for row in groups[name]]), seen
+
+    def one_phase(phase: str, table: Any, h: Any, t0: Any) -> tuple[Any]:
+        found = evaluate(phase, *split(table), h, t0)
+        return (jnp.stack(found) if found else jnp.zeros((0, table.shape[1]), table.dtype),)
+
+    return Code(advance, one_phase)
+
+
+class Kernel:
+    """`contract.Kernel` in JAX.
+
+    Attributes:
+        compiled: executables compiled so far: of a program one that advances, one for each phase that was asked for.
+        compile_s: wall time of tracing, lowering and compiling them.
+    """
 
     def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
         self.precision, self.dtype = precision, np.dtype(DTYPES[precision])
+        self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
+        self.cache = cache
         self.compiled, self.compile_s = 0, 0.0
-        self._ready: dict[int, tuple[LaneProgram, Any, Any]] = {}
+        self._ready: dict[int, tuple[LaneProgram, Executables]] = {}
 
-    def prepare(self, program: LaneProgram) -> tuple[LaneProgram, Any, Any]:
-        """Traces the pieces; XLA compiles at the first call of each batch size."""
+    def prepare(self, program: LaneProgram) -> Executables:
+        """Traces the pieces of a program that is new; an executable is compiled when it is first called."""
         known = self._ready.get(id(program))
-        if known is not None:
-            return known
-        start = time.perf_counter()
-        with jax.enable_x64(self.precision == "f64"):
-            lane = _Lane(program, _phases(program, self.precision), self.dtype)
-        self.compiled += len(program.pieces())
+        if known is None:
+            found = executables(program, self.precision, partial(_code, program, self.precision), cache=self.cache)
+            self.compile_s += found.trace()
+            known = self._ready[id(program)] = (program, found)
+        return known[1]
 
-        def step_until(p: tuple, state: State, stop: Any, h: Any, t0: Any) -> State:
-            def running(s: State) -> Any:
-                runs = lax.bitwise_and(lax.eq(s["trip"][0], lane.number(0.0)), lax.lt(s["clock"][0], stop))
-                return lax.bitwise_and(runs, lax.gt(s["fraction"][0], lane.number(0.0)))
+    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
+        """See `contract.Kernel.advance`; lanes that do not run are in no block."""
+        work: deque[Callable[[], None]] = deque()
+        for group in groups:
+            lanes = np.flatnonzero(self._running(group.program, group.table, group.until))
+            ticks = every if group.out is not None else 0
+            for block in _blocks(lanes):
+                run = self._executable(group.program, "advance", block)
+                work.append(partial(self._advance, group, block, run, h, t0, ticks))
+        _in_turn(work, self.threads)
 
-            return lax.while_loop(running, lambda s: lane.step(p, s, h, t0, stop), state)
-
-        def evaluate(phase: str, p: tuple, state: State, h: Any, t0: Any) -> State:
-            return jax.vmap(lambda p, s: lane.evaluate(phase, p, s, h, t0))(p, state)
-
-        found = (
-            program,
-            jax.jit(jax.vmap(step_until, in_axes=(0, 0, 0, None, None))),
-            jax.jit(evaluate, static_argnums=0),
-        )
-        self._ready[id(program)] = found
-        self.compile_s += time.perf_counter() - start
-        return found
-
-    def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
-        """Steps of all lanes, each to its stop."""
-        step_until = self.prepare(program)[1]
-        clock = table[program.layout.rows("clock")[0]]
-        running = clock < stop
-        with jax.enable_x64(self.precision == "f64"):
-            p, state = self._split(program, table)
-            self._merge(program, table, step_until(p, state, stop, *self._times(h, t0)), running)
+    def _advance(self, group: Group, block: _Block, run: Callable, h: float, t0: float, every: int) -> None:
+        """Steps the lanes of one block, `TICKS` output ticks a call."""
+        program, _, _, out, _ = group
+        table = np.ascontiguousarray(group.table[:, block.columns])
+        until = np.where(block.padding, -np.inf, group.until[block.columns]).astype(self.dtype)
+        rows = group.rows[block.columns]
+        clock = program.layout.rows("clock")[0]
+        while True:
+            running = self._running(program, table, until)
+            if not running.any():
+                break
+            stops, count = _stops(table[clock], until, running, every)
+            table, seen = self._call(run, table, stops, np.int32(count), h, t0)
+            if out is None or every == 0:
+                continue
+            at, stopped, channels = seen[:count, 0], seen[:count, 1], seen[:count, 2:]
+            ticks = np.floor(at / every)
+            due = running & (stopped == 0) & (ticks * every == at) & (rows >= 0) & (ticks < out.shape[1])
+            which, lane = np.nonzero(due)
+            out[rows[lane], ticks[due].astype(int)] = channels[which, :, lane]
+        group.table[:, block.lanes] = table[:, : len(block.lanes)]
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""
-        run = self.prepare(program)[2]
-        with jax.enable_x64(self.precision == "f64"):
-            p, state = self._split(program, table)
-            result = run(phase, p, state, *self._times(h, t0))
-            if WRITES[phase][0] in program.layout.columns():
-                self._merge(program, table, result, np.ones(table.shape[1], bool))
-                return None
-            (values,) = result.values()
-            return np.array(values, self.dtype).reshape(len(values), table.shape[1])
+        layout, names = program.layout, WRITES[phase]
+        written = names[0] in layout.columns()
+        found = np.empty((sum(len(layout.slots(name)) for name in names), table.shape[1]), self.dtype)
+        for block in _blocks(np.arange(table.shape[1])):
+            run = self._executable(program, phase, block)
+            part = np.ascontiguousarray(table[:, block.columns])
+            found[:, block.lanes] = self._call(run, part, h, t0)[0][:, : len(block.lanes)]
+        if not written:
+            return found
+        table[[row for name in names for row in layout.rows(name)]] = found
+        return None
 
-    def _times(self, h: float, t0: float) -> tuple[Any, Any]:
-        return self.dtype.type(h), self.dtype.type(t0)
+    def _running(self, program: LaneProgram, table: np.ndarray, until: np.ndarray) -> np.ndarray:
+        clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
+        return (trip == 0) & (clock < until) & (fraction > 0)
 
-    def _split(self, program: LaneProgram, table: np.ndarray) -> tuple[tuple[Any, ...], State]:
-        layout = program.layout
-        groups = {name: tuple(jnp.asarray(table[k]) for k in layout.rows(name)) for name in layout.columns()}
-        return groups.pop("p"), groups
+    def _executable(self, program: LaneProgram, kind: str, block: _Block) -> Callable[..., Any]:
+        run, seconds = self.prepare(program).of(kind, len(block.columns))
+        self.compiled, self.compile_s = self.compiled + (seconds > 0), self.compile_s + seconds
+        return run
 
-    def _merge(self, program: LaneProgram, table: np.ndarray, state: State, lanes: np.ndarray) -> None:
-        for name, values in state.items():
-            for row, value in zip(program.layout.rows(name), values, strict=True):
-                table[row, lanes] = np.asarray(value)[lanes]
+    def _call(self, run: Callable[..., Any], *arguments: Any) -> list[np.ndarray]:
+        """Calls an executable, whose last arguments are h and t0."""
+        *others, h, t0 = arguments
+        with jax.enable_x64(self.precision == "f64"):  # of this thread
+            return [np.asarray(part) for part in run(*others, self.dtype.type(h), self.dtype.type(t0))]
+
+
+class _Block(NamedTuple):
+    """Some lanes, padded to a width that XLA compiles for: the first of them is repeated and does not run."""
+
+    lanes: np.ndarray  # (n,)
+    columns: np.ndarray  # (W,) the lanes, and the first again and again
+
+    @property
+    def padding(self) -> np.ndarray:
+        """(W,)"""
+        return np.arange(len(self.columns)) >= len(self.lanes)
+
+
+def _blocks(lanes: np.ndarray) -> Iterator[_Block]:
+    """Lanes in blocks."""
+    if len(lanes) == 0:
+        return
+    width = width_of(len(lanes))
+    for first in range(0, len(lanes), width):
+        some = lanes[first : first + width]
+        yield _Block(some, np.concatenate([some, np.full(width - len(some), some[0])]))
+
+
+def _stops(clock: np.ndarray, until: np.ndarray, running: np.ndarray, every: int) -> tuple[np.ndarray, int]:
+    """(TICKS, W) clocks at which the lanes of a block stop, one after the other, and how many of them are needed."""
+    if every == 0:
+        stops = np.broadcast_to(until, (TICKS, len(until)))
+        return np.where(running, stops, -np.inf).astype(clock.dtype), 1
+    done = np.floor(clock / every)
+    stops = np.minimum((done + 1 + np.arange(TICKS)[:, None]) * every, until)
+    needed = np.ceil(until / every) - done
+    count = int(min(TICKS, max(1, needed[running].max())))
+    return np.where(running, stops, -np.inf).astype(clock.dtype), count
+
+
+def _in_turn(work: deque[Callable[[], None]], threads: int) -> None:
+    """Runs all, several at a time; after an error or an interrupt none is begun any more."""
+
+    def worker() -> None:
+        while True:
+            try:
+                task = work.popleft()
+            except IndexError:
+                return
+            task()
+
+    count = min(threads, len(work))
+    if count <= 1:
+        return worker()
+    with ThreadPoolExecutor(count) as pool:
+        try:
+            for future in [pool.submit(worker) for _ in range(count)]:
+                future.result()
+        finally:
+            work.clear()
