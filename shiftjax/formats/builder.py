@@ -5,8 +5,8 @@ The methods take what the table of fields lists, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -17,6 +17,7 @@ from shiftjax.field import SHAPES, Field
 from shiftjax.formats.files import load
 from shiftjax.mechanism.fields import INERTIA, element, label_of
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef, Inertia
 
 Ref = str | tuple[str, str] | FrameRef  # a body (its origin), (body, frame), or a reference of another model
@@ -145,10 +146,8 @@ class AssemblyBuilder:
     def __init__(self, entry: dict[str, Any]) -> None:
         self.entry = entry
 
-    body = _method("bodies", "a body", mass=1.0, center_of_mass=ZERO, inertia=(1.0, 1.0, 1.0))
-    joint = _method(
-        "joints", "a joint", ("type",), type="Rx", parent=FIXED, initial_displacement=0.0, initial_velocity=0.0
-    )
+    body = _method("bodies", "a body")
+    joint = _method("joints", "a joint", ("type",), parent=FIXED)
     restraint = _method("restraints", "a restraint", ("type",))
     constraint = _method("constraints", "a constraint", ("type",))
 
@@ -173,10 +172,24 @@ class AssemblyBuilder:
 
 
 class ModelBuilder:
-    """A model being made; `build` reads it as a file is read, with the same errors."""
+    """A model being made; `build` reads it as a file is read, with the same errors.
 
-    def __init__(self, *, gravity: Numbers = (0.0, 0.0, 9.81), comment: str | None = None) -> None:
+    Args:
+        gravity: acceleration; +z is down in most files [m/s^2].
+        comment: a text.
+        units: of all numbers given, as in a file: {"angle": "degrees"}; SI where left out. What `solid` finds is SI.
+    """
+
+    def __init__(
+        self,
+        *,
+        gravity: Numbers = (0.0, 0.0, 9.81),
+        comment: str | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
         self.parameters: dict[str, Any] = {"version": "2.0", "gravity": gravity}
+        if units is not None:
+            self.parameters["units"] = units
         self.document: dict[str, Any] = {"model_parameters": self.parameters, "assemblies": []}
         if comment is not None:
             self.document["comment"] = comment
@@ -224,5 +237,27 @@ class ModelBuilder:
         return self
 
     def build(self) -> Model:
-        """The model; ModelError where something does not fit."""
-        return load(self.document)
+        """The model; its warnings name the bodies of which no mass or inertia was given.
+
+        Raises:
+            ModelError: something does not fit.
+        """
+        model = load(self.document)
+        return replace(model, warnings=(*model.warnings, *_without_inertia(self.document, "")))
+
+
+def _without_inertia(group: Mapping[str, Any], path: str) -> Iterator[str]:
+    """A warning for every body whose mass or inertia was left out; `mass=0` alone says that it is massless."""
+    for body in group.get("bodies", ()):
+        given = body.get("inertia", {})
+        mass = given.get("mass")
+        shaped = any(entry in given for entry in INERTIA)
+        where = child(path, str(body["name"]))
+        if mass is None and not shaped:
+            yield f"{where}: neither mass nor inertia given, it is massless; give them, or say mass=0"
+        elif mass is None:
+            yield f"{where}: inertia but no mass given, its mass is 0; give mass=, or say mass=0"
+        elif not shaped and mass != 0:
+            yield f"{where}: mass but no inertia given, it is a point mass; give inertia=, or say inertia=(0, 0, 0)"
+    for inner in group.get("assemblies", ()):
+        yield from _without_inertia(inner, child(path, str(inner["name"])))
