@@ -35,6 +35,7 @@ def sample(study: Sequence[Vary], samples: int | None = None, seed: int = 0) -> 
         path -> (B,) values, B = product of the grids' points times `samples`.
     """
     _check(study, samples)
+    study = [v.in_si() for v in study]
     grids = [v for v in study if v.distribution == "grid"]
     drawn = [v for v in study if v.distribution != "grid"]
     count = samples if drawn and samples is not None else 1

@@ -27,10 +27,8 @@ def call(options: argparse.Namespace) -> int:
     if options.out:
         store.check_target(options.out, force=options.force, batched=False)
     with Progress(options.model) as progress:
-        wanted = "all" if options.out else "none"
-        result = simulate(
-            model, **common.arguments(options), keep=wanted, log_jacobian=options.log_jacobian, progress=progress.update
-        )
+        wanted, given = "all" if options.out else "none", common.arguments(options, model)
+        result = simulate(model, **given, keep=wanted, log_jacobian=options.log_jacobian, progress=progress.update)
     if options.out:
         store.write(result, options.out, force=options.force)
     common.report_outcomes(result)

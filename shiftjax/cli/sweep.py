@@ -34,6 +34,7 @@ def call(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
     study = [parse_vary(text) for text in options.vary]
+    common.check_units(model, {vary.path: vary.unit for vary in study}, "--vary")
     design = sample(study, options.samples, options.seed)
     if options.out:
         store.check_target(options.out, force=options.force, batched=True)
@@ -41,7 +42,7 @@ def call(options: argparse.Namespace) -> int:
         picture.check_target(options.picture, force=options.force)
     with Progress(options.model) as progress:
         wanted = options.keep if options.out or options.picture else "none"
-        given = common.arguments(options)
+        given = common.arguments(options, model)
         result = simulate(model, vary=design, **given, keep=wanted, progress=progress.update)
     if options.out:
         store.write(result, options.out, force=options.force)
@@ -83,9 +84,11 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     """The ensemble as tables a person reads."""
     counts = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
     print(f"{options.model}: {result.members} members: {counts}; {common.about(result)}\n")
+    drawn = [(vary.path, vary.distribution) for vary in study]
+    drawn += [(path, "derived") for path in list(result.design)[len(study) :]]
     rows = [
-        (vary.path, f"{values.min():.6g}", f"{values.max():.6g}", vary.distribution, result.units[path])
-        for vary, (path, values) in zip(study, result.design.items(), strict=True)
+        (name, f"{values.min():.6g}", f"{values.max():.6g}", how, result.units[path])
+        for (name, how), (path, values) in zip(drawn, result.design.items(), strict=True)
     ]
     common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
     rows = []

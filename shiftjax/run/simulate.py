@@ -21,6 +21,7 @@ from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.collect import REPORTED, WHOLE, collect
+from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
@@ -49,6 +50,7 @@ def simulate(
     log_jacobian: bool = False,
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float] | None = None,
+    derive: Mapping[str, Expression] | None = None,
     hold: Sequence[str] = (),
     start: Result | None = None,
     drive: Mapping[str, TimeFunction] | None = None,
@@ -81,6 +83,8 @@ def simulate(
 
         vary: the designs: number path -> (B,) values, one a member.
         assign: number path -> value for all members, walked to from the file's start like varied ones.
+        derive: number path -> what it follows from: a text such as "7.8 * {rod:tip.T[0]}", paths of numbers in braces,
+            or a function of the numbers by path; `rod` makes those of a rod.
 
         hold: the start: joints that keep their place while loops are closed.
         start: a Result to go on from.
@@ -113,8 +117,9 @@ def simulate(
     one_of("precision", precision, DTYPES)
     one_of("backend", backend or "cpu", BACKENDS)
     times = _clock(model, span, step, output_step)
+    vary, assign = with_derived(model, vary, assign, derive)
     prepared = prepare(
-        model, vary or {}, hold=hold, assign=assign or {}, method=method, precision=precision, drive=drive, tie=tie,
+        model, vary or {}, hold=hold, assign=assign, method=method, precision=precision, drive=drive, tie=tie,
         cut=cut, cluster=cluster,
     )  # fmt: skip
     observed = channels_of(prepared.plan, channels, model.resolve)
