@@ -4,7 +4,7 @@ A Zarr store opened by xarray, in four groups:
     /              the model as JSON, the report of `info --json` and all settings, as texts in the attributes
     /members       (member) design table, status, message and certificate of every member
     /trajectories  (member, time, ...) of the members that were kept: the channels, and the pose of every body
-    /log           (line) every repartition; `log.entries` gives them as `Result.log` does
+    /log           (line) every repartition; `run.log_table.entries` gives them as `Result.log` does
 Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
 Properties: nothing is overwritten without `force`; a store is written to a draft in the same folder and then renamed,
 so that readers see the old or the new one complete; only stores of this package are ever removed.
@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.table import FORMAT, to_tree, tree_of_document, with_paths
 from shiftjax.errors import ModelError
 from shiftjax.formats.writer import to_dict
+from shiftjax.run.labelled import FORMAT, to_tree, tree_of_document, with_paths
 from shiftjax.run.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")

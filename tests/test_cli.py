@@ -15,6 +15,7 @@ from shiftjax.ensembles import store
 from shiftjax.field import Role
 from shiftjax.formats import load
 from shiftjax.models import names, path
+from shiftjax.run.simulate import simulate
 
 CERTIFICATE = {"gap", "velocity_gap", "energy_error", "repartitions", "pivot_ratio", "steps", "rejected"}
 SUBSTRUCTURE = {"loops", "rows", "columns", "rank", "joints", "dependent", "independent", "redundant_rows"}
@@ -78,17 +79,48 @@ def test_info_lists_every_number(shell, name: str) -> None:
     """Path, value, unit, role and sentence, as text and as JSON."""
     model = load(name)
     values, units = model.numbers(), model.number_units()
-    lines = json.loads(shell("info", name, "--paths", "--json")[1])
+    every = json.loads(shell("info", name, "--paths", "--json")[1])
+    lines = [line for line in every if line["role"] != "channel"]
     assert {line["path"]: line["value"] for line in lines} == values
     assert {line["path"]: line["unit"] for line in lines} == units
     assert {line["role"] for line in lines} <= set(Role) and all(len(line["doc"]) > 3 for line in lines)
     code, out, _ = shell("info", name, "--paths")
-    head, *rows = out.splitlines()
-    assert code == 0 and head.split() == ["path", "value", "unit", "role", "meaning"] and len(rows) == len(lines)
+    head, *rows = out.split("\n\n")[0].splitlines()
+    assert code == 0 and head.split() == ["number", "value", "unit", "meaning"] and len(rows) == len(lines)
     for row, line in zip(rows, lines, strict=True):
         path, value, rest = row.split(maxsplit=2)
         assert path == line["path"] and float(value) == pytest.approx(line["value"], rel=1e-8)
-        assert rest.split() == f"{line['unit']} {line['role']} {line['doc']}".split()
+        assert rest.split() == f"{line['unit']} {line['doc']}".split()
+
+
+@pytest.mark.parametrize("name", ["four_bar", "pendulum", "stewart", "seven_axis_arm"])
+def test_info_lists_every_channel(shell, name: str) -> None:
+    """Each can be recorded as it is listed, with that unit and so many numbers; as text and as JSON."""
+    every = json.loads(shell("info", name, "--paths", "--json")[1])
+    channels = [line for line in every if line["role"] == "channel"]
+    result = simulate(load(name), 2e-3, channels=[line["path"] for line in channels])
+    assert {line["path"]: line["unit"] for line in channels} == dict(result.units)
+    sizes = {path: values.shape[1] if values.ndim == 2 else 1 for path, values in result.channels.items()}
+    assert {line["path"]: line["size"] for line in channels} == sizes
+    words = {path.rpartition(".")[2] for path in result.channels}
+    loops = {"b_norm", "b_row_sum", "pivot_ratio"} if result.report["loops"] else set()
+    assert words >= {"q", "v", "a", "reaction_force", "position", "total"} | loops
+    head, *rows = shell("info", name, "--paths")[1].split("\n\n")[1].splitlines()
+    assert head.split() == ["channel", "numbers", "unit"]
+    assert [row.split()[0] for row in rows] == [line["path"] for line in channels]
+
+
+def test_info_lists_bodies_and_frames(shell) -> None:
+    report = json.loads(shell("info", "stewart", "--json")[1])
+    model = load("stewart")
+    assert [part["body"] for part in report["body_list"]] == [path for path, _ in model.bodies()]
+    platform = report["body_list"][-1]
+    assert platform["mass"] == 8.0 and "stewart:platform:tool" in platform["frames"]
+    lines = shell("info", "stewart")[1].splitlines()
+    (line,) = (line for line in lines if line.startswith("stewart:platform "))
+    assert line.split()[1] == "8" and line.endswith("head_6, tool")
+    (line,) = (line for line in lines if line.startswith("stewart:leg_1 "))
+    assert line.split() == ["stewart:leg_1", "prismatic", "stewart:barrel_1", "stewart:rod_1", "0.854016", "m"]
 
 
 def test_info_lists_what_numbers_mean(shell) -> None:

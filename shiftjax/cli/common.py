@@ -11,6 +11,7 @@ from shiftjax.ensembles.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.formats.units import check_unit
+from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.run.result import Result, remedy
 
@@ -80,13 +81,8 @@ def table(
     left: Collection[int] = (0,),
 ) -> None:
     """Prints columns, those of `left` to the left, the others to the right."""
-    widths = [max(len(line[k]) for line in [head, *rows]) for k in range(len(head))]
-    for line in [head, *rows]:
-        cells = [
-            f"{cell:<{w}}" if k in left else f"{cell:>{w}}"
-            for k, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ]
-        show("  ".join(cells).rstrip())
+    for line in text_table(head, rows, left):
+        show(line)
 
 
 def report_outcomes(result: Result) -> None:

@@ -14,7 +14,8 @@ from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.run.result import CERTIFICATE, Result, plain
+from shiftjax.run.figures import CERTIFICATE, plain, worst
+from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
 
@@ -67,17 +68,6 @@ def summary(result: Result) -> dict[str, object]:
         "compile_s": float(result.compile_s),
         "wall_s": float(result.wall_s),
     }
-
-
-def worst(name: str, values: np.ndarray) -> tuple[float, int]:
-    """The worst figure and its member: the smallest pivot ratio, the largest of all others; finite ones only."""
-    finite = np.isfinite(values)
-    if not finite.any():
-        return float("nan"), 0
-    least = name == "pivot_ratio"
-    ranked = np.where(finite, values, np.inf if least else -np.inf)
-    member = int(ranked.argmin() if least else ranked.argmax())
-    return float(values[member]), member
 
 
 def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None:

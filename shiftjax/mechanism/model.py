@@ -10,9 +10,11 @@ from typing import Any
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.field import Role
+from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
 from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.mechanism.paths import child, listed, parts, shortened, split, text_of
 from shiftjax.mechanism.records import (
     FIXED,
@@ -97,6 +99,15 @@ class Model:
     source: str = dataclasses.field(default="", compare=False)  # file it was read from
     warnings: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     comment: str = ""
+
+    def __repr__(self) -> str:
+        counts = f"{sum(1 for _ in self.bodies())} bodies, {sum(1 for _ in self.joints())} joints"
+        where = f", from {self.source}" if self.source else ""
+        return f"Model({self.name or 'unnamed'}: {counts}{where})"
+
+    def _repr_html_(self) -> str:
+        bodies = html_table(repr(self), BODY_HEAD, body_rows(self.bodies()))
+        return bodies + html_table("joints", JOINT_HEAD, joint_rows(self.joints()))
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
         """Path and record of every active body, depth first in file order."""

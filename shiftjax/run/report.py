@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
+from shiftjax.dynamics.channel import Channel
+from shiftjax.dynamics.channels import every_channel
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
+from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
+from shiftjax.mechanism.records import Body, FrameRef
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.topology.partition import (
     DOUBTFUL_PIVOTS,
@@ -53,6 +58,7 @@ def report_of(prepared: Prepared) -> dict[str, Any]:
         "dof": plan.nv - rank,
         "substructures": [_substructure(plan, s, J, e, blocks[s]) for s, (J, e) in enumerate(found)],
         "tree": _tree(plan),
+        "body_list": [_body(path, body) for path, body in model.bodies()],
         "length": prepared.setup.length,
         "gap": float(start.gap[0]),
         "assembled": bool(start.closed[0]),
@@ -98,6 +104,11 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: 
         "tolerance": RANK_TOLERANCE["f64"],
         "doubtful": any(DOUBTFUL_PIVOTS[0] < p < DOUBTFUL_PIVOTS[1] for p in doubt),
     }
+
+
+def _body(path: str, body: Body) -> dict[str, Any]:
+    frames = [FrameRef(path, frame.name).path for frame in body.frames]
+    return {"body": path, "mass": body.mass, "center_of_mass": list(body.center_of_mass), "frames": frames}
 
 
 def _tree(plan: Plan) -> list[dict[str, Any]]:
@@ -176,6 +187,11 @@ def text(model: Model) -> str:
         f"{model.name or 'model'}: {found['bodies']} bodies, {found['joints']} joints,"
         f" {found['coordinates']} coordinates, {found['loops']} loops, rank {found['rank']},"
         f" {found['dof']} degrees of freedom",
+        "",
+        *text_table(BODY_HEAD, body_rows(model.bodies()), left=(0, 2, 3, 4)),
+        "",
+        *text_table(JOINT_HEAD, joint_rows(model.joints()), left=(0, 1, 2, 3)),
+        "",
     ]
     for k, s in enumerate(found["substructures"]):
         lines += [
@@ -198,6 +214,11 @@ def text(model: Model) -> str:
     lines += [f"cannot be simulated yet: {item}" for item in found["not_simulated"]]
     lines += [f"warning: {message}" for message in found["warnings"]]
     return "\n".join(lines)
+
+
+def channel_list(model: Model) -> list[Channel]:
+    """Every channel that can be recorded of a model."""
+    return list(every_channel(prepare(model, {}, refuse=False).plan))
 
 
 def dot(model: Model, *, whole: bool = False) -> str:
