@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, need_number
 
 _COORDINATE = re.compile(r".*\.T\[([012])\]", re.DOTALL)
 AXES = "xyz"
@@ -46,9 +45,8 @@ def rod(
                 f"rod: {name}", repr(path)[:80], "a path", "Write it as `shiftjax info MODEL --paths` does."
             )
     for name, value in (("mass", mass), ("mass_per_length", mass_per_length), ("radius", radius)):
-        real = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-        if value is not None and not real:
-            raise ModelError(f"rod: {name}", repr(value)[:80], "a number of 0 or more", "Correct it.")
+        if value is not None:
+            need_number(f"rod: {name}", value, "a number of 0 or more", least=0.0)
     if mass is not None and mass_per_length is not None:
         raise ModelError("rod: mass, mass_per_length", "both of them", "one of them", "Leave one of them out.")
     axes = [_COORDINATE.fullmatch(path) for path in (end, start) if path is not None]

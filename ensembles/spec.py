@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, need, need_count, need_number, one_of
 from shiftjax.formats.units import split_quantity, unit_in_si
 from shiftjax.record import record
 
@@ -38,6 +38,15 @@ class Vary:
     points: int = 0
     distribution: str = "uniform"
     unit: str = ""
+
+    def __post_init__(self) -> None:
+        where = "Vary: "
+        need(where + "path", self.path, str, "the path of a number")
+        need(where + "unit", self.unit, str, "the name of a unit")
+        for name, value in (("low", self.low), ("high", self.high)):
+            need_number(where + name, value, "a finite number")
+        need_count(where + "points", self.points, 0)
+        one_of(where + "distribution", self.distribution, (*DISTRIBUTIONS, "grid"))
 
     def in_si(self) -> Vary:
         """The same with its numbers in SI."""

@@ -51,7 +51,8 @@ def show(result: Result, options: argparse.Namespace) -> None:
     if result.channels:
         print()
         rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
-        common.table(("channel", "start", "end", "smallest", "largest", "unit"), rows)
+        head = f"channel, {len(result.time)} recorded instants"
+        common.table((head, "start", "end", "smallest", "largest", "unit"), rows)
     if options.log or options.log_jacobian:
         print()
         for entry in result.log:

@@ -99,6 +99,10 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     if rows:
         print()
         common.table(("channel at the end", "smallest", "median", "largest", "unit"), rows)
+        rows = [row for path, values in result.channels.items() for row in extreme_rows(path, values, result)]
+        print()
+        head = f"channel over {len(result.time)} recorded instants"
+        common.table((head, "smallest", "member", "largest", "member", "unit"), rows)
     written = [name for name in (options.out, options.picture) if name]
     if written:
         print(f"\nwritten: {', '.join(written)}", file=sys.stderr)
@@ -106,13 +110,31 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
 
 def final_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
     """A table line for every number of a channel (B, n, ...), over the members that finished."""
-    end = values[np.asarray(result.status) <= 0, -1]
-    if not len(end):
-        return []
-    flat = end.reshape(len(end), -1)
-    names = [path] if values.ndim == 2 else [f"{path}[{k}]" for k in range(flat.shape[1])]
     unit = result.units.get(path, "1")
     return [
-        (name, *(f"{x:.6g}" for x in (column.min(), np.median(column), column.max())), unit)
-        for name, column in zip(names, flat.T, strict=True)
+        (name, *(f"{x:.6g}" for x in (end.min(), np.median(end), end.max())), unit)
+        for name, column, _ in numbers_of(path, values, result)
+        for end in (column[:, -1],)
     ]
+
+
+def extreme_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
+    """The extremes of every number of a channel (B, n, ...) over the recorded instants of the members that finished,
+    each with its member."""
+    unit = result.units.get(path, "1")
+    found = []
+    for name, column, members in numbers_of(path, values, result):
+        low, high = column.min(axis=1), column.max(axis=1)
+        least, most = int(low.argmin()), int(high.argmax())
+        found.append((name, f"{low[least]:.6g}", str(members[least]), f"{high[most]:.6g}", str(members[most]), unit))
+    return found
+
+
+def numbers_of(path: str, values: np.ndarray, result: Result) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Name, (G, n) values and member numbers (G,) of every number of a channel, of the members that finished."""
+    members = np.flatnonzero(np.asarray(result.status) <= 0)
+    if not len(members):
+        return []
+    flat = values[members].reshape(len(members), values.shape[1], -1)
+    names = [path] if values.ndim == 2 else [f"{path}[{k}]" for k in range(flat.shape[2])]
+    return [(name, flat[:, :, k], members) for k, name in enumerate(names)]

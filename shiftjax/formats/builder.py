@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.errors import ModelError, nearest, need_mapping, one_of, wrong
 from shiftjax.field import SHAPES, Field
+from shiftjax.forces import FORCES
 from shiftjax.formats.files import load
-from shiftjax.mechanism.fields import INERTIA, element, label_of
+from shiftjax.mechanism.fields import INERTIA, UNSIMULATED, element, label_of
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef, Inertia
@@ -28,12 +30,23 @@ def _ref(ref: Ref) -> list[Any]:
     """A reference as the file writes it; a body is a name of the local assembly or a full path with ":"."""
     if isinstance(ref, FrameRef):
         ref = (ref.body, ref.frame)
-    body, frame = (ref, ORIGIN) if isinstance(ref, str) else ref
+    pair = (ref, ORIGIN) if isinstance(ref, str) else ref
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+        raise wrong("a reference to a frame", ref, "a body, or (body, frame)")
+    body, frame = pair
     return [body.replace("`", "").split(":"), frame]
+
+
+def _refs(refs: Any) -> list[Any]:
+    """A list of references."""
+    if not isinstance(refs, tuple | list):
+        raise wrong("references to frames", refs, "a list of them")
+    return [_ref(ref) for ref in refs]
 
 
 def _frames(frames: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Frames by name: T alone, or an object of T, R and rotation."""
+    need_mapping("frames", frames)
     return [
         {"name": name, **value} if isinstance(value, Mapping) else {"name": name, "T": value}
         for name, value in frames.items()
@@ -44,6 +57,8 @@ def _geometry(geometry: Any) -> list[Any]:
     """Shapes as a file has them: strings alone are one mesh, a single shape is a list of one."""
     if isinstance(geometry, str | Mapping):
         geometry = [geometry]
+    if not isinstance(geometry, Sequence):
+        raise wrong("geometry", geometry, "a shape or a list of shapes")
     if all(isinstance(item, str) for item in geometry):
         return [{"type": "mesh", "filename": list(geometry)}]
     return list(geometry)
@@ -55,12 +70,16 @@ def _inertia(inertia: Numbers | Mapping[str, float] | Inertia) -> dict[str, floa
         return asdict(inertia)
     if isinstance(inertia, Mapping):
         return dict(inertia)
+    if isinstance(inertia, np.ndarray):
+        inertia = inertia.ravel().tolist()
+    if not isinstance(inertia, Sequence) or isinstance(inertia, str) or not 3 <= len(inertia) <= 6:
+        raise wrong("inertia", inertia, "Ixx, Iyy, Izz and perhaps Ixy, Iyz, Izx")
     return dict(zip(INERTIA, inertia, strict=False))
 
 
 WRITE: dict[str, Callable[[Any], Any]] = {
     "reference": _ref,
-    "references": lambda refs: [_ref(ref) for ref in refs],
+    "references": _refs,
     "a frame": _frames,
     "a geometry": _geometry,
 }
@@ -81,13 +100,17 @@ def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ModelError: an argument that the table does not know.
     """
+    for what, kinds, kept in (("a force module", FORCES, UNSIMULATED), ("a constraint", CONSTRAINTS, ())):
+        if label.startswith(f"{what} of type "):
+            listed = [word for word, kind in kinds.items() if kind.listed]
+            one_of(f"{what} {name!r}: type", values.get("type"), [*listed, *kept])
     known = arguments(label)
     found: dict[str, Any] = {"name": name}
     for argument, value in values.items():
         if argument not in known:
             todo = nearest(argument, known) or "Leave it out."
             raise ModelError(f"{label} {name!r}", f"argument {argument!r}", ", ".join(known), todo)
-        if value is None or (argument == "geometry" and not value):
+        if value is None or (argument == "geometry" and isinstance(value, str | Sequence) and not value):
             continue
         field = known[argument]
         group, _, key = field.key.rpartition(".")

@@ -8,7 +8,7 @@ import numbers as abstract_numbers
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, need, need_mapping
 from shiftjax.field import Role
 from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
@@ -207,6 +207,7 @@ class Model:
 
     def replace(self, values: Mapping[str, float]) -> Model:
         """The model with other numbers at some paths (the leading assembly may be left out where unique)."""
+        need_mapping("replace", values)
         known = self.numbers()
         grouped: dict[str, dict[str, float]] = {}
         for path, value in values.items():
@@ -229,6 +230,7 @@ class Model:
 
     def resolve(self, path: str) -> str:
         """The full form of a path of an object, number or channel; ModelError where it is unknown or ambiguous."""
+        need("path", path, str, "a text, as `shiftjax info MODEL --paths` lists them")
         target, field = split(path)
         if target in GLOBAL:
             return target + field

@@ -45,9 +45,10 @@ def plain(value: Any) -> Any:
 
 def members_to_keep(keep: int | str, members: int) -> np.ndarray:
     """(K,) member numbers spread evenly over an ensemble; `keep` is "all", "none" or how many."""
-    if keep == "all":
+    if isinstance(keep, str) and keep == "all":
         return np.arange(members)
-    if keep != "none" and not (isinstance(keep, int) and keep >= 0):
-        raise ModelError("keep", repr(keep), '"all", "none" or a number of members', "Choose one of them.")
+    count = isinstance(keep, int | np.integer) and not isinstance(keep, bool) and keep >= 0
+    if not count and not (isinstance(keep, str) and keep == "none"):
+        raise ModelError("keep", repr(keep)[:80], '"all", "none" or a number of members', "Choose one of them.")
     count = 0 if keep == "none" else min(int(keep), members)
     return np.unique(np.linspace(0, members - 1, count).round().astype(np.int64))

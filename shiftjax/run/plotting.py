@@ -32,7 +32,7 @@ def plot(result: Any, *paths: str) -> Any:
     if not result.channels:
         raise ModelError("plot", "no channels", "a result with channels", "Run with channels=[...].")
     for path in paths:
-        if path not in result.channels:
+        if not isinstance(path, str) or path not in result.channels:
             todo = nearest(str(path), result.channels) or "Choose one of them."
             raise ModelError("plot", repr(path)[:80], ", ".join(result.channels), todo)
     from matplotlib import pyplot

@@ -13,13 +13,14 @@ import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import CoordinateFunction, TimeFunction
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.channels import channels as channels_of
-from shiftjax.errors import ModelError, one_of
+from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.arguments import check_arguments
 from shiftjax.run.collect import REPORTED, WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.ensemble import Ensemble, Settings, begin
@@ -112,6 +113,11 @@ def simulate(
         ModelError: anything the model or the arguments make impossible.
     """
     begun = clock.perf_counter()
+    check_arguments(
+        vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, cut=cut,
+        independent=independent, log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
+        cluster=cluster, start=start, schedule=schedule, backend=backend, threads=threads, progress=progress,
+    )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
     check_method(method)
     one_of("precision", precision, DTYPES)
@@ -159,8 +165,8 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
         raise ModelError("span", "nothing", "seconds to run", "Give span=, or an integrator block with time_span.")
     output = model.settings.output_step if output_step is None else output_step
     for name, value in (("span", span), ("step", step), ("output_step", output)):
-        if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
-            raise ModelError(name, repr(value), "a positive number of seconds", "Give one.")
+        if value is not None:
+            need_number(name, value, "a positive number of seconds", above=0.0)
     if output_step is not None and output_step > span:
         raise ModelError("output_step", f"{output_step:g} s", f"at most the span, {span:g} s", "Change one of them.")
     given = "" if step is not None else " (the step follows from span and output step)"
