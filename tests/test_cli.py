@@ -93,6 +93,23 @@ def test_info_lists_every_number(shell, name: str) -> None:
         assert rest.split() == f"{line['unit']} {line['doc']}".split()
 
 
+def test_a_sweep_names_the_members_of_its_extremes(shell) -> None:
+    """Of members that finished, over the recorded instants; counts are written in full."""
+    words = ["--vary", f"{JOINT}.initial_velocity=1:9:5", "--span", "0.2", "--output-step", "0.01"]
+    code, out, _ = shell("sweep", "four_bar", *words, "--channel", "crank_pivot.q", "--channel", "crank:tip.position")
+    design = {f"{JOINT}.initial_velocity": np.linspace(1, 9, 5)}
+    result = simulate("four_bar", 0.2, output_step=0.01, vary=design, channels=["crank_pivot.q", "crank:tip.position"])
+    q, x = result.channels["crank_pivot.q"], result.channels["crank:tip.position"][:, :, 0]
+    lines = out.split("channel over 21 recorded instants")[1].splitlines()
+    for name, values in (("crank_pivot.q", q), ("crank:tip.position[0]", x)):
+        low, high = (np.unravel_index(k, values.shape)[0] for k in (values.argmin(), values.argmax()))
+        (line,) = (line.split() for line in lines if line.startswith(f"{name} "))
+        assert (line[2], line[4]) == (str(low), str(high))
+        assert line[1::2] == [f"{values.min():.6g}", f"{values.max():.6g}", line[5]]
+    (steps,) = (line.split() for line in out.splitlines() if line.startswith("steps "))
+    assert code == 0 and steps[1:3] == ["200", "200"]
+
+
 @pytest.mark.parametrize("name", ["four_bar", "pendulum", "stewart", "seven_axis_arm"])
 def test_info_lists_every_channel(shell, name: str) -> None:
     """Each can be recorded as it is listed, with that unit and so many numbers; as text and as JSON."""

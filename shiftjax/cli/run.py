@@ -11,7 +11,8 @@ import numpy as np
 from shiftjax.cli import common, parsing
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
-from shiftjax.run.result import CERTIFICATE, Result
+from shiftjax.run.figures import CERTIFICATE, figure_text
+from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
 
@@ -43,10 +44,7 @@ def show(result: Result, options: argparse.Namespace) -> None:
     """The run as tables a person reads."""
     outcome = result.outcomes()[0][0]
     print(f"{options.model}: {outcome.name}; {common.about(result)}\n")
-    rows = [
-        (name, f"{np.asarray(value).item():.3g}", CERTIFICATE.get(name, "1"))
-        for name, value in result.certificate.items()
-    ]
+    rows = [(name, figure_text(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
     common.table(("certificate", "value", "unit"), rows)
     if result.channels:
         print()

@@ -14,7 +14,7 @@ from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.run.figures import CERTIFICATE, plain, worst
+from shiftjax.run.figures import CERTIFICATE, figure_text, plain, worst
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
@@ -87,8 +87,8 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
         rows.append(
             (
                 name,
-                f"{np.median(values[np.isfinite(values)]):.3g}" if np.isfinite(values).any() else "nan",
-                f"{figure:.3g}",
+                figure_text(float(np.median(values[np.isfinite(values)]))) if np.isfinite(values).any() else "nan",
+                figure_text(figure),
                 str(member),
                 CERTIFICATE.get(name, "1"),
             )

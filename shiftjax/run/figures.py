@@ -32,6 +32,12 @@ def worst(name: str, values: np.ndarray) -> tuple[float, int]:
     return float(values[member]), member
 
 
+def figure_text(figure: float) -> str:
+    """A figure in three digits, a count in full."""
+    whole = math.isfinite(figure) and float(figure).is_integer() and abs(figure) < 1e9
+    return str(int(figure)) if whole else f"{figure:.3g}"
+
+
 def plain(value: Any) -> Any:
     """Lists and numbers that JSON can hold; a number that is not finite becomes None."""
     if isinstance(value, np.ndarray | np.generic):
