@@ -12,12 +12,11 @@ from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.channels import every_channel
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
-from shiftjax.errors import need
+from shiftjax.errors import need, refuse_text
 from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.mechanism.records import Body, FrameRef
-from shiftjax.run.arguments import check_arguments
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.topology.partition import (
     DOUBTFUL_PIVOTS,
@@ -41,7 +40,8 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
         ModelError: cutting joints that leave a body without a way to ground.
     """
     need("info: model", model, Model, "a Model, as `load` gives")
-    check_arguments(cut=cut, cluster=cluster)
+    refuse_text("cut", cut)
+    need("cluster", cluster, bool, "True or False")
     return report_of(prepare(model, {}, cut=cut, cluster=cluster, refuse=False))
 
 
