@@ -107,7 +107,7 @@ def measured(path: str) -> dict[str, Any]:
     """What the fresh process sees."""
     clock, marks = time.perf_counter, [time.perf_counter()]
     from shiftjax.ensembles import store
-    from shiftjax.ensembles.log import entries
+    from shiftjax.run.log_table import entries
     from shiftjax.viewer.study import Study
 
     marks.append(clock())

@@ -1,6 +1,6 @@
 """One picture of an ensemble: the paths of the bodies, the recorded channels, the accuracy of every member.
 
-Needs matplotlib (`pip install 'shiftjax[plot]'`), which is imported only here and only when a picture is drawn.
+Needs matplotlib (`pip install 'shiftjax[plot]'`), which is imported only when a picture is drawn.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
+from shiftjax.run.plotting import draw_channel, member_colours
 from shiftjax.run.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -51,10 +52,10 @@ def draw(result: Result, path: str | Path) -> None:
     figure = Figure(figsize=(5.5 * columns, 4.6 * rows), layout="constrained")
     FigureCanvasAgg(figure)
     panels = list(np.ravel(figure.subplots(rows, columns)))
-    colours = _colours(result)
+    colours = member_colours(result, result.kept)
     _draw_paths(panels.pop(0), result, colours)
     for name, values in channels:
-        _draw_channel(panels.pop(0), name, values, result, colours)
+        draw_channel(panels.pop(0), name, values[result.kept], result, colours)
     _draw_certificate(panels.pop(0), result)
     for panel in panels:
         panel.set_axis_off()
@@ -66,15 +67,6 @@ def _title(result: Result) -> str:
     counts = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
     first = next(iter(result.design), "")
     return f"{result.members} members: {counts}" + (f"; colour: {first}" if first else "")
-
-
-def _colours(result: Result) -> np.ndarray:
-    """(K, 4) colours of the kept members: dark for small, bright for large values of the first varied number."""
-    from matplotlib import colormaps
-
-    first = next(iter(result.design.values()), np.zeros(result.members))
-    span = max(float(np.ptp(first)), np.finfo(np.float64).tiny)
-    return colormaps["viridis"]((first[result.kept] - first.min()) / span)
 
 
 def _frames(result: Result, path: str, names: list[str], T: list[tuple[float, ...]]) -> np.ndarray:
@@ -122,12 +114,6 @@ def _draw_paths(panel: Any, result: Result, colours: np.ndarray) -> None:
     panel.set(title=f"paths of the bodies' frames, {len(result.kept)} members", **labels)
     if result.model.gravity[up] > 0.0:
         panel.invert_yaxis()  # the axis points down in such a model
-
-
-def _draw_channel(panel: Any, name: str, values: np.ndarray, result: Result, colours: np.ndarray) -> None:
-    for member, colour in zip(result.kept, colours, strict=True):
-        panel.plot(result.time, values[member].reshape(len(result.time), -1), color=colour, linewidth=0.7)
-    panel.set(title=name, xlabel="time [s]", ylabel=f"[{result.units.get(name, '1')}]")
 
 
 def _draw_certificate(panel: Any, result: Result) -> None:

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from shiftjax.ensembles.spec import Vary
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, need, need_count, wrong
 
 JOINT = ("sobol", "lhs")  # sampled as points of a unit cube; all others path by path
 MAX_MEMBERS = 10**8  # a design column of 0.8 GB; more is probably a typing error
@@ -34,7 +34,13 @@ def sample(study: Sequence[Vary], samples: int | None = None, seed: int = 0) -> 
     Returns:
         path -> (B,) values, B = product of the grids' points times `samples`.
     """
+    if not isinstance(study, Sequence) or not all(isinstance(vary, Vary) for vary in study):
+        raise wrong("sample: study", study, "a list of Vary")
+    if samples is not None:
+        need("--samples", samples, (int, np.integer), "a whole number from 1")
+    need_count("seed", seed, 0)
     _check(study, samples)
+    study = [v.in_si() for v in study]
     grids = [v for v in study if v.distribution == "grid"]
     drawn = [v for v in study if v.distribution != "grid"]
     count = samples if drawn and samples is not None else 1

@@ -1,15 +1,17 @@
 """Parses the arguments of `--vary` and `--set`.
 
 `PATH=low:high` uniform, `PATH=low:high:n` a grid of n points, `PATH=low:high~sobol`, `~lhs`, `~uniform`,
-`~loguniform`, and `PATH=mean:sd~normal`. A path whose names hold `.`, `[` or `=` is quoted with backticks.
+`~loguniform`, and `PATH=mean:sd~normal`. A path whose names hold `.`, `[` or `=` is quoted with backticks. A number is
+in SI or stands with its unit: `PATH=10deg:40deg`.
 """
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import re
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, need, need_count, need_number, one_of
+from shiftjax.formats.units import split_quantity, unit_in_si
 from shiftjax.record import record
 
 DISTRIBUTIONS = ("uniform", "sobol", "lhs", "normal", "loguniform")
@@ -27,6 +29,7 @@ class Vary:
         high: largest value; the standard deviation of a normal distribution.
         points: points of the grid, 0 where values are drawn.
         distribution: one of `DISTRIBUTIONS`, "grid" for a grid.
+        unit: of low and high, such as "deg"; SI where empty.
     """
 
     path: str
@@ -34,6 +37,21 @@ class Vary:
     high: float
     points: int = 0
     distribution: str = "uniform"
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        where = "Vary: "
+        need(where + "path", self.path, str, "the path of a number")
+        need(where + "unit", self.unit, str, "the name of a unit")
+        for name, value in (("low", self.low), ("high", self.high)):
+            need_number(where + name, value, "a finite number")
+        need_count(where + "points", self.points, 0)
+        one_of(where + "distribution", self.distribution, (*DISTRIBUTIONS, "grid"))
+
+    def in_si(self) -> Vary:
+        """The same with its numbers in SI."""
+        factor, _ = unit_in_si(self.unit, f"--vary {self.path}")
+        return dataclasses.replace(self, low=self.low * factor, high=self.high * factor, unit="")
 
 
 def split_assignment(text: str, option: str) -> tuple[str, str]:
@@ -44,21 +62,11 @@ def split_assignment(text: str, option: str) -> tuple[str, str]:
     return match[1].strip(), match[2].strip()
 
 
-def number(text: str, where: str) -> float:
-    """A finite number written by a user."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ModelError(where, repr(text), "a finite number", "Write it like 0.25 or 3e-2.")
-    return value
-
-
-def parse_set(text: str) -> tuple[str, float]:
-    """`--set PATH=VALUE`."""
+def parse_set(text: str) -> tuple[str, float, str]:
+    """`--set PATH=VALUE` -> path, value in SI, the unit that was written, "" where none."""
     path, value = split_assignment(text, "--set")
-    return path, number(value, f"--set {path}")
+    number, unit = split_quantity(value, f"--set {path}")
+    return path, number * unit_in_si(unit, f"--set {path}")[0], unit
 
 
 def parse_vary(text: str) -> Vary:
@@ -72,10 +80,15 @@ def parse_vary(text: str) -> Vary:
         raise ModelError(where, f"distribution {distribution!r}", ", ".join(DISTRIBUTIONS), hint or f"Forms: {FORMS}.")
     if len(parts) not in (2, 3) or (tilde and len(parts) == 3):
         raise ModelError(where, repr(value), FORMS, "Give two bounds; a grid has a third part and no distribution.")
-    low, high = (number(part, where) for part in parts[:2])
+    (low, unit), (high, other) = (split_quantity(part, where) for part in parts[:2])
+    if unit != other:
+        found = f"{unit or 'no unit'!r} and {other or 'no unit'!r}"
+        raise ModelError(
+            where, found, "the same unit at both numbers, or none", f"Write LOW{unit or other}:HIGH{unit or other}."
+        )
     if len(parts) == 3:
-        return Vary(path, low, high, _points(parts[2], low, high, where), "grid")
-    checked = Vary(path, low, high, 0, distribution or "uniform")
+        return Vary(path, low, high, _points(parts[2], low, high, where), "grid", unit)
+    checked = Vary(path, low, high, 0, distribution or "uniform", unit)
     _check_bounds(checked, where)
     return checked
 

@@ -4,7 +4,7 @@ A Zarr store opened by xarray, in four groups:
     /              the model as JSON, the report of `info --json` and all settings, as texts in the attributes
     /members       (member) design table, status, message and certificate of every member
     /trajectories  (member, time, ...) of the members that were kept: the channels, and the pose of every body
-    /log           (line) every repartition; `log.entries` gives them as `Result.log` does
+    /log           (line) every repartition; `run.log_table.entries` gives them as `Result.log` does
 Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
 Properties: nothing is overwritten without `force`; a store is written to a draft in the same folder and then renamed,
 so that readers see the old or the new one complete; only stores of this package are ever removed.
@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.table import FORMAT, to_tree, tree_of_document, with_paths
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
+from shiftjax.run.labelled import FORMAT, to_tree, tree_of_document, with_paths
 from shiftjax.run.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")
@@ -34,6 +34,9 @@ STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a 
 
 def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
     """Raises the errors of `write` before a run is started."""
+    need_path("store: path", path)
+    for name, flag in (("force", force), ("batched", batched)):
+        need(f"store: {name}", flag, bool, "True or False")
     target = Path(path)
     if target.suffix not in SUFFIXES:
         raise ModelError(str(path), f"suffix {target.suffix!r}", ", ".join(SUFFIXES), "The suffix decides the format.")
@@ -60,6 +63,8 @@ def write(result: Result, path: str | Path, keep: int | str = "all", *, force: b
         keep: of the members whose trajectories the result holds, "all", "none" or how many are stored.
         force: replace what is there.
     """
+    need("store: result", result, Result, "a Result")
+    need("keep", keep, (int, str), '"all", "none" or a number of members')
     target = check_target(path, force=force, batched=result.batched)
     save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
     with _replacing_atomically(target) as draft:
@@ -69,6 +74,7 @@ def write(result: Result, path: str | Path, keep: int | str = "all", *, force: b
 
 def read(path: str | Path) -> xr.DataTree:
     """Opens what `write` wrote (`.zarr` lazily, `.json` whole) as one tree of named, labelled arrays."""
+    need_path("store: path", path)
     source = Path(path)
     if not source.exists():
         raise ModelError(str(path), "nothing there", "a result", "Check the name.")

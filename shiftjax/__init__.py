@@ -66,6 +66,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.ensembles.sample",
             "The designs of an ensemble: values of every varied path, one for each member.",
         ),
+        "rod": (
+            "shiftjax.ensembles.rod",
+            "What `simulate(derive=...)` needs for a uniform round rod along an axis of its body.",
+        ),
     },
     "Results": {
         "Result": ("shiftjax.run.result", "The outcome of `simulate`."),
@@ -128,6 +132,7 @@ if TYPE_CHECKING:
     from shiftjax.dynamics.channel import Quantity as Quantity
     from shiftjax.dynamics.channels import CHANNELS as CHANNELS
     from shiftjax.ensembles import store as store
+    from shiftjax.ensembles.rod import rod as rod
     from shiftjax.ensembles.sample import sample as sample
     from shiftjax.ensembles.spec import Vary as Vary
     from shiftjax.errors import ModelError as ModelError

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+import math
+import os
+import reprlib
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
 
 
 class ModelError(ValueError):
@@ -24,8 +28,8 @@ class ModelError(ValueError):
 def one_of(where: str, word: object, known: Iterable[str]) -> None:
     """Raises unless the word is one of the known ones."""
     names = list(known)
-    if word not in names:
-        raise ModelError(where, repr(word), ", ".join(names), nearest(str(word), names) or "Choose one of them.")
+    if not isinstance(word, str) or word not in names:
+        raise ModelError(where, repr(word)[:80], ", ".join(names), nearest(str(word), names) or "Choose one of them.")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -34,7 +38,60 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"Did you mean {close[0]!r}?" if close else ""
 
 
-def refuse_text(where: str, paths: Sequence[str]) -> None:
-    """Raises for one text in place of a list of paths: its letters would be read as paths."""
+def refuse_text(where: str, paths: object) -> None:
+    """Raises unless `paths` is a list of texts; one text in place of the list would be read letter by letter."""
     if isinstance(paths, str):
         raise ModelError(where, repr(paths), "a list of paths", f"Write [{paths!r}].")
+    if isinstance(paths, Mapping) or not isinstance(paths, Iterable):
+        raise wrong(where, paths, "a list of paths")
+    try:
+        every = list(paths)
+    except TypeError:  # an array without dimensions
+        raise wrong(where, paths, "a list of paths") from None
+    if not all(isinstance(path, str) for path in every):
+        raise wrong(where, paths, "a list of paths")
+
+
+def need(where: str, value: object, kind: type | tuple[type, ...], allowed: str) -> None:
+    """Raises unless the value is of a type, said in words by `allowed`; true and false are no numbers."""
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise wrong(where, value, allowed)
+
+
+def need_function(where: str, value: object, allowed: str) -> None:
+    """Raises unless the value can be called."""
+    if not callable(value):
+        raise wrong(where, value, allowed)
+
+
+def need_path(where: str, value: object) -> None:
+    """Raises unless the value is the path of a file."""
+    if not isinstance(value, str | os.PathLike) or "\0" in os.fspath(value):
+        raise wrong(where, value, "the path of a file")
+
+
+def need_mapping(where: str, value: object) -> None:
+    """Raises unless the value is a mapping from texts."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise wrong(where, value, "a mapping from paths, as {path: value}")
+
+
+def need_number(where: str, value: object, allowed: str, *, least: float = -math.inf, above: float = -math.inf) -> None:
+    """Raises unless the value is a finite number, from `least` and above `above`."""
+    try:
+        found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:  # an integer beyond all floats
+        found = math.inf
+    if not (math.isfinite(found) and found >= least and found > above):
+        raise wrong(where, value, allowed)
+
+
+def need_count(where: str, value: object, least: int) -> None:
+    """Raises unless the value is a whole number from `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
+        raise wrong(where, value, f"a whole number from {least}")
+
+
+def wrong(where: str, value: object, allowed: str) -> ModelError:
+    """The error of a value of another kind."""
+    return ModelError(where, " ".join(reprlib.repr(value).split())[:80], allowed, "Correct it.")

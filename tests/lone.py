@@ -34,7 +34,8 @@ def drawn(scene: Scene, path: str, kind: str = "body") -> list[Part]:
 def lone(geometry: tuple[Geometry, ...] = (), **body: Any) -> Model:
     """A body on a hinge about y."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
-    builder.assembly("a").body("rod", **body).joint("pivot", "Ry", child="rod")
+    mass = {"mass": 1.0, "inertia": (1.0, 1.0, 1.0)}
+    builder.assembly("a").body("rod", **(mass | body)).joint("pivot", "Ry", child="rod")
     model = builder.build()
     return dataclasses.replace(
         model,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.mechanism.model import FrameRef, Inertia
+from shiftjax.mechanism.model import FrameRef
 from tests.documents import everything, new
 
 
@@ -29,10 +30,10 @@ def pendulum() -> ModelBuilder:
         inertia=inertia,
         frames={"distal": (0, 0, 0.8)},
         geometry=["link.obj", "link.mtl"],
-    ).body("link2", center_of_mass=np.array([0, 0, 0.3]), inertia=inertia)
-    parts.joint("shoulder", parent=("fixed", "attachment"), child="link1", initial_displacement=1.2)
+    ).body("link2", mass=1, center_of_mass=np.array([0, 0, 0.3]), inertia=inertia)
+    parts.joint("shoulder", "Rx", parent=("fixed", "attachment"), child="link1", initial_displacement=1.2)
     parts.joint(
-        "elbow", parent="link2", child=("pendulum:link1", "distal"), initial_displacement=0.3, damping=[0, 0.02]
+        "elbow", "Rx", parent="link2", child=("pendulum:link1", "distal"), initial_displacement=0.3, damping=[0, 0.02]
     )
     return model
 
@@ -47,13 +48,51 @@ def test_s51_builder_file_and_reload_agree(tmp_path: Path) -> None:
     assert load(tmp_path / "m.json") == model
 
 
-def test_s37_builder_defaults_are_mass_and_inertia_one() -> None:
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [
+        ({}, "neither mass nor inertia given, it is massless"),
+        ({"inertia": (1, 1, 1)}, "its mass is 0"),
+        ({"mass": 2.0}, "it is a point mass"),
+        ({"mass": 0}, ""),
+        ({"mass": 2.0, "inertia": (0, 0, 0)}, ""),
+        ({"mass": 2.0, "inertia": (1, 1, 1)}, ""),
+    ],
+)
+def test_s37_a_body_without_inertia_is_massless_and_says_so(given: dict[str, Any], warned: str) -> None:
+    """As in a file: nothing is assumed that was not given."""
     builder = ModelBuilder()
-    builder.assembly("a").body("b")
+    builder.assembly("a").assembly("in").body("b", **given)
     model = builder.build()
-    body = model.assemblies[0].bodies[0]
-    assert (body.mass, body.inertia) == (1.0, Inertia(1.0, 1.0, 1.0))
-    assert [path for path, _ in model.joints()] == ["a:b_float"]
+    body = model.assemblies[0].assemblies[0].bodies[0]
+    assert (body.mass, body.inertia.Ixx) == (float(given.get("mass", 0.0)), float(given.get("inertia", (0.0,))[0]))
+    assert [path for path, _ in model.joints()] == ["a:in:b_float"]
+    assert len(model.warnings) == bool(warned) and all(w.startswith("a:in:b: ") and warned in w for w in model.warnings)
+
+
+def test_the_type_of_a_joint_is_never_assumed() -> None:
+    builder = ModelBuilder()
+    builder.assembly("a").body("b", mass=0).joint("j", child="b")
+    with pytest.raises(ModelError, match=r"joints\[0\] \(j\).type: found nothing"):
+        builder.build()
+
+
+def test_a_joint_states_no_start_that_was_not_given() -> None:
+    """A stated zero is not a missing start."""
+    builder = ModelBuilder()
+    builder.assembly("a").body("b", mass=0).joint("j", "Rx", child="b")
+    assert set(builder.document["assemblies"][0]["joints"][0]) == {"name", "type", "parent", "child"}
+
+
+def test_numbers_in_other_units() -> None:
+    builder = ModelBuilder(units={"angle": "degrees", "length": "millimeters"}, gravity=(0, 0, 9810))
+    builder.assembly("a").body("b", mass=1, inertia=(1e6, 0, 0), frames={"tip": (200, 0, 0)}).joint(
+        "j", "Ry", child="b", initial_displacement=30, initial_velocity=180
+    )
+    numbers = builder.build().numbers()
+    wanted = {"j.initial_displacement": np.pi / 6, "j.initial_velocity": np.pi, "b:tip.T[0]": 0.2, "b.inertia.Ixx": 1.0}
+    assert {path: numbers[f"a:{path}"] for path in wanted} == pytest.approx(wanted, rel=1e-14)
+    assert numbers["model_parameters.gravity[2]"] == pytest.approx(9.81)
 
 
 def test_every_kind_of_element(tmp_path: Path) -> None:
@@ -91,6 +130,6 @@ def test_builder_includes_files(tmp_path: Path) -> None:
 
 def test_builder_errors_are_those_of_the_reader() -> None:
     builder = pendulum()
-    builder.assembly("more").joint("j", child="nothing")
+    builder.assembly("more").joint("j", "Rx", child="nothing")
     with pytest.raises(ModelError, match=r"joints\[0\] \(j\).child\[0\]: found no body 'nothing'"):
         builder.build()

@@ -310,7 +310,9 @@ def test_s26_without_lights_one_shines_along_gravity(name: str, down: tuple[floa
 
 def lit(*lights: Light) -> Model:
     builder = ModelBuilder().frame("high", T=(0, 0, -4), R=[[1, 0, 0], [0, 0, -1], [0, 1, 0]])
-    builder.assembly("a").body("rod", mass=1.0, frames={"nose": (1, 0, 0)}).joint("pivot", "Ry", child="rod")
+    builder.assembly("a").body("rod", mass=1.0, inertia=(1, 1, 1), frames={"nose": (1, 0, 0)}).joint(
+        "pivot", "Ry", child="rod"
+    )
     return dataclasses.replace(builder.build(), lights=lights)
 
 

@@ -15,6 +15,7 @@ from shiftjax.ensembles import store
 from shiftjax.field import Role
 from shiftjax.formats import load
 from shiftjax.models import names, path
+from shiftjax.run.simulate import simulate
 
 CERTIFICATE = {"gap", "velocity_gap", "energy_error", "repartitions", "pivot_ratio", "steps", "rejected"}
 SUBSTRUCTURE = {"loops", "rows", "columns", "rank", "joints", "dependent", "independent", "redundant_rows"}
@@ -78,17 +79,65 @@ def test_info_lists_every_number(shell, name: str) -> None:
     """Path, value, unit, role and sentence, as text and as JSON."""
     model = load(name)
     values, units = model.numbers(), model.number_units()
-    lines = json.loads(shell("info", name, "--paths", "--json")[1])
+    every = json.loads(shell("info", name, "--paths", "--json")[1])
+    lines = [line for line in every if line["role"] != "channel"]
     assert {line["path"]: line["value"] for line in lines} == values
     assert {line["path"]: line["unit"] for line in lines} == units
     assert {line["role"] for line in lines} <= set(Role) and all(len(line["doc"]) > 3 for line in lines)
     code, out, _ = shell("info", name, "--paths")
-    head, *rows = out.splitlines()
-    assert code == 0 and head.split() == ["path", "value", "unit", "role", "meaning"] and len(rows) == len(lines)
+    head, *rows = out.split("\n\n")[0].splitlines()
+    assert code == 0 and head.split() == ["number", "value", "unit", "meaning"] and len(rows) == len(lines)
     for row, line in zip(rows, lines, strict=True):
         path, value, rest = row.split(maxsplit=2)
         assert path == line["path"] and float(value) == pytest.approx(line["value"], rel=1e-8)
-        assert rest.split() == f"{line['unit']} {line['role']} {line['doc']}".split()
+        assert rest.split() == f"{line['unit']} {line['doc']}".split()
+
+
+def test_a_sweep_names_the_members_of_its_extremes(shell) -> None:
+    """Of members that finished, over the recorded instants; counts are written in full."""
+    words = ["--vary", f"{JOINT}.initial_velocity=1:9:5", "--span", "0.2", "--output-step", "0.01"]
+    code, out, _ = shell("sweep", "four_bar", *words, "--channel", "crank_pivot.q", "--channel", "crank:tip.position")
+    design = {f"{JOINT}.initial_velocity": np.linspace(1, 9, 5)}
+    result = simulate("four_bar", 0.2, output_step=0.01, vary=design, channels=["crank_pivot.q", "crank:tip.position"])
+    q, x = result.channels["crank_pivot.q"], result.channels["crank:tip.position"][:, :, 0]
+    lines = out.split("channel over 21 recorded instants")[1].splitlines()
+    for name, values in (("crank_pivot.q", q), ("crank:tip.position[0]", x)):
+        low, high = (np.unravel_index(k, values.shape)[0] for k in (values.argmin(), values.argmax()))
+        (line,) = (line.split() for line in lines if line.startswith(f"{name} "))
+        assert (line[2], line[4]) == (str(low), str(high))
+        assert line[1::2] == [f"{values.min():.6g}", f"{values.max():.6g}", line[5]]
+    (steps,) = (line.split() for line in out.splitlines() if line.startswith("steps "))
+    assert code == 0 and steps[1:3] == ["200", "200"]
+
+
+@pytest.mark.parametrize("name", ["four_bar", "pendulum", "stewart", "seven_axis_arm"])
+def test_info_lists_every_channel(shell, name: str) -> None:
+    """Each can be recorded as it is listed, with that unit and so many numbers; as text and as JSON."""
+    every = json.loads(shell("info", name, "--paths", "--json")[1])
+    channels = [line for line in every if line["role"] == "channel"]
+    result = simulate(load(name), 2e-3, channels=[line["path"] for line in channels])
+    assert {line["path"]: line["unit"] for line in channels} == dict(result.units)
+    sizes = {path: values.shape[1] if values.ndim == 2 else 1 for path, values in result.channels.items()}
+    assert {line["path"]: line["size"] for line in channels} == sizes
+    words = {path.rpartition(".")[2] for path in result.channels}
+    loops = {"b_norm", "b_row_sum", "pivot_ratio"} if result.report["loops"] else set()
+    assert words >= {"q", "v", "a", "reaction_force", "position", "total"} | loops
+    head, *rows = shell("info", name, "--paths")[1].split("\n\n")[1].splitlines()
+    assert head.split() == ["channel", "numbers", "unit"]
+    assert [row.split()[0] for row in rows] == [line["path"] for line in channels]
+
+
+def test_info_lists_bodies_and_frames(shell) -> None:
+    report = json.loads(shell("info", "stewart", "--json")[1])
+    model = load("stewart")
+    assert [part["body"] for part in report["body_list"]] == [path for path, _ in model.bodies()]
+    platform = report["body_list"][-1]
+    assert platform["mass"] == 8.0 and "stewart:platform:tool" in platform["frames"]
+    lines = shell("info", "stewart")[1].splitlines()
+    (line,) = (line for line in lines if line.startswith("stewart:platform "))
+    assert line.split()[1] == "8" and line.endswith("head_6, tool")
+    (line,) = (line for line in lines if line.startswith("stewart:leg_1 "))
+    assert line.split() == ["stewart:leg_1", "prismatic", "stewart:barrel_1", "stewart:rod_1", "0.854016", "m"]
 
 
 def test_info_lists_what_numbers_mean(shell) -> None:

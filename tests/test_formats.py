@@ -234,7 +234,7 @@ def test_s43_a_thousand_nested_assemblies_load_and_round_trip(tmp_path: Path) ->
     again = load(tmp_path / "deep.json")
     assert again == model
     assert hash(again) == hash(model)
-    assert "level999" in repr(model)
+    assert "2 bodies" in repr(model) and "level999" in repr(model.assemblies)
 
 
 def test_s44_full_paths_reach_other_assemblies_and_bare_names_do_not() -> None:

@@ -95,7 +95,8 @@ def test_primitives_of_the_file(type: str, options: dict[str, Any], low: Any, hi
     """D13: each with its own offset and colour."""
     builder = ModelBuilder()
     offset = {"T": [0.1, 0.2, 0.3], "R": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "colour": [1, 0, 0]}
-    builder.assembly("a").body("rod", geometry=[{"type": type, **options, **offset}]).joint("pivot", "Ry", child="rod")
+    shape = {"type": type, **options, **offset}
+    builder.assembly("a").body("rod", mass=1, inertia=(1, 1, 1), geometry=[shape]).joint("pivot", "Ry", child="rod")
     scene = of_lone(builder.build())
     (part,) = drawn(scene, "a:rod")
     points = transformed(part.transform, part.mesh.vertices) - np.array(offset["T"])

@@ -24,6 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "disk_cache",
         "errors",
         "field",
+        "markup",
         "models",
         "outcome",
         "plan_elements",
@@ -55,6 +56,8 @@ LAZY = {
     "shiftjax/cli/__init__.py": {"shiftjax"},
     "shiftjax/cli/view.py": {"shiftjax"},
     "shiftjax/algebra.py": {"jax"},
+    "shiftjax/run/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
+    "shiftjax/run/plotting.py": {"matplotlib"},
     "ensembles/picture.py": {"matplotlib"},
 }
 LAZY_EVERYWHERE = {"glfw", "OpenGL", "pyassimp"}

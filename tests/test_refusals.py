@@ -96,8 +96,8 @@ def welded(shift: float) -> ModelBuilder:
     """A body on a hinge with a second one welded to it twice."""
     builder = ModelBuilder()
     assembly = builder.assembly("w")
-    assembly.body("arm", mass=1.0)
-    assembly.body("tip", mass=1.0)
+    assembly.body("arm", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    assembly.body("tip", mass=1.0, inertia=(1.0, 1.0, 1.0))
     assembly.joint("hinge", "Rx", child="arm")
     assembly.joint("weld1", "rigid", parent="arm", child="tip")
     place = {"T": [shift, 0.0, 0.0]}

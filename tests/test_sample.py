@@ -73,7 +73,7 @@ def test_sobol_and_latin_hypercube_fill_the_square() -> None:
 
 def test_quoted_paths_may_hold_an_equals_sign() -> None:
     assert split_assignment("`a=b`:`c.d`.mass=1:2", "--vary") == ("`a=b`:`c.d`.mass", "1:2")
-    assert parse_set("car:spring.coefficients[0][1]=-4e3") == ("car:spring.coefficients[0][1]", -4000.0)
+    assert parse_set("car:spring.coefficients[0][1]=-4e3") == ("car:spring.coefficients[0][1]", -4000.0, "")
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_a_mesh_of_the_same_shape_agrees(type: str) -> None:
     """On an offset, with products of inertia; what the viewer draws is what is weighed. The box has no facets."""
     shape = {"type": type, **SHAPES[type], **OFFSET}
     builder = ModelBuilder()
-    builder.assembly("a").body("rod", geometry=[shape]).joint("pivot", "Ry", child="rod")
+    builder.assembly("a").body("rod", mass=1, inertia=(1, 1, 1), geometry=[shape]).joint("pivot", "Ry", child="rod")
     (part,) = drawn(of_lone(builder.build()), "a:rod")
     exact = solid(shape, density=1000.0)
     meshed = solid_of_mesh(transformed(part.transform, part.mesh.vertices), part.mesh.indices, density=1000.0)

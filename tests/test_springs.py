@@ -91,7 +91,7 @@ def test_a_figure_joins_its_points_at_any_poses(kind: str) -> None:
 def test_a_restraint_of_one_component_stands_on_its_axis() -> None:
     """With distance_type Tz, x is the component along z of the first frame, here turned onto the world's y."""
     model = ModelBuilder().frame("wall", T=(1.0, 0.0, 0.0), R=[[1, 0, 0], [0, 0, 1], [0, -1, 0]])
-    ball = model.assembly("a").body("ball")
+    ball = model.assembly("a").body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0))
     ball.restraint("push", "spring", frames=(("fixed", "wall"), "ball"), coefficients=[[1.0, 0.0]], distance_type="Tz")
     (spring,) = scene_of(model.build(), {"a:ball": STILL}).springs
     start, R, scales = stretched(spring, matrices(np.stack([STILL, np.array([2.0, 0.7, 5.0, 1.0, 0, 0, 0])])))

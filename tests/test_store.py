@@ -11,11 +11,11 @@ import pytest
 import xarray as xr
 
 from shiftjax.ensembles import store
-from shiftjax.ensembles.log import LINES, entries
-from shiftjax.ensembles.table import MESSAGES, chunks, to_tree
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.outcome import Outcome
+from shiftjax.run.labelled import MESSAGES, chunks, to_tree
+from shiftjax.run.log_table import LINES, entries
 from shiftjax.run.result import CERTIFICATE, Result, members_to_keep
 
 MEMBERS, INSTANTS = 5, 4

@@ -14,11 +14,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shiftjax.ensembles import store
-from shiftjax.ensembles.table import FORMAT
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.outcome import Outcome
 from shiftjax.poses import interpolated
+from shiftjax.run.labelled import FORMAT
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.choice import Choices, resolved

@@ -18,12 +18,13 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles import store
-from shiftjax.ensembles.table import to_tree
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
+from shiftjax.markup import html_table
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import bracket, continuous, held, interpolated
+from shiftjax.run.labelled import to_tree
 from shiftjax.run.result import Result
 from shiftjax.viewer.choice import Choices, resolved
 from shiftjax.viewer.study_like import Drawable
@@ -107,6 +108,17 @@ class Study:
         self._cache: OrderedDict[tuple[str, int], np.ndarray] = OrderedDict()
         self._room = cache_bytes
         self._ends: dict[int, float] = {}
+
+    def __repr__(self) -> str:
+        name = self.model.name or "unnamed"
+        kept = f"{len(self.kept)} with poses at {len(self.time)} instants"
+        return f"Study({self.where}: {name}, {self.members} members, {kept})"
+
+    def _repr_html_(self) -> str:
+        rows = [("varied", path, self.design.unit(path)) for path in self.design]
+        rows += [("figure", name, self.metrics.unit(name)) for name in self.metrics]
+        rows += [("channel", path, unit) for path, unit in self.channels.items()]
+        return html_table(repr(self), ("", "name", "unit"), rows)
 
     @classmethod
     def open(cls, path: str | Path, cache_bytes: int = CACHE_BYTES) -> Study:

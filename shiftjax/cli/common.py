@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from shiftjax.ensembles.spec import parse_set
+from shiftjax.ensembles.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
+from shiftjax.formats.units import check_unit
+from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.run.result import Result, remedy
 
@@ -28,21 +30,44 @@ def open_model(options: argparse.Namespace, name: str = "") -> Model:
     return model
 
 
-def assigned(options: argparse.Namespace) -> dict[str, float]:
-    """The numbers of `--set`."""
+def assigned(options: argparse.Namespace, model: Model) -> dict[str, float]:
+    """The numbers of `--set`, in SI."""
     changes: dict[str, float] = {}
+    units: dict[str, str] = {}
     for text in options.set:
-        path, value = parse_set(text)
+        path, value, unit = parse_set(text)
         if path in changes:
             raise ModelError(f"--set {path}", "the path twice", "each path once", "Leave one of them out.")
-        changes[path] = value
+        changes[path], units[path] = value, unit
+    check_units(model, units, "--set")
     return changes
 
 
-def arguments(options: argparse.Namespace) -> dict[str, Any]:
+def check_units(model: Model, units: Mapping[str, str], option: str) -> None:
+    """Raises where a unit of the command line, "" for none, measures something else than the number of its path."""
+    if any(units.values()):
+        own = model.number_units()
+        for path, unit in units.items():
+            if unit and (full := model.resolve(path)) in own:
+                check_unit(unit, own[full], f"{option} {path}")
+
+
+def derived(options: argparse.Namespace) -> dict[str, str]:
+    """The formulas of `--derive`."""
+    found: dict[str, str] = {}
+    for text in options.derive:
+        path, formula = split_assignment(text, "--derive")
+        if path in found:
+            raise ModelError(f"--derive {path}", "the path twice", "each path once", "Leave one of them out.")
+        found[path] = formula
+    return found
+
+
+def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
     given = {name: getattr(options, name) for name in ("span", "step", "method", "output_step", "backend", "precision")}
-    given["assign"] = assigned(options) or None
+    given["assign"] = assigned(options, model) or None
+    given["derive"] = derived(options) or None
     given["hold"] = options.hold or None
     given["channels"] = options.channel or None
     return {name: value for name, value in given.items() if value is not None}
@@ -56,13 +81,8 @@ def table(
     left: Collection[int] = (0,),
 ) -> None:
     """Prints columns, those of `left` to the left, the others to the right."""
-    widths = [max(len(line[k]) for line in [head, *rows]) for k in range(len(head))]
-    for line in [head, *rows]:
-        cells = [
-            f"{cell:<{w}}" if k in left else f"{cell:>{w}}"
-            for k, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ]
-        show("  ".join(cells).rstrip())
+    for line in text_table(head, rows, left):
+        show(line)
 
 
 def report_outcomes(result: Result) -> None:

@@ -1,15 +1,16 @@
-"""`shiftjax info`: what a model is made of, as text, JSON or a graph; with `--paths` its numbers."""
+"""`shiftjax info`: what a model is made of, as text, JSON or a graph; with `--paths` its numbers and channels."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from dataclasses import asdict
+from typing import Any
 
 from shiftjax.cli import common, parsing
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
-from shiftjax.run.info import dot, info, tables, text
+from shiftjax.run.info import channel_list, dot, info, tables, text
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -17,7 +18,9 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report, or the numbers of --paths, as JSON")
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
-        "--paths", action="store_true", help="list every number that can be set or varied: path, value, unit, meaning"
+        "--paths",
+        action="store_true",
+        help="list every number, with value and unit, and every channel",
     )
     form.add_argument(
         "--dot",
@@ -35,7 +38,7 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("--json", f"{other} beside it", "--json alone or with --paths", "Leave one of them out.")
     model = common.open_model(options)
     if options.paths:
-        _numbers(model, options)
+        _paths(model, options)
     elif options.json or options.tables:
         print(json.dumps(info(model) if options.json else tables(model), ensure_ascii=False))
     else:
@@ -43,12 +46,15 @@ def call(options: argparse.Namespace) -> int:
     return 0
 
 
-def _numbers(model: Model, options: argparse.Namespace) -> None:
-    found = model.described()
+def _paths(model: Model, options: argparse.Namespace) -> None:
+    """Numbers that can be set or varied, then channels that can be recorded."""
+    numbers, channels = model.described(), channel_list(model)
     if options.json:
-        lines = [{"path": path, **asdict(number)} for path, number in found.items()]
+        lines: list[dict[str, Any]] = [{"path": path, **asdict(number)} for path, number in numbers.items()]
+        lines += [{"path": c.path, "value": None, "unit": c.unit, "role": "channel", "size": c.size} for c in channels]
         print(json.dumps(lines, allow_nan=False, ensure_ascii=False))
         return
-    head = ("path", "value", "unit", "role", "meaning")
-    rows = [(path, f"{n.value:.9g}", n.unit, n.role.value, n.doc) for path, n in found.items()]
-    common.table(head, rows, left=(0, 2, 3, 4))
+    rows = [(path, f"{n.value:.9g}", n.unit, n.doc) for path, n in numbers.items()]
+    common.table(("number", "value", "unit", "meaning"), rows, left=(0, 2, 3))
+    print()
+    common.table(("channel", "numbers", "unit"), [(c.path, str(c.size), c.unit) for c in channels], left=(0, 2))

@@ -36,7 +36,14 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit)")
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
     add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
-    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number of the model")
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
+    add(
+        "--derive",
+        action="append",
+        default=[],
+        metavar="PATH=FORMULA",
+        help="let a number follow from others, paths in braces: 'rod.mass=7.8*{rod:tip.T[0]}'; may be repeated",
+    )
     add(
         "--hold",
         action="append",

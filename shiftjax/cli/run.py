@@ -11,7 +11,8 @@ import numpy as np
 from shiftjax.cli import common, parsing
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
-from shiftjax.run.result import CERTIFICATE, Result
+from shiftjax.run.figures import CERTIFICATE, figure_text
+from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
 
@@ -27,10 +28,8 @@ def call(options: argparse.Namespace) -> int:
     if options.out:
         store.check_target(options.out, force=options.force, batched=False)
     with Progress(options.model) as progress:
-        wanted = "all" if options.out else "none"
-        result = simulate(
-            model, **common.arguments(options), keep=wanted, log_jacobian=options.log_jacobian, progress=progress.update
-        )
+        wanted, given = "all" if options.out else "none", common.arguments(options, model)
+        result = simulate(model, **given, keep=wanted, log_jacobian=options.log_jacobian, progress=progress.update)
     if options.out:
         store.write(result, options.out, force=options.force)
     common.report_outcomes(result)
@@ -45,15 +44,13 @@ def show(result: Result, options: argparse.Namespace) -> None:
     """The run as tables a person reads."""
     outcome = result.outcomes()[0][0]
     print(f"{options.model}: {outcome.name}; {common.about(result)}\n")
-    rows = [
-        (name, f"{np.asarray(value).item():.3g}", CERTIFICATE.get(name, "1"))
-        for name, value in result.certificate.items()
-    ]
+    rows = [(name, figure_text(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
     common.table(("certificate", "value", "unit"), rows)
     if result.channels:
         print()
         rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
-        common.table(("channel", "start", "end", "smallest", "largest", "unit"), rows)
+        head = f"channel, {len(result.time)} recorded instants"
+        common.table((head, "start", "end", "smallest", "largest", "unit"), rows)
     if options.log or options.log_jacobian:
         print()
         for entry in result.log:

@@ -14,7 +14,8 @@ from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.run.result import CERTIFICATE, Result, plain
+from shiftjax.run.figures import CERTIFICATE, figure_text, plain, worst
+from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
 
@@ -34,6 +35,7 @@ def call(options: argparse.Namespace) -> int:
     if options.seed < 0:
         raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
     study = [parse_vary(text) for text in options.vary]
+    common.check_units(model, {vary.path: vary.unit for vary in study}, "--vary")
     design = sample(study, options.samples, options.seed)
     if options.out:
         store.check_target(options.out, force=options.force, batched=True)
@@ -41,7 +43,7 @@ def call(options: argparse.Namespace) -> int:
         picture.check_target(options.picture, force=options.force)
     with Progress(options.model) as progress:
         wanted = options.keep if options.out or options.picture else "none"
-        given = common.arguments(options)
+        given = common.arguments(options, model)
         result = simulate(model, vary=design, **given, keep=wanted, progress=progress.update)
     if options.out:
         store.write(result, options.out, force=options.force)
@@ -68,24 +70,15 @@ def summary(result: Result) -> dict[str, object]:
     }
 
 
-def worst(name: str, values: np.ndarray) -> tuple[float, int]:
-    """The worst figure and its member: the smallest pivot ratio, the largest of all others; finite ones only."""
-    finite = np.isfinite(values)
-    if not finite.any():
-        return float("nan"), 0
-    least = name == "pivot_ratio"
-    ranked = np.where(finite, values, np.inf if least else -np.inf)
-    member = int(ranked.argmin() if least else ranked.argmax())
-    return float(values[member]), member
-
-
 def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None:
     """The ensemble as tables a person reads."""
     counts = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
     print(f"{options.model}: {result.members} members: {counts}; {common.about(result)}\n")
+    drawn = [(vary.path, vary.distribution) for vary in study]
+    drawn += [(path, "derived") for path in list(result.design)[len(study) :]]
     rows = [
-        (vary.path, f"{values.min():.6g}", f"{values.max():.6g}", vary.distribution, result.units[path])
-        for vary, (path, values) in zip(study, result.design.items(), strict=True)
+        (name, f"{values.min():.6g}", f"{values.max():.6g}", how, result.units[path])
+        for (name, how), (path, values) in zip(drawn, result.design.items(), strict=True)
     ]
     common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
     rows = []
@@ -94,8 +87,8 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
         rows.append(
             (
                 name,
-                f"{np.median(values[np.isfinite(values)]):.3g}" if np.isfinite(values).any() else "nan",
-                f"{figure:.3g}",
+                figure_text(float(np.median(values[np.isfinite(values)]))) if np.isfinite(values).any() else "nan",
+                figure_text(figure),
                 str(member),
                 CERTIFICATE.get(name, "1"),
             )
@@ -106,6 +99,10 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     if rows:
         print()
         common.table(("channel at the end", "smallest", "median", "largest", "unit"), rows)
+        rows = [row for path, values in result.channels.items() for row in extreme_rows(path, values, result)]
+        print()
+        head = f"channel over {len(result.time)} recorded instants"
+        common.table((head, "smallest", "member", "largest", "member", "unit"), rows)
     written = [name for name in (options.out, options.picture) if name]
     if written:
         print(f"\nwritten: {', '.join(written)}", file=sys.stderr)
@@ -113,13 +110,31 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
 
 def final_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
     """A table line for every number of a channel (B, n, ...), over the members that finished."""
-    end = values[np.asarray(result.status) <= 0, -1]
-    if not len(end):
-        return []
-    flat = end.reshape(len(end), -1)
-    names = [path] if values.ndim == 2 else [f"{path}[{k}]" for k in range(flat.shape[1])]
     unit = result.units.get(path, "1")
     return [
-        (name, *(f"{x:.6g}" for x in (column.min(), np.median(column), column.max())), unit)
-        for name, column in zip(names, flat.T, strict=True)
+        (name, *(f"{x:.6g}" for x in (end.min(), np.median(end), end.max())), unit)
+        for name, column, _ in numbers_of(path, values, result)
+        for end in (column[:, -1],)
     ]
+
+
+def extreme_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
+    """The extremes of every number of a channel (B, n, ...) over the recorded instants of the members that finished,
+    each with its member."""
+    unit = result.units.get(path, "1")
+    found = []
+    for name, column, members in numbers_of(path, values, result):
+        low, high = column.min(axis=1), column.max(axis=1)
+        least, most = int(low.argmin()), int(high.argmax())
+        found.append((name, f"{low[least]:.6g}", str(members[least]), f"{high[most]:.6g}", str(members[most]), unit))
+    return found
+
+
+def numbers_of(path: str, values: np.ndarray, result: Result) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Name, (G, n) values and member numbers (G,) of every number of a channel, of the members that finished."""
+    members = np.flatnonzero(np.asarray(result.status) <= 0)
+    if not len(members):
+        return []
+    flat = values[members].reshape(len(members), values.shape[1], -1)
+    names = [path] if values.ndim == 2 else [f"{path}[{k}]" for k in range(flat.shape[2])]
+    return [(name, flat[:, :, k], members) for k, name in enumerate(names)]

@@ -83,4 +83,4 @@ def _slider(text: str) -> Vary:
     found = parse_vary(text)
     if found.points or found.distribution != "uniform":
         raise ModelError(f"--vary {found.path}", text, "PATH=low:high with --live", "A slider has two ends only.")
-    return found
+    return found.in_si()

@@ -11,6 +11,7 @@ from typing import Any
 
 from shiftjax.algebra import Scalar, derivative, is_zero, neg
 from shiftjax.constraints.kind import ConstraintKind, Rows
+from shiftjax.errors import need_function, one_of, refuse_text
 from shiftjax.plan_elements import MotionView, RowGroup
 from shiftjax.record import record
 
@@ -29,6 +30,11 @@ class CoordinateFunction:
     joints: tuple[str, ...]
     function: Callable[[Sequence[Any], Any], Any]
     unit: str = "rad"
+
+    def __post_init__(self) -> None:
+        refuse_text("CoordinateFunction: joints", self.joints)
+        need_function("CoordinateFunction: function", self.function, "a function of coordinates and time")
+        one_of("CoordinateFunction: unit", self.unit, ("rad", "m"))
 
 
 class FunctionOfCoordinates(ConstraintKind):

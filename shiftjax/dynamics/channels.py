@@ -9,7 +9,7 @@ is one entry of `CHANNELS`. Building a channel raises on bad paths; observing is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, absolute, add, cross, div, largest, mul, plus, sqrt
@@ -110,6 +110,26 @@ def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) ->
     """
     refuse_text("channels", paths)
     return tuple(_channel(plan, path, resolve) for path in paths)
+
+
+def every_channel(plan: Plan) -> Iterator[Channel]:
+    """Every channel of a plan: of joints that move, of all frames, of forces with states, of substructures, of all."""
+    frames = [node.path + ":origin" for node in plan.nodes if not node.virtual] + [path for path, _ in plan.frames]
+    states = [f"{e.path}.{state.name}" for e in plan.forces for state in FORCES[e.kind].states]
+    of = {
+        "joint": [joint.path for joint in plan.joints],
+        "frame": list(dict.fromkeys(frames)),
+        "substructure": [f"substructure[{k}]" for k in range(len(plan.substructures))],
+    }
+    paths = [name for name, quantity in CHANNELS.items() if not quantity.of]
+    paths += [f"{target}.{name}" for kind in of for target in of[kind] for name, q in CHANNELS.items() if q.of == kind]
+    for path in (*paths, *states):
+        try:
+            found = _channel(plan, path, lambda same: same)
+        except ModelError:  # reactions that are in no joint
+            continue
+        if found.size:
+            yield found
 
 
 def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:

@@ -5,18 +5,21 @@ The methods take what the table of fields lists, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.errors import ModelError, nearest, need_mapping, one_of, wrong
 from shiftjax.field import SHAPES, Field
+from shiftjax.forces import FORCES
 from shiftjax.formats.files import load
-from shiftjax.mechanism.fields import INERTIA, element, label_of
+from shiftjax.mechanism.fields import INERTIA, UNSIMULATED, element, label_of
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, IDENTITY, ORIGIN, ZERO, FrameRef, Inertia
 
 Ref = str | tuple[str, str] | FrameRef  # a body (its origin), (body, frame), or a reference of another model
@@ -27,12 +30,23 @@ def _ref(ref: Ref) -> list[Any]:
     """A reference as the file writes it; a body is a name of the local assembly or a full path with ":"."""
     if isinstance(ref, FrameRef):
         ref = (ref.body, ref.frame)
-    body, frame = (ref, ORIGIN) if isinstance(ref, str) else ref
+    pair = (ref, ORIGIN) if isinstance(ref, str) else ref
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+        raise wrong("a reference to a frame", ref, "a body, or (body, frame)")
+    body, frame = pair
     return [body.replace("`", "").split(":"), frame]
+
+
+def _refs(refs: Any) -> list[Any]:
+    """A list of references."""
+    if not isinstance(refs, tuple | list):
+        raise wrong("references to frames", refs, "a list of them")
+    return [_ref(ref) for ref in refs]
 
 
 def _frames(frames: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Frames by name: T alone, or an object of T, R and rotation."""
+    need_mapping("frames", frames)
     return [
         {"name": name, **value} if isinstance(value, Mapping) else {"name": name, "T": value}
         for name, value in frames.items()
@@ -43,6 +57,8 @@ def _geometry(geometry: Any) -> list[Any]:
     """Shapes as a file has them: strings alone are one mesh, a single shape is a list of one."""
     if isinstance(geometry, str | Mapping):
         geometry = [geometry]
+    if not isinstance(geometry, Sequence):
+        raise wrong("geometry", geometry, "a shape or a list of shapes")
     if all(isinstance(item, str) for item in geometry):
         return [{"type": "mesh", "filename": list(geometry)}]
     return list(geometry)
@@ -54,12 +70,16 @@ def _inertia(inertia: Numbers | Mapping[str, float] | Inertia) -> dict[str, floa
         return asdict(inertia)
     if isinstance(inertia, Mapping):
         return dict(inertia)
+    if isinstance(inertia, np.ndarray):
+        inertia = inertia.ravel().tolist()
+    if not isinstance(inertia, Sequence) or isinstance(inertia, str) or not 3 <= len(inertia) <= 6:
+        raise wrong("inertia", inertia, "Ixx, Iyy, Izz and perhaps Ixy, Iyz, Izx")
     return dict(zip(INERTIA, inertia, strict=False))
 
 
 WRITE: dict[str, Callable[[Any], Any]] = {
     "reference": _ref,
-    "references": lambda refs: [_ref(ref) for ref in refs],
+    "references": _refs,
     "a frame": _frames,
     "a geometry": _geometry,
 }
@@ -80,13 +100,17 @@ def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ModelError: an argument that the table does not know.
     """
+    for what, kinds, kept in (("a force module", FORCES, UNSIMULATED), ("a constraint", CONSTRAINTS, ())):
+        if label.startswith(f"{what} of type "):
+            listed = [word for word, kind in kinds.items() if kind.listed]
+            one_of(f"{what} {name!r}: type", values.get("type"), [*listed, *kept])
     known = arguments(label)
     found: dict[str, Any] = {"name": name}
     for argument, value in values.items():
         if argument not in known:
             todo = nearest(argument, known) or "Leave it out."
             raise ModelError(f"{label} {name!r}", f"argument {argument!r}", ", ".join(known), todo)
-        if value is None or (argument == "geometry" and not value):
+        if value is None or (argument == "geometry" and isinstance(value, str | Sequence) and not value):
             continue
         field = known[argument]
         group, _, key = field.key.rpartition(".")
@@ -145,8 +169,8 @@ class AssemblyBuilder:
     def __init__(self, entry: dict[str, Any]) -> None:
         self.entry = entry
 
-    body = _method("bodies", "a body", mass=1.0, center_of_mass=ZERO, inertia=(1.0, 1.0, 1.0))
-    joint = _method("joints", "a joint", ("type",), type="Rx", parent=FIXED)
+    body = _method("bodies", "a body")
+    joint = _method("joints", "a joint", ("type",), parent=FIXED)
     restraint = _method("restraints", "a restraint", ("type",))
     constraint = _method("constraints", "a constraint", ("type",))
 
@@ -171,10 +195,24 @@ class AssemblyBuilder:
 
 
 class ModelBuilder:
-    """A model being made; `build` reads it as a file is read, with the same errors."""
+    """A model being made; `build` reads it as a file is read, with the same errors.
 
-    def __init__(self, *, gravity: Numbers = (0.0, 0.0, 9.81), comment: str | None = None) -> None:
+    Args:
+        gravity: acceleration; +z is down in most files [m/s^2].
+        comment: a text.
+        units: of all numbers given, as in a file: {"angle": "degrees"}; SI where left out. What `solid` finds is SI.
+    """
+
+    def __init__(
+        self,
+        *,
+        gravity: Numbers = (0.0, 0.0, 9.81),
+        comment: str | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> None:
         self.parameters: dict[str, Any] = {"version": "2.0", "gravity": gravity}
+        if units is not None:
+            self.parameters["units"] = units
         self.document: dict[str, Any] = {"model_parameters": self.parameters, "assemblies": []}
         if comment is not None:
             self.document["comment"] = comment
@@ -222,5 +260,27 @@ class ModelBuilder:
         return self
 
     def build(self) -> Model:
-        """The model; ModelError where something does not fit."""
-        return load(self.document)
+        """The model; its warnings name the bodies of which no mass or inertia was given.
+
+        Raises:
+            ModelError: something does not fit.
+        """
+        model = load(self.document)
+        return replace(model, warnings=(*model.warnings, *_without_inertia(self.document, "")))
+
+
+def _without_inertia(group: Mapping[str, Any], path: str) -> Iterator[str]:
+    """A warning for every body whose mass or inertia was left out; `mass=0` alone says that it is massless."""
+    for body in group.get("bodies", ()):
+        given = body.get("inertia", {})
+        mass = given.get("mass")
+        shaped = any(entry in given for entry in INERTIA)
+        where = child(path, str(body["name"]))
+        if mass is None and not shaped:
+            yield f"{where}: neither mass nor inertia given, it is massless; give them, or say mass=0"
+        elif mass is None:
+            yield f"{where}: inertia but no mass given, its mass is 0; give mass=, or say mass=0"
+        elif not shaped and mass != 0:
+            yield f"{where}: mass but no inertia given, it is a point mass; give inertia=, or say inertia=(0, 0, 0)"
+    for inner in group.get("assemblies", ()):
+        yield from _without_inertia(inner, child(path, str(inner["name"])))

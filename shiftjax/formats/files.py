@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import shiftjax.models as library
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, need, need_path
 from shiftjax.formats.json_text import dumps
 from shiftjax.formats.jsonc import MAX_BYTES
 from shiftjax.formats.readers import reader_of
@@ -30,6 +30,8 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
     Raises:
         ModelError: one, for anything that cannot be used; warnings are in `model.warnings`.
     """
+    if folder is not None:
+        need_path("load: folder", folder)
     seen: dict[Path, Model] = {}
 
     def open_file(path: Path, chain: tuple[Path, ...]) -> Model:
@@ -97,6 +99,8 @@ def save(model: Model, path: str | Path) -> None:
     Raises:
         ModelError: a suffix other than .json, which the file would not be read by, or a place that cannot be written.
     """
+    need("save: model", model, Model, "a Model")
+    need_path("save: path", path)
     target = Path(path)
     if target.suffix.lower() not in ("", ".json"):
         raise ModelError(str(path), f"suffix {target.suffix!r}", ".json or none", "Save it as .json.")

@@ -78,7 +78,10 @@ def solid_of_mesh(
     Raises:
         ModelError: an open mesh, triangles turned against each other, no volume; neither density nor mass, or both.
     """
-    corners, numbers = np.array(vertices, float), np.array(triangles)
+    try:
+        corners, numbers = np.array(vertices, float), np.array(triangles)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError("vertices, triangles", "no table of numbers", "(n, 3) and (m, 3)", "Give arrays.") from None
     _check_mesh(corners, numbers)
     middle = corners.mean(axis=0)  # sums about a point inside cancel least
     a, b, c = np.moveaxis((corners - middle)[numbers], 1, 0)

@@ -8,11 +8,13 @@ import numbers as abstract_numbers
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, need, need_mapping
 from shiftjax.field import Role
+from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
 from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.mechanism.paths import child, listed, parts, shortened, split, text_of
 from shiftjax.mechanism.records import (
     FIXED,
@@ -99,6 +101,15 @@ class Model:
     comment: str = ""
     origin: Model | None = dataclasses.field(default=None, compare=False, repr=False)  # before the first `replace`
     replaced: tuple[str, ...] = dataclasses.field(default=(), compare=False, repr=False)  # paths, by `replace`
+
+    def __repr__(self) -> str:
+        counts = f"{sum(1 for _ in self.bodies())} bodies, {sum(1 for _ in self.joints())} joints"
+        where = f", from {self.source}" if self.source else ""
+        return f"Model({self.name or 'unnamed'}: {counts}{where})"
+
+    def _repr_html_(self) -> str:
+        bodies = html_table(repr(self), BODY_HEAD, body_rows(self.bodies()))
+        return bodies + html_table("joints", JOINT_HEAD, joint_rows(self.joints()))
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
         """Path and record of every active body, depth first in file order."""
@@ -201,6 +212,7 @@ class Model:
 
         It remembers where it comes from: a run closes its loops by walking from there, as it does for varied numbers.
         """
+        need_mapping("replace", values)
         known = self.numbers()
         grouped: dict[str, dict[str, float]] = {}
         order: list[str] = []
@@ -227,6 +239,7 @@ class Model:
 
     def resolve(self, path: str) -> str:
         """The full form of a path of an object, number or channel; ModelError where it is unknown or ambiguous."""
+        need("path", path, str, "a text, as `shiftjax info MODEL --paths` lists them")
         target, field = split(path)
         if target in GLOBAL:
             return target + field

@@ -60,7 +60,7 @@ def collect(
             **{path: units[path] for path in prepared.vary},
             **{channel.path: channel.unit for channel in observed},
         },
-        certificate={name: pick(values) for name, values in certificate(lanes, began).items()},
+        certificate={name: values if batched else values.item(0) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
         branch=pick(began.branch.astype(str)),
         messages=messages,

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from shiftjax.dynamics.channel import Channel
+from shiftjax.dynamics.channels import every_channel
+from shiftjax.errors import need, refuse_text
+from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.run.prepare import prepare
 from shiftjax.run.report import eliminated, report_of
 from shiftjax.topology.partition import blocks_of
@@ -18,6 +23,9 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
     Raises:
         ModelError: cutting joints that leave a body without a way to ground.
     """
+    need("info: model", model, Model, "a Model, as `load` gives")
+    refuse_text("cut", cut)
+    need("cluster", cluster, bool, "True or False")
     alone = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     return report_of(prepare(alone, {}, cut=cut, cluster=cluster, refuse=False))
 
@@ -29,6 +37,11 @@ def text(model: Model) -> str:
         f"{model.name or 'model'}: {found['bodies']} bodies, {found['joints']} joints,"
         f" {found['coordinates']} coordinates, {found['loops']} loops, rank {found['rank']},"
         f" {found['dof']} degrees of freedom",
+        "",
+        *text_table(BODY_HEAD, body_rows(model.bodies()), left=(0, 2, 3, 4)),
+        "",
+        *text_table(JOINT_HEAD, joint_rows(model.joints()), left=(0, 1, 2, 3)),
+        "",
     ]
     for k, s in enumerate(found["substructures"]):
         lines += [
@@ -51,6 +64,11 @@ def text(model: Model) -> str:
     lines += [f"cannot be simulated yet: {item}" for item in found["not_simulated"]]
     lines += [f"warning: {message}" for message in found["warnings"]]
     return "\n".join(lines)
+
+
+def channel_list(model: Model) -> list[Channel]:
+    """Every channel that can be recorded of a model."""
+    return list(every_channel(prepare(model, {}, refuse=False).plan))
 
 
 def dot(model: Model, *, whole: bool = False) -> str:

@@ -14,9 +14,9 @@ import numpy as np
 
 import shiftjax.run.driver as driver
 from shiftjax.dynamics.channels import channels as channels_of
-from shiftjax.errors import ModelError, one_of, refuse_text
+from shiftjax.errors import ModelError, need_number, one_of, refuse_text
 from shiftjax.formats.files import load
-from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
@@ -94,10 +94,10 @@ class Live:
             ModelError: anything the model or the arguments make impossible.
         """
         check_method(method)
+        one_of("backend", "cpu" if backend is None else backend, BACKENDS)
         refuse_text("vary", vary)
         refuse_text("channels", channels)
-        if not (isinstance(step, int | float) and 0 < step < np.inf):
-            raise ModelError("step", repr(step), "a positive number of seconds", "Give one.")
+        need_number("step", step, "a positive number of seconds", above=0.0)
         model = model if isinstance(model, Model) else load(model)
         numbers = model.numbers()
         bodies = [path for path, _ in model.bodies()]

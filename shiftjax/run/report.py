@@ -10,6 +10,7 @@ import numpy as np
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
+from shiftjax.mechanism.records import Body, FrameRef
 from shiftjax.run.prepared import Prepared
 from shiftjax.topology.partition import (
     DOUBTFUL_PIVOTS,
@@ -43,6 +44,7 @@ def report_of(prepared: Prepared) -> dict[str, Any]:
         "dof": plan.nv - rank,
         "substructures": [_substructure(plan, s, J, e, blocks[s]) for s, (J, e) in enumerate(found)],
         "tree": _tree(plan),
+        "body_list": [_body(path, body) for path, body in model.bodies()],
         "length": prepared.setup.length,
         "gap": float(start.gap[0]),
         "assembled": bool(start.closed[0]),
@@ -88,6 +90,11 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: 
         "tolerance": RANK_TOLERANCE["f64"],
         "doubtful": any(DOUBTFUL_PIVOTS[0] < p < DOUBTFUL_PIVOTS[1] for p in doubt),
     }
+
+
+def _body(path: str, body: Body) -> dict[str, Any]:
+    frames = [FrameRef(path, frame.name).path for frame in body.frames]
+    return {"body": path, "mass": body.mass, "center_of_mass": list(body.center_of_mass), "frames": frames}
 
 
 def _tree(plan: Plan) -> list[dict[str, Any]]:

@@ -6,28 +6,27 @@ everywhere: `channels[path]` is (n, ...), `certificate[name]` and `status` are (
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.formats.writer import to_dict
+from shiftjax.markup import html_lines
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
+from shiftjax.run.figures import CERTIFICATE as CERTIFICATE
+from shiftjax.run.figures import members_to_keep as members_to_keep
+from shiftjax.run.figures import plain as plain
+from shiftjax.run.plotting import plot
 from shiftjax.run.schedule import Schedule
+from shiftjax.run.summary import summary
 
-CERTIFICATE: dict[str, str] = {
-    "gap": "m",
-    "velocity_gap": "m/s",
-    "energy_error": "1",
-    "repartitions": "1",
-    "pivot_ratio": "1",
-    "steps": "1",
-    "rejected": "1",
-    "start_change": "rad",
-}
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import DataTree
 
 
 @record
@@ -38,7 +37,7 @@ class Result:
         time: (n,) output instants [s].
         channels: path -> (B, n, ...) what was asked to be recorded; NaN after a member ended early.
         units: channel path or design path -> unit.
-        certificate: name of `CERTIFICATE` -> (B,) accuracy figures.
+        certificate: name of `CERTIFICATE` -> (B,) accuracy figures, plain numbers without `vary`.
         status: (B,) `Outcome` of every member.
         messages: what happened to each member, "" when good; one entry without `vary`.
         poses: body path -> (K, n, 7) position [m] and unit quaternion, w first, in the world.
@@ -60,7 +59,7 @@ class Result:
     time: np.ndarray
     channels: Mapping[str, np.ndarray]
     units: Mapping[str, str]
-    certificate: Mapping[str, np.ndarray]
+    certificate: Mapping[str, Any]
     status: np.ndarray
     messages: tuple[str, ...]
     poses: Mapping[str, np.ndarray]
@@ -98,10 +97,46 @@ class Result:
         order = sorted({int(s) for s in status}, key=lambda s: (s != 0, s))
         return [(Outcome(s), np.flatnonzero(status == s)) for s in order]
 
+    def __repr__(self) -> str:
+        return "\n".join(summary(self))
+
+    def _repr_html_(self) -> str:
+        return html_lines(summary(self))
+
+    def to_xarray(self, keep: int | str = "all") -> DataTree:
+        """The result as one tree of labelled arrays with units: the groups that `store.read` gives of a stored result,
+        and `channels`, what was recorded of all members, where the former has those that were kept.
+
+        Args:
+            keep: of the members whose poses were recorded, "all", "none" or how many have trajectories in it.
+        """
+        from shiftjax.run.labelled import whole_tree
+
+        return whole_tree(self, keep)
+
+    def to_pandas(self) -> DataFrame:
+        """One row a member: design, name of the status, certificate; of every channel the last value recorded, the
+        smallest and the largest. `attrs["units"]` has the unit of each column."""
+        from shiftjax.run.data_frame import to_frame
+
+        return to_frame(self)
+
+    def plot(self, *channels: str) -> Any:
+        """Draws channels over time, all that were recorded where none is named, and returns the figure of pyplot.
+
+        Raises:
+            ModelError: no matplotlib (`pip install 'shiftjax[plot]'`), nothing recorded, a channel that was not.
+        """
+        return plot(self, *channels)
+
+    def model_document(self) -> dict[str, Any]:
+        """The model that was run as an object of the Shift format."""
+        return to_dict(self.model)
+
     def document(self) -> dict[str, Any]:
         """The object that `shiftjax run --json` prints; a single run only."""
         if self.batched:
-            raise ValueError("a document holds one run; this result has a member axis")
+            raise ModelError("document", "a result with a member axis", "a single run", "Take to_xarray or to_pandas.")
         return {
             "status": Outcome(int(self.status)).name,
             "certificate": {name: plain(value) for name, value in self.certificate.items()},
@@ -113,27 +148,6 @@ class Result:
         }
 
 
-def plain(value: Any) -> Any:
-    """Lists and numbers that JSON can hold; a number that is not finite becomes None."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def remedy(outcome: Outcome) -> str:
     """Cause of an outcome and what to do about it; empty for a good one."""
     return REMEDY.get(outcome, "")
-
-
-def members_to_keep(keep: int | str, members: int) -> np.ndarray:
-    """(K,) member numbers squared_condition evenly over an ensemble; `keep` is "all", "none" or how many."""
-    if keep == "all":
-        return np.arange(members)
-    if keep != "none" and not (isinstance(keep, int) and keep >= 0):
-        raise ModelError("keep", repr(keep), '"all", "none" or a number of members', "Choose one of them.")
-    count = 0 if keep == "none" else min(int(keep), members)
-    return np.unique(np.linspace(0, members - 1, count).round().astype(np.int64))

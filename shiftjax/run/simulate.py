@@ -13,15 +13,17 @@ import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import CoordinateFunction, TimeFunction
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.channels import channels as channels_of
-from shiftjax.errors import ModelError, one_of
+from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.arguments import check_arguments
 from shiftjax.run.branches import TOLD
 from shiftjax.run.collect import WHOLE, collect
+from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
@@ -52,6 +54,7 @@ def simulate(
     log_jacobian: bool = False,
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float] | None = None,
+    derive: Mapping[str, Expression] | None = None,
     hold: Sequence[str] = (),
     start: Result | None = None,
     strict_start: bool = False,
@@ -85,6 +88,8 @@ def simulate(
 
         vary: the designs: number path -> (B,) values, one a member.
         assign: number path -> value for all members, walked to from the file's start like varied ones.
+        derive: number path -> what it follows from: a text such as "7.8 * {rod:tip.T[0]}", paths of numbers in braces,
+            or a function of the numbers by path; `rod` makes those of a rod.
 
         hold: the start: joints that keep their place while loops are closed.
         start: a Result to go on from.
@@ -113,13 +118,20 @@ def simulate(
         ModelError: anything the model or the arguments make impossible.
     """
     begun = clock.perf_counter()
+    check_arguments(
+        vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, cut=cut,
+        independent=independent, log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
+        cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend, threads=threads,
+        progress=progress,
+    )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
     check_method(method)
     one_of("precision", precision, DTYPES)
     one_of("backend", backend or "cpu", BACKENDS)
     times = _clock(model, span, step, output_step)
+    vary, assign = with_derived(model, vary, assign, derive)
     prepared = prepare(
-        model, vary or {}, hold=hold, assign=assign or {}, method=method, precision=precision, drive=drive, tie=tie,
+        model, vary or {}, hold=hold, assign=assign, method=method, precision=precision, drive=drive, tie=tie,
         cut=cut, cluster=cluster,
     )  # fmt: skip
     observed = channels_of(prepared.plan, channels, model.resolve)
@@ -160,8 +172,8 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
         raise ModelError("span", "nothing", "seconds to run", "Give span=, or an integrator block with time_span.")
     output = model.settings.output_step if output_step is None else output_step
     for name, value in (("span", span), ("step", step), ("output_step", output)):
-        if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
-            raise ModelError(name, repr(value), "a positive number of seconds", "Give one.")
+        if value is not None:
+            need_number(name, value, "a positive number of seconds", above=0.0)
     if output_step is not None and output_step > span:
         raise ModelError("output_step", f"{output_step:g} s", f"at most the span, {span:g} s", "Change one of them.")
     given = "" if step is not None else " (the step follows from span and output step)"

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.errors import ModelError, one_of
+from shiftjax.errors import ModelError, need_number, one_of, refuse_text
 from shiftjax.formats.files import load
-from shiftjax.kernels.backends import make_kernel
+from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
@@ -140,9 +140,10 @@ def compile(
         ModelError: anything the model or the arguments make impossible.
     """
     check_method(method)
+    refuse_text("vary", vary)
+    one_of("backend", "cpu" if backend is None else backend, BACKENDS)
     one_of("precision", precision, DTYPES)
-    if not (isinstance(step, int | float) and 0 < step < np.inf):
-        raise ModelError("step", repr(step), "a positive number of seconds", "Give one.")
+    need_number("step", step, "a positive number of seconds", above=0.0)
     model = model if isinstance(model, Model) else load(model)
     numbers = model.numbers()
     paths = [model.resolve(path) for path in vary]

@@ -30,7 +30,7 @@ def four_bar(gravity: float = -9.81) -> tuple[ModelBuilder, AssemblyBuilder]:
 def geared(constraint: bool = True) -> Model:
     """A disc that turns half as fast as the crank of a four-bar."""
     builder, bar = four_bar()
-    bar.body("disc", inertia=(0.02, 0.03, 0.02))
+    bar.body("disc", mass=1.0, inertia=(0.02, 0.03, 0.02))
     bar.joint("spin", "Ry", parent=("fixed", "shaft"), child="disc", initial_displacement=0.3)
     if constraint:
         bar.constraint("teeth", "gear", joints=["pivot", "spin"], ratio=2.0, offset=-1.6)

@@ -11,10 +11,9 @@ from urllib.parse import quote
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.log import log_dataset
-from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
-from shiftjax.run.result import CERTIFICATE, Result, members_to_keep, plain
+from shiftjax.run.figures import CERTIFICATE, members_to_keep, plain
+from shiftjax.run.log_table import log_dataset
 from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
@@ -24,7 +23,7 @@ MESSAGES = 1 << 14  # of a chunk: one of a million is read alone
 NAME_BYTES = 200  # file systems take names of 255 bytes
 
 
-def to_tree(result: Result, keep: int | str = "all") -> xr.DataTree:
+def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
     """The whole result; see `store` for its groups.
 
     Args:
@@ -37,7 +36,7 @@ def to_tree(result: Result, keep: int | str = "all") -> xr.DataTree:
     root = xr.Dataset(
         attrs={
             **FORMAT,
-            "model": _text(to_dict(result.model)),
+            "model": _text(result.model_document()),
             "model_source": result.model.source,
             "report": _text(result.report),
             "settings": _text(result.settings),
@@ -57,11 +56,21 @@ def to_tree(result: Result, keep: int | str = "all") -> xr.DataTree:
     return xr.DataTree.from_dict(groups)
 
 
+def whole_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
+    """The tree of a result in memory: that of a stored one, and the channels of all members in the group `channels`."""
+    lift = (lambda a: np.asarray(a)) if result.batched else (lambda a: np.asarray(a)[None])
+    every = {path: lift(values) for path, values in result.channels.items()}
+    recorded = _trajectories(result.time, np.arange(result.members), every, dict(result.units), {})
+    tree = to_tree(result, keep)
+    tree["channels"] = xr.DataTree(recorded.drop_vars(["pose", "body", "component"]))
+    return with_paths(tree)
+
+
 def _text(value: Any) -> str:
     return json.dumps(plain(value), allow_nan=False, ensure_ascii=False)
 
 
-def _members(result: Result, lift: Any) -> xr.Dataset:
+def _members(result: Any, lift: Any) -> xr.Dataset:
     """Design table, status, message and certificate: one row a member."""
     taken: set[str] = set()
     known = sorted(Outcome)

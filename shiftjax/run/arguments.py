@@ -1,0 +1,46 @@
+"""What the arguments of a run may be: wrong kinds are refused by name before anything is made of them. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import need, need_count, need_function, need_mapping, refuse_text
+from shiftjax.run.result import Result
+from shiftjax.run.schedule import Schedule
+
+Check = Callable[[str, Any], None]
+
+
+def _optional(check: Check) -> Check:
+    return lambda where, value: None if value is None else check(where, value)
+
+
+def _flag(where: str, value: Any) -> None:
+    need(where, value, bool, "True or False")
+
+
+def _tie(where: str, value: Any) -> None:
+    need_mapping(where, value)
+    for name, function in value.items():
+        need(f"{where} {name}", function, CoordinateFunction, "a CoordinateFunction")
+
+
+CHECKS: dict[str, Check] = {
+    **dict.fromkeys(("vary", "assign", "derive", "drive"), _optional(need_mapping)),
+    "tie": _optional(_tie),
+    **dict.fromkeys(("channels", "hold", "independent", "cut"), refuse_text),
+    **dict.fromkeys(("log_jacobian", "repartition", "move_steps", "cluster", "strict_start"), _flag),
+    "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
+    "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
+    "backend": _optional(lambda where, value: need(where, value, str, "the name of a backend")),
+    "threads": _optional(lambda where, value: need_count(where, value, 1)),
+    "progress": lambda where, value: need_function(where, value, "a function of the fraction done"),
+}
+
+
+def check_arguments(**given: Any) -> None:
+    """Raises `ModelError` where an argument of a run is of a wrong kind."""
+    for name, value in given.items():
+        CHECKS[name](name, value)

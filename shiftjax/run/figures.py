@@ -1,0 +1,61 @@
+"""What results are told in: the figures of the certificate, plain values, choices of members. Host only, no jax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+
+CERTIFICATE: dict[str, str] = {
+    "gap": "m",
+    "velocity_gap": "m/s",
+    "energy_error": "1",
+    "repartitions": "1",
+    "pivot_ratio": "1",
+    "steps": "1",
+    "rejected": "1",
+    "start_change": "rad",
+}
+
+
+def worst(name: str, values: np.ndarray) -> tuple[float, int]:
+    """The worst figure and its member: the smallest pivot ratio, the largest of all others; finite ones only."""
+    finite = np.isfinite(values)
+    if not finite.any():
+        return float("nan"), 0
+    least = name == "pivot_ratio"
+    ranked = np.where(finite, values, np.inf if least else -np.inf)
+    member = int(ranked.argmin() if least else ranked.argmax())
+    return float(values[member]), member
+
+
+def figure_text(figure: float) -> str:
+    """A figure in three digits, a count in full."""
+    whole = math.isfinite(figure) and float(figure).is_integer() and abs(figure) < 1e9
+    return str(int(figure)) if whole else f"{figure:.3g}"
+
+
+def plain(value: Any) -> Any:
+    """Lists and numbers that JSON can hold; a number that is not finite becomes None."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def members_to_keep(keep: int | str, members: int) -> np.ndarray:
+    """(K,) member numbers spread evenly over an ensemble; `keep` is "all", "none" or how many."""
+    if isinstance(keep, str) and keep == "all":
+        return np.arange(members)
+    count = isinstance(keep, int | np.integer) and not isinstance(keep, bool) and keep >= 0
+    if not count and not (isinstance(keep, str) and keep == "none"):
+        raise ModelError("keep", repr(keep)[:80], '"all", "none" or a number of members', "Choose one of them.")
+    count = 0 if keep == "none" else min(int(keep), members)
+    return np.unique(np.linspace(0, members - 1, count).round().astype(np.int64))

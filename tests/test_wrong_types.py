@@ -1,0 +1,120 @@
+"""Arguments of a wrong kind give `ModelError` or a result, never another error, in every public function."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shiftjax
+from shiftjax.errors import ModelError
+
+MODEL = shiftjax.load("pendulum")
+RESULT = shiftjax.simulate(MODEL, 0.002, channels=["energy.total"])
+CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
+TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+WRONG: list[Any] = [
+    None, 3, -1, 1.5, float("nan"), 10**400, "text", "", "\0", [], [1], ["text"], {}, {"text": 1}, {"text": None},
+    {1: 2}, object(), b"x", True, lambda *a: None, np.zeros((2, 2)), np.array("x"), 1j, {1, 2}, iter("a"), int,
+]  # fmt: skip
+
+
+def built(method: str) -> Callable[..., Any]:
+    """A method of the builder, and then `build`."""
+
+    def call(**given: Any) -> Any:
+        model = shiftjax.ModelBuilder()
+        if hasattr(model, method) and method not in ("assembly", "include"):
+            return getattr(model, method)(**given).build()
+        part = model.assembly("a").body("b0", mass=1, inertia=(1, 1, 1), frames={"t": (1, 0, 0)})
+        if method != "joint":
+            part.joint("j0", "Rx", child="b0")
+        getattr(part, method)(**given)
+        return model.build()
+
+    return call
+
+
+def sampled(**given: Any) -> Any:
+    return shiftjax.sample([shiftjax.Vary(**given)], 2)
+
+
+VARIED = {"path": "p", "low": 0.0, "high": 1.0}
+ROD = {"body": "b", "end": "b:t.T[0]", "start": None, "mass": None, "mass_per_length": None, "radius": 0.0}
+# name -> function, arguments that are right, further arguments; those of its signature are added
+CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any], str]] = {
+    "load": (shiftjax.load, {"source": "pendulum"}, ""),
+    "save": (shiftjax.save, {"model": MODEL, "path": "x.json"}, ""),
+    "solid": (shiftjax.solid, {"shape": {"type": "sphere", "radius": 1.0}, "density": 1.0}, ""),
+    "solid_of_mesh": (shiftjax.solid_of_mesh, {"vertices": CORNERS, "triangles": TRIANGLES, "density": 1.0}, ""),
+    "info": (shiftjax.info, {"model": MODEL}, ""),
+    "simulate": (shiftjax.simulate, {"model": MODEL, "span": 0.002}, ""),
+    "Live": (shiftjax.Live, {"model": MODEL}, ""),
+    "compile": (shiftjax.compile, {"model": MODEL}, ""),
+    "CoordinateFunction": (shiftjax.CoordinateFunction, {"joints": ("j",), "function": lambda q, t: q[0]}, ""),
+    "Vary": (sampled, VARIED, "points distribution unit"),
+    "sample": (shiftjax.sample, {"study": [shiftjax.Vary("p", 0.0, 1.0)], "samples": 2}, ""),
+    "rod": (shiftjax.rod, ROD, ""),
+    "store.write": (shiftjax.store.write, {"result": RESULT, "path": "r.json", "force": True}, ""),
+    "store.read": (shiftjax.store.read, {"path": "r.json"}, ""),
+    "store.check_target": (shiftjax.store.check_target, {"path": "q.json", "force": True, "batched": False}, ""),
+    "Model.replace": (MODEL.replace, {"values": {}}, ""),
+    "Model.resolve": (MODEL.resolve, {"path": "pendulum:pivot"}, ""),
+    "Result.to_xarray": (RESULT.to_xarray, {}, ""),
+    "ModelBuilder": (lambda **given: shiftjax.ModelBuilder(**given).build(), {}, "gravity comment units"),
+    "frame": (built("frame"), {"name": "f"}, "T R rotation"),
+    "light": (built("light"), {"name": "l"}, "type parent Ka"),
+    "terrain": (built("terrain"), {"name": "t"}, "parent scale"),
+    "settings": (built("settings"), {"span": 1.0}, "output_step infinity_norm_multiplier integrator"),
+    "body": (built("body"), {"name": "x"}, "mass center_of_mass inertia frames geometry active comment"),
+    "joint": (
+        built("joint"),
+        {"name": "x", "type": "Rx", "child": "b0"},
+        "parent initial_displacement initial_velocity stiffness damping axis active",
+    ),
+    "restraint": (
+        built("restraint"),
+        {"name": "x", "type": "spring", "joint": "j0", "coefficients": [[1.0, 0.0]]},
+        "frames knot_points distance_type",
+    ),
+    "force": (built("force"), {"name": "x", "type": "tire", "wheel_body": "b0"}, ""),
+    "constraint": (built("constraint"), {"name": "x", "type": "gear"}, ""),
+    "include": (built("include"), {"name": "x", "file": "r.json"}, "parent active"),
+    "assembly": (built("assembly"), {"name": "x"}, "active comment"),
+}
+
+
+def arguments(name: str) -> Iterator[str]:
+    """What is given, and what the signature and the list say, each once."""
+    function, right, further = CALLS[name]
+    places = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    signature = [p.name for p in inspect.signature(function).parameters.values() if p.kind in places]
+    yield from dict.fromkeys([*right, *further.split(), *signature])
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_wrong_kinds_are_refused_by_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    function, right, _ = CALLS[name]
+    function(**right) if name not in ("store.read", "include", "constraint") else None
+    refused = 0
+    for argument in arguments(name):
+        for value in WRONG:
+            try:
+                function(**{**right, argument: value})
+            except ModelError as error:
+                assert "found" in str(error) and len(str(error)) < 2000
+                refused += 1
+            except Exception as error:
+                pytest.fail(f"{name}({argument}={value!r}) gives {type(error).__name__}: {error}")
+    assert refused, "nothing was wrong"
+
+
+@pytest.mark.parametrize("value", WRONG)
+def test_a_plot_of_anything_else_is_refused(value: Any) -> None:
+    with pytest.raises(ModelError, match=r"plot: found"):
+        RESULT.plot(value)
