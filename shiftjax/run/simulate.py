@@ -26,6 +26,7 @@ from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.messages import REPORTED, messages, notes
 from shiftjax.run.partitions import partitions
+from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.replay import replay
@@ -224,5 +225,6 @@ def _lanes(
     every = ((observed, others), ((*observed, *coordinates), kept))
     recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
+    lanes.end(impossible(prepared.model, prepared.vary, prepared.values), Outcome.unphysical)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     return lanes
