@@ -43,6 +43,7 @@ __all__ = [
     "FIXED",
     "IDENTITY",
     "ORIGIN",
+    "ADDED",
     "SI",
     "ZERO",
     "Assembly",
@@ -68,6 +69,7 @@ __all__ = [
 
 SI = FrozenJson(angle="radians", length="meters", mass="kilograms", time="seconds")
 
+ADDED = "added because nothing joins this body to ground"  # comment of such a joint
 GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model
 
 
@@ -337,6 +339,7 @@ def complete(model: Model) -> Model:
                     FrameRef(body),
                     initial_displacement=Placement(),
                     initial_velocity=(0.0,) * 6,
+                    comment=ADDED,
                 )
             )
         return dataclasses.replace(assembly, joints=tuple(joints))

@@ -98,10 +98,9 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
     size = np.where(size > 0.0, size, 1.0)
     a, b, c = np.linalg.eigvalsh(np.where(finite[:, None, None], matrix / size[:, None, None], 0.0)).T
     for place, moment in zip(places[:3], (xx, yy, zz), strict=True):
-        name = place[-1]
         yield Fault(
-            (place,), moment < -ROUNDED * size, lambda k, x=moment, name=name: f"{name} = {x[k]:g} kg m^2",
-            "moments of inertia of 0 or more", f"Correct {name}.",
+            (place,), moment < -ROUNDED * size, lambda k, place=place: f"{place[-1]} = {values[place][k]:g} kg m^2",
+            "moments of inertia of 0 or more", f"Correct {place[-1]}.",
         )  # fmt: skip
 
     def moments(k: int) -> str:
@@ -133,7 +132,7 @@ def _falling(values: Values) -> Fault:
 def _no_direction(values: Values) -> Fault:
     places = tuple(steps for steps in values if steps[0] == "axis")
     axis = np.stack([values[place] for place in places])
-    bad = (np.sum(axis**2, axis=0) < SHORTEST**2) | (np.abs(axis).max(0) > LONGEST)
+    bad = np.logical_or(np.sum(axis**2, axis=0) < SHORTEST**2, np.abs(axis).max(0) > LONGEST)
     return Fault(
         places, bad, lambda k: f"axis {', '.join(f'{x:g}' for x in axis[:, k])}",
         f"an axis of length between {SHORTEST:g} and {LONGEST:g}", "Give a direction.",
