@@ -180,7 +180,7 @@ def test_numbers_that_overflow_end_a_member() -> None:
     result = simulate(four_bars(), span=0.1, vary={"pivot.initial_velocity": np.array([1.0, 1e180])})
     assert result.status[0] == 0
     assert result.status[1] in (Outcome.non_finite, Outcome.stuck)
-    massless = simulate(pendulum(), span=0.1, vary={"rod.mass": [1.0, 0.0], "rod.inertia.Iyy": [0.1, 0.0]})
+    massless = simulate(pendulum(), span=0.1, vary={"rod.mass": [1.0, 0.0], "rod.inertia.Iyy": [0.08, 0.0]})
     assert massless.status.tolist() == [0, Outcome.non_finite]
     assert "zero masses" in massless.messages[1]
 

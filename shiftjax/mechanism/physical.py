@@ -93,7 +93,7 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
     places: tuple[Steps, ...] = tuple(("inertia", entry.name) for entry in fields_of(Inertia))
     xx, yy, zz, xy, yz, zx = (values[place] for place in places)
     matrix = np.stack([xx, xy, zx, xy, yy, yz, zx, yz, zz], axis=1).reshape(-1, 3, 3)
-    finite = np.isfinite(matrix).all((1, 2))
+    finite = np.asarray(np.isfinite(matrix).all((1, 2)))
     size = np.where(finite, np.abs(matrix).max((1, 2)), 0.0)
     size = np.where(size > 0.0, size, 1.0)
     a, b, c = np.linalg.eigvalsh(np.where(finite[:, None, None], matrix / size[:, None, None], 0.0)).T
@@ -122,7 +122,7 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
 def _falling(values: Values) -> Fault:
     places = tuple(steps for steps in values if steps[0] == "knot_points")
     knots = np.stack([values[place] for place in places])
-    bad = (np.diff(knots, axis=0) <= 0.0).any(0)
+    bad = np.asarray((np.diff(knots, axis=0) <= 0.0).any(0))
     return Fault(
         places, bad, lambda k: f"knots {', '.join(f'{x:g}' for x in knots[:, k])}", "increasing numbers",
         "Sort the knots, with their coefficients.",
@@ -132,7 +132,7 @@ def _falling(values: Values) -> Fault:
 def _no_direction(values: Values) -> Fault:
     places = tuple(steps for steps in values if steps[0] == "axis")
     axis = np.stack([values[place] for place in places])
-    bad = np.logical_or(np.sum(axis**2, axis=0) < SHORTEST**2, np.abs(axis).max(0) > LONGEST)
+    bad = np.asarray((np.sum(axis**2, axis=0) < SHORTEST**2) | (np.abs(axis).max(0) > LONGEST))
     return Fault(
         places, bad, lambda k: f"axis {', '.join(f'{x:g}' for x in axis[:, k])}",
         f"an axis of length between {SHORTEST:g} and {LONGEST:g}", "Give a direction.",

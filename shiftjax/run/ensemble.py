@@ -126,6 +126,7 @@ class Ensemble:
     first_choice: np.ndarray = field(init=False)
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
+    ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
 
     def __post_init__(self) -> None:
@@ -135,6 +136,7 @@ class Ensemble:
         self.tried_at = np.full(members, -1.0)
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
+        self.ends = np.full(members, np.inf)
 
     def warn(self, members: np.ndarray, outcome: Outcome) -> None:
         """Gives some members a warning; those that have ended early keep their status."""

@@ -34,6 +34,7 @@ from shiftjax.run.report import report_of
 from shiftjax.run.result import Result, members_to_keep
 from shiftjax.run.schedule import Schedule
 from shiftjax.run.start import Start
+from shiftjax.run.travel import hold_back, say_locked
 from shiftjax.topology.partition import Block
 
 DEFAULT_STEP = 1e-3  # s
@@ -137,10 +138,12 @@ def simulate(
         schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
         blocks = schedule.partitions()
     lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept)
+    bounds = hold_back(prepared, lanes, began)
     if schedule is None:
         driver.run(lanes)
     else:
         replay(lanes, schedule)
+    say_locked(prepared, lanes, bounds)
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
