@@ -16,6 +16,8 @@ from shiftjax.models import names
 from shiftjax.outcome import Outcome
 from shiftjax.run.physical import impossible
 from shiftjax.run.simulate import simulate
+from shiftjax.viewer.member_scenes import MemberScenes
+from shiftjax.viewer.study import Study
 from tests.mechanisms import CRANK, GROUND, four_bars, pendulum, rod
 
 
@@ -115,6 +117,14 @@ def test_a_number_of_an_impossible_body_can_be_replaced() -> None:
     assert model.replace({"rod.center_of_mass[0]": 0.1, "rod.mass": 2.0}).numbers()["a:rod.mass"] == 2.0
     healed = model.replace({"rod.inertia.Izz": 1.5})
     assert simulate(healed, span=0.01).status == 0
+
+
+def test_an_impossible_member_never_starts_and_the_others_are_drawn() -> None:
+    result = simulate(four_bars(), span=0.01, vary={"coupler.mass": [-1.0, 1.0]}, keep="all", channels=["pivot.q"])
+    (q,) = result.channels.values()
+    assert np.isnan(q[0]).all() and np.isfinite(q[1]).all()
+    study = Study.of(result)
+    assert study.drawable(study.kept).ids.tolist() == [1] and MemberScenes(study).first.parts
 
 
 def test_a_live_run_refuses_an_impossible_number() -> None:

@@ -33,7 +33,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, k: int, outcome:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
-    if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked):
+    if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass):
         return f"{lanes.causes[k]}: {text}"
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"

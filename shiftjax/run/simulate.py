@@ -28,7 +28,7 @@ from shiftjax.run.messages import REPORTED, messages, notes
 from shiftjax.run.partitions import partitions
 from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import Prepared, prepare
-from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.refusals import massless_members, refuse_massless_motion, refuse_open_welds
 from shiftjax.run.replay import replay
 from shiftjax.run.report import report_of
 from shiftjax.run.result import Result, members_to_keep
@@ -222,12 +222,16 @@ def _lanes(
 ) -> Ensemble:
     """All members at their start; of those that are kept all coordinates are recorded, too."""
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
+    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
     others = np.setdiff1d(np.arange(prepared.members), kept)
     every = ((observed, others), ((*observed, *coordinates), kept))
     recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
-    lanes.end(impossible(prepared.model, prepared.vary, prepared.values), Outcome.unphysical)
+    lost = np.flatnonzero((lanes.status == int(Outcome.non_finite)) & np.isfinite(prepared.values).all(0))
+    lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
+    lanes.end(faulty, Outcome.unphysical)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     return lanes
