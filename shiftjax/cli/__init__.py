@@ -17,7 +17,7 @@ from shiftjax.version import VERSION
 
 COMMANDS = {
     "info": "what a model is made of: bodies, joints, loops, substructures, rank, degrees of freedom",
-    "check": "validate a model file",
+    "check": "validate a model, and say what a run would say of it",
     "run": "simulate one model",
     "sweep": "simulate many variants of one model",
     "models": "list the models of the library",

@@ -56,7 +56,8 @@ class Lane:
     def of(self, members: np.ndarray) -> Lane:
         """The lane of a subset of members, where lane values are NumPy arrays."""
         numbers = [v[members] if isinstance(v, np.ndarray) else v for v in self.params.numbers]
-        return replace(self, params=Parameters(numbers, self.params.matrices))
+        t = self.t[members] if isinstance(self.t, np.ndarray) else self.t
+        return replace(self, params=Parameters(numbers, self.params.matrices), t=t)
 
     def rows(self, motion: Motion, index: int) -> Rows:
         """All rows of one substructure."""

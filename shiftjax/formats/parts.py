@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from shiftjax.formats.entry import Entry, opened
 from shiftjax.formats.geometry import filenames, geometry
 from shiftjax.formats.names import Names, unique_names
 from shiftjax.formats.node import Node
 from shiftjax.formats.units import Units
-from shiftjax.mechanism.fields import INERTIA, TERRAIN
+from shiftjax.mechanism.fields import INERTIA, TERRAIN, numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import FIXED, Body, Frame, FrameRef, Geometry, Inertia, Light, Terrain
 
 TERRAIN_KEYS = {key: field for field in TERRAIN for key in field.every_key}
@@ -31,11 +30,8 @@ def frames(node: Node, units: Units) -> tuple[Frame, ...]:
 def body(node: Node, name: str, units: Units) -> Body:
     """A body in either notation of inertia; one without mass is massless."""
     mass, inertia = _mass_and_inertia(node, units)
-    if mass < 0:
-        node.refuse("a mass of 0 or more", "Correct the mass.", f"mass {mass:g}")
-    _check_physical(node, name, inertia)
     entry = Entry(node, "a body", units)
-    return Body(
+    found = Body(
         name,
         mass,
         entry("center_of_mass"),
@@ -46,6 +42,8 @@ def body(node: Node, name: str, units: Units) -> Body:
         entry("active"),
         entry("comment"),
     )
+    _check_physical(node, found)
+    return found
 
 
 def _mass_and_inertia(node: Node, units: Units) -> tuple[float, Inertia]:
@@ -67,19 +65,16 @@ def _mass_and_inertia(node: Node, units: Units) -> tuple[float, Inertia]:
     return 0.0 if mass is None else mass, Inertia(**entries)
 
 
-def _check_physical(node: Node, name: str, inertia: Inertia) -> None:
-    """Warns where no distribution of mass has these principal moments (each at most the sum of the others).
+def _check_physical(node: Node, found: Body) -> None:
+    """Refuses masses and moments that no body has.
 
-    A thousandth is allowed for the rounding of files that give four digits.
+    Where they contradict each other only, as in some public files, it warns: such a file can be read and looked at.
     """
-    matrix = np.array(inertia.matrix)
-    size = np.abs(matrix).max()
-    if size == 0.0:
-        return
-    a, b, c = np.linalg.eigvalsh(matrix / size)
-    if a < -1e-6 or c > (a + b) + 1e-3 * c:
-        moments = ", ".join(f"{x * size:.4g}" for x in (a, b, c))
-        node.warn(f"the inertia of body {name!r} is not physical: principal moments {moments} kg m^2")
+    for fault in faults(found, numbers_of(found)):
+        if fault.bad[0] and fault.certain:
+            node.refuse(fault.allowed, fault.todo, fault.found(0))
+        if fault.bad[0]:
+            node.warn(f"the inertia of body {found.name!r} is not physical, so that it cannot run: {fault.found(0)}")
 
 
 def _geometry(node: Node, units: Units) -> tuple[Geometry, ...]:

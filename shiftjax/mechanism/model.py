@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers as abstract_numbers
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest, need, need_mapping
@@ -15,7 +15,8 @@ from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
 from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
-from shiftjax.mechanism.paths import child, listed, parts, shortened, split, text_of
+from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, steps, text_of
+from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import (
     FIXED,
     IDENTITY,
@@ -44,6 +45,7 @@ __all__ = [
     "FIXED",
     "IDENTITY",
     "ORIGIN",
+    "ADDED",
     "SI",
     "ZERO",
     "Assembly",
@@ -69,6 +71,7 @@ __all__ = [
 
 SI = FrozenJson(angle="radians", length="meters", mass="kilograms", time="seconds")
 
+ADDED = "added because nothing joins this body to ground"  # comment of such a joint
 GLOBAL = {"energy", "substructure", "model_parameters"}  # objects that belong to the whole model
 
 
@@ -177,9 +180,7 @@ class Model:
 
     def numbers(self) -> dict[str, float]:
         """Every number of the active parts by its path, in the order of the file."""
-        return {
-            path + text_of(steps): number for path, item in self.elements() for _, steps, number in numbers_of(item)
-        }
+        return {path + text_of(keys): number for path, item in self.elements() for _, keys, number in numbers_of(item)}
 
     def number_units(self) -> dict[str, str]:
         """The unit of every number by its path. All numbers are SI, whatever the file's own units were."""
@@ -192,9 +193,9 @@ class Model:
         for path, item in self.elements():
             along = item.joint if isinstance(item, Restraint | Element) else None
             kind = types[along] if along else ""
-            for field, steps, value in numbers_of(item):
-                unit, role = unit_of(field, steps, item, kind), role_of(field, steps, item)
-                found[path + text_of(steps)] = Number(value, unit, role, field.doc)
+            for field, keys, value in numbers_of(item):
+                unit, role = unit_of(field, keys, item, kind), role_of(field, keys, item)
+                found[path + text_of(keys)] = Number(value, unit, role, field.doc)
         return found
 
     def matrices(self) -> dict[str, Matrix]:
@@ -211,6 +212,9 @@ class Model:
         """The model with other numbers at some paths (the leading assembly may be left out where unique).
 
         It remembers where it comes from: a run closes its loops by walking from there, as it does for varied numbers.
+
+        Raises:
+            ModelError: no such number; values that are not finite, or that a file could not have.
         """
         need_mapping("replace", values)
         known = self.numbers()
@@ -220,7 +224,8 @@ class Model:
             full = self._number(path, known)
             order.append(full)
             target, field = split(full)
-            grouped.setdefault(target, {})[field] = _finite(full, field, value)
+            grouped.setdefault(target, {})[field] = _finite(full, value)
+        touched = {path: {steps(field) for field in fields} for path, fields in grouped.items()}
         gravity = list(self.gravity)
         for field, value in grouped.pop("model_parameters", {}).items():
             gravity[int(field[-2])] = value
@@ -233,9 +238,11 @@ class Model:
         )
         if not grouped:
             return found
-        return dataclasses.replace(
+        found = dataclasses.replace(
             found, assemblies=rebuilt(self.assemblies, lambda a, path: changed_assembly(a, path, grouped))
         )
+        _refuse_impossible(found, touched)
+        return found
 
     def resolve(self, path: str) -> str:
         """The full form of a path of an object, number or channel; ModelError where it is unknown or ambiguous."""
@@ -295,12 +302,20 @@ class Model:
 LABELS[Model] = "model_parameters"
 
 
-def _finite(path: str, field: str, value: object) -> float:
+def _refuse_impossible(model: Model, touched: Mapping[str, Collection[Steps]]) -> None:
+    """Raises where numbers that were replaced, steps by element, are ones that the element cannot have."""
+    for path, item in model.elements():
+        own = touched.get(path, ())
+        for fault in faults(item, numbers_of(item)) if own else ():
+            where = next((steps for steps in fault.steps if steps in own), None)
+            if where is not None and fault.bad[0]:
+                raise ModelError(path + text_of(where), fault.found(0), fault.allowed, fault.todo)
+
+
+def _finite(path: str, value: object) -> float:
     """The value as a finite float."""
     if isinstance(value, bool) or not isinstance(value, abstract_numbers.Real) or not math.isfinite(value):
         raise ModelError(path, repr(value)[:80], "one finite number", "Give a number.")
-    if field == ".mass" and value < 0:
-        raise ModelError(path, repr(value), "a mass of 0 or more", "Correct the mass.")
     return float(value)
 
 
@@ -345,6 +360,7 @@ def complete(model: Model) -> Model:
                     FrameRef(body),
                     initial_displacement=Placement(),
                     initial_velocity=(0.0,) * 6,
+                    comment=ADDED,
                 )
             )
         return dataclasses.replace(assembly, joints=tuple(joints))

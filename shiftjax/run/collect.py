@@ -10,6 +10,7 @@ import numpy as np
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
+from shiftjax.outcome import Outcome
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.ensemble import Ensemble, Repartition
 from shiftjax.run.prepared import Prepared
@@ -133,7 +134,7 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
         condition = np.maximum(acc["squared_condition"], 1.0)
         ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(scale))
     steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
-    never = ~began.closed
+    never = ~began.closed | (lanes.status == Outcome.unphysical)
     gap = np.where(never, began.gap, acc["gap"])
     measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, ratio)]
     change = np.maximum(began.change, began.speed_change)

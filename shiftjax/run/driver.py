@@ -39,10 +39,11 @@ def run(lanes: Ensemble) -> None:
 def run_to(lanes: Ensemble, until: int) -> None:
     """Advances all lanes to a step or their own end; steps moved off a singular pose may go up to three steps past."""
     while True:
-        running = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < until))
+        stops = np.minimum(until, lanes.ends)
+        running = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < stops))
         if len(running) == 0:
             return
-        lanes.advance(running, until)
+        lanes.advance(running, stops[running])
         tripped = running[lanes.row("trip")[running] != 0]
         if len(tripped):
             handle_trips(lanes, tripped)

@@ -6,7 +6,7 @@ grouped by what is recorded of them and by the combination of their partitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -125,6 +125,8 @@ class Ensemble:
     tried_at: np.ndarray = field(init=False)
     first_choice: np.ndarray = field(init=False)
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
+    causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
+    ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
 
     def __post_init__(self) -> None:
@@ -134,12 +136,18 @@ class Ensemble:
         self.tried_at = np.full(members, -1.0)
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
+        self.ends = np.full(members, np.inf)
 
     def warn(self, members: np.ndarray, outcome: Outcome) -> None:
         """Gives some members a warning; those that have ended early keep their status."""
         self.warnings[members] |= 1 << -int(outcome)
         status = self.status[members]
         self.status[members] = np.where(status > 0, status, np.minimum(status, int(outcome)))
+
+    def end(self, causes: Mapping[int, str], outcome: Outcome) -> None:
+        """Ends members, each with its cause."""
+        self.status[list(causes)] = int(outcome)
+        self.causes.update(causes)
 
     def rows(self, name: str) -> np.ndarray:
         """View of a group of rows of the table."""

@@ -29,6 +29,7 @@ from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
+from shiftjax.run.physical import refuse_impossible
 from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
@@ -107,6 +108,7 @@ class Live:
         every = channels_of(found.plan, [*seen, *channels], model.resolve)
         refuse_open_welds(found)
         refuse_massless_motion(found, found.file_start)
+        refuse_impossible(found.model, found.vary, found.values)
         self.model, self.step, self.nodes = model, float(step), (FIXED, *bodies)
         self.report: dict[str, Any] = report_of(found)
         self._prepared, self._programs = found, Programs(found.setup, every)
@@ -294,6 +296,7 @@ class Live:
             if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
                 raise ModelError(full, repr(value)[:80], "a finite number", "Give one.")
             new[self._prepared.vary.index(full)] = value
+        refuse_impossible(self.model, self._prepared.vary, new)
         return replace(self._prepared, values=new)
 
     def _between(self, found: Prepared) -> LaneOf:

@@ -36,6 +36,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, k: int, outcome:
         return f"{_changed(prepared, began, k)}: {REMEDY[Outcome.start_changed]}"
     if outcome is Outcome.branch_unsure:
         return f"assembly branch {began.branch[k]!r}: {text}"
+    if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass):
+        return f"{lanes.causes[k]}: {text}"
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
     return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,8 @@ from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.reduced import Part, Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
+from shiftjax.mechanism.paths import listed
+from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.start import Start
 from shiftjax.topology.partition import RANK_TOLERANCE, blocks_of, complete_pivoting, free_speeds
@@ -47,31 +50,49 @@ def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
         return
     masses = [own if number.role.of_mass else file for number, own, file in
               zip(plan.numbers, prepared.own_numbers, prepared.file_numbers, strict=True)]  # fmt: skip
-    lane = replace(lane, params=Parameters(masses, lane.params.matrices))
-    motion = lane.motion(list(start.q), None)
-    tolerance = RANK_TOLERANCE["f64"]
+    found = _massless_motion(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
+    if found is not None:
+        carriers, bodies = found
+        raise ModelError(
+            f"motion of {', '.join(carriers)}",
+            "a motion that moves no mass",
+            "mechanisms in which every motion moves mass",
+            f"Give {listed(bodies)} an inertia about the axes that move, or make a joint rigid.",
+        )
+
+
+def massless_members(prepared: Prepared, start: Start, members: Iterable[int]) -> dict[int, str]:
+    """Which of some members have a motion that moves no mass at their start, and which motion."""
+    out: dict[int, str] = {}
+    if not any(prepared.plan.numbers[place].role.of_mass for place in prepared.places):
+        return out
+    for k in members:
+        lane = prepared.lane_of(np.array([k]), 1.0)
+        numbers = [float(value[0]) if isinstance(value, np.ndarray) else value for value in lane.params.numbers]
+        lane = replace(lane, params=Parameters(numbers, lane.params.matrices))
+        found = _massless_motion(prepared, lane, start.q[:, [k]])
+        if found is not None:
+            out[int(k)] = f"the motion of {listed(found[0])} moves no mass of {listed(found[1])}"
+    return out
+
+
+def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tuple[list[str], list[str]] | None:
+    """The coordinates and the bodies of a motion of one member that moves no mass, where there is one."""
+    plan = prepared.plan
+    motion = lane.motion(list(q), None)
     solved = []
     for s, block in enumerate(plan.substructures):
-        _, J = host.closure(lane, start.q, s)
+        _, J = host.closure(lane, q, s)
         rows = lane.rows(motion, s)
-        solved.append(lane.solve(blocks_of(complete_pivoting(J, tolerance), block)[0], rows, rows.phi))
+        solved.append(lane.solve(blocks_of(complete_pivoting(J, RANK_TOLERANCE["f64"]), block)[0], rows, rows.phi))
     parts = Reduced(motion, null_space(solved, free_speeds(plan)), large=plan.nv + 1).parts
     found = next((travel for part in parts if (travel := _massless(part)) is not None), None)
     if found is None:
-        return
-    travel = host.per_member([found.get(k, 0.0) for k in range(plan.nv)], 1)[:, 0]
-    carriers = [
-        name
-        for name, amount in zip(plan.speed_names(), np.abs(travel), strict=True)
-        if amount > 1e-6 * np.abs(travel).max()
-    ]
-    bodies = [plan.nodes[j.far].path for j in plan.joints if any(abs(travel[j.v + k]) > 0 for k in range(j.nv))]
-    raise ModelError(
-        f"motion of {', '.join(carriers)}",
-        "a motion that moves no mass",
-        "mechanisms in which every motion moves mass",
-        f"Give {', '.join(sorted(set(bodies))[:4])} an inertia about the axes that move, or make a joint rigid.",
-    )
+        return None
+    travel = np.abs(host.per_member([found.get(k, 0.0) for k in range(plan.nv)], 1)[:, 0])
+    carriers = [name for name, amount in zip(plan.speed_names(), travel, strict=True) if amount > 1e-6 * travel.max()]
+    bodies = {plan.nodes[j.far].path for j in plan.joints if any(travel[j.v + k] > 0 for k in range(j.nv))}
+    return carriers, sorted(bodies)
 
 
 def _massless(part: Part) -> Column | None:

@@ -29,14 +29,16 @@ from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.messages import messages, notes
 from shiftjax.run.partitions import partitions
+from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.prepared import Prepared
-from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.refusals import massless_members, refuse_massless_motion, refuse_open_welds
 from shiftjax.run.replay import replay
 from shiftjax.run.report import report_of
 from shiftjax.run.result import Result, members_to_keep
 from shiftjax.run.schedule import Schedule
 from shiftjax.run.start import Start
+from shiftjax.run.travel import hold_back, say_locked
 from shiftjax.topology.partition import Block
 
 DEFAULT_STEP = 1e-3  # s
@@ -152,10 +154,12 @@ def simulate(
         schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
         blocks = schedule.partitions()
     lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, strict_start=strict_start)
+    bounds = hold_back(prepared, lanes, began)
     if schedule is None:
         driver.run(lanes)
     else:
         replay(lanes, schedule)
+    say_locked(prepared, lanes, bounds)
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
@@ -238,12 +242,17 @@ def _lanes(
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     if strict_start:
         good &= ~began.changed
+    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
     others = np.setdiff1d(np.arange(prepared.members), kept)
     every = ((observed, others), ((*observed, *coordinates), kept))
     recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
+    lost = np.flatnonzero((lanes.status == int(Outcome.non_finite)) & np.isfinite(prepared.values).all(0))
+    lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
+    lanes.end(faulty, Outcome.unphysical)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     lanes.warn(np.flatnonzero(began.changed), Outcome.start_changed)
     lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)

@@ -15,10 +15,12 @@ from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
+from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
+from shiftjax.run.physical import impossible, refuse_impossible
 from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.refusals import refuse_massless_motion
@@ -74,6 +76,7 @@ class Simulator:
         p = again.parameters()
         kernel = make_kernel(self.backend, self.precision)
         lanes = begin(kernel, settings, began, p, began.closed, blocks, [(self._programs, np.arange(members))])
+        lanes.end(impossible(again.model, again.vary, again.values), Outcome.unphysical)
         lanes.row("trip")[lanes.status != 0] = -lanes.status[lanes.status != 0]
         read = [self.prepared.plan.numbers[place].path for place in setup.varied]
         params = dict(zip(read, (jnp.asarray(row) for row in p.astype(DTYPES[self.precision])), strict=True))
@@ -149,6 +152,7 @@ def compile(
     paths = [model.resolve(path) for path in vary]
     prepared = prepare(model, {path: [numbers.get(path, 0.0)] for path in paths}, method=method, precision=precision)
     refuse_massless_motion(prepared, prepared.file_start)
+    refuse_impossible(prepared.model, prepared.vary, prepared.values)
     return Simulator(prepared, step, backend)
 
 

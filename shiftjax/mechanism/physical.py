@@ -1,0 +1,139 @@
+"""What numbers an element may have: the bounds of its fields, masses and inertias that a body can have, rising knots.
+
+Problem: of one element, or of many variants of it at once, say which variants are impossible, and why.
+The rule is here once: files, `Model.replace` and varied members ask it.
+Inertia is about the centre of mass, so its principal moments a <= b <= c are sums over the body's own matter: none is
+negative, and c <= a + b (Goldstein, Classical Mechanics, section 5.3). The second is asked only where a is not zero:
+planar models state one moment, (0, 0, c), or two. A rod, (0, c, c), a rotor of no mass, and a massless body pass.
+NaN is not judged here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields as fields_of
+from typing import Any
+
+import numpy as np
+
+from shiftjax.field import Field
+from shiftjax.mechanism.paths import Steps
+from shiftjax.mechanism.records import Body, Inertia, Joint, Restraint
+from shiftjax.record import record
+
+ROUNDED = 1e-6  # of the largest moment: a principal moment this small is zero in a matrix of six digits
+TRIANGLE = 1e-3  # of the largest moment: files give four digits, and a plate has c = a + b
+SHORTEST, LONGEST = 1e-12, 1e12  # of a stated axis, whose direction alone counts
+
+Values = dict[Steps, np.ndarray]  # steps from the element to a number -> (B,) its values
+
+
+@record
+class Fault:
+    """Something impossible about an element.
+
+    Attributes:
+        steps: the numbers of which it is said, the first named in messages.
+        bad: (B,) variants of which it is true. found: says what was found in a variant.
+        certain: False for inertias that some files state all the same; those are read, with a warning.
+    """
+
+    steps: tuple[Steps, ...]
+    bad: np.ndarray
+    found: Callable[[int], str]
+    allowed: str
+    todo: str
+    certain: bool = True
+
+
+def faults(
+    item: Any, numbers: Iterable[tuple[Field, Steps, float]], varied: Mapping[Steps, np.ndarray] | None = None
+) -> Iterator[Fault]:
+    """What is impossible about an element.
+
+    Args:
+        numbers: of the element, as `mechanism.fields.numbers_of` lists them.
+        varied: steps of a number -> (B,) values it takes instead of its own; B is 1 where nothing is varied.
+    """
+    varied = varied or {}
+    count = len(next(iter(varied.values()))) if varied else 1
+    fields, values = {}, {}
+    for field, steps, number in numbers:
+        fields[steps] = field
+        values[steps] = np.asarray(varied.get(steps, np.full(count, number)), float)
+    with np.errstate(all="ignore"):
+        for steps, field in fields.items():
+            if field.least is not None or field.above is not None:
+                yield _out_of_bounds(field, steps, values[steps])
+        if isinstance(item, Body):
+            yield from _of_inertia(values)
+        if isinstance(item, Restraint) and len(item.knot_points) > 1:
+            yield _falling(values)
+        if isinstance(item, Joint) and item.axis is not None:
+            yield _no_direction(values)
+
+
+def _out_of_bounds(field: Field, steps: Steps, x: np.ndarray) -> Fault:
+    bad = np.zeros(len(x), bool)
+    words = []
+    if field.least is not None:
+        bad |= x < field.least
+        words.append(f"{field.least:g} or more")
+    if field.above is not None:
+        bad |= x <= field.above
+        words.append(f"above {field.above:g}")
+    name = str(steps[-1]) if isinstance(steps[-1], str) else field.key.rpartition(".")[2]
+    article = "an" if name[:1] in "aeiou" else "a"
+    allowed = f"{article} {name} of {' and '.join(words)}"
+    return Fault((steps,), bad, lambda k: f"{name} {x[k]:g}", allowed, f"Correct the {name}.")
+
+
+def _of_inertia(values: Values) -> Iterator[Fault]:
+    """Negative moments, and the inequality of the triangle."""
+    places: tuple[Steps, ...] = tuple(("inertia", entry.name) for entry in fields_of(Inertia))
+    xx, yy, zz, xy, yz, zx = (values[place] for place in places)
+    matrix = np.stack([xx, xy, zx, xy, yy, yz, zx, yz, zz], axis=1).reshape(-1, 3, 3)
+    finite = np.asarray(np.isfinite(matrix).all((1, 2)))
+    size = np.where(finite, np.abs(matrix).max((1, 2)), 0.0)
+    size = np.where(size > 0.0, size, 1.0)
+    a, b, c = np.linalg.eigvalsh(np.where(finite[:, None, None], matrix / size[:, None, None], 0.0)).T
+    for place, moment in zip(places[:3], (xx, yy, zz), strict=True):
+        yield Fault(
+            (place,), moment < -ROUNDED * size, lambda k, place=place: f"{place[-1]} = {values[place][k]:g} kg m^2",
+            "moments of inertia of 0 or more", f"Correct {place[-1]}.",
+        )  # fmt: skip
+
+    def moments(k: int) -> str:
+        return "principal moments " + ", ".join(f"{x[k] * size[k]:.4g}" for x in (a, b, c)) + " kg m^2"
+
+    diagonal = np.minimum(np.minimum(xx, yy), zz) < -ROUNDED * size
+    yield Fault(
+        places, ~diagonal & (a < -ROUNDED * c), moments, "principal moments of 0 or more",
+        "Correct the products of inertia.",
+    )  # fmt: skip
+    flat = a <= ROUNDED * c  # unstated, or a rod
+    yield Fault(
+        places, ~diagonal & ~flat & (c > (a + b) + TRIANGLE * c), moments,
+        "each principal moment about the centre of mass at most the sum of the other two",
+        "Correct the inertia; it refers to the centre of mass.", certain=False,
+    )  # fmt: skip
+
+
+def _falling(values: Values) -> Fault:
+    places = tuple(steps for steps in values if steps[0] == "knot_points")
+    knots = np.stack([values[place] for place in places])
+    bad = np.asarray((np.diff(knots, axis=0) <= 0.0).any(0))
+    return Fault(
+        places, bad, lambda k: f"knots {', '.join(f'{x:g}' for x in knots[:, k])}", "increasing numbers",
+        "Sort the knots, with their coefficients.",
+    )  # fmt: skip
+
+
+def _no_direction(values: Values) -> Fault:
+    places = tuple(steps for steps in values if steps[0] == "axis")
+    axis = np.stack([values[place] for place in places])
+    bad = np.asarray((np.sum(axis**2, axis=0) < SHORTEST**2) | (np.abs(axis).max(0) > LONGEST))
+    return Fault(
+        places, bad, lambda k: f"axis {', '.join(f'{x:g}' for x in axis[:, k])}",
+        f"an axis of length between {SHORTEST:g} and {LONGEST:g}", "Give a direction.",
+    )  # fmt: skip

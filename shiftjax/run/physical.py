@@ -1,0 +1,48 @@
+"""Members whose numbers no mechanism can have: they are not run, and their cause is named. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.fields import numbers_of
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import Steps, split, steps, text_of
+from shiftjax.mechanism.physical import Fault, faults
+
+
+def impossible(model: Model, paths: Sequence[str], values: np.ndarray) -> dict[int, str]:
+    """Member -> what is impossible about it, of every element in which something is.
+
+    Args:
+        model: with the numbers that all members share. paths: full ones of the numbers varied; values: (count, B).
+    """
+    causes: dict[int, list[str]] = {}
+    for where, fault, members in _found(model, paths, values):
+        for k in members:
+            own = int(k) if len(fault.bad) > 1 else 0
+            causes.setdefault(int(k), []).append(f"{where}: found {fault.found(own)}; allowed: {fault.allowed}")
+    return {k: "; ".join(texts) for k, texts in sorted(causes.items())}
+
+
+def refuse_impossible(model: Model, paths: Sequence[str], values: np.ndarray) -> None:
+    """Raises where something is impossible about the only member; arguments as of `impossible`."""
+    for where, fault, _ in _found(model, paths, values):
+        raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
+
+
+def _found(model: Model, paths: Sequence[str], values: np.ndarray) -> Iterator[tuple[str, Fault, np.ndarray]]:
+    """Where, what and in which members something is impossible."""
+    varied: dict[str, dict[Steps, np.ndarray]] = {}
+    for path, own in zip(paths, values, strict=True):
+        target, field = split(path)
+        varied.setdefault(target, {})[steps(field)] = own
+    everyone = np.arange(values.shape[1])
+    for path, item in model.elements():
+        changed: Mapping[Steps, np.ndarray] = varied.get(path, {})
+        for fault in faults(item, numbers_of(item), changed):
+            if fault.bad.any():
+                where = next((place for place in fault.steps if place in changed), fault.steps[0])
+                yield path + text_of(where), fault, np.flatnonzero(fault.bad) if changed else everyone

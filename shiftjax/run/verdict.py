@@ -1,0 +1,206 @@
+"""What a run would say of a model: `shiftjax check`. Host code.
+
+Problem: name what is wrong with a model before it is run, and what its author may not have meant.
+Errors end a run or refuse it. Warnings are things that can be meant, but seldom are. Notes tell what the start chose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import shiftjax.run.host_evaluation as host
+from shiftjax.errors import ModelError
+from shiftjax.field import Role
+from shiftjax.joints import KINDS
+from shiftjax.mechanism.model import ADDED, Model
+from shiftjax.mechanism.paths import listed
+from shiftjax.run.closing import CLOSED, null_space
+from shiftjax.run.physical import impossible
+from shiftjax.run.planar_loops import odd_axes
+from shiftjax.run.prepare import prepare
+from shiftjax.run.prepared import Prepared, joints_of
+from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.report import report_of
+
+CHANGED = 1e-6  # a start that differs this much from what the file says is reported [rad or m, per second]
+NAMED = 1e-6  # a joint whose motion is this small a part of a motion of the loops does not name it
+TURN = 2.0 * math.pi
+
+
+def verdict(model: Model) -> dict[str, Any]:
+    """The report of `shiftjax check --json`.
+
+    Returns:
+        `valid`: whether a run would begin; `refused`: what it would refuse; `errors`: why it would end at once;
+        `warnings`, `notes`; counts; `start`: a line for every coordinate.
+    """
+    model = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
+    prepared = prepare(model, {}, refuse=False)
+    found = report_of(prepared)
+    refused = [f"{path}: {what} cannot be simulated yet" for path, what in model.unsupported()]
+    refused += _refused(prepared)
+    errors = list(impossible(model, (), np.zeros((0, 1))).values())
+    errors += [] if found["assembled"] else [*_open_loops(prepared)]
+    start = start_table(prepared)
+    return {
+        "valid": not refused and not errors,
+        "bodies": found["bodies"],
+        "joints": found["joints"],
+        "restraints": sum(1 for _ in model.restraints()),
+        "numbers": len(model.numbers()),
+        "loops": found["loops"],
+        "dof": found["dof"],
+        "assembled": found["assembled"],
+        "gap": found["gap"],
+        "refused": refused,
+        "errors": errors,
+        "warnings": [
+            *model.warnings,
+            *_floating(model),
+            *_degrees(model),
+            *_structure(prepared, found),
+            *(_moved(start) if found["assembled"] else ()),
+        ],
+        "notes": [*_left_out(model), *_unnamed(prepared, found)],
+        "start": start,
+    }
+
+
+def _refused(prepared: Prepared) -> list[str]:
+    """What a run would raise at its start."""
+    try:
+        refuse_open_welds(prepared)
+        if prepared.file_start.closed[0]:
+            refuse_massless_motion(prepared, prepared.file_start)
+    except ModelError as error:
+        return [str(error)]
+    return []
+
+
+def _open_loops(prepared: Prepared) -> Iterator[str]:
+    """The constraints that cannot be met, and by how much they are missed."""
+    plan, lane, q = prepared.plan, prepared.file_lane(), prepared.file_start.q
+    for s, block in enumerate(plan.substructures):
+        gap, first = np.abs(host.true_gap(lane, q, s)[0]), 0
+        for group in (plan.constraints[k] for k in block.groups):
+            own = gap[first : first + group.rows]
+            first += group.rows
+            if not own.max(initial=0.0) <= CLOSED * max(1.0, lane.length):
+                turned, apart = (own[:3].max(), own[3:].max()) if group.loop else (0.0, own.max())
+                what = f"the loop closed by {group.name}" if group.loop else f"constraint {group.name}"
+                sizes = f"{apart:.3g} m and {turned:.3g} rad" if group.loop else f"{apart:.3g} (m or rad)"
+                yield f"{what} stays open by {sizes}: no pose near the file's start closes it"
+
+
+def start_table(prepared: Prepared) -> list[dict[str, Any]]:
+    """One entry for every coordinate: where and how fast the file says it starts, and where and how fast it does.
+
+    `displacement` and `speed` say whether the number is "stated", was stated and is "changed", or was "found".
+    """
+    plan, lane, start = prepared.plan, prepared.file_lane(), prepared.file_start
+    file_q, file_v = (host.per_member(values, 1)[:, 0] for values in (lane.coordinates(), lane.speeds()))
+    names = plan.speed_names()
+    out: list[dict[str, Any]] = []
+    for k in joints_of(plan, [path for path, _ in prepared.model.joints()], "joint"):
+        joint = plan.joints[k]
+        for i in range(joint.nv):
+            unit, v = joint.kind.units[i], joint.v + i
+            entry: dict[str, Any] = {"joint": names[v], "unit": unit}
+            if joint.nq == joint.nv:
+                entry["file"], entry["start"] = float(file_q[joint.q + i]), float(start.q[joint.q + i, 0])
+                entry["displacement"] = _origin(entry["file"], entry["start"], stated=k in prepared.said.positions)
+            entry["file_speed"], entry["start_speed"] = float(file_v[v]), float(start.v[v, 0])
+            entry["speed"] = _origin(entry["file_speed"], entry["start_speed"], stated=k in prepared.said.speeds)
+            out.append(entry)
+    return out
+
+
+def _origin(file: float, start: float, *, stated: bool) -> str:
+    """Where a number of the start comes from."""
+    if not stated:
+        return "found"
+    return "stated" if abs(start - file) <= CHANGED else "changed"
+
+
+def _moved(start: list[dict[str, Any]]) -> Iterator[str]:
+    """Stated numbers of the start that the loops do not allow."""
+    for origin, file, own, per in (("displacement", "file", "start", ""), ("speed", "file_speed", "start_speed", "/s")):
+        moved = [
+            f"{entry['joint']} from {entry[file]:.6g} to {entry[own]:.6g} {entry['unit']}{per}"
+            for entry in start if entry.get(origin) == "changed"
+        ]  # fmt: skip
+        if moved:
+            yield f"the loops do not allow the start that is stated; they move {listed(moved)}"
+
+
+def _floating(model: Model) -> Iterator[str]:
+    """Bodies that got a joint of six freedoms because nothing joins them to ground."""
+    for path, joint in model.joints():
+        if joint.comment == ADDED:
+            yield (
+                f"nothing joins {joint.child.body} to ground: it floats freely, by a joint {path} that was added; "
+                "join it to ground, or write a joint of type float"
+            )
+
+
+def _degrees(model: Model) -> Iterator[str]:
+    """Angles of more than a turn, as those of a file that means degrees."""
+    types = {path: joint.type for path, joint in model.joints()}
+    for path, number in model.described().items():
+        turning = number.role in (Role.ANGLE, Role.POSITION) and number.unit == "rad"
+        plain = KINDS[types[path.partition(".")[0]]].displacement == "scalar" if path.partition(".")[0] in types else 1
+        if turning and plain and abs(number.value) > TURN:
+            yield (
+                f"{path} = {number.value:g} rad is {abs(number.value) / TURN:.3g} turns; "
+                f"if degrees are meant, write {math.radians(number.value):.6g}, or degrees in units"
+            )
+
+
+def _structure(prepared: Prepared, found: dict[str, Any]) -> Iterator[str]:
+    """What cannot move, and axes that explain it."""
+    for s, block in enumerate(found["substructures"]):
+        if block["columns"] == block["rank"] and not any(
+            prepared.plan.constraints[k].prescribes for k in prepared.plan.substructures[s].groups
+        ):
+            yield f"{listed(block['joints'])} cannot move: {block['columns']} coordinates, rank {block['rank']}"
+        if block["doubtful"]:
+            yield (
+                f"the start is near a singular pose: of the pivots of {listed(block['joints'])} the last is "
+                f"{block['last_pivot']:.1e} and the first dropped {block['dropped_pivot']:.1e}"
+            )
+    yield from odd_axes(prepared)
+
+
+def _left_out(model: Model) -> Iterator[str]:
+    yield from (f"{path} is left out: it touches something switched off" for path in model.dangling())
+
+
+def _unnamed(prepared: Prepared, found: dict[str, Any]) -> Iterator[str]:
+    """Freedoms of the loops of which the file says nothing, so that the start takes what is nearest."""
+    plan, lane, start = prepared.plan, prepared.file_lane(), prepared.file_start
+    named = np.zeros(plan.nv, bool)
+    for k in {*prepared.said.positions, *prepared.said.speeds}:
+        named[plan.joints[k].v : plan.joints[k].v + plan.joints[k].nv] = True
+    for s, block in enumerate(found["substructures"]):
+        columns = list(plan.substructures[s].columns)
+        _, J = host.closure(lane, start.q, s)
+        Z = null_space(J[0])
+        own = Z[named[columns]]
+        size = np.linalg.svd(own, compute_uv=False) if own.size else np.zeros(0)
+        missing = Z.shape[1] - int((size > NAMED).sum())
+        if missing > 0:
+            free = [plan.speed_names()[c] for c, amount in zip(columns, np.abs(Z).max(1), strict=True)
+                    if amount > NAMED and not named[c]]  # fmt: skip
+            yield (
+                f"{_freedoms(missing)} of {listed(block['chords'] or block['constraints'])}: "
+                f"nothing is stated about {listed(free)}; the start takes the nearest pose"
+            )
+
+
+def _freedoms(count: int) -> str:
+    return "1 degree of freedom" if count == 1 else f"{count} degrees of freedom"
