@@ -28,6 +28,11 @@ def add_model(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     parser.add_argument("model", metavar="MODEL", nargs=None if needed else "?", help=line)
 
 
+def add_drive(parser: argparse.ArgumentParser) -> None:
+    line = "move this joint: at a constant speed, or by harmonic(amplitude=.3,frequency=2), polynomial(...), table(...)"
+    parser.add_argument("--drive", action="append", default=[], metavar="JOINT=MOTION", help=line)
+
+
 def add_run(parser: argparse.ArgumentParser) -> None:
     """The options that `run` and `sweep` share."""
     add = parser.add_argument
@@ -37,6 +42,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
     add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
     add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number of the model")
+    add_drive(parser)
     add(
         "--hold",
         action="append",

@@ -216,9 +216,13 @@ def _walk(
         fraction = k / steps[active]
         lane = lane_of(active, fraction)
         part = q[:, active]
+        driven = lane.prescribed()
+        for row, value in driven.items():
+            part[row] = value
         for s, block in enumerate(plan.substructures):
             for row, _ in _plain_coordinates(plan, block.columns, held[s]):
-                part[row] = q_file[row] + fraction * (target[row, active] - q_file[row])
+                if row not in driven:
+                    part[row] = q_file[row] + fraction * (target[row, active] - q_file[row])
             part, closed = _closed_or_released(plan, lane, part, s, held[s])
             lost[active] |= ~closed
         q[:, active] = part

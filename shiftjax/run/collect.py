@@ -12,6 +12,7 @@ from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.drives import moved_by_drivers
 from shiftjax.run.ensemble import Ensemble, Repartition
 from shiftjax.run.prepare import Prepared
 from shiftjax.run.result import CERTIFICATE, Result
@@ -168,6 +169,7 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
             if missed.any():
                 far = float(np.abs(began.q[joint.q] - wanted[joint.q])[missed].max())
                 out.append(f"{joint.path} could not be held in {missed.sum()} members: moved by up to {far:.3g}")
+    out += moved_by_drivers(lane, began.q, began.closed)
     conflicts = (began.conflict > REPORTED) & began.closed
     if conflicts.any():
         far = float(began.conflict[conflicts].max())
