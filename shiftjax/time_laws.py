@@ -17,7 +17,7 @@ from shiftjax.algebra import Scalar, add, cos, div, floor, mul, neg, sin, sub
 from shiftjax.field import Field, Role, number
 from shiftjax.splines import Derivatives, Piece, cubic, end_of, evaluated, straight
 
-MAX_TIMES = 1000  # of a table: a run of 200 knots compiles in a second, one of 1000 in several
+MAX_TIMES = 1000  # of a table: constants compile in 5 s for 200 knots and in 22 s for 1000, varied values in 14 and 71
 OUTSIDE = Field(
     "outside", "before and after the table: refused, its end held, the line of its end, or the table once more",
     "choice", default="refuse", choices=("refuse", "hold", "linear", "repeat"),
