@@ -45,9 +45,21 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
+        "ConstantSpeed": (
+            "shiftjax.constraints.drives",
+            "f(t) = offset + speed t, in rad or m, per second.",
+        ),
         "Harmonic": (
-            "shiftjax.constraints",
+            "shiftjax.constraints.drives",
             "f(t) = offset + rate t + amplitude sin(frequency t + phase), in rad or m, rad/s.",
+        ),
+        "Polynomial": (
+            "shiftjax.constraints.drives",
+            "f(t) = c_0 + c_1 t + c_2 t^2 + ..., in rad or m, seconds.",
+        ),
+        "Table": (
+            "shiftjax.constraints.drives",
+            "A cubic spline through values at times, its second derivative continuous, in rad or m, seconds.",
         ),
         "TimeFunction": (
             "shiftjax.constraints",
@@ -127,8 +139,11 @@ if TYPE_CHECKING:
     from shiftjax.constraints import CONSTRAINTS as CONSTRAINTS
     from shiftjax.constraints import ConstraintKind as ConstraintKind
     from shiftjax.constraints import CoordinateFunction as CoordinateFunction
-    from shiftjax.constraints import Harmonic as Harmonic
     from shiftjax.constraints import TimeFunction as TimeFunction
+    from shiftjax.constraints.drives import ConstantSpeed as ConstantSpeed
+    from shiftjax.constraints.drives import Harmonic as Harmonic
+    from shiftjax.constraints.drives import Polynomial as Polynomial
+    from shiftjax.constraints.drives import Table as Table
     from shiftjax.dynamics.channel import Quantity as Quantity
     from shiftjax.dynamics.channels import CHANNELS as CHANNELS
     from shiftjax.ensembles import store as store

@@ -90,6 +90,7 @@ cos = _unary("cos", math.cos, np.cos)
 exp = _unary("exp", math.exp, np.exp)
 log = _unary("log", math.log, np.log)
 tanh = _unary("tanh", math.tanh, np.tanh)
+floor = _unary("floor", math.floor, np.floor)
 
 
 def add(a: Scalar, b: Scalar) -> Scalar:

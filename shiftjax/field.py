@@ -149,10 +149,8 @@ def filled(unit: str, x: str, power: int) -> str:
     Args:
         x: unit of the displacement, "rad" or "m". power: k of the coefficient of x^k, a rate in dampers.
     """
-    if "{" not in unit:
-        return unit
     force = "N" if x == "m" else "N m"
-    if "^k" in unit and power == 0:
-        return force
     exponent = f"^{power}" if power > 1 else ""
-    return unit.replace("{x}", x).replace("{f}", force).replace("^k", exponent)
+    parts = [" ".join(word.replace("^k", exponent) for word in part.split() if power or not word.endswith("^k"))
+             for part in unit.split("/")]  # fmt: skip
+    return "/".join(part for part in parts if part).replace("{x}", x).replace("{f}", force)

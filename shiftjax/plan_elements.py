@@ -45,6 +45,7 @@ class ForceElement:
     numbers: Named
     dissipates: bool  # whether its power must be integrated to balance the energy
     states: tuple[int, ...] = ()  # indices of its internal states in the vector of all forces' states
+    words: tuple[tuple[str, str], ...] = ()  # field -> word
 
 
 @record
@@ -76,6 +77,7 @@ class RowGroup:
     time_dependent: bool  # rheonomic: its rows may do work
     prescribes: bool  # whether it prescribes its joints, so that assembly does not move them
     numbers: Named = ()
+    words: tuple[tuple[str, str], ...] = ()  # field -> word
     function: int = -1  # in the list of functions of the run
     loop: Loop | None = None
 

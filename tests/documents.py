@@ -210,3 +210,59 @@ def everything() -> dict[str, Any]:
     ]
     assembly["assemblies"] = [{"name": "inner", "active": False, "assemblies": [{"name": "empty", "assemblies": []}]}]
     return document
+
+
+def drivers() -> list[dict[str, Any]]:
+    """A driver of every type, with all that it may have."""
+    return [
+        {"name": "motor", "type": "constant_speed", "joint": "elbow", "speed": 3, "comment": "c"},
+        {"name": "offset", "type": "constant_speed", "joint": "shoulder", "speed": -1.5, "offset": 0.5},
+        {"name": "swing", "type": "harmonic", "joint": "elbow", "amplitude": 0.3, "frequency": 2}
+        | {"phase": 0.1, "offset": 0.2, "rate": 0.4},
+        {"name": "lift", "type": "polynomial", "joint": "slide", "coefficients": [0.1, 0, 2, 0.5]},
+        {
+            "name": "cam",
+            "type": "table",
+            "joint": "elbow",
+            "times": [0, 1, 3],
+            "values": [0, 1, 0],
+            "outside": "repeat",
+        },
+        {"name": "ramp", "type": "table", "joint": "slide", "times": [0, 2], "values": [0, 1]}
+        | {"first_rate": 0.5, "last_rate": 0, "outside": "linear", "active": False},
+    ]
+
+
+def loads() -> list[dict[str, Any]]:
+    """A load of every type, with all that it may have."""
+    table = {"times": [0, 1, 3], "outside": "hold"}
+    return [
+        {"name": "push", "type": "constant_load", "joint": "slide", "load": 3},
+        {"name": "shake", "type": "harmonic_load", "joint": "elbow", "amplitude": 2, "frequency": 9}
+        | {"phase": 0.1, "offset": 0.2, "rate": 0.4},
+        {"name": "grow", "type": "polynomial_load", "joint": "slide", "coefficients": [0, 2]},
+        {
+            "name": "brake",
+            "type": "table_load",
+            "joint": "elbow",
+            "values": [0, 1, 0],
+            "interpolation": "linear",
+            **table,
+        },
+        {"name": "soft", "type": "table_load", "joint": "elbow", "values": [0, 1, 0], "last_rate": 0.5, **table},
+        {"name": "wind", "type": "constant_wrench", "frame": [["link1"], "distal"], "force": [1, 0, 0]},
+        {"name": "jet", "type": "table_wrench", "frame": [["link1"], "distal"], "axes": "frame", **table}
+        | {"forces": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "moments": [[0, 0, 0], [0, 0, 1], [0, 1, 0]]},
+    ]
+
+
+def driven() -> dict[str, Any]:
+    """A double pendulum and a slide with drivers and loads of every type."""
+    document = new()
+    assembly = document["assemblies"][0]
+    assembly["bodies"] += [{"name": "slid", "mass": 1}]
+    assembly["joints"] += [
+        {"name": "slide", "type": "Tx", "parent": [["fixed"], "origin"], "child": [["slid"], "origin"]}
+    ]
+    assembly["drivers"], assembly["force_modules"] = drivers(), loads()
+    return document

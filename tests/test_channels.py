@@ -181,7 +181,10 @@ def _angles(count: int) -> list[str]:
 @pytest.mark.parametrize(
     ("path", "match"),
     [
-        ("turn.x", r"channel turn.x: found 'x'; allowed: q, v, a, reaction_force, reaction_moment, position, "),
+        (
+            "turn.x",
+            r"channel turn.x: found 'x'; allowed: q, v, a, reaction_force, reaction_moment, drive_load, ",
+        ),
         ("turn.qq", "q, v, a"),
         ("tur.q", r"tur.*turn"),
         ("one:tipp.position", r"tipp.*one:tip"),

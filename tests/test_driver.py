@@ -245,7 +245,7 @@ SWING = Harmonic(offset=-1.0, rate=3.0, amplitude=0.3, frequency=5.0, phase=0.4)
 def expected(motion: Harmonic, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     angle = motion.frequency * t + motion.phase
     return (
-        motion.offset + motion.rate * t + motion.amplitude * np.sin(angle),
+        (motion.offset or 0.0) + motion.rate * t + motion.amplitude * np.sin(angle),
         motion.rate + motion.amplitude * motion.frequency * np.cos(angle),
         -motion.amplitude * motion.frequency**2 * np.sin(angle),
     )
@@ -316,7 +316,7 @@ def test_a_driver_that_leaves_freedom() -> None:
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     a = builder.assembly("a").body("rod", **rod(1.0)).body("end", **rod(0.5))
     a.joint("first", "Ry", child="rod").joint("second", "Ry", parent=("rod", "tip"), child="end")
-    motion = Harmonic(amplitude=0.4, frequency=6.0)
+    motion = Harmonic(offset=0.0, amplitude=0.4, frequency=6.0)
     result = simulate(
         builder.build(), span=2.0, output_step=0.05, drive={"first": motion}, channels=["first.q", "second.q"]
     )

@@ -21,7 +21,7 @@ from shiftjax.mechanism.fields import labels
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.models import path
-from tests.documents import edited, everything, new, old, shapes
+from tests.documents import driven, drivers, edited, everything, loads, new, old, shapes
 
 FILES = 10_000
 KNOWN = sorted({key for label in labels() for key in keys_of(label)})
@@ -30,7 +30,7 @@ SHAPE_WORDS = sorted({key for type in GEOMETRIES for key in keys_of(f"a geometry
 SCALARS = [None, True, False, 0, -1, 1e308, -1e308, 5e-324, math.nan, math.inf, 10**400, "", "x", "fixed", "a:b:c"]
 LISTS = [[], [[]], [0, 0], [0, 0, 0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], ["fixed"]]
 VALUES: list[Any] = [*SCALARS, *LISTS, {}, {"T": [0, 0, 0]}]
-SEEDS = [old(), new(), everything()]
+SEEDS = [old(), new(), everything(), driven()]
 SEEDS.append(edited("model_parameters.units", {"angle": "deg", "length": "mm", "mass": "g", "time": "min"}, everything))
 SEEDS += [json.loads(path(name).read_text()) for name in ("four_bar", "delta", "stewart", "bicycle_brake")]
 TEXTS = [json.dumps(document).encode() for document in SEEDS]
@@ -128,7 +128,7 @@ def test_mutated_files_give_a_model_or_one_model_error(seed: int, tmp_path: Path
     rng = random.Random(seed)
     file, good = tmp_path / "m.json", 0
     for k in range(FILES // 4):
-        which = rng.choice((0, 1, 2, 2, 3, rng.randrange(len(SEEDS))))
+        which = rng.choice((0, 1, 2, 2, 3, 4, rng.randrange(len(SEEDS))))
         if k % 3 < 2:
             document = spoil(SEEDS[which], rng)
             if rng.random() < 0.5:
@@ -168,6 +168,14 @@ def test_any_value_anywhere_at_the_top(value: Any, key: str, inner: str) -> None
 @given(st.sampled_from(shapes()), st.dictionaries(st.sampled_from(SHAPE_WORDS), json_values, max_size=2))
 def test_any_value_in_a_shape(shape: dict[str, Any], spoilt: dict[str, Any]) -> None:
     check(edited("assemblies.0.bodies.0.geometry", [{**shape, **spoilt}]))
+
+
+@settings(max_examples=500, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data(), st.sampled_from(["drivers", "force_modules"]))
+def test_any_value_in_a_driver_or_load(data: Any, where: str) -> None:
+    entry = data.draw(st.sampled_from(drivers() if where == "drivers" else loads()))
+    spoilt = data.draw(st.dictionaries(st.sampled_from([*entry, "rate", "outside", "frames"]), json_values, max_size=2))
+    check(edited(f"assemblies.0.{where}", [{**entry, **spoilt}], driven))
 
 
 @settings(max_examples=500, deadline=None, derandomize=True)

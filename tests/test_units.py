@@ -8,7 +8,7 @@ from shiftjax.formats import load, to_dict
 from shiftjax.formats.units import FACTORS
 from shiftjax.models import names
 from shiftjax.run.simulate import simulate
-from tests.documents import everything
+from tests.documents import driven, everything
 
 OTHER = {"angle": "degrees", "length": "inches", "mass": "pounds", "time": "minutes"}
 BASE = {"rad": "angle", "m": "length", "kg": "mass", "s": "time"}
@@ -28,9 +28,10 @@ def factor(unit: str) -> float:
     return out
 
 
-@pytest.mark.parametrize("name", [*names(), "everything"])
+@pytest.mark.parametrize("name", [*names(), "everything", "driven"])
 def test_units_are_those_the_reader_scales_by(name: str) -> None:
-    document = everything() if name == "everything" else to_dict(load(name))
+    made = {"everything": everything, "driven": driven}
+    document = made[name]() if name in made else to_dict(load(name))
     for group in document["assemblies"] if name == "everything" else ():
         group["force_modules"] = []
         group["bodies"][2]["active"] = group["restraints"][2]["active"] = True

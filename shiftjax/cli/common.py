@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from shiftjax.cli.drive import parse_drive
+from shiftjax.constraints.drives import Drive
 from shiftjax.ensembles.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
@@ -63,12 +65,24 @@ def derived(options: argparse.Namespace) -> dict[str, str]:
     return found
 
 
+def drives(options: argparse.Namespace) -> dict[str, Drive]:
+    """The motions of `--drive`."""
+    found: dict[str, Drive] = {}
+    for text in options.drive:
+        joint, motion = parse_drive(text)
+        if joint in found:
+            raise ModelError(f"--drive {joint}", "the joint twice", "each joint once", "Leave one of them out.")
+        found[joint] = motion
+    return found
+
+
 def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
     given = {name: getattr(options, name) for name in ("span", "step", "method", "output_step", "backend", "precision")}
     given["assign"] = assigned(options, model) or None
     given["derive"] = derived(options) or None
     given["hold"] = options.hold or None
+    given["drive"] = drives(options) or None
     given["channels"] = options.channel or None
     return {name: value for name, value in given.items() if value is not None}
 

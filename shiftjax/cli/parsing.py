@@ -28,6 +28,11 @@ def add_model(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     parser.add_argument("model", metavar="MODEL", nargs=None if needed else "?", help=line)
 
 
+def add_drive(parser: argparse.ArgumentParser) -> None:
+    line = "move this joint: at a constant speed, or by harmonic(amplitude=.3,frequency=2), polynomial(...), table(...)"
+    parser.add_argument("--drive", action="append", default=[], metavar="JOINT=MOTION", help=line)
+
+
 def add_run(parser: argparse.ArgumentParser) -> None:
     """The options that `run` and `sweep` share."""
     add = parser.add_argument
@@ -44,6 +49,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=FORMULA",
         help="let a number follow from others, paths in braces: 'rod.mass=7.8*{rod:tip.T[0]}'; may be repeated",
     )
+    add_drive(parser)
     add(
         "--hold",
         action="append",

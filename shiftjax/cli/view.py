@@ -28,6 +28,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
     add("--step", type=parsing.positive, metavar="H", help="live: step [s]; default 1 ms")
     add("--channel", action="append", default=[], metavar="PATH", help="live: plot this, as crank.q or energy.total")
+    parsing.add_drive(parser)
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_beside(parser)
     showing.add_look(parser)
@@ -41,7 +42,7 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
     if options.live:
         return _live(options)
-    given = [name for name in ("vary", "step", "channel") if getattr(options, name)]
+    given = [name for name in ("vary", "step", "channel", "drive") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
@@ -65,7 +66,8 @@ def _live(options: argparse.Namespace) -> int:
     sliders = [_slider(text) for text in options.vary]
     model = common.open_model(options, options.study)
     print(f"compiling {model.name or options.study} ...", file=sys.stderr, flush=True)
-    live = Live(model, [s.path for s in sliders], channels=options.channel, step=options.step or STEP)
+    wanted = {"channels": options.channel, "step": options.step or STEP, "drive": common.drives(options)}
+    live = Live(model, [s.path for s in sliders], **wanted)
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
         scene = opening.first_scene(session.history)
         showing.report_warnings(scene)

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import shiftjax.time_laws as time_laws
 from shiftjax.constraints.coordinate_function import CoordinateFunction, FunctionOfCoordinates
-from shiftjax.constraints.driver import Driver, Harmonic, TimeFunction
+from shiftjax.constraints.driver import Driver, DriverByLaw, DriverKind, FunctionOfTime, TimeFunction
+from shiftjax.constraints.drives import ConstantSpeed, Harmonic, Polynomial
 from shiftjax.constraints.kind import ConstraintKind, Rows, scales
 from shiftjax.constraints.loop_closure import LoopClosure
 from shiftjax.plan_elements import Loop, RowGroup
 from shiftjax.table import Table
 
 CONSTRAINTS: Table[ConstraintKind] = Table(
-    "constraint kind", {"loop": LoopClosure(), "driver": Driver(), "function": FunctionOfCoordinates()}
+    "constraint kind",
+    {
+        "loop": LoopClosure(),
+        "driver": Driver(),
+        "function": FunctionOfCoordinates(),
+        "constant_speed": DriverByLaw(time_laws.ConstantRate()),
+        "harmonic": DriverByLaw(time_laws.Harmonic(from_start=True)),
+        "polynomial": DriverByLaw(time_laws.Polynomial()),
+        "table": DriverByLaw(time_laws.Table(of_load=False)),
+    },
 )
 
 __all__ = [
     "CONSTRAINTS",
+    "ConstantSpeed",
     "ConstraintKind",
     "CoordinateFunction",
+    "DriverKind",
+    "FunctionOfTime",
     "Harmonic",
     "Loop",
+    "Polynomial",
     "RowGroup",
     "Rows",
     "TimeFunction",

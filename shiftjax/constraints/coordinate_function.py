@@ -40,7 +40,7 @@ class CoordinateFunction:
 class FunctionOfCoordinates(ConstraintKind):
     """One row from a user's function."""
 
-    time_dependent, listed, row_names = True, False, ("function",)
+    time_dependent, listed, row_names = True, "", ("function",)
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         constraint: CoordinateFunction = motion.functions[group.function]

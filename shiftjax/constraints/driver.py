@@ -1,13 +1,19 @@
-"""A coordinate prescribed as a function of time: one row q_j - f(t) = 0."""
+"""Drivers: a coordinate prescribed as a function of time, one row q_j - f(t) = 0.
+
+Those of files have a law with numbers of the model; those of Python alone are functions of the user.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
-from shiftjax.algebra import Scalar, add, cos, mul, sin, sub
+from shiftjax.algebra import Scalar, derivative, sub
 from shiftjax.constraints.kind import ConstraintKind, Rows
 from shiftjax.plan_elements import MotionView, RowGroup
 from shiftjax.record import record
+from shiftjax.splines import Derivatives
+from shiftjax.time_laws import Law
 
 
 class TimeFunction(Protocol):
@@ -21,46 +27,65 @@ class TimeFunction(Protocol):
 
 
 @record
-class Harmonic:
-    """f(t) = offset + rate t + amplitude sin(frequency t + phase), in rad or m, rad/s."""
+class FunctionOfTime:
+    """A user's f(t) with the derivatives that JAX's forward mode takes of it."""
 
-    offset: float = 0.0
-    rate: float = 0.0
-    amplitude: float = 0.0
-    frequency: float = 0.0
-    phase: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("offset", "rate", "amplitude", "frequency", "phase"):  # the algebra folds floats, not ints
-            object.__setattr__(self, name, float(getattr(self, name)))
-
-    def _angle(self, t: Scalar) -> Scalar:
-        return add(mul(self.frequency, t), self.phase)
+    function: Callable[[Any], Any]
 
     def position(self, t: Scalar) -> Scalar:
-        sine = mul(self.amplitude, sin(self._angle(t))) if self.amplitude else 0.0
-        return add(add(self.offset, mul(self.rate, t)), sine)
+        return self._along(t)[0]
 
     def velocity(self, t: Scalar) -> Scalar:
-        cosine = mul(self.amplitude * self.frequency, cos(self._angle(t))) if self.amplitude else 0.0
-        return add(self.rate, cosine)
+        return self._along(t)[1]
 
     def acceleration(self, t: Scalar) -> Scalar:
-        return mul(-self.amplitude * self.frequency**2, sin(self._angle(t))) if self.amplitude else 0.0
+        return derivative(lambda x: self._along(x[0])[1], [t], [1.0])[1]
+
+    def _along(self, t: Scalar) -> tuple[Scalar, Scalar]:
+        return derivative(lambda x: self.function(x[0]), [t], [1.0])
 
 
-class Driver(ConstraintKind):
+class DriverKind(ConstraintKind):
     """One driven coordinate."""
 
     joints, row_names = 1, ("driven",)
-    time_dependent, prescribes, listed = True, True, False
+    time_dependent, prescribes, listed = True, True, "drivers"
+
+    def motion(self, group: RowGroup, motion: MotionView) -> Derivatives:
+        """The coordinate [rad or m] and its derivatives; lane code."""
+        raise NotImplementedError
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
-        (joint,), function = group.joints, motion.functions[group.function]
+        (joint,), (position, velocity, acceleration) = group.joints, self.motion(group, motion)
         return Rows(
-            phi=[sub(motion.coordinate(joint), function.position(motion.t))],
+            phi=[sub(motion.coordinate(joint), position)],
             J=[{motion.first_speed(joint): 1.0}],
-            nu=[function.velocity(motion.t)],
-            gamma=[function.acceleration(motion.t)],
+            nu=[velocity],
+            gamma=[acceleration],
             unit=[group.units[0]],
         )
+
+
+class Driver(DriverKind):
+    """A driver by a function of the user's."""
+
+    listed = ""
+
+    def motion(self, group: RowGroup, motion: MotionView) -> Derivatives:
+        function: TimeFunction = motion.functions[group.function]
+        return function.position(motion.t), function.velocity(motion.t), function.acceleration(motion.t)
+
+
+class DriverByLaw(DriverKind):
+    """A driver by a law with numbers of the model."""
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+        self.fields, self.words = law.fields("{x}"), law.words
+        self.from_start = "offset" if "offset" in {field.name for field in self.fields} else ""
+
+    def motion(self, group: RowGroup, motion: MotionView) -> Derivatives:
+        return self.law.at({**motion.values(group.numbers), **dict(group.words)}, motion.t)
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return self.law.faults(n)

@@ -5,9 +5,9 @@ nu = -Phi_t with J v = nu, and gamma = -(J v)_q v - 2 Phi_qt v - Phi_tt with J a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from shiftjax.algebra import Scalar, Vec, dot, sub
 from shiftjax.field import Field
@@ -50,19 +50,22 @@ class ConstraintKind:
 
     Attributes:
         joints, frames: how many of each it refers to (keys `joint` or `joints`, `frame` or `frames` in files).
-        fields: its numbers. row_names: what each of its rows constrains.
+        fields: its numbers. words: its fields that hold words. row_names: what each of its rows constrains.
         time_dependent: whether it is rheonomic, so that it may do work.
         prescribes: whether it prescribes its joint, so that assembly does not move it.
-        listed: whether it is an entry of `constraints` in files; others come from elsewhere.
+        from_start: name of a number that is the joint's `initial_displacement` where it is left out, "" for none.
+        listed: the list of an assembly that holds it, "constraints" or "drivers"; "" where it comes from elsewhere.
     """
 
     joints: ClassVar[int] = 0
     frames: ClassVar[int] = 0
-    fields: ClassVar[tuple[Field, ...]] = ()
+    fields: tuple[Field, ...] = ()
+    words: tuple[Field, ...] = ()
     row_names: ClassVar[tuple[str, ...]] = ("",)
     time_dependent: ClassVar[bool] = False
     prescribes: ClassVar[bool] = False
-    listed: ClassVar[bool] = True
+    from_start: str = ""
+    listed: ClassVar[str] = "constraints"
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         """The rows at one state; lane code. nu and gamma may be left out where speeds are None."""
@@ -75,3 +78,11 @@ class ConstraintKind:
     def numbers(self) -> tuple[Field, ...]:
         """All its numeric fields."""
         return self.fields
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        """What its numbers must not be: words -> whether they are so, () or (B,).
+
+        Args:
+            n: numbers and words by field; a number may be a (B,) array.
+        """
+        return {}

@@ -17,7 +17,7 @@ ROWS = tuple(f"{what} {axis}" for what in ("rotation", "translation") for axis i
 class LoopClosure(ConstraintKind):
     """The closure of one loop."""
 
-    listed, row_names = False, ROWS
+    listed, row_names = "", ROWS
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         """The orientation rows are the antisymmetric part of R_virtual R_real^T, exact to third order."""

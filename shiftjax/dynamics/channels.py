@@ -1,6 +1,7 @@
 """Channels: quantities of a run that can be recorded, by path.
 
 `joint.q|v|a`, `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
+`joint.drive_load` (of a driven joint: what its driver exerts along the coordinate; `Reactions.along_driven`),
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
 with internal states, `energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity
 is one entry of `CHANNELS`. Building a channel raises on bad paths; observing is lane code.
@@ -17,6 +18,7 @@ from shiftjax.dynamics.channel import Channel, Quantity
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.dynamics.observed_state import ObservedState
 from shiftjax.errors import ModelError, nearest, refuse_text
+from shiftjax.field import filled
 from shiftjax.forces import FORCES
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation
@@ -45,6 +47,10 @@ def _joint_unit(per: str) -> Callable[[Plan, int], str]:
         return (units.pop() if len(units) == 1 else "mixed" if units else "1") + per
 
     return unit
+
+
+def _load_unit(plan: Plan, index: int) -> str:
+    return filled("{f}", plan.joints[index].kind.unit, 0)
 
 
 def _position(state: ObservedState, frame: Any) -> Vec:
@@ -82,6 +88,7 @@ CHANNELS: Table[Quantity] = Table(
         "a": Quantity("joint", _speeds("a"), _joint_unit("/s^2"), _size("nv")),
         "reaction_force": Quantity("joint", lambda s, k: s.reactions.on_child(k)[1], "N", 3, of_partition=True),
         "reaction_moment": Quantity("joint", lambda s, k: s.reactions.on_child(k)[0], "N m", 3, of_partition=True),
+        "drive_load": Quantity("joint", lambda s, k: [s.reactions.along_driven(k)], _load_unit, of_partition=True),
         "position": Quantity("frame", _position, "m", 3),
         "orientation": Quantity("frame", _orientation, "1", 4),
         "velocity": Quantity("frame", _velocity, "m/s", 3),
@@ -169,6 +176,9 @@ def _joint(plan: Plan, path: str, target: str, name: str) -> int:
         raise ModelError(
             f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
         )
+    if name == "drive_load" and not any(g.prescribes and index in g.joints for g in plan.constraints):
+        found, todo = "a joint that nothing drives", "Drive it, or leave it out."
+        raise ModelError(f"channel {path}", found, "a driven joint", todo)
     acting = [g for g in plan.constraints if g.frames and g.loop is None and index in g.coupled]
     if name.startswith("reaction_") and acting:
         raise ModelError(

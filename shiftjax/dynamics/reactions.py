@@ -54,18 +54,35 @@ class Reactions:
                 moment, force = carried(moment, cut[0]), carried(force, cut[1])
         return (negative(moment), negative(force)) if joint.reverse else (moment, force)
 
-    def _at_cut(self, k: int, index: int) -> Wrench:
-        """What the closure of loop k exerts on its virtual end, about the child's frame of a joint, in world axes."""
+    def along_driven(self, index: int) -> Scalar:
+        """Force or torque along a joint's coordinate that its driver exerts [N, N m]; times the speed its power.
+
+        The multiplier of the driver's row, whose Jacobian is 1.
+        """
+        groups = self.lane.plan.constraints
+        k = next(k for k, group in enumerate(groups) if group.prescribes and index in group.joints)
+        parts = self._of_group(k)
+        return 0.0 if parts is None else parts[groups[k].joints.index(index)]
+
+    def _of_group(self, k: int) -> Vec | None:
+        """Multipliers of the rows of a constraint, None where no substructure holds it."""
         plan = self.lane.plan
-        loop = plan.loops[k]
         block = next((s for s, one in enumerate(plan.substructures) if k in one.groups), None)
-        if block is None:  # a loop of welds alone: any distribution of the load is valid, as for secondary rows
-            return zeros(), zeros()
+        if block is None:
+            return None
         if block not in self._multipliers:
             self._multipliers[block] = self._solved(block)
         first = plan.first_row(k)
         rows = range(first, first + plan.constraints[k].rows)
-        parts = [self._multipliers[block].get(row, 0.0) for row in rows]
+        return [self._multipliers[block].get(row, 0.0) for row in rows]
+
+    def _at_cut(self, k: int, index: int) -> Wrench:
+        """What the closure of loop k exerts on its virtual end, about the child's frame of a joint, in world axes."""
+        plan = self.lane.plan
+        loop = plan.loops[k]
+        parts = self._of_group(k)
+        if parts is None:  # a loop of welds alone: any distribution of the load is valid, as for secondary rows
+            return zeros(), zeros()
         chain = self.motion.chain(loop.base)
         arm = minus(chain.node(loop.virtual).p, _child_point(chain, plan.joints[index]))
         moment, force = plus(parts[:3], cross(arm, parts[3:])), parts[3:]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shiftjax.time_laws as time_laws
 from shiftjax.forces.external_wrench import ExternalWrench
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
 from shiftjax.forces.kind import ForceKind, Load, State
+from shiftjax.forces.loads import ConstantWrench, JointLoad, TableWrench
 from shiftjax.forces.restraints import Damper, Friction, Spring
 from shiftjax.plan_elements import ForceElement
 from shiftjax.table import Table
@@ -18,6 +20,12 @@ FORCES: Table[ForceKind] = Table(
         "damper": Damper(),
         "friction": Friction(),
         "external_wrench": ExternalWrench(),
+        "constant_load": JointLoad(time_laws.Constant()),
+        "harmonic_load": JointLoad(time_laws.Harmonic(from_start=False)),
+        "polynomial_load": JointLoad(time_laws.Polynomial()),
+        "table_load": JointLoad(time_laws.Table(of_load=True)),
+        "constant_wrench": ConstantWrench(),
+        "table_wrench": TableWrench(),
     },
 )
 

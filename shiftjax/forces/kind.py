@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from shiftjax.algebra import Scalar, Vec, add, cross, negative, plus, sub
 from shiftjax.field import Field, Role
@@ -77,7 +77,8 @@ class ForceKind:
 
     Attributes:
         joints, frames: how many of each it refers to (keys `joint` or `joints`, `frame` or `frames` in files).
-        fields: its numbers. states: its internal states, each with one more number, the initial value.
+        fields: its numbers. words: its fields that hold words.
+        states: its internal states, each with one more number, the initial value.
         dissipates: whether its power must be integrated for the balance of energy.
         listed: whether it is an entry of `force_modules`; others come from other elements.
         drawing: hint for the viewer: "spring", "damper", "friction" or "".
@@ -85,7 +86,8 @@ class ForceKind:
 
     joints: ClassVar[int] = 0
     frames: ClassVar[int] = 0
-    fields: ClassVar[tuple[Field, ...]] = ()
+    fields: tuple[Field, ...] = ()
+    words: tuple[Field, ...] = ()
     states: ClassVar[tuple[State, ...]] = ()
     dissipates: ClassVar[bool] = False
     listed: ClassVar[bool] = True
@@ -107,3 +109,11 @@ class ForceKind:
     def numbers(self) -> tuple[Field, ...]:
         """All its numeric fields: of the force, then the initial values of its states."""
         return (*self.fields, *(state.start for state in self.states))
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        """What its numbers must not be: words -> whether they are so, () or (B,).
+
+        Args:
+            n: numbers and words by field; a number may be a (B,) array.
+        """
+        return {}

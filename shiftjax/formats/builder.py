@@ -135,7 +135,7 @@ def _method(key: str, what: str, positional: tuple[str, ...] = (), **defaults: A
         self.entry.setdefault(key, []).append(entry(label, name, values))
         return self
 
-    known = {} if what in ("a force module", "a constraint") else arguments(what)
+    known = {} if what in ("a force module", "a constraint", "a driver") else arguments(what)
     places = [
         Parameter(word, Parameter.POSITIONAL_OR_KEYWORD, default=defaults.get(word, Parameter.empty))
         for word in ("self", "name", *positional)
@@ -173,6 +173,7 @@ class AssemblyBuilder:
     joint = _method("joints", "a joint", ("type",), parent=FIXED)
     restraint = _method("restraints", "a restraint", ("type",))
     constraint = _method("constraints", "a constraint", ("type",))
+    driver = _method("drivers", "a driver", ("type",))
 
     force = _method("force_modules", "a force module", ("type",))
 

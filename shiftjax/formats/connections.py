@@ -12,7 +12,7 @@ from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, show
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
-from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, label_of, numbers_of
+from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, faults_of, label_of, numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import (
@@ -199,7 +199,12 @@ def module_label(node: Node) -> str:
 
 def constraint_label(node: Node) -> str:
     """The label of a constraint, its type checked before its keys."""
-    return _label(node, "a constraint", {name for name, kind in CONSTRAINTS.items() if kind.listed})
+    return _label(node, "a constraint", {name for name, kind in CONSTRAINTS.items() if kind.listed == "constraints"})
+
+
+def driver_label(node: Node) -> str:
+    """The label of a driver, its type checked before its keys."""
+    return _label(node, "a driver", {name for name, kind in CONSTRAINTS.items() if kind.listed == "drivers"})
 
 
 def _label(node: Node, what: str, known: set[str]) -> str:
@@ -232,6 +237,11 @@ def constraint(node: Node, name: str, names: Names, local: str, units: Units) ->
     return element(node, name, names, local, units, "a constraint", CONSTRAINTS[node["type"].text()])
 
 
+def driver(node: Node, name: str, names: Names, local: str, units: Units) -> Element:
+    """A driver of a registered kind."""
+    return element(node, name, names, local, units, "a driver", CONSTRAINTS[node["type"].text()])
+
+
 def element(
     node: Node, name: str, names: Names, local: str, units: Units, what: str, kind: ForceKind | ConstraintKind
 ) -> Element:
@@ -241,12 +251,16 @@ def element(
         if KINDS[names.joints[path].type].displacement != "scalar":
             node.refuse("joints of one displacement", "Name other joints.", f"joint {path}")
     frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
+    if what == "a force module" and frames and all(ref.body == FIXED for ref in frames):
+        node.refuse("a frame of a body", "Name a frame that can move.", "ground, which no force moves")
     x = KINDS[names.joints[joints[0]].type].unit if joints else "m"
     entry = Entry(node, label_of(what, node.value), units, x)
-    values = FrozenJson(entry.values(kind.numbers()))
+    values = FrozenJson(entry.values((*kind.numbers(), *kind.words)))
     flags = entry("active"), entry("comment")
     found = Element(name, node["type"].text(), tuple(joints), tuple(frames), values, *flags)
     _check_possible(node, found)
+    for fault in faults_of(found):
+        node.refuse(f"numbers that {what} of type {found.type} can have", "Correct them.", fault)
     return found
 
 

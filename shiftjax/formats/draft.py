@@ -25,6 +25,7 @@ class Draft:
     restraints: list[Restraint] = dataclasses.field(default_factory=list)
     force_modules: list[Element] = dataclasses.field(default_factory=list)
     constraints: list[Element] = dataclasses.field(default_factory=list)
+    drivers: list[Element] = dataclasses.field(default_factory=list)
     children: list[Draft] = dataclasses.field(default_factory=list)
     done: Assembly | None = None
 
@@ -50,6 +51,7 @@ def finished(roots: Sequence[Draft], names: Names) -> tuple[Assembly, ...]:
             tuple(draft.restraints),
             tuple(draft.force_modules),
             tuple(draft.constraints),
+            tuple(draft.drivers),
             tuple(inner.done for inner in draft.children if inner.done is not None),
             draft.comment,
         )
@@ -70,6 +72,7 @@ def grafted(assemblies: tuple[Assembly, ...], prefix: str, names: Names) -> list
             names.joints[child(path, item.name)] = item
         draft.joints, draft.restraints = list(assembly.joints), list(assembly.restraints)
         draft.force_modules, draft.constraints = list(assembly.force_modules), list(assembly.constraints)
+        draft.drivers = list(assembly.drivers)
         drafts[path] = draft
         outer = drafts.get(path.rpartition(":")[0])
         (outer.children if outer else roots).append(draft)
@@ -90,6 +93,7 @@ def remap(roots: Sequence[Draft], prefix: str, move: Callable[[FrameRef], FrameR
         ]
         draft.force_modules = [_pointed(item, prefix, move) for item in draft.force_modules]
         draft.constraints = [_pointed(item, prefix, move) for item in draft.constraints]
+        draft.drivers = [_pointed(item, prefix, move) for item in draft.drivers]
 
 
 def _pointed(item: Element, prefix: str, move: Callable[[FrameRef], FrameRef]) -> Element:

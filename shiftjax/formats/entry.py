@@ -91,6 +91,9 @@ class Entry:
     def _numbers(self, node: Node, field: Field) -> tuple[float, ...]:
         return node.vector(scale=self._scale(field))
 
+    def _points(self, node: Node, field: Field) -> tuple[tuple[float, ...], ...]:
+        return tuple(item.vector3(scale=self._scale(field)) for item in node.items())
+
     def _matrix(self, node: Node, field: Field) -> Any:
         return node.rotation()
 

@@ -52,7 +52,7 @@ def size(part: Model) -> int:
     count = len(part.frames) + len(part.lights) + len(part.terrain)
     for path, assembly, _ in walk(part.assemblies):
         count += 1 + len(assembly.joints) + len(assembly.restraints)
-        count += len(assembly.force_modules) + len(assembly.constraints)
+        count += len(assembly.force_modules) + len(assembly.constraints) + len(assembly.drivers)
         count += sum(1 + len(body.frames) for body in assembly.bodies) + len(path) // 1000
     return count
 

@@ -63,7 +63,7 @@ def schema() -> dict[str, Any]:
     joints, modules = [f"joint of type {kind}" for kind in KINDS], "force module of type "
     definitions["joint"]["properties"]["type"] = {"enum": [k for k, kind in KINDS.items() if not kind.fields]}
     definitions["any joint"] = {"anyOf": [_ref("joint"), *(_ref(name) for name in joints if name in definitions)]}
-    for what in ("force module", "constraint"):
+    for what in ("force module", "constraint", "driver"):
         kinds = [name for name in definitions if name.startswith(f"{what} of type ")]
         definitions[what] = {"anyOf": [_ref(name) for name in kinds]} if kinds else {"not": {}}
     for kind in UNSIMULATED:

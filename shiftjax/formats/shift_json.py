@@ -27,6 +27,7 @@ ACTING = {  # list of an assembly -> reader of its items
     "restraints": connections.restraint,
     "force_modules": connections.force_module,
     "constraints": connections.constraint,
+    "drivers": connections.driver,
 }
 MAX_LEVELS = 2_000
 MAX_PATH = 50_000
@@ -163,6 +164,7 @@ class Document:
             "restraints": named("restraints", "a restraint"),
             "force_modules": named("force_modules", "a force module", connections.module_label),
             "constraints": named("constraints", "a constraint", connections.constraint_label),
+            "drivers": named("drivers", "a driver", connections.driver_label),
         }
 
     def _connect(self, drafts: list[Draft]) -> None:

@@ -96,8 +96,8 @@ def _listed(value: Any) -> Any:
 
 WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file holds
     **dict.fromkeys(("number", "text", "comment", "flag", "choice", "name"), lambda value: value),
-    **dict.fromkeys(("vector", "matrix", "axis", "numbers", "ascending", "pieces", "velocity"), _listed),
     "displacement": lambda value: (entry(value, "a placement") or 0) if isinstance(value, Placement) else value,
+    **dict.fromkeys(("vector", "matrix", "axis", "numbers", "points", "ascending", "pieces", "velocity"), _listed),
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],
     "joint": parts,
@@ -110,5 +110,6 @@ LISTS: dict[str, Callable[[Any], dict[str, Any]]] = {  # label of what a list ho
     "a joint": lambda item: entry(item, label_of("a joint", {"type": item.type})),
     "a restraint": lambda item: entry(item, "a restraint"),
     "a constraint": _element("a constraint"),
+    "a driver": _element("a driver"),
     "a force module": _element("a force module"),
 }

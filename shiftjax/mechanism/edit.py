@@ -18,9 +18,9 @@ def with_number(value: Any, where: Steps, number: float) -> Any:
     head, rest = where[0], where[1:]
     if isinstance(head, int):
         return (*value[:head], with_number(value[head], rest, number), *value[head + 1 :])
-    if hasattr(value, head):
-        return replace(value, **{head: with_number(getattr(value, head), rest, number)})
-    return replace(value, values=FrozenJson({**value.values, head: with_number(value.values[head], rest, number)}))
+    if head in getattr(value, "values", ()):  # of its kind; a table has a field that is called values
+        return replace(value, values=FrozenJson({**value.values, head: with_number(value.values[head], rest, number)}))
+    return replace(value, **{head: with_number(getattr(value, head), rest, number)})
 
 
 def changed(element: Any, path: str, values: Mapping[str, Mapping[str, float]]) -> Any:
@@ -45,7 +45,7 @@ def changed_assembly(assembly: Assembly, path: str, values: Mapping[str, Mapping
     bodies = tuple(changed_body(body, child(path, body.name), values) for body in assembly.bodies)
     others = {
         kind: tuple(changed(item, child(path, item.name), values) for item in getattr(assembly, kind))
-        for kind in ("joints", "restraints", "force_modules", "constraints")
+        for kind in ("joints", "restraints", "force_modules", "constraints", "drivers")
     }
     return replace(assembly, bodies=bodies, **others)
 

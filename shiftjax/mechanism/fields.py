@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind
 from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
@@ -75,7 +77,8 @@ ASSEMBLY = (
     Field("joints", "between two bodies, or a body and ground", "list", default=(), of="a joint"),
     Field("restraints", "springs, dampers and friction", "list", default=(), misspelt=("restraint",), of="a restraint"),
     Field("constraints", "what else ties coordinates together", "list", default=(), of="a constraint"),
-    Field("force_modules", "forces of other kinds; tires and controllers are kept", "list", default=(),
+    Field("drivers", "motions in time that joints are given", "list", default=(), of="a driver"),
+    Field("force_modules", "loads, and forces of other kinds; tires and controllers are kept", "list", default=(),
           of="a force module"),
     Field("assemblies", "inside this one, to any depth", "list", default=(), of="an assembly"),
     Field("include", "a file whose assemblies appear below this name", "text", written=False),
@@ -124,6 +127,7 @@ RESTRAINT = (
 )  # fmt: skip
 MODULE = (COMMENT, NAME, ACTIVE, Field("type", "the kind of force", "choice", required=True))
 CONSTRAINT = (COMMENT, NAME, ACTIVE, Field("type", "the kind of constraint", "choice", required=True))
+DRIVER = (COMMENT, NAME, ACTIVE, Field("type", "the law of the motion", "choice", required=True))
 ELEMENTS: dict[str, tuple[Field, ...]] = {
     "the root": ROOT,
     "model_parameters": PARAMETERS,
@@ -174,7 +178,7 @@ UNSIMULATED = ("tire", "pid")  # types of force modules that are kept only
 # Last words of paths that are no numbers: constant matrices, and channels.
 RECORDED = {
     "frame": {"R", "position", "orientation", "velocity", "angular_velocity"},
-    "joint": {"q", "v", "a", "reaction_force", "reaction_moment"},
+    "joint": {"q", "v", "a", "reaction_force", "reaction_moment", "drive_load"},
 }
 
 
@@ -192,8 +196,9 @@ def element(label: str) -> tuple[Field, ...]:
     if what == "a joint":
         return (*JOINT, *KINDS[kind].fields)
     if what == "a force module":
-        return (*MODULE, *references(FORCES[kind]), *FORCES[kind].numbers())
-    return (*CONSTRAINT, *references(CONSTRAINTS[kind]), *CONSTRAINTS[kind].numbers())
+        return (*MODULE, *references(FORCES[kind]), *FORCES[kind].numbers(), *FORCES[kind].words)
+    found = CONSTRAINTS[kind]
+    return (*(DRIVER if what == "a driver" else CONSTRAINT), *references(found), *found.numbers(), *found.words)
 
 
 def references(kind: ForceKind | ConstraintKind) -> tuple[Field, ...]:
@@ -221,8 +226,12 @@ def labels() -> list[str]:
     """All labels of `element`, in the order of the reference."""
     joints = [f"a joint of type {name}" for name, kind in KINDS.items() if kind.fields]
     forces = [f"a force module of type {name}" for name, kind in FORCES.items() if kind.listed]
-    constraints = [f"a constraint of type {name}" for name, kind in CONSTRAINTS.items() if kind.listed]
-    return [*ELEMENTS, *joints, *forces, *constraints, *(f"a geometry of type {name}" for name in GEOMETRIES)]
+    constraints, drivers = (
+        [f"{what} of type {name}" for name, kind in CONSTRAINTS.items() if kind.listed == where]
+        for where, what in (("constraints", "a constraint"), ("drivers", "a driver"))
+    )
+    shapes = [f"a geometry of type {name}" for name in GEOMETRIES]
+    return [*ELEMENTS, *joints, *forces, *constraints, *drivers, *shapes]
 
 
 def kinds_with(word: str) -> set[str]:
@@ -233,7 +242,10 @@ def kinds_with(word: str) -> set[str]:
         "joint": (*JOINT, *(field for kind in KINDS.values() for field in kind.fields)),
         "restraint": RESTRAINT,
         "force module": tuple(field for kind in FORCES.values() if kind.listed for field in kind.numbers()),
-        "constraint": tuple(field for kind in CONSTRAINTS.values() if kind.listed for field in kind.numbers()),
+        **{
+            what: tuple(field for kind in CONSTRAINTS.values() if kind.listed == f"{what}s" for field in kind.numbers())
+            for what in ("constraint", "driver")
+        },
     }
     own = {kind: {f.name.split(".")[0] for f in found if f.numeric} for kind, found in named.items()}
     return {kind for kind in named if word in own[kind] | RECORDED.get(kind, set())} or set(named)
@@ -253,9 +265,23 @@ def numeric_fields(item: Any) -> tuple[Field, ...]:
     if isinstance(item, Joint):
         return _of_joint(item.type)
     if isinstance(item, Element):
-        kind = FORCES.get(item.type) or CONSTRAINTS.get(item.type)
+        kind = kind_of(item)
         return kind.numbers() if kind is not None and kind.listed else ()
     return _numeric(LABELS[type(item)])
+
+
+def kind_of(item: Element) -> ForceKind | ConstraintKind | None:
+    """The kind of a force or constraint; None for a tire or controller."""
+    return FORCES.get(item.type) or CONSTRAINTS.get(item.type)
+
+
+def faults_of(item: Any) -> tuple[str, ...]:
+    """What is wrong with the numbers of an element beyond each by itself, in words; some may be (B,) arrays."""
+    kind = kind_of(item) if isinstance(item, Element) else None
+    found = kind.faults(item.values) if kind is not None and kind.listed else {}
+    counts = {words: int(np.sum(wrong)) for words, wrong in found.items()}
+    return tuple(f"{words} in {count} members" if np.ndim(found[words]) else words
+                 for words, count in counts.items() if count)  # fmt: skip
 
 
 @cache
@@ -270,8 +296,8 @@ def _of_joint(kind: str) -> tuple[Field, ...]:
 def value_of(item: Any, name: str) -> Any:
     """The value of a field: a number, or tuples of them, or a placement; None where it has none."""
     head, _, rest = name.partition(".")
-    if not hasattr(item, head):
-        return getattr(item, "values", {}).get(name)
+    if name in getattr(item, "values", ()) or not hasattr(item, head):
+        return getattr(item, "values", {}).get(name)  # before an attribute: a table has a field that is called values
     found = getattr(item, head)
     return value_of(found, rest) if rest else found
 
@@ -323,6 +349,8 @@ def unit_of(field: Field, steps: Steps, item: Any, joint_type: str = "") -> str:
         piece, place = (int(k) for k in steps[-2:])
         power = len(item.coefficients[piece]) - 1 - place  # the highest power first
         unit = DAMPER if rate else SPRING
+    elif field.shape == "ascending":
+        power = int(steps[-1])
     return filled(unit, x, power)
 
 

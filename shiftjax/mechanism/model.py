@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers as abstract_numbers
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest, need, need_mapping
 from shiftjax.field import Role
 from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
-from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
+from shiftjax.mechanism.fields import LABELS, UNSIMULATED, faults_of, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, steps, text_of
@@ -145,16 +145,31 @@ class Model:
         """Path and record of every active constraint between active joints or bodies."""
         yield from self._acting("constraints")
 
+    def drivers(self) -> Iterator[tuple[str, Element]]:
+        """Path and record of every active driver of an active joint."""
+        yield from self._acting("drivers")
+
     def _acting(self, kind: str) -> Iterator[tuple[str, Element]]:
         bodies, acting = self._active_bodies(), {path for path, _ in self.joints()}
         for path, item in self._active(kind):
             if acting.issuperset(item.joints) and all(ref.body in bodies for ref in item.frames):
                 yield path, item
 
+    def idle_drivers(self) -> Iterator[tuple[str, Element]]:
+        """Path and record of every active driver whose joint is not active."""
+        moving = {path for path, _ in self.drivers()}
+        yield from ((path, item) for path, item in self._active("drivers") if path not in moving)
+
+    def acting(self) -> Iterator[tuple[str, Element]]:
+        """Path and record of every active force module, constraint and driver."""
+        yield from self.force_modules()
+        yield from self.constraints()
+        yield from self.drivers()
+
     def dangling(self) -> tuple[str, ...]:
-        """Paths of active joints, forces and constraints that are ignored since they refer to an inactive element."""
+        """Paths of active joints, forces, constraints and drivers that refer to an inactive element."""
         found: list[str] = []
-        for kind in ("joints", "restraints", "force_modules", "constraints"):
+        for kind in ("joints", "restraints", "force_modules", "constraints", "drivers"):
             used = {path for path, _ in getattr(self, kind)()}
             found += [path for path, _ in self._active(kind) if path not in used]
         return tuple(found)
@@ -175,8 +190,7 @@ class Model:
             yield from ((child(path, frame.name), frame) for frame in body.frames)
         yield from self.joints()
         yield from self.restraints()
-        yield from self.force_modules()
-        yield from self.constraints()
+        yield from self.acting()
 
     def numbers(self) -> dict[str, float]:
         """Every number of the active parts by its path, in the order of the file."""
@@ -242,6 +256,7 @@ class Model:
             found, assemblies=rebuilt(self.assemblies, lambda a, path: changed_assembly(a, path, grouped))
         )
         _refuse_impossible(found, touched)
+        refuse_faults((path, item) for path, item in found.acting() if path in grouped)
         return found
 
     def resolve(self, path: str) -> str:
@@ -287,7 +302,7 @@ class Model:
         for path, body in self.bodies():
             yield path, "body"
             yield from ((child(path, name), "frame") for name in (ORIGIN, *(f.name for f in body.frames)))
-        for kind in ("joint", "restraint", "force module", "constraint"):
+        for kind in ("joint", "restraint", "force module", "constraint", "driver"):
             yield from ((path, kind) for path, _ in getattr(self, f"{kind.replace(' ', '_')}s")())
 
     def _active_bodies(self) -> set[str]:
@@ -317,6 +332,13 @@ def _finite(path: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, abstract_numbers.Real) or not math.isfinite(value):
         raise ModelError(path, repr(value)[:80], "one finite number", "Give a number.")
     return float(value)
+
+
+def refuse_faults(elements: Iterable[tuple[str, Any]]) -> None:
+    """Raises where the numbers of an element do not fit together."""
+    for path, item in elements:
+        for fault in faults_of(item):
+            raise ModelError(path, fault, "numbers that its type can have", "Correct them together.")
 
 
 def complete(model: Model) -> Model:

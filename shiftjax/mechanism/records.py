@@ -158,7 +158,7 @@ class Terrain:
 
 @record
 class Element:
-    """A constraint, or a force of another kind than restraints: what it refers to, and its numbers.
+    """A constraint or driver, or a force of another kind than restraints: what it refers to, numbers and words.
 
     Tires and controllers of the file are stored in `options`, not yet simulated.
     """
@@ -167,7 +167,7 @@ class Element:
     type: str  # a key of CONSTRAINTS or FORCES, "tire" or "pid"
     joints: tuple[str, ...] = ()  # absolute paths
     frames: tuple[FrameRef, ...] = ()
-    values: FrozenJson = FrozenJson()  # field -> numbers
+    values: FrozenJson = FrozenJson()  # field -> numbers, or a word
     active: bool = True
     comment: str = ""
     options: FrozenJson = FrozenJson()
@@ -231,6 +231,7 @@ class Assembly:
     restraints: tuple[Restraint, ...] = ()
     force_modules: tuple[Element, ...] = ()
     constraints: tuple[Element, ...] = ()
+    drivers: tuple[Element, ...] = ()
     assemblies: tuple[Assembly, ...] = ()
     comment: str = ""
 

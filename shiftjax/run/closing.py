@@ -231,6 +231,7 @@ def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
     done, done_before = np.zeros(count), np.full(count, -1.0)
     whole = 1.0 / np.maximum(way.steps, _held_steps(plan, way))
     step = whole.copy()
+    driven = any(group.prescribes for group in plan.constraints)
     going = np.ones(count, bool)
     sign = _Sign(plan, way, q)
     while going.any():
@@ -242,6 +243,8 @@ def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
         guess = q[:, at] + ahead * (q[:, at] - before[:, at])
         _normalise(plan, guess)
         place(plan, guess, way.held, way.begin[:, at], way.target[:, at], fraction)
+        for row, value in lane.prescribed().items() if driven else ():
+            guess[row] = value
         found, size = close(plan, lane, guess, way.index, columns)
         off = _distance(plan, found, guess, way.index, lane)
         good = (size <= CLOSED) & (off < JUMP)

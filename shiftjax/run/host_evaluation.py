@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec
-from shiftjax.constraints import scales
+from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
@@ -25,7 +25,7 @@ class StartLane(Lane):
     """A lane whose numbers say where a run begins, too; the lanes of programs do not hold those."""
 
     def coordinates(self) -> Vec:
-        """(nq,) as the numbers say, loops open as they may be."""
+        """(nq,) as the numbers and drivers say, loops open as they may be."""
         out: Vec = []
         for joint in self.plan.joints:
             if not joint.nq:
@@ -37,7 +37,19 @@ class StartLane(Lane):
             for places in shift:
                 out += self.params.at(places)
             out += quaternion_of_rotation(self.params.rotation(joint.matrix, vector))
+        for place, value in self.prescribed().items():
+            out[place] = value
         return out
+
+    def prescribed(self) -> dict[int, Scalar]:
+        """Coordinate -> where its driver puts it."""
+        found: dict[int, Scalar] = {}
+        motion = self.motion([], None)
+        for group in self.plan.constraints:
+            kind = CONSTRAINTS[group.kind]
+            if isinstance(kind, DriverKind):
+                found[self.plan.joints[group.joints[0]].q] = kind.motion(group, motion)[0]
+        return found
 
     def speeds(self) -> Vec:
         """(nv,) as the numbers say."""

@@ -18,12 +18,14 @@ from shiftjax.errors import ModelError, need_number, one_of, refuse_text
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
 from shiftjax.run.assembly import follow
 from shiftjax.run.closing import CLOSED, LaneOf
+from shiftjax.run.drives import Drivable, covered, driven
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.integrators import check_method
@@ -82,6 +84,7 @@ class Live:
         *,
         step: float = 1e-3,
         channels: Sequence[str] = (),
+        drive: Mapping[str, Drivable] | None = None,
         method: str = "rk4",
         backend: str | None = None,
     ) -> None:
@@ -90,6 +93,7 @@ class Live:
         Args:
             model: a Model, a library name or a path. vary: paths of the numbers that may change.
             step: seconds. channels: paths to observe. method: "rk4" or "euler".
+            drive: joint -> its motion, as of `simulate`, of one design.
 
         Raises:
             ModelError: anything the model or the arguments make impossible.
@@ -100,11 +104,14 @@ class Live:
         refuse_text("channels", channels)
         need_number("step", step, "a positive number of seconds", above=0.0)
         model = model if isinstance(model, Model) else load(model)
+        model, arrays, functions = driven(model, drive or {})
+        if arrays:
+            raise ModelError("drive", f"arrays for {listed(arrays)}", "one design", "Give one number each.")
         numbers = model.numbers()
         bodies = [path for path, _ in model.bodies()]
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
-        found = prepare(model, wanted, method=method, pulled=True)
+        found = prepare(model, wanted, method=method, pulled=True, drive=functions)
         every = channels_of(found.plan, [*seen, *channels], model.resolve)
         refuse_open_welds(found)
         refuse_massless_motion(found, found.file_start)
@@ -164,6 +171,11 @@ class Live:
             if self.pull is not None:
                 steps = min(left, max(1, round(PULL_TIME / self.step)))
                 self._push(self._spring(self.pull))
+            if np.isfinite(self._until):
+                steps = min(steps, round((self._until - self.time) / self.step))
+            if steps < 1:
+                self.ended = f"the table of {self._shortest} ends at {self._until:g} s"
+                break
             driver.run_to(self._lanes, steps)
             done = int(self._lanes.row("clock")[0])
             self._lanes.settings.t0 += done * self.step
@@ -299,20 +311,20 @@ class Live:
         refuse_impossible(self.model, self._prepared.vary, new)
         return replace(self._prepared, values=new)
 
-    def _between(self, found: Prepared) -> LaneOf:
-        """Members and fraction -> the lane so far from the numbers of now to those of `found`."""
+    def _between(self, found: Prepared, time: float) -> LaneOf:
+        """Members and fraction -> the lane so far from the numbers of now to those of `found`, at a time."""
 
         def lane_of(members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
             numbers = list(found.lane_of(members, 1.0).params.numbers)
             for place, old, new in zip(found.places, self._prepared.values, found.values, strict=True):
                 numbers[place] = old[members] + fraction * (new - old)[members]
-            return found.with_numbers(numbers)
+            return replace(found.with_numbers(numbers), t=time)
 
         return lane_of
 
     def _stand(self, found: Prepared, instant: Instant, where: str) -> None:
         """Goes on from an instant, its loops closed again with the least move."""
-        q, gap = follow(found.plan, self._between(found), instant.q[:, None])
+        q, gap = follow(found.plan, self._between(found, instant.time), instant.q[:, None])
         if not gap[0] <= CLOSED * max(1.0, found.setup.length):
             raise _open(where, float(gap[0]))
         start = Start.standing(q, instant.v[:, None], instant.states[:, None], np.ones(1, bool), gap)
@@ -330,6 +342,7 @@ class Live:
         everyone = [(self._programs, np.arange(1))]
         self._lanes = begin(self._kernel, settings, start, p, start.closed, blocks, everyone)
         self._prepared = found
+        _, self._until, self._shortest = covered(found.plan, found.lane_of(np.arange(1), 1.0))
         self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
         self._observe()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.drives import moved_by_drivers
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.start import Start
@@ -82,4 +83,5 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
                 f"the stated {what} of {prepared.plan.joints[joint].path} could not be kept in {len(members)} "
                 f"members ({shown}): changed by up to {change[members].max():.3g}"
             )
-    return tuple(out)
+    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+    return (*out, *moved_by_drivers(lane, began.q, began.closed, prepared.model))

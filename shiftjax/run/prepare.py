@@ -5,25 +5,27 @@ Host code.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from shiftjax.constraints import CoordinateFunction, TimeFunction
+from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, refuse_text
 from shiftjax.field import Role
-from shiftjax.mechanism.model import Model
-from shiftjax.plan_elements import Places
+from shiftjax.mechanism.edit import changed
+from shiftjax.mechanism.model import Model, refuse_faults
+from shiftjax.mechanism.paths import split
 from shiftjax.run.assembly import assemble
 from shiftjax.run.closing import LaneOf
+from shiftjax.run.drives import Drivable, driven, refuse_driven
 from shiftjax.run.prepared import Prepared, joints_of, start_lane
 from shiftjax.run.setup import Setup
 from shiftjax.run.start import Start, Statements
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
-from shiftjax.topology.plan import Plan
+from shiftjax.topology.plan import Plan, flat
 
 
 def prepare(
@@ -34,7 +36,7 @@ def prepare(
     assign: Mapping[str, float] | None = None,
     method: str = "rk4",
     precision: str = "f64",
-    drive: Mapping[str, TimeFunction] | None = None,
+    drive: Mapping[str, Drivable] | None = None,
     tie: Mapping[str, CoordinateFunction] | None = None,
     pulled: bool = False,
     cut: Sequence[str] = (),
@@ -45,7 +47,8 @@ def prepare(
 
     Args:
         vary: number path -> (B,) values. assign: number path -> value for all members.
-        drive: joint -> its prescribed motion. tie: name -> a function of coordinates that stays zero.
+        drive: joint -> its prescribed motion, as of `run.drives.driven`.
+        tie: name -> a function of coordinates that stays zero.
         pulled: True gives every body a wrench from outside, its numbers varied beside those of `vary`.
         refuse: False analyses a model although parts of it cannot be simulated.
 
@@ -56,31 +59,34 @@ def prepare(
         refuse_unsupported(model)
     for where, paths in (("hold", hold), ("cut", cut)):
         refuse_text(where, paths)
-    drive, tie, base = drive or {}, tie or {}, model.origin or model
+    model, varied, functions = driven(model, drive or {})
+    vary, tie, base = {**vary, **varied}, tie or {}, model.origin or model
     model = model.replace(assign) if assign else model
     assigned = model.replaced
     plan = analyze(
         model,
         cut=cut,
         cluster=cluster,
-        driven=tuple(drive),
+        driven=tuple(functions),
         functions={name: given.joints for name, given in tie.items()},
         external_wrenches=pulled,
     )
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = _varied(model, vary, place)
+    _refuse_faulty_members(model, known)
     own, file = (_vector(plan, m) for m in (model, base))
     matrices = model.matrices()
-    read = [place[path] for path in known if not plan.numbers[place[path]].role.of_start]
+    starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
+    read = [place[path] for path in known if place[path] not in starts]
     setup = Setup(
         plan=plan,
-        numbers=tuple(None if n.role.of_start else value for n, value in zip(plan.numbers, own, strict=True)),
+        numbers=tuple(None if k in starts else value for k, value in enumerate(own)),
         varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
         matrices=tuple(matrices[path] for path in plan.matrices),
         length=characteristic_length(plan, own),
         method=method,
         precision=precision,
-        functions=(*drive.values(), *tie.values()),
+        functions=(*functions.values(), *tie.values()),
     )
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
     held = joints_of(plan, [model.resolve(path) for path in hold], "hold")
@@ -113,7 +119,7 @@ def start_of(prepared: Prepared) -> Start:
 def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[int]) -> Statements:
     """What is stated of the start, the most binding first.
 
-    Named joints, then driven ones, then those that are stated to move, to be at rest, to stand somewhere: each in the
+    Named joints, then those that are stated to move, to be at rest, to stand somewhere: each in the
     order of the file.
 
     Args:
@@ -125,9 +131,10 @@ def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[i
     placed = [k for k in order if "initial_displacement" in joints[plan.joints[k].path].stated]
     timed = [k for k in order if "initial_velocity" in joints[plan.joints[k].path].stated]
     moving = [k for k in timed if np.any(joints[plan.joints[k].path].initial_velocity)]
-    driven = [k for group in plan.constraints if group.prescribes for k in group.joints]
-    positions = [*moved, *held, *(k for k in (*driven, *moving, *timed, *placed) if k in placed)]
-    speeds = [*thrown, *moving, *(k for k in moved if k in timed), *timed]
+    refuse_driven(plan, held, moved, thrown)
+    led = {k for group in plan.constraints if group.prescribes for k in group.joints}  # their driver says both
+    positions = [*moved, *held, *(k for k in (*moving, *timed, *placed) if k in placed)]
+    speeds = [k for k in (*thrown, *moving, *(k for k in moved if k in timed), *timed) if k not in led]
     return Statements(
         tuple(dict.fromkeys(positions)),
         tuple(dict.fromkeys(speeds)),
@@ -145,22 +152,17 @@ def _vector(plan: Plan, model: Model) -> tuple[float, ...]:
 
 def _joints_starting(plan: Plan, places: Sequence[int], what: str) -> tuple[int, ...]:
     """Joints whose displacement or velocity stands at one of the places, in the order of the places."""
-    owner = {place: k for k, joint in enumerate(plan.joints) if joint.nv for place in _flat(getattr(joint, what))}
+    owner = {place: k for k, joint in enumerate(plan.joints) if joint.nv for place in flat(getattr(joint, what))}
     return tuple(dict.fromkeys(owner[place] for place in places if place in owner))
-
-
-def _flat(places: Places) -> Iterator[int]:
-    if isinstance(places, int):
-        yield places
-    else:
-        for inner in places:
-            yield from _flat(inner)
 
 
 def refuse_unsupported(model: Model) -> None:
     """Raises where something active cannot be simulated yet."""
     for path, what in model.unsupported():
         raise ModelError(path, what, "what this version simulates", 'Set "active": false on it, or remove it.')
+    for path, item in model.idle_drivers():
+        found = f"a driver of the inactive joint {item.joint}"
+        raise ModelError(path, found, "an active joint", 'Set "active": false on the driver, too.')
 
 
 def _varied(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -184,3 +186,12 @@ def _varied(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) 
     if out and 0 in sizes.values():
         raise ModelError("vary", "no members", "at least one", "Give at least one value.")
     return out
+
+
+def _refuse_faulty_members(model: Model, known: Mapping[str, np.ndarray]) -> None:
+    """Raises where the numbers of an element that some members vary do not fit together."""
+    varied: dict[str, dict[str, Any]] = {}
+    for path, values in known.items():
+        target, field = split(path)
+        varied.setdefault(target, {})[field] = values
+    refuse_faults((path, changed(item, path, varied)) for path, item in model.acting() if path in varied)

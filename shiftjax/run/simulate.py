@@ -10,7 +10,7 @@ import numpy as np
 
 import shiftjax.run.driver as driver
 import shiftjax.run.host_evaluation as host
-from shiftjax.constraints import CoordinateFunction, TimeFunction
+from shiftjax.constraints import CoordinateFunction
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.errors import ModelError, need_number, one_of
@@ -24,6 +24,7 @@ from shiftjax.run.arguments import check_arguments
 from shiftjax.run.branches import TOLD
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
+from shiftjax.run.drives import Drivable, refuse_beyond_tables
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
@@ -60,7 +61,7 @@ def simulate(
     hold: Sequence[str] = (),
     start: Result | None = None,
     strict_start: bool = False,
-    drive: Mapping[str, TimeFunction] | None = None,
+    drive: Mapping[str, Drivable] | None = None,
     tie: Mapping[str, CoordinateFunction] | None = None,
     repartition: bool = True,
     move_steps: bool = True,
@@ -97,7 +98,8 @@ def simulate(
         start: a Result to go on from.
         strict_start: members whose stated start the loops do not allow are not run.
 
-        drive: what is prescribed: joint -> its motion, a function of time such as `Harmonic`.
+        drive: what is prescribed: joint -> its motion: a constant speed, (B,) speeds one a member, a `ConstantSpeed`,
+            `Harmonic`, `Polynomial` or `Table`, whose numbers may be (B,), or f(t) [rad or m], which JAX traces.
         tie: name -> a `CoordinateFunction` of coordinates and time that stays zero.
 
         repartition: the choice of coordinates: False switches the trigger off.
@@ -136,7 +138,7 @@ def simulate(
         model, vary or {}, hold=hold, assign=assign, method=method, precision=precision, drive=drive, tie=tie,
         cut=cut, cluster=cluster,
     )  # fmt: skip
-    observed = channels_of(prepared.plan, channels, model.resolve)
+    observed = channels_of(prepared.plan, channels, prepared.model.resolve)
     kernel = make_kernel(backend, precision, threads)
     settings = Settings(
         *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
@@ -144,6 +146,8 @@ def simulate(
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
+    end = settings.t0 + settings.h * settings.steps
+    refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(prepared.members), 1.0), settings.t0, end)
     began = _start(prepared, start)
     kept = members_to_keep(keep, prepared.members)
     if schedule is None:
@@ -163,7 +167,7 @@ def simulate(
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
-        prepared, lanes, began, observed, kept, batched=vary is not None,
+        prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
         messages=messages(prepared, lanes, began), notes=() if start is not None else notes(prepared, began),
         report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip

@@ -15,7 +15,9 @@ from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
+from shiftjax.run.drives import Drivable, driven, refuse_beyond_tables
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
@@ -68,7 +70,9 @@ class Simulator:
             raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.prepared.vary)}", "Give values for these paths.")
         setup = self.prepared.setup
         vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
-        again = prepare(self.prepared.model, vary, method=setup.method, precision=setup.precision)
+        drive = {group.name: setup.functions[group.function] for group in self.prepared.plan.constraints
+                 if group.prescribes and group.function >= 0}  # fmt: skip
+        again = prepare(self.prepared.model, vary, method=setup.method, precision=setup.precision, drive=drive)
         began = start_of(again)
         members = again.members
         settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
@@ -133,11 +137,13 @@ def compile(
     method: str = "rk4",
     precision: str = "f64",
     backend: str | None = None,
+    drive: Mapping[str, Drivable] | None = None,
 ) -> Simulator:
     """Compiles one step of a model.
 
     Args:
         model: a Model, a library name or a path. vary: number paths that will differ between lanes; step: seconds.
+        drive: joint -> its motion, as of `simulate`, without arrays: vary the driver's numbers.
 
     Raises:
         ModelError: anything the model or the arguments make impossible.
@@ -148,9 +154,14 @@ def compile(
     one_of("precision", precision, DTYPES)
     need_number("step", step, "a positive number of seconds", above=0.0)
     model = model if isinstance(model, Model) else load(model)
+    model, arrays, functions = driven(model, drive or {})
+    if arrays:
+        raise ModelError("drive", f"arrays for {listed(arrays)}", "one number each", "Name these paths in `vary`.")
     numbers = model.numbers()
     paths = [model.resolve(path) for path in vary]
-    prepared = prepare(model, {path: [numbers.get(path, 0.0)] for path in paths}, method=method, precision=precision)
+    nominal = {path: [numbers.get(path, 0.0)] for path in paths}
+    prepared = prepare(model, nominal, method=method, precision=precision, drive=functions)
+    refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(1), 1.0), 0.0, np.inf)
     refuse_massless_motion(prepared, prepared.file_start)
     refuse_impossible(prepared.model, prepared.vary, prepared.values)
     return Simulator(prepared, step, backend)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shiftjax.connected import connected
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.plan import Plan
@@ -63,11 +64,13 @@ def analyze(
         joints = tuple(single(path, f"constraint {name}") for path in paths)
         coupled = tuple(sorted(set(joints)))
         constraints.append(TreeConstraint(name, "function", joints, coupled=coupled, function=len(driven) + k))
-    for path, item in sorted(model.constraints(), key=lambda pair: natural_key(pair[0])):
+    given = [*model.constraints(), *model.drivers()]
+    for path, item in sorted(given, key=lambda pair: natural_key(pair[0])):
         joints = tuple(index[joint] for joint in item.joints)
         between = tree.between(ref.body for ref in item.frames) if item.frames else ()
         coupled = tuple(sorted({*joints, *between}))
         constraints.append(TreeConstraint(path, item.type, joints, item.frames, coupled, item=item))
+    _refuse_two_drivers(tree, constraints)
     clusters = _clusters(tree, constraints, cluster)
     order = _order(tree, constraints, clusters)
     return PlanBuilder(model, tree, constraints, order, clusters).plan(external_wrenches=external_wrenches)
@@ -81,6 +84,18 @@ def _closure(tree: Tree, index: int) -> TreeConstraint:
 
 def _driver(name: str, joint: int, function: int) -> TreeConstraint:
     return TreeConstraint(name, "driver", (joint,), coupled=(joint,), function=function)
+
+
+def _refuse_two_drivers(tree: Tree, constraints: Sequence[TreeConstraint]) -> None:
+    """Raises where two constraints prescribe one joint."""
+    driver_of: dict[int, str] = {}
+    for constraint in constraints:
+        for joint in constraint.joints if CONSTRAINTS[constraint.kind].prescribes else ():
+            if joint in driver_of:
+                found = f"two drivers, {driver_of[joint]} and {constraint.name}"
+                todo = 'Set "active": false on one of them, or leave one out.'
+                raise ModelError(tree.branches[joint].path, found, "one driver a joint", todo)
+            driver_of[joint] = constraint.name
 
 
 def _clusters(tree: Tree, constraints: Sequence[TreeConstraint], cluster: bool) -> list[list[int]]:

@@ -8,6 +8,8 @@ hashable and holds no number of the model.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shiftjax.field import Role
 from shiftjax.joints.kind import JointKind
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
@@ -132,6 +134,10 @@ class Plan:
         """Whether some force is not conservative, so that its work must be integrated to balance the energy."""
         return any(force.dissipates for force in self.forces)
 
+    def read_by_constraints(self) -> set[int]:
+        """Places of the numbers that constraints read: a driver may begin at its joint's initial displacement."""
+        return {place for group in self.constraints for _, places in group.numbers for place in flat(places)}
+
     def joint_index(self, path: str) -> int:
         return next(i for i, joint in enumerate(self.joints) if joint.path == path)
 
@@ -155,6 +161,15 @@ class Plan:
         block = next(s for s in self.substructures if index in s.groups)
         before = block.groups[: block.groups.index(index)]
         return sum(self.constraints[k].rows for k in before)
+
+
+def flat(places: Places) -> Iterator[int]:
+    """The places, one after the other."""
+    if isinstance(places, int):
+        yield places
+    else:
+        for inner in places:
+            yield from flat(inner)
 
 
 def row_names(plan: Plan, index: int) -> tuple[str, ...]:

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from shiftjax.constraints import CONSTRAINTS
-from shiftjax.forces import FORCES
+from shiftjax.constraints import CONSTRAINTS, ConstraintKind
+from shiftjax.forces import FORCES, ForceKind
 from shiftjax.mechanism.fields import INERTIA, numbers_of, numeric_fields, role_of, value_of
 from shiftjax.mechanism.paths import Steps, child, text_of
-from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Frame, FrameRef, Joint, Placement
+from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Element, Frame, FrameRef, Joint, Placement
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
 from shiftjax.topology.plan import BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
 from shiftjax.topology.spanning_tree import ModelContents, Tree, TreeConstraint, natural_key
@@ -170,7 +170,10 @@ class PlanBuilder:
             tuple(self.joint_of[j] for j in constraint.loop.virtual_branch),
             tuple(self.joint_of[j] for j in constraint.loop.real_branch),
         )
-        kind = CONSTRAINTS[constraint.kind]
+        kind, item = CONSTRAINTS[constraint.kind], constraint.item
+        numbers = {} if item is None else self.numbering.of(item, constraint.name)
+        if kind.from_start and kind.from_start not in numbers:
+            numbers[kind.from_start] = joints[named[0]].displacement
         return RowGroup(
             name=constraint.name,
             kind=constraint.kind,
@@ -181,9 +184,8 @@ class PlanBuilder:
             row_names=kind.row_names,
             time_dependent=kind.time_dependent,
             prescribes=kind.prescribes,
-            numbers=tuple(self.numbering.of(constraint.item, constraint.name).items())
-            if constraint.item is not None
-            else (),
+            numbers=tuple(numbers.items()),
+            words=() if item is None else _words(kind, item),
             function=constraint.function,
             loop=loop,
         )
@@ -210,7 +212,8 @@ class PlanBuilder:
             states = tuple(range(self.states, self.states + len(kind.states)))
             self.states += len(states)
             along, frames = tuple(index[joint] for joint in item.joints), self._frames(item.frames)
-            out.append(_force(path, item.type, numbers, joints=along, frames=frames, states=states))
+            words = _words(kind, item)
+            out.append(_force(path, item.type, numbers, joints=along, frames=frames, states=states, words=words))
         return out
 
     def _external_wrench(self, node: int, path: str) -> ForceElement:
@@ -232,8 +235,14 @@ def _force(
     frames: tuple[PlacedFrame, ...] = (),
     direction: str = "",
     states: tuple[int, ...] = (),
+    words: tuple[tuple[str, str], ...] = (),
 ) -> ForceElement:
-    return ForceElement(path, kind, joints, frames, direction, numbers, FORCES[kind].dissipates, states)
+    return ForceElement(path, kind, joints, frames, direction, numbers, FORCES[kind].dissipates, states, words)
+
+
+def _words(kind: ForceKind | ConstraintKind, item: Element) -> tuple[tuple[str, str], ...]:
+    """The words of an element, by field."""
+    return tuple((field.name, item.values[field.name]) for field in kind.words)
 
 
 def _substructures(

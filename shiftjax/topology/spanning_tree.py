@@ -37,6 +37,8 @@ class ModelContents(Protocol):
 
     def constraints(self) -> Iterable[tuple[str, Element]]: ...
 
+    def drivers(self) -> Iterable[tuple[str, Element]]: ...
+
 
 @dataclass
 class Branch:

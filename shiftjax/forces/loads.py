@@ -1,0 +1,96 @@
+"""Loads: given forces and torques along a joint, and wrenches on a body. What they do is work, not potential energy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shiftjax.algebra import Scalar, Vec, add, cross, dot, matvec, mul, plus
+from shiftjax.field import Field, Role
+from shiftjax.forces.kind import ForceKind, Load
+from shiftjax.plan_elements import ForceElement, MotionView
+from shiftjax.time_laws import INTERPOLATION, OUTSIDE, TIMES, Law, faults_of_table, tabulated
+
+AXES = Field("axes", "in which the wrench is given: those of the world, the body or the frame", "choice",
+             default="world", choices=("world", "body", "frame"))  # fmt: skip
+
+
+class JointLoad(ForceKind):
+    """A force or torque along a joint's coordinate, by a law in time: Q = f(t)."""
+
+    joints, dissipates = 1, True
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+        self.fields, self.words = law.fields("{f}"), law.words
+
+    def apply(
+        self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        (joint,) = element.joints
+        force, _, _ = self.law.at({**motion.values(element.numbers), **dict(element.words)}, motion.t)
+        load.add_generalized(motion.first_speed(joint), force)
+        load.supply(mul(force, motion.speed(joint)))
+        return ()
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return self.law.faults(n)
+
+
+class BodyWrench(ForceKind):
+    """A force and a moment on the body of one frame; the force acts at the frame's origin."""
+
+    frames, dissipates = 1, True
+    words = (AXES,)
+
+    def wrench(self, n: Mapping[str, Any], t: Scalar) -> tuple[Vec, Vec]:
+        """Force [N] and moment [N m] in the axes of the wrench; lane code."""
+        raise NotImplementedError
+
+    def apply(
+        self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
+    ) -> Sequence[Scalar]:
+        words, (placed,) = dict(element.words), element.frames
+        force, moment = self.wrench({**motion.values(element.numbers), **words}, motion.t)
+        rooted = motion.chain(rooted=True)
+        turned, point = rooted.frame(placed)
+        if words["axes"] != "world":
+            R = turned if words["axes"] == "frame" else rooted.node(placed.node).R
+            force, moment = matvec(R, force), matvec(R, moment)
+        load.add_wrench(placed.node, plus(moment, cross(point, force)), force)
+        if motion.v is not None:
+            body, (_, place) = motion.chain().node(placed.node), motion.chain().frame(placed)
+            load.supply(add(dot(moment, body.w), dot(force, plus(body.u, cross(body.w, place)))))
+        return ()
+
+
+class ConstantWrench(BodyWrench):
+    """The same force and moment at all times."""
+
+    fields = (
+        Field("force", "at the frame's origin", "vector", Role.NUMBER, "N", (0.0, 0.0, 0.0)),
+        Field("moment", "on the body", "vector", Role.NUMBER, "N m", (0.0, 0.0, 0.0)),
+    )
+
+    def wrench(self, n: Mapping[str, Any], t: Scalar) -> tuple[Vec, Vec]:
+        return n["force"], n["moment"]
+
+
+class TableWrench(BodyWrench):
+    """Forces and moments at times, each component interpolated by itself."""
+
+    fields = (
+        TIMES,
+        Field("forces", "at the times; none where left out", "points", Role.NUMBER, "N", ()),
+        Field("moments", "at the times; none where left out", "points", Role.NUMBER, "N m", ()),
+    )
+    words = (AXES, OUTSIDE, INTERPOLATION)
+
+    def wrench(self, n: Mapping[str, Any], t: Scalar) -> tuple[Vec, Vec]:
+        force, moment = ([tabulated(n, [row[k] for row in n[name]], t)[0] for k in range(3)] if n[name] else [0.0] * 3
+                         for name in ("forces", "moments"))  # fmt: skip
+        return force, moment
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        columns = {name: n[name] for name in ("forces", "moments") if n[name]}
+        return faults_of_table(n, **columns) | {"neither forces nor moments": not columns}

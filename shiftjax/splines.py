@@ -1,0 +1,130 @@
+"""Tables in time on lane scalars: cubic splines and straight lines between knots.
+
+A table becomes pieces [t_k, a, b, c, d] with f(t) = a + b s + c s^2 + d s^3, s = t - t_k. The second derivatives M_k of
+the spline solve a tridiagonal system (de Boor, A Practical Guide to Splines, chapter IV), here by elimination without
+pivoting, which a dominant diagonal allows. All of it is lane code: of a table of constants it leaves the pieces, of
+varied values or times a number of operations that is linear in the knots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from shiftjax.algebra import Scalar, add, div, less, mul, neg, select, sub
+
+Piece = list[Scalar]  # t_k, a, b, c, d
+Derivatives = tuple[Scalar, Scalar, Scalar]  # value, first and second derivative
+
+
+def straight(times: Sequence[Scalar], values: Sequence[Scalar]) -> list[Piece]:
+    """Straight lines from knot to knot."""
+    slopes = _slopes(times, values)
+    return [[t, y, slope, 0.0, 0.0] for t, y, slope in zip(times, values, slopes, strict=False)]
+
+
+def cubic(
+    times: Sequence[Scalar],
+    values: Sequence[Scalar],
+    first_rate: Scalar | None = None,
+    last_rate: Scalar | None = None,
+    *,
+    periodic: bool = False,
+) -> list[Piece]:
+    """The cubic spline with continuous second derivative.
+
+    Args:
+        times: (n,) rising; values: (n,), n at least 2.
+        first_rate, last_rate: derivatives at the ends; where None the second derivative is zero there (natural).
+        periodic: first and second derivative are the same at both ends.
+    """
+    steps, slopes = _steps(times), _slopes(times, values)
+    M = _periodic_curvatures(steps, slopes) if periodic else _curvatures(steps, slopes, first_rate, last_rate)
+    pieces: list[Piece] = []
+    for k, (h, slope) in enumerate(zip(steps, slopes, strict=True)):
+        b = sub(slope, mul(1 / 6, mul(h, add(mul(2.0, M[k]), M[k + 1]))))
+        pieces.append([times[k], values[k], b, mul(0.5, M[k]), mul(1 / 6, div(sub(M[k + 1], M[k]), h))])
+    return pieces
+
+
+def evaluated(knots: Sequence[Scalar], pieces: Sequence[Piece], t: Scalar) -> Derivatives:
+    """Value and derivatives at t; piece k holds left of knot k, a value at a knot belongs to the piece on its right."""
+    start, a, b, c, d = _picked(knots, pieces, t)
+    s = sub(t, start)
+    value = add(a, mul(s, add(b, mul(s, add(c, mul(s, d))))))
+    rate = add(b, mul(s, add(mul(2.0, c), mul(3.0, mul(s, d)))))
+    return value, rate, add(mul(2.0, c), mul(6.0, mul(s, d)))
+
+
+def end_of(piece: Piece, t: Scalar) -> tuple[Scalar, Scalar]:
+    """Value and rate of a piece at a time."""
+    value, rate, _ = evaluated((), [piece], t)
+    return value, rate
+
+
+def _picked(knots: Sequence[Scalar], pieces: Sequence[Piece], t: Scalar) -> Piece:
+    """The coefficients of the piece at t: one comparison a knot, in a tree, so that no long chain of selects waits."""
+    if len(pieces) == 1:
+        return pieces[0]
+    half = len(pieces) // 2
+    left, right = _picked(knots[: half - 1], pieces[:half], t), _picked(knots[half:], pieces[half:], t)
+    before = less(t, knots[half - 1])
+    return [select(before, a, b) for a, b in zip(left, right, strict=True)]
+
+
+def _steps(times: Sequence[Scalar]) -> list[Scalar]:
+    return [sub(b, a) for a, b in pairwise(times)]
+
+
+def _slopes(times: Sequence[Scalar], values: Sequence[Scalar]) -> list[Scalar]:
+    rises = [sub(b, a) for a, b in pairwise(values)]
+    return [div(rise, h) for rise, h in zip(rises, _steps(times), strict=True)]
+
+
+def _curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar], first: Scalar | None, last: Scalar | None) -> Piece:
+    """(n,) second derivatives at the knots: h M + 2 (h + h') M' + h' M'' = 6 (slope' - slope), and the two ends."""
+    lower: list[Scalar] = [0.0, *h[:-1], 0.0 if last is None else h[-1]]
+    upper: list[Scalar] = [0.0 if first is None else h[0], *h[1:], 0.0]
+    middle = [mul(2.0, add(a, b)) for a, b in pairwise(h)]
+    ends = [1.0 if rate is None else mul(2.0, step) for rate, step in ((first, h[0]), (last, h[-1]))]
+    bends = [mul(6.0, sub(b, a)) for a, b in pairwise(slopes)]
+    right = [
+        0.0 if first is None else mul(6.0, sub(slopes[0], first)),
+        *bends,
+        0.0 if last is None else mul(6.0, sub(last, slopes[-1])),
+    ]
+    return _tridiagonal(lower, [ends[0], *middle, ends[1]], upper, right)
+
+
+def _periodic_curvatures(h: Sequence[Scalar], slopes: Sequence[Scalar]) -> list[Scalar]:
+    """(n,) second derivatives, the last the first: the corners of the system by Sherman and Morrison's formula."""
+    if len(h) == 1:
+        return [0.0, 0.0]
+    before = [h[-1], *h[:-1]]
+    diagonal = [mul(2.0, add(a, b)) for a, b in zip(before, h, strict=True)]
+    right = [mul(6.0, sub(b, a)) for a, b in zip([slopes[-1], *slopes[:-1]], slopes, strict=True)]
+    # A = T + u v^T with u = (g, 0 ... 0, corner), v = (1, 0 ... 0, corner / g), g = -diagonal[0]: T stays dominant.
+    corner, g = h[-1], neg(diagonal[0])
+    diagonal[0], diagonal[-1] = sub(diagonal[0], g), sub(diagonal[-1], div(mul(corner, corner), g))
+    u: list[Scalar] = [g, *[0.0] * (len(h) - 2), corner]
+    y = _tridiagonal(before, list(diagonal), h, right)
+    z = _tridiagonal(before, list(diagonal), h, u)
+    along = [add(x[0], mul(div(corner, g), x[-1])) for x in (y, z)]
+    factor = div(along[0], add(1.0, along[1]))
+    M = [sub(a, mul(factor, b)) for a, b in zip(y, z, strict=True)]
+    return [*M, M[0]]
+
+
+def _tridiagonal(
+    lower: Sequence[Scalar], diagonal: list[Scalar], upper: Sequence[Scalar], right: Sequence[Scalar]
+) -> list[Scalar]:
+    """Solves a diagonally dominant tridiagonal system; lower[0] and the last of upper are not read."""
+    x = list(right)
+    for k in range(1, len(x)):
+        factor = div(lower[k], diagonal[k - 1])
+        diagonal[k] = sub(diagonal[k], mul(factor, upper[k - 1]))
+        x[k] = sub(x[k], mul(factor, x[k - 1]))
+    x[-1] = div(x[-1], diagonal[-1])
+    for k in reversed(range(len(x) - 1)):
+        x[k] = div(sub(x[k], mul(upper[k], x[k + 1])), diagonal[k])
+    return x

@@ -1,0 +1,202 @@
+"""Laws in time with numbers of a model: constant, of constant rate, harmonic, polynomial, a table.
+
+A driver prescribes a coordinate by one of them, a load a force or torque. Their numbers are fields: constants of the
+program, or lane values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from shiftjax.algebra import Scalar, add, cos, div, floor, mul, neg, sin, sub
+from shiftjax.field import Field, Role, number
+from shiftjax.splines import Derivatives, Piece, cubic, end_of, evaluated, straight
+
+MAX_TIMES = 1000  # of a table: constants compile in 5 s for 200 knots and in 22 s for 1000, varied values in 14 and 71
+OUTSIDE = Field(
+    "outside", "before and after the table: refused, its end held, the line of its end, or the table once more",
+    "choice", default="refuse", choices=("refuse", "hold", "linear", "repeat"),
+)  # fmt: skip
+INTERPOLATION = Field(
+    "interpolation", "a cubic spline, or straight lines", "choice", default="cubic", choices=("cubic", "linear")
+)
+TIMES = Field("times", "of the knots, rising", "numbers", Role.NUMBER, "s", required=True)
+
+
+class Law:
+    """A law in time.
+
+    Attributes:
+        words: its fields that hold words.
+    """
+
+    words: tuple[Field, ...] = ()
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        """Its numbers, for values of a unit."""
+        raise NotImplementedError
+
+    def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
+        """Value, first and second derivative; lane code.
+
+        Args:
+            n: its numbers and words.
+        """
+        raise NotImplementedError
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        """What its numbers must not be: words -> whether they are so, () or (B,)."""
+        return {}
+
+
+class Constant(Law):
+    """f = value."""
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        return (number("load", unit, "the value"),)
+
+    def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
+        return n["load"], 0.0, 0.0
+
+
+class ConstantRate(Law):
+    """f = offset + speed t."""
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        return (number("speed", f"{unit}/s", "the rate"), _start(unit))
+
+    def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
+        return add(n["offset"], mul(n["speed"], t)), n["speed"], 0.0
+
+
+class Harmonic(Law):
+    """f = offset + rate t + amplitude sin(frequency t + phase)."""
+
+    def __init__(self, *, from_start: bool) -> None:
+        self.from_start = from_start
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        return (
+            number("amplitude", unit, "of the sine"),
+            number("frequency", "rad/s", "angular frequency of the sine"),
+            number("phase", "rad", "of the sine at time 0", default=0.0),
+            _start(unit) if self.from_start else number("offset", unit, "value about which it swings", default=0.0),
+            number("rate", f"{unit}/s", "by which that value grows", default=0.0),
+        )
+
+    def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
+        amplitude, frequency = n["amplitude"], n["frequency"]
+        angle = add(mul(frequency, t), n["phase"])
+        sine, cosine = mul(amplitude, sin(angle)), mul(mul(amplitude, frequency), cos(angle))
+        value = add(add(n["offset"], mul(n["rate"], t)), sine)
+        return value, add(n["rate"], cosine), mul(neg(mul(amplitude, mul(frequency, frequency))), sin(angle))
+
+
+class Polynomial(Law):
+    """f = c_0 + c_1 t + c_2 t^2 + ..."""
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        doc = "c_k of c_0 + c_1 t + c_2 t^2 + ..."
+        return (Field("coefficients", doc, "ascending", Role.NUMBER, f"{unit}/s^k", required=True),)
+
+    def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
+        value: Scalar = 0.0
+        rate: Scalar = 0.0
+        half: Scalar = 0.0  # of the second derivative
+        for c in reversed(n["coefficients"]):  # Horner, with derivatives (Knuth, section 4.6.4)
+            half, rate, value = add(mul(half, t), rate), add(mul(rate, t), value), add(mul(value, t), c)
+        return value, rate, mul(2.0, half)
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        return {"no coefficient": not len(n["coefficients"])}
+
+
+class Table(Law):
+    """Values at times, with a cubic spline between them; of a load straight lines, too.
+
+    A driver that holds its end stands still there: its rates at the ends are zero.
+    """
+
+    def __init__(self, *, of_load: bool) -> None:
+        self.of_load = of_load
+        self.words = (OUTSIDE, INTERPOLATION) if of_load else (OUTSIDE,)
+
+    def fields(self, unit: str) -> tuple[Field, ...]:
+        doc = "at the {} time; left out, the second derivative is zero there"
+        return (
+            TIMES,
+            Field("values", "at the times", "numbers", Role.NUMBER, unit, required=True),
+            Field("first_rate", f"derivative {doc.format('first')}", "number", Role.NUMBER, f"{unit}/s"),
+            Field("last_rate", f"derivative {doc.format('last')}", "number", Role.NUMBER, f"{unit}/s"),
+        )
+
+    def at(self, n: Mapping[str, Any], t: Scalar) -> Derivatives:
+        ends = [n.get(name) for name in ("first_rate", "last_rate")]
+        if n["outside"] == "hold" and not self.of_load:
+            ends = [0.0 if rate is None else rate for rate in ends]
+        return tabulated(n, n["values"], t, *ends)
+
+    def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
+        rates = any(n.get(name) is not None for name in ("first_rate", "last_rate"))
+        straight_lines = n.get("interpolation") == "linear"
+        return faults_of_table(n, values=n["values"]) | {
+            "a rate at the end of a table that repeats": rates and n["outside"] == "repeat",
+            "a rate at the end of straight lines": rates and straight_lines,
+            "a rate at the end of a table that holds its end": rates and n["outside"] == "hold" and not self.of_load,
+        }
+
+
+def tabulated(
+    n: Mapping[str, Any],
+    values: Sequence[Scalar],
+    t: Scalar,
+    first_rate: Scalar | None = None,
+    last_rate: Scalar | None = None,
+) -> Derivatives:
+    """One column of a table at a time, with what it says of times outside; lane code.
+
+    Args:
+        n: its times and words. values: (n,) of the column.
+    """
+    times, outside = n["times"], n["outside"]
+    repeats = outside == "repeat"
+    gain: Scalar = 0.0
+    if repeats:
+        period = sub(times[-1], times[0])
+        turns = floor(div(sub(t, times[0]), period))
+        gain, t = mul(turns, sub(values[-1], values[0])), sub(t, mul(turns, period))
+    if n.get("interpolation") == "linear":
+        pieces = straight(times, values)
+    else:
+        pieces = cubic(times, values, first_rate, last_rate, periodic=repeats)
+    knots = list(times[1:-1])
+    if outside in ("hold", "linear"):
+        slopes = [end_of(pieces[0], times[0])[1], end_of(pieces[-1], times[-1])[1]]
+        slopes = slopes if outside == "linear" else [0.0, 0.0]
+        ends: list[Piece] = [[times[k], values[k], slopes[k], 0.0, 0.0] for k in (0, -1)]
+        knots, pieces = list(times), [ends[0], *pieces, ends[1]]
+    value, rate, second = evaluated(knots, pieces, t)
+    return add(value, gain), rate, second
+
+
+def faults_of_table(n: Mapping[str, Any], **columns: Sequence[Any]) -> dict[str, Any]:
+    """What the times and columns of a table must not be."""
+    times = n["times"]
+    lengths = {f"{len(column)} {name} for {len(times)} times": len(column) != len(times)
+               for name, column in columns.items()}  # fmt: skip
+    return {
+        "fewer than two times": len(times) < 2,
+        f"more than {MAX_TIMES} times": len(times) > MAX_TIMES,
+        **lengths,
+        "times that do not rise": reduce(np.logical_or, (~np.greater(b, a) for a, b in pairwise(times)), False),
+    }
+
+
+def _start(unit: str) -> Field:
+    doc = "value at time 0; left out, the joint's initial_displacement"
+    return Field("offset", doc, "number", Role.NUMBER, unit)
