@@ -178,7 +178,7 @@ def test_a_table_of_wrenches() -> None:
 def test_a_thrust_on_a_free_body() -> None:
     """Along an axis of the body through its centre of mass: a spinning body is pushed in a circle, x'' = F/m cos wt."""
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
-    builder.assembly("a").body("ship", mass=2.0).joint(
+    builder.assembly("a").body("ship", mass=2.0, inertia=(1.0, 1.0, 1.0)).joint(
         "float", "float", child="ship", initial_velocity=(0.0, 0.0, 0.0, 0.0, 0.0, 3.0)
     ).force("engine", "constant_wrench", frame="ship", force=(4.0, 0.0, 0.0), axes="body")
     found = simulate(builder.build(), 1.0, 1e-3, channels=["ship.position", "ship.angular_velocity"], output_step=0.5)

@@ -89,14 +89,14 @@ SITUATIONS: dict[str, tuple[Callable[[], Model], dict[str, Any], int, tuple[Chec
     ),
     **{
         f"four-bar, crank and a rocker near branch {side}": (
-            lambda side=side: given.four_bar(crank=-1.0, hinge=float(hinge(-1.0, side)) + 0.01), {}, -2,
+            lambda side=side: given.four_bar(crank=-1.0, hinge=float(hinge(-1.0, side)) + 0.01), {}, 0,
             (at("crank_joint", -1.0), on("hinge", hinge(-1.0, side))),
         )
         for side in SIDES
     },
     "four-bar, only the rocker says -1.7": (lambda: given.four_bar(hinge=-1.7), {}, 0, (at("hinge", -1.7),)),
     "four-bar, all say what does not close": (
-        lambda: given.four_bar(**FOUR), {}, -2, (at("crank_joint", -1.0), on("hinge", hinge(-1.0, 1)))
+        lambda: given.four_bar(**FOUR), {}, 0, (at("crank_joint", -1.0), on("hinge", hinge(-1.0, 1)))
     ),
     "four-bar, nothing is stated": (lambda: given.four_bar(), {}, 0, ()),
     "four-bar, a rocker beyond its reach": (
@@ -172,8 +172,9 @@ def test_a_situation(name: str) -> None:
         assert check(q), {joint: value[0] for joint, value in q.items()}
     result = simulate(model, span=1e-3, assign=assign)
     assert result.status == status, result.messages
-    assert (result.certificate["start_change"] > 0) == (status == Outcome.start_changed)
+    assert result.notes or result.certificate["start_change"] == 0.0  # a rounded joint that follows is a note
     assert ("starts at" in result.messages[0]) == (status == Outcome.start_changed)
+    assert status == 0 or result.certificate["start_change"] > 0
 
 
 def test_zero_speed_is_stated_and_a_missing_one_is_free() -> None:

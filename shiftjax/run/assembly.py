@@ -32,11 +32,10 @@ from shiftjax.run.closing import (
     walk,
 )
 from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
-from shiftjax.run.start import Start, Statements
+from shiftjax.run.start import NEAR, Start, Statements
 from shiftjax.topology.plan import Plan
 
 UNSTATED = 1e-2  # weight of a joint that says nothing, when joints are moved least
-NEAR = 0.1  # rad or m: stated joints that follow others are as far from the closed pose where a file is rounded
 SOUGHT = 8  # poses from which a member is closed that no way leads to
 SAME = 1e-6  # poses this near are one [rad or m]
 DYAD = 3  # a block of so many joints has two assemblies, told apart by the sign of its Jacobian
@@ -84,13 +83,15 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
     closed = gap <= CLOSED * max(1.0, full.length)
     v, kept = _consistent_speeds(plan, full, q, tied, said.speeds)
     held = [k for part in tied for k in part.held]
-    counted = said.positions if said.alone else [k for k in said.positions if k in held or k in said.named_positions]
+    binding = [k for k in said.positions if k in held or k in said.named_positions]
+    bound = distances(plan, q, target, binding).max(0, initial=0.0) > TOLD
+    counted = said.positions if said.alone else binding
     change, moved = most(distances(plan, q, target, counted), counted)
     counted = said.speeds if said.alone else [k for k in said.speeds if k in kept or k in said.named_speeds]
     speed_change, speed_moved = most(_speeds_off(plan, v, per_member(full.speeds(), members), counted), counted)
     return Start(
         q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
-        branch, unsure & closed,
+        bound, branch, unsure & closed,
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def _list(values: np.ndarray) -> str:
 def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     """What was stated of the start and is not kept, because the loops do not allow it: by joint, with the members."""
     out: list[str] = []
-    if not prepared.said.alone and prepared.file_start.changed[0]:
+    if not prepared.said.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
         out.append(f"the file's own start does not close: {_changed(prepared.of_the_file(), prepared.file_start, 0)}")
     for what, change, moved in (
         ("displacement", began.change, began.moved), ("speed", began.speed_change, began.speed_moved)
@@ -79,9 +79,8 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
         for joint in np.unique(moved[(moved >= 0) & began.closed]):
             members = np.flatnonzero((moved == joint) & began.closed)
             shown = ", ".join(map(str, members[:SHOWN])) + (" ..." if len(members) > SHOWN else "")
-            out.append(
-                f"the stated {what} of {prepared.plan.joints[joint].path} could not be kept in {len(members)} "
-                f"members ({shown}): changed by up to {change[members].max():.3g}"
-            )
+            where = f" in {len(members)} members ({shown})" if prepared.vary else ""
+            path, far = prepared.plan.joints[joint].path, change[members].max()
+            out.append(f"the stated {what} of {path} could not be kept{where}: changed by up to {far:.3g}")
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     return (*out, *moved_by_drivers(lane, began.q, began.closed, prepared.model))

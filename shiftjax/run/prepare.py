@@ -140,7 +140,7 @@ def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[i
         tuple(dict.fromkeys(speeds)),
         frozenset((*moved, *held)),
         frozenset(thrown),
-        alone=not (named or held),
+        alone=not (named or held or led),
     )
 
 

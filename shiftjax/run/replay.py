@@ -22,7 +22,7 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
         members = schedule.member[decisions]
         _advance(lanes, members, schedule.clock[decisions])
         for s in np.unique(schedule.substructure[decisions]):
-            here = (schedule.substructure[decisions] == s) & (lanes.status[members] == 0)
+            here = (schedule.substructure[decisions] == s) & (lanes.status[members] <= 0)
             for choice in np.unique(schedule.choice[decisions][here]):
                 mine = members[here & (schedule.choice[decisions] == choice)]
                 if s == STEPS:
@@ -32,7 +32,7 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
         settings.progress(k / len(rounds))
     everyone = np.arange(len(schedule.end))
     _advance(lanes, everyone, schedule.end)
-    follows = lanes.status == 0
+    follows = lanes.status <= 0
     lanes.status[follows] = schedule.status[follows]
     lanes.rejected[:] = schedule.rejected
     lanes.settings = settings
@@ -41,7 +41,7 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
 
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
     """Lets some members run to their steps."""
-    running = (lanes.status[members] == 0) & (lanes.row("clock")[members] < until)
+    running = (lanes.status[members] <= 0) & (lanes.row("clock")[members] < until)
     if running.any():
         lanes.advance(members[running], until[running])
         lanes.status[members[lanes.row("trip")[members] != 0]] = int(Outcome.non_finite)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+NEAR = 0.1  # rad or m
+
 
 @dataclass(frozen=True)
 class Statements:
@@ -34,6 +36,7 @@ class Start:
         worst: (B,) index of the constraint that stays open most.
         change: (B,) largest change of a stated displacement [rad or m]; moved: (B,) its joint, -1 for none.
         speed_change, speed_moved: the same of stated speeds [per second].
+        binding: (B,) whether one of those joints keeps what is stated before others, or was named for this run.
         branch: (B,) signs of the Jacobians by which assembly branches differ, one a block, "" where there are none.
         unsure: (B,) whether the way from the file's pose may have changed the branch.
     """
@@ -48,17 +51,22 @@ class Start:
     moved: np.ndarray
     speed_change: np.ndarray
     speed_moved: np.ndarray
+    binding: np.ndarray
     branch: np.ndarray
     unsure: np.ndarray
 
     @property
     def changed(self) -> np.ndarray:
-        """(B,) whether something stated could not be kept, of those whose loops are closed."""
-        return self.closed & ((self.moved >= 0) | (self.speed_moved >= 0))
+        """(B,) whether something stated could not be kept, of those whose loops are closed.
+
+        Joints that follow others are often stated roughly, to say on which side they are: up to `NEAR` is a note only.
+        """
+        return self.closed & (self.binding | (self.change > NEAR) | (self.speed_moved >= 0))
 
     @classmethod
     def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:
         """A start of which nothing is stated: it goes on from there."""
         zero, none = np.zeros(len(gap)), np.full(len(gap), -1)
         nothing, sure = np.full(len(gap), "", dtype=object), np.zeros(len(gap), bool)
-        return cls(q, v, states, closed, gap, np.zeros(len(gap), int), zero, none, zero, none, nothing, sure)
+        worst = np.zeros(len(gap), int)
+        return cls(q, v, states, closed, gap, worst, zero, none, zero, none, sure, nothing, sure)

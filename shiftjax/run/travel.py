@@ -200,7 +200,7 @@ def _stand_still(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> di
             middle = 0.5 * (low + high)
             open_ = ~_closes(prepared, members, q, index, middle)
             low, high = np.where(open_, low, middle), np.where(open_, middle, high)
-        names = ", ".join(group.name for group in drivers)
+        names = ", ".join(prepared.plan.joints[group.joints[0]].path for group in drivers)
         for k in np.flatnonzero(shut):
             out[int(members[k])] = (
                 f"at {high[k]:.6g} s: {names} driven to where no pose near closes the loops of their substructure"
