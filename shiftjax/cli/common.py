@@ -41,7 +41,8 @@ def assigned(options: argparse.Namespace) -> dict[str, float]:
 
 def arguments(options: argparse.Namespace) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
-    given = {name: getattr(options, name) for name in ("span", "step", "method", "output_step", "backend", "precision")}
+    names = "span step method output_step backend precision energy_limit gap_limit angle_limit"
+    given = {name: getattr(options, name) for name in names.split()}
     given["assign"] = assigned(options) or None
     given["hold"] = options.hold or None
     given["channels"] = options.channel or None

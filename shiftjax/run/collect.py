@@ -11,6 +11,7 @@ import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.accuracy import angle_errors, energy_errors
 from shiftjax.run.ensemble import Ensemble, Repartition
 from shiftjax.run.prepare import Prepared
 from shiftjax.run.result import CERTIFICATE, Result
@@ -126,16 +127,16 @@ def _poses(prepared: Prepared, kept: np.ndarray, q: np.ndarray) -> dict[str, np.
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     """Accuracy figures of every member (design rule 4); NaN, but for the gap, where a member never started."""
     acc = dict(zip(ACCUMULATORS, lanes.rows("acc").astype(float), strict=True))
-    scale = np.maximum(acc["kinetic"], acc["potential"])
+    energy = energy_errors(lanes)
     with np.errstate(all="ignore"):
-        energy = np.where(scale > 0, acc["energy_error"] / scale, 0.0)
         condition = np.maximum(acc["squared_condition"], 1.0)
-        ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(scale))
-    steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
+        ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
+    steps = lanes.settings.before + np.floor(lanes.row("clock") + WHOLE).astype(int)
+    angle, _ = angle_errors(lanes)
     never = ~began.closed
     gap = np.where(never, began.gap, acc["gap"])
-    measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, ratio)]
-    figures = [gap, measured[0], measured[1], lanes.repartitions, measured[2], steps, lanes.rejected]
+    measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, angle, ratio)]
+    figures = [gap, *measured[:3], lanes.repartitions, measured[3], steps, lanes.rejected]
     return dict(zip(CERTIFICATE, figures, strict=True))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram
 from shiftjax.outcome import Outcome
+from shiftjax.run.samples import Samples
 from shiftjax.run.schedule import PATTERNS, Schedule
 from shiftjax.run.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
 from shiftjax.run.start import Start
@@ -24,7 +25,8 @@ PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 # The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
 # 4e-9 with 3e-4; with 1e-3 no pattern of steps clears the window any more.
 WINDOW = 3e-4
-GAP_LIMIT = {"f64": 1e-6, "f32": 1e-3}  # m or rad; a projection leaves this much only if a needed row was dropped
+# Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
+GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
 MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
 
 
@@ -52,6 +54,10 @@ class Settings:
     repartition: bool = True
     move_steps: bool = True
     log_jacobian: bool = False
+    before: int = 0  # steps done in the runs that this one goes on from
+    energy_limit: float = 1e-3  # above these a member that has finished is `inaccurate`: energy error,
+    gap_limit: float = 1e-6  # gap over the model's length,
+    angle_limit: float = 1e-3  # error of coordinates [rad, or parts of the model's length]
     progress: Callable[[float], None] = lambda done: None
 
 
@@ -124,6 +130,7 @@ class Ensemble:
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
     first_choice: np.ndarray = field(init=False)
+    samples: Samples = field(init=False)
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
 
@@ -134,6 +141,7 @@ class Ensemble:
         self.tried_at = np.full(members, -1.0)
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
+        self.samples = Samples.none(members)
 
     def warn(self, members: np.ndarray, outcome: Outcome) -> None:
         """Gives some members a warning; those that have ended early keep their status."""
@@ -302,7 +310,7 @@ def begin(
     lanes.rows("q")[:], lanes.rows("x")[:nv], lanes.rows("x")[nv : nv + ns] = start.q, start.v, start.states
     lanes.rows("p")[:] = p
     lanes.row("fraction")[:] = 1.0
-    lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT[setup.precision]], [MASS_LIMIT]])
+    lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]])
     lanes.rows("armed")[:] = 1.0
     running = np.flatnonzero(good)
     if len(running) == 0:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
+from shiftjax.constraints import scales
 from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.accuracy import said_of
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.prepare import Prepared
 from shiftjax.run.start import Start
 
-REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m, per second]
+REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or lengths of the model]
 
 
 def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ...]:
@@ -33,6 +35,8 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, k: int, outcome:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
+    if outcome is Outcome.inaccurate:
+        return said_of(lanes, k)
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
     return text
@@ -46,7 +50,8 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     for k in prepared.named:
         joint = prepared.plan.joints[k]
         if joint.nq == 1:
-            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > REPORTED) & began.closed
+            reach = scales(joint.kind.units, prepared.setup.length)[0]
+            missed = (np.abs(began.q[joint.q] - wanted[joint.q]) > REPORTED * reach) & began.closed
             if missed.any():
                 far = float(np.abs(began.q[joint.q] - wanted[joint.q])[missed].max())
                 out.append(f"{joint.path} could not be held in {missed.sum()} members: moved by up to {far:.3g}")

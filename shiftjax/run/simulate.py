@@ -20,6 +20,7 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.accuracy import judge
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
@@ -62,6 +63,9 @@ def simulate(
     cluster: bool = True,
     backend: str | None = None,
     precision: str = "f64",
+    energy_limit: float = 1e-3,
+    gap_limit: float = 1e-6,
+    angle_limit: float = 1e-3,
     threads: int | None = None,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Result:
@@ -99,6 +103,9 @@ def simulate(
 
         backend: the machine: "cpu" or "xla"; the fastest there is where left out.
         precision: "f64" or "f32".
+        energy_limit: a member that finishes with a larger energy error is `inaccurate`.
+        gap_limit: the same for its gap, in parts of the model's length.
+        angle_limit: the same for the estimated error of its coordinates, in rad or parts of the model's length.
         threads: of the kernel; all cores where left out.
         progress: called with the fraction done.
 
@@ -123,6 +130,7 @@ def simulate(
     settings = Settings(
         *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
         log_jacobian=log_jacobian, progress=progress,
+        **_limits(energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit),
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
@@ -140,6 +148,7 @@ def simulate(
         driver.run(lanes)
     else:
         replay(lanes, schedule)
+    judge(lanes)
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
@@ -147,6 +156,14 @@ def simulate(
         messages=messages(prepared, lanes, began), notes=() if start is not None else notes(prepared, began),
         report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
+
+
+def _limits(**limits: float) -> dict[str, float]:
+    """Limits of accuracy, checked."""
+    for name, value in limits.items():
+        if not (isinstance(value, int | float | np.number) and value > 0):
+            raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
+    return limits
 
 
 def _clock(model: Model, span: float | None, step: float | None, output_step: float | None) -> tuple[float, int, int]:
