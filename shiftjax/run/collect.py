@@ -12,6 +12,7 @@ from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.accuracy import angle_errors, energy_errors
+from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import Ensemble, Repartition
 from shiftjax.run.prepare import Prepared
 from shiftjax.run.result import CERTIFICATE, Result
@@ -32,6 +33,7 @@ def collect(
     batched: bool,
     messages: tuple[str, ...],
     notes: tuple[str, ...],
+    ending: Ending | None,
     report: dict[str, Any],
     backend: str,
     wall: Callable[[], float],
@@ -41,7 +43,7 @@ def collect(
     Args:
         observed: the channels. kept: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
-        messages, notes: of `run.messages`. wall: seconds of the whole call so far.
+        messages, notes: of `run.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -87,6 +89,7 @@ def collect(
         notes=notes,
         final=final,
         schedule=lanes.schedule(),
+        ending=ending,
     )
 
 

@@ -26,6 +26,12 @@ TRIES = 3  # trips in one step
 def run(lanes: Ensemble) -> None:
     """Advances all lanes to the end of the span or their own."""
     total, before = lanes.settings.steps, lanes.settings.before
+    late = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < 0))
+    if len(late):  # of a run that goes on: the end of the one before cut their steps short
+        run_to(lanes, 0)
+        arrived = late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == 0)]
+        lanes.evaluate("observe", arrived)
+        sample(lanes, late[lanes.status[late] <= 0])
     until = 0
     while until < total:  # at the end of a chunk all lanes wait for the last one
         until = min(total, int(next_samples(np.array([before + until]))[0]) - before)
@@ -49,6 +55,7 @@ def run_to(lanes: Ensemble, until: int) -> None:
 def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:
     """Repartitions, moves or ends the lanes that froze."""
     clock, trip, monitors = lanes.row("clock"), lanes.row("trip"), lanes.setup.monitors
+    lanes.keep_before_end(tripped)
     again = lanes.tried_at[tripped] == clock[tripped]
     lanes.tries[tripped] = np.where(again, lanes.tries[tripped] + 1, 1)
     lanes.tried_at[tripped] = clock[tripped]

@@ -7,7 +7,7 @@ grouped by what is recorded of them and by the combination of their partitions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -104,6 +104,21 @@ class Recording:
         return np.searchsorted(self.members, members)
 
 
+# Arrays (B,) of an ensemble that a run which goes on takes over.
+COUNTS = ("status", "warnings", "repartitions", "rejected", "tries", "tried_at")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One lane as it stood before steps that were chosen to fit into the span."""
+
+    column: np.ndarray
+    choice: np.ndarray
+    ratio: np.ndarray
+    samples: tuple[float, ...]
+    counts: dict[str, float]
+
+
 @dataclass
 class Ensemble:
     """All lanes of one run.
@@ -131,6 +146,7 @@ class Ensemble:
     tried_at: np.ndarray = field(init=False)
     first_choice: np.ndarray = field(init=False)
     samples: Samples = field(init=False)
+    cut_short: dict[int, Kept] = field(init=False, default_factory=dict)  # by member
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
 
@@ -148,6 +164,19 @@ class Ensemble:
         self.warnings[members] |= 1 << -int(outcome)
         status = self.status[members]
         self.status[members] = np.where(status > 0, status, np.minimum(status, int(outcome)))
+
+    def keep_before_end(self, members: np.ndarray) -> None:
+        """Keeps lanes that froze so near the end of the span that it decides how they go on."""
+        for k in members[self.row("clock")[members] > self.settings.steps - max(map(len, PATTERNS))]:
+            member = int(k)
+            if member not in self.cut_short:
+                counts = {name: float(getattr(self, name)[member]) for name in COUNTS}
+                column = self.table[:, member].copy()
+                column[self.layout.rows("trip").start] = 0.0
+                samples = tuple(float(values[member]) for values in astuple(self.samples))
+                self.cut_short[member] = Kept(
+                    column, self.choice[:, member].copy(), self.ratio[:, member].copy(), samples, counts
+                )
 
     def rows(self, name: str) -> np.ndarray:
         """View of a group of rows of the table."""
@@ -243,6 +272,7 @@ class Ensemble:
             else:
                 part = np.ascontiguousarray(part[:, mine])
             rows = recording.row(mine)
+            rows[self.row("clock")[mine] < 0] = -1  # before the first instant of a run that goes on
             groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
         self._run([group for _, group in groups])
         for mine, group in groups:
@@ -271,6 +301,19 @@ class Ensemble:
         self.kernel.advance(groups, h=s.h, t0=s.t0, every=s.every)
 
 
+def recordings_of(
+    settings: Settings, setup: Setup, recorded: Sequence[tuple[Programs, np.ndarray]], members: int
+) -> tuple[tuple[Recording, ...], np.ndarray]:
+    """Room for what is recorded, empty, and which recording is each member's (B,)."""
+    ticks = settings.steps // settings.every + 1
+    which, recordings = np.zeros(members, int), []
+    for k, (programs, own) in enumerate(recorded):
+        which[own] = k
+        out = np.full((len(own), ticks, programs.width), np.nan, DTYPES[setup.precision])
+        recordings.append(Recording(programs, own, out))
+    return tuple(recordings), which
+
+
 def begin(
     kernel: Kernel,
     settings: Settings,
@@ -287,19 +330,15 @@ def begin(
         recorded: programs and the members that they observe, every member once.
     """
     setup = recorded[0][0].setup
-    layout, members, dtype = setup.layout(), start.q.shape[1], DTYPES[setup.precision]
-    table = np.zeros((layout.row_count, members), dtype)
-    ticks = settings.steps // settings.every + 1
-    which, recordings = np.zeros(members, int), []
-    for k, (programs, own) in enumerate(recorded):
-        which[own] = k
-        recordings.append(Recording(programs, own, np.full((len(own), ticks, programs.width), np.nan, dtype)))
+    layout, members = setup.layout(), start.q.shape[1]
+    table = np.zeros((layout.row_count, members), DTYPES[setup.precision])
+    recordings, which = recordings_of(settings, setup, recorded, members)
     lanes = Ensemble(
         setup=setup,
         kernel=kernel,
         settings=settings,
         table=table,
-        recordings=tuple(recordings),
+        recordings=recordings,
         recorded=which,
         choice=np.zeros((setup.blocks, members), int),
         known=[[] for _ in range(setup.blocks)],

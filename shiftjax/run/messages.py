@@ -13,15 +13,24 @@ from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.accuracy import said_of
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.prepare import Prepared
+from shiftjax.run.result import Result
 from shiftjax.run.start import Start
 
 REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or lengths of the model]
 
 
-def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ...]:
-    """Cause and remedy of every member that is not good: why it ended early, then its warnings, gravest first."""
+def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result | None = None) -> tuple[str, ...]:
+    """Cause and remedy of every member that is not good: why it ended early, then its warnings, gravest first.
+
+    Args:
+        before: the run that this one goes on from; what had ended there keeps its message.
+    """
     out = [""] * len(lanes.status)
+    ended_before = np.zeros(len(out), bool) if before is None else np.atleast_1d(before.status) > 0
     for k in np.flatnonzero((lanes.status != 0) | (lanes.warnings != 0)):
+        if before is not None and ended_before[k]:
+            out[k] = before.messages[k]
+            continue
         ended = [Outcome(int(lanes.status[k]))] if lanes.status[k] > 0 else []
         warned = [o for o in Outcome if o < 0 and lanes.warnings[k] & 1 << -int(o)]
         out[k] = "; ".join(_message(prepared, lanes, began, int(k), outcome) for outcome in [*ended, *warned])

@@ -16,6 +16,7 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
+from shiftjax.run.ending import Ending
 from shiftjax.run.schedule import Schedule
 
 CERTIFICATE: dict[str, str] = {
@@ -52,7 +53,8 @@ class Result:
         compile_s: seconds of compilation.
         wall_s: seconds of the whole call.
         notes: what the user said of the start and the loops do not allow, one sentence each.
-        final: name -> (B, ...) the state at the end, from which `start=` goes on.
+        final: name -> (B, ...) the state at the end.
+        ending: the lanes at the end, from which `start=` goes on to the last bit; a stored result has none.
         schedule: the partitions and moved steps of every member, with which `schedule=` repeats the run.
     """
 
@@ -75,6 +77,7 @@ class Result:
     notes: tuple[str, ...] = ()
     final: Mapping[str, np.ndarray] | None = None
     schedule: Schedule | None = None
+    ending: Ending | None = None
 
     @property
     def batched(self) -> bool:

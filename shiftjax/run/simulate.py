@@ -22,10 +22,12 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.accuracy import judge
 from shiftjax.run.collect import WHOLE, collect
-from shiftjax.run.ensemble import Ensemble, Settings, begin
+from shiftjax.run.ending import Ending
+from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
+from shiftjax.run.going_on import ending_of, go_on, program_of
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
-from shiftjax.run.messages import REPORTED, messages, notes
+from shiftjax.run.messages import messages, notes
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
@@ -143,17 +145,16 @@ def simulate(
             raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
         schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
         blocks = schedule.partitions()
-    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept)
+    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, None if independent else start)
     if schedule is None:
         driver.run(lanes)
     else:
         replay(lanes, schedule)
     judge(lanes)
-    if start is not None:
-        lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     return collect(
         prepared, lanes, began, observed, kept, batched=vary is not None,
-        messages=messages(prepared, lanes, began), notes=() if start is not None else notes(prepared, began),
+        messages=messages(prepared, lanes, began, start), notes=() if start is not None else notes(prepared, began),
+        ending=ending_of(lanes) if schedule is None else None,
         report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
 
@@ -212,16 +213,20 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
     q, v, states = (np.atleast_2d(np.asarray(start.final[name])).T for name in ("q", "v", "states"))
     if q.shape[1] != prepared.members:
         raise ModelError("start", f"{q.shape[1]} members", f"{prepared.members}", "Go on with the same vary.")
-    good, gap = np.atleast_1d(start.status) <= 0, np.zeros(prepared.members)
+    status, gap = np.atleast_1d(start.status), np.zeros(prepared.members)
+    good = status <= 0
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     for s, block in enumerate(prepared.plan.substructures):
         groups = [prepared.plan.constraints[k] for k in block.groups]
         still = np.repeat([not group.time_dependent for group in groups], [group.rows for group in groups])
-        gap = np.maximum(gap, np.abs(host.true_gap(lane, q, s)[:, still]).max(1, initial=0.0))
-    if (gap[good] > REPORTED).any():
-        found = f"loops open by up to {gap[good].max():.3g} (m or rad)"
+        gap = np.maximum(gap, np.abs(host.closure(lane, q, s)[0][:, still]).max(1, initial=0.0))
+    if (gap[good] > GAP_LIMIT[prepared.setup.precision]).any():
+        found = f"loops open by up to {gap[good].max():.3g} (rad, or parts of the model's length)"
         raise ModelError("start", found, "the end of a run with the same lengths", "Vary the same values as there.")
-    return Start(q, v, states, good, gap, gap.astype(int), gap)
+    # The figures of a member that ended early stay; only one that never started has none.
+    never = status == int(Outcome.not_assembled)
+    figures = np.atleast_1d(start.certificate["gap"])
+    return Start(q, v, states, ~never, figures, np.zeros(len(status), int), np.zeros(len(status)))
 
 
 def _lanes(
@@ -232,14 +237,32 @@ def _lanes(
     blocks: Sequence[Sequence[Block]],
     observed: Sequence[Channel],
     kept: np.ndarray,
+    before: Result | None,
 ) -> Ensemble:
-    """All members at their start; of those that are kept all coordinates are recorded, too."""
+    """All members at their start, or as an earlier run left them; of those kept all coordinates are recorded, too."""
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
     others = np.setdiff1d(np.arange(prepared.members), kept)
     every = ((observed, others), ((*observed, *coordinates), kept))
     recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
+    if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
+        assert before.ending is not None
+        return go_on(kernel, settings, before.ending, recordings)
+    if before is not None:
+        good &= np.atleast_1d(before.status) <= 0
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
+    if before is not None:
+        ended = np.atleast_1d(before.status) > 0
+        lanes.status[ended] = np.atleast_1d(before.status)[ended]
     return lanes
+
+
+def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, identity: str) -> bool:
+    """Whether the lanes of an ending are those of this run: the same code, numbers and settings."""
+    if ending is None or ending.program != program_of(prepared.setup, identity, settings):
+        return False
+    place = prepared.setup.layout().rows("p")
+    now = prepared.parameters().astype(ending.table.dtype)
+    return np.array_equal(ending.table[place.start : place.stop], now, equal_nan=True)

@@ -120,7 +120,7 @@ def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.
     after = lanes.table[:, members].copy()
     start = np.rint(before[lanes.layout.rows("clock").start])
     for k in range(1, int(taken.max(initial=0)) + 1):
-        due = ((start + k) % every == 0) & (k <= taken)
+        due = ((start + k) % every == 0) & (k <= taken) & (start + k >= 0)
         if not due.any():
             continue
         mine, s = members[due], k / taken[due]
