@@ -28,6 +28,7 @@ FACTOR = 2.0  # of the estimate, so that few members are more off than it says
 LOST = 0.5  # an energy error from which nothing follows for a smaller step
 REACHED = 0.7  # of the step at which errors of the method's order would just meet their limit
 
+
 def sample(lanes: Ensemble, members: np.ndarray) -> None:
     """Adds a sample of those members that have come to the next instant of samples."""
     s = lanes.samples
@@ -57,39 +58,50 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     """By how much the coordinates of every member may be off [rad, or parts of the model's length].
 
     Returns:
-        (B,) in all, rounding of large angles and singular poses included; (B,) what singular poses add.
+        (B,) by the error of the energy, and the rounding of large angles; (B,) by what is lost at singular poses.
     """
     s, everyone = lanes.samples, np.arange(len(lanes.status))
     clock = lanes.settings.before + lanes.row("clock").astype(float)
-    path, slowness = (sum(pair) for pair in zip((s.path, s.slowness), _parts(lanes, everyone, clock - s.at), strict=True))
-    energy = lanes.rows("acc")[ACCUMULATORS.index("energy_error")].astype(float)
-    seconds = np.maximum(clock, 1.0) * lanes.settings.h
-    doubt = s.doubt * path
+    path, slowness = _parts(lanes, everyone, clock - s.at)
+    path, slowness = path + s.path, slowness + s.slowness
     if not moves_freely(lanes):
         return np.zeros(len(clock)), np.zeros(len(clock))
+    energy = lanes.rows("acc")[ACCUMULATORS.index("energy_error")].astype(float)
+    seconds = np.maximum(clock, 1.0) * lanes.settings.h
     q = lanes.rows("q")
     rounding = np.finfo(q.dtype).eps * np.abs(q).max(0, initial=0.0).astype(float)
-    return FACTOR * energy * path * slowness / (2 * seconds) + doubt + rounding, doubt
+    with np.errstate(all="ignore"):
+        return FACTOR * energy * path * slowness / (2 * seconds) + rounding, s.doubt * path
 
 
 def judge(lanes: Ensemble) -> None:
     """Warns members that have finished and whose figures are above their limits: `inaccurate`, or `near_singular`."""
     finished = lanes.status <= 0
-    worst = np.max([value / limit for value, limit, _ in figures(lanes).values()], axis=0)
-    lanes.warn(np.flatnonzero(finished & ~(worst <= 1.0)), Outcome.inaccurate)
-    _, doubt = angle_errors(lanes)
-    lanes.warn(np.flatnonzero(finished & ~(doubt <= lanes.settings.angle_limit)), Outcome.near_singular)
+    own = [value / limit for value, limit, _ in figures(lanes).values()]
+    lanes.warn(np.flatnonzero(finished & ~(np.max(own, axis=0) <= 1.0)), Outcome.inaccurate)
+    settings, (angle, lost) = lanes.settings, angle_errors(lanes)
+    above = (energy_errors(lanes) > settings.energy_limit) | (angle > settings.angle_limit)
+    lanes.warn(
+        np.flatnonzero(finished & (_lost(lanes) & above | ~(lost <= settings.angle_limit))), Outcome.near_singular
+    )
+
+
+def _lost(lanes: Ensemble) -> np.ndarray:
+    """(B,) whether the energy error is that of singular poses: a speed off by d changes its square by 2 d."""
+    return 2 * lanes.samples.doubt > energy_errors(lanes)
 
 
 def figures(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
-    """What is judged of every member: name -> value (B,), its limit, its unit."""
+    """What is judged of every member: name -> value (B,), its limit, its unit.
+
+    A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
+    """
     acc = dict(zip(ACCUMULATORS, lanes.rows("acc").astype(float), strict=True))
-    angle, doubt = angle_errors(lanes)
-    settings = lanes.settings
+    settings, own = lanes.settings, ~_lost(lanes)
     return {
-        "energy error": (energy_errors(lanes), settings.energy_limit, ""),
+        "energy error": (np.where(own, energy_errors(lanes), 0.0), settings.energy_limit, ""),
         "gap": (acc["gap"], settings.gap_limit * lanes.setup.length, " m"),
-        "coordinates off by about": (angle - doubt, settings.angle_limit, " rad"),
+        "coordinates off by": (np.where(own, angle_errors(lanes)[0], 0.0), settings.angle_limit, " rad"),
     }
 
 
@@ -105,17 +117,19 @@ def said_of(lanes: Ensemble, k: int) -> str:
     """Which figures of member k are above their limits, and what would bring them below."""
     above = {name: (float(value[k]), limit, unit) for name, (value, limit, unit) in figures(lanes).items()}
     above = {name: found for name, found in above.items() if not found[0] <= found[1]}
-    said = [f"{name} {_number(name, value)}{unit} (limit {limit:.3g}{unit})" for name, (value, limit, unit) in above.items()]
+    said = [
+        f"{name} {'more than 3' if unit == ' rad' and not value <= 3.0 else f'{value:.2g}'}{unit} "
+        f"(limit {limit:.3g}{unit})"
+        for name, (value, limit, unit) in above.items()
+    ]
     excess = max((value / limit for value, limit, _ in above.values()), default=1.0)
     return f"{', '.join(said)}: {_remedy(lanes, excess, float(energy_errors(lanes)[k]))}"
 
 
-def _number(name: str, value: float) -> str:
-    return "more than 3" if name.startswith("coord") and not value <= 3.0 else f"{value:.2g}"
-
-
 def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
-    """A step that would do; across the knots of a force a method of any order has the second, where it jumps the first."""
+    """A step that would do; a method of any order has the second across a bend of a force, the first across a jump."""
+    if lanes.setup.precision == "f32":
+        return "compute in f64: in f32 rounding grows with the angle and with every step"
     knots = [force for force in lanes.setup.plan.forces if dict(force.numbers).get("knot_points")]
     jumps = [force for force in knots if force.dissipates]
     order = order_of(METHODS[lanes.setup.method])
@@ -124,8 +138,8 @@ def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
         said = [f"take steps of about {1e3 * smaller_step(lanes.settings.h, excess, order):g} ms"]
     else:
         said = [
-            f"too far off to say which step would do: begin with a tenth, {1e2 * lanes.settings.h:g} ms; a stiff spring "
-            "or damper may make this one unstable"
+            f"too far off to say which step would do: begin with a tenth, {1e2 * lanes.settings.h:g} ms; a stiff "
+            "spring or damper may make this one unstable"
         ]
     if jumps:
         said.append(
@@ -134,8 +148,6 @@ def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
         )
     elif knots:
         said.append(f"the force of {knots[0].path} bends at its knots, which costs accuracy: a softer one needs less")
-    if lanes.setup.precision == "f32":
-        return "compute in f64: in f32 rounding grows with the angle and with every step"
     return "; ".join(said)
 
 

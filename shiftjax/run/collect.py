@@ -135,7 +135,7 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
         condition = np.maximum(acc["squared_condition"], 1.0)
         ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
     steps = lanes.settings.before + np.floor(lanes.row("clock") + WHOLE).astype(int)
-    angle, _ = angle_errors(lanes)
+    angle = sum(angle_errors(lanes))
     never = ~began.closed
     gap = np.where(never, began.gap, acc["gap"])
     measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, angle, ratio)]

@@ -156,7 +156,7 @@ class _Fresh:
 def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarray) -> None:
     """Gives members a fresh partition of substructure s; one that brings nothing is not one.
 
-    Far better pivots are worth a change at a trip of |B|, too: where its largest entry is 1 on both sides, it says nothing.
+    Far better pivots are worth a change at a trip of |B|, too: its largest entry may be 1 on both sides.
     """
     found = _Fresh.of(lanes, s, members)
     smaller = ~by_pivot & (found.entries < found.old_entries)

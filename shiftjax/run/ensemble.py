@@ -66,6 +66,7 @@ class Programs(Protocol):
 
     setup: Setup
     width: int  # scalars of the channels
+    identity: str  # of the setup
 
     def of(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition."""

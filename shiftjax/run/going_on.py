@@ -10,8 +10,7 @@ import numpy as np
 from shiftjax.kernels.contract import Kernel
 from shiftjax.outcome import Outcome
 from shiftjax.run.ending import Ending
-from shiftjax.run.ensemble import COUNTS, Ensemble, Settings, recordings_of
-from shiftjax.run.lane_program import Programs
+from shiftjax.run.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
 from shiftjax.run.samples import Samples
 from shiftjax.run.setup import Setup
 

@@ -5,18 +5,25 @@ Host code.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import scales
+from shiftjax.dynamics.channel import Channel
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.accuracy import said_of
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.prepare import Prepared
 from shiftjax.run.result import Result
+from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.run.start import Start
+from shiftjax.topology.partition import RANK_TOLERANCE, complete_pivoting
 
 REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or lengths of the model]
+
+UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
 
 def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result | None = None) -> tuple[str, ...]:
@@ -44,11 +51,48 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, k: int, outcome:
         group = prepared.plan.constraints[int(began.worst[k])]
         what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
         return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
+    if outcome is Outcome.loop_open and _gained_rank(prepared, lanes, k):
+        text = (
+            "the run began at a singular pose, where the loops lose rank and the motion is not determined: "
+            "begin beside it"
+        )
     if outcome is Outcome.inaccurate:
         return said_of(lanes, k)
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
     return text
+
+
+def _gained_rank(prepared: Prepared, lanes: Ensemble, k: int) -> bool:
+    """Whether a substructure of member k has more rank where it stands now than its partition."""
+    lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.rows("q")[:, [k]].astype(float)
+    for s, known in enumerate(lanes.known):
+        _, J = host.closure(lane, q, s)
+        rank = complete_pivoting(J, RANK_TOLERANCE[prepared.setup.precision]).rank[0]
+        if rank > len(known[lanes.choice[s, k]].dependent):
+            return True
+    return False
+
+
+def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tuple[str, ...]:
+    """A note where accelerations or reactions are recorded of runs that come near a singular pose.
+
+    Rounding moves coordinates by eps / sigma there, and so a = J^-1 gamma by eps / sigma^3 of the squared speeds.
+    """
+    told = [c.path for c in observed if c.path.rpartition(".")[2] in ("a", "reaction_force", "reaction_moment")]
+    if not told or not lanes.setup.blocks:
+        return ()
+    condition = lanes.rows("acc")[ACCUMULATORS.index("squared_condition")].astype(float)
+    eps = float(np.finfo(lanes.table.dtype).eps)
+    uncertain = eps * condition**1.5
+    near = np.flatnonzero((lanes.status <= 0) & (uncertain > UNCERTAIN))
+    if not len(near):
+        return ()
+    named = ", ".join(told[:3]) + (" ..." if len(told) > 3 else "")
+    return (
+        f"{named}: {len(near)} members pass a singular pose, where accelerations are certain to "
+        f"{uncertain[near].max():.1g} of the squared speeds only",
+    )
 
 
 def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
 from shiftjax.run.going_on import ending_of, go_on, program_of
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
-from shiftjax.run.messages import messages, notes
+from shiftjax.run.messages import messages, notes, recorded_near_singular
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
@@ -129,10 +129,11 @@ def simulate(
     )  # fmt: skip
     observed = channels_of(prepared.plan, channels, model.resolve)
     kernel = make_kernel(backend, precision, threads)
+    _check_limits(energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit)
     settings = Settings(
         *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
         log_jacobian=log_jacobian, progress=progress,
-        **_limits(energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit),
+        energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit,
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
@@ -153,18 +154,18 @@ def simulate(
     judge(lanes)
     return collect(
         prepared, lanes, began, observed, kept, batched=vary is not None,
-        messages=messages(prepared, lanes, began, start), notes=() if start is not None else notes(prepared, began),
+        messages=messages(prepared, lanes, began, start),
+        notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed)),
         ending=ending_of(lanes) if schedule is None else None,
         report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
 
 
-def _limits(**limits: float) -> dict[str, float]:
-    """Limits of accuracy, checked."""
+def _check_limits(**limits: float) -> None:
+    """Refuses limits of accuracy that are none."""
     for name, value in limits.items():
         if not (isinstance(value, int | float | np.number) and value > 0):
             raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
-    return limits
 
 
 def _clock(model: Model, span: float | None, step: float | None, output_step: float | None) -> tuple[float, int, int]:

@@ -98,7 +98,7 @@ def _doubt(
     """What rounding may have changed in the speeds of members whose steps came too near the pose, in parts of them.
 
     The same steps are covered by other parts, which are rounded differently. Parts that come nearer to the pose are
-    worse by eps / sigma^2, the ratio of the scores; so much less of what they change is laid to the steps that are kept.
+    worse by eps / sigma^2, the ratio of the scores; by so much less is laid to the steps that are kept.
     """
     layout, setup = lanes.layout, lanes.setup
     rows = slice(layout.rows("x").start, layout.rows("x").start + setup.plan.nv)
