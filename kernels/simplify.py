@@ -28,6 +28,11 @@ INNER = {"jaxpr", "call_jaxpr", "fun_jaxpr"}  # parameters that hold the body of
 SWAPPED = {"gt": "lt", "ge": "le"}
 
 
+def _power_of_two(number: float) -> bool:
+    """Whether a product by it, or by its reciprocal, is exact (far from overflow)."""
+    return math.frexp(number)[0] == 0.5 and 1e-30 < number < 1e30
+
+
 class Graph:
     """Operations in order; `nodes[k]` is (operation, argument references...) and `outputs` are references."""
 
@@ -78,19 +83,33 @@ class Graph:
         return self.node("add", a ^ sign, b ^ sign) ^ sign
 
     def mul(self, a: int, b: int) -> int:
-        """a * b; a factor 1 is dropped."""
+        """a * b; a factor 1 is dropped, and a power of two in a factor of a constant joins it, which rounds nothing."""
         sign = (a ^ b) & 1
         a, b = a & ~1, b & ~1
+        for number, other in ((self.value(a), b), (self.value(b), a)):
+            joined = self._joined(number, other) if number else None
+            if joined is not None:
+                return self.mul(*joined) ^ sign
         if self.value(a) == 1.0:
             return b ^ sign
         if self.value(b) == 1.0:
             return a ^ sign
         return self.node("mul", min(a, b), max(a, b)) ^ sign
 
+    def _joined(self, number: float, ref: int) -> tuple[int, int] | None:
+        """number * ref as another constant and what it multiplies, where `ref` is a product by a power of two."""
+        name, *factors = self.nodes[ref >> 1]
+        if name == "mul":
+            for one, other in (factors, factors[::-1]):
+                inner = self.value(one)
+                if inner is not None and _power_of_two(inner) and 1e-30 < abs(number * inner) < 1e30:
+                    return self.const(number * inner), other
+        return None
+
     def div(self, a: int, b: int) -> int:
         """a / b; a product where b is a power of two."""
         number = self.value(b & ~1)
-        if number is not None and number != 0.0 and math.frexp(number)[0] == 0.5 and 1e-30 < number < 1e30:
+        if number is not None and _power_of_two(number):
             return self.mul(a, self.const(1.0 / number) ^ (b & 1))
         return self.node("div", a & ~1, b & ~1) ^ ((a ^ b) & 1)
 

@@ -78,7 +78,8 @@ def drives(options: argparse.Namespace) -> dict[str, Drive]:
 
 def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
-    given = {name: getattr(options, name) for name in ("span", "step", "method", "output_step", "backend", "precision")}
+    names = "span step method output_step backend precision energy_limit gap_limit angle_limit"
+    given = {name: getattr(options, name) for name in names.split()}
     given["assign"] = assigned(options, model) or None
     given["derive"] = derived(options) or None
     given["hold"] = options.hold or None

@@ -69,8 +69,17 @@ def least_change(motion: Motion, solutions: Sequence[BlockSolution], free: Seque
     return reduced.minimum_norm({k: x for solution in solutions for k, x in solution.particular.items()}), reduced
 
 
-def gaps(all_rows: Sequence[Rows], v: Vec) -> tuple[Scalar, Scalar]:
-    """Largest |Phi| and largest |J v - nu| over all rows, secondary ones included [m or rad, per second]."""
-    phi = [absolute(x) for rows in all_rows for x in rows.phi if not is_zero(x)]
+def gaps(all_rows: Sequence[Rows], v: Vec, length: float) -> tuple[Scalar, Scalar]:
+    """Largest |Phi| [m] and largest |J v - nu| [m/s or rad/s] over all rows, secondary ones included.
+
+    Angles of Phi count times the model's length, so that a gap and its limit keep their ratio whatever the size.
+    """
+    reach = {"m": 1.0, "rad": length}
+    phi = [
+        absolute(mul(reach[unit], x))
+        for rows in all_rows
+        for x, unit in zip(rows.phi, rows.unit, strict=True)
+        if not is_zero(x)
+    ]
     residual = [absolute(x) for rows in all_rows for x in rows.velocity_residual(v) if not is_zero(x)]
     return largest(phi), largest(residual)

@@ -16,7 +16,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.run.branches import TOLD, Block, blocks_of_signs, distances, gaps, most, signs, spread_poses, unwound
+from shiftjax.run.branches import (
+    TOLD,
+    Block,
+    blocks_of_signs,
+    distances,
+    gaps,
+    most,
+    signs,
+    spread_poses,
+    units_of,
+    unwound,
+)
 from shiftjax.run.closing import (
     CLOSED,
     RANK,
@@ -32,9 +43,10 @@ from shiftjax.run.closing import (
     walk,
 )
 from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
-from shiftjax.run.start import NEAR, Start, Statements
+from shiftjax.run.start import Start, Statements
 from shiftjax.topology.plan import Plan
 
+NEAR = 0.1  # rad or parts of the model's length: joints that follow are often stated roughly, to say on which side
 UNSTATED = 1e-2  # weight of a joint that says nothing, when joints are moved least
 SOUGHT = 8  # poses from which a member is closed that no way leads to
 SAME = 1e-6  # poses this near are one [rad or m]
@@ -79,16 +91,18 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
         q, doubt = _Members(plan, lane_of, part, q_file, target, q).placed()
         unsure |= doubt
         branch = branch + signs(full, q, part.index, part.blocks)
-    gap, worst = gaps(plan, full, q)
-    closed = gap <= CLOSED * max(1.0, full.length)
+    gap, worst, closed = gaps(plan, full, q)
     v, kept = _consistent_speeds(plan, full, q, tied, said.speeds)
     held = [k for part in tied for k in part.held]
     binding = [k for k in said.positions if k in held or k in said.named_positions]
-    bound = distances(plan, q, target, binding).max(0, initial=0.0) > TOLD
+    bound = (distances(plan, q, target, binding) / units_of(plan, full, binding)).max(0, initial=0.0) > TOLD
     counted = said.positions if said.alone else binding
-    change, moved = most(distances(plan, q, target, counted), counted)
+    off, units = distances(plan, q, target, counted), units_of(plan, full, counted)
+    bound |= (off / units).max(0, initial=0.0) > NEAR
+    change, moved = most(off, units, counted)
     counted = said.speeds if said.alone else [k for k in said.speeds if k in kept or k in said.named_speeds]
-    speed_change, speed_moved = most(_speeds_off(plan, v, per_member(full.speeds(), members), counted), counted)
+    off = _speeds_off(plan, v, per_member(full.speeds(), members), counted)
+    speed_change, speed_moved = most(off, units_of(plan, full, counted), counted)
     return Start(
         q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
         bound, branch, unsure & closed,
@@ -106,7 +120,7 @@ def _of_the_file(plan: Plan, lane: StartLane, q: np.ndarray, index: int, order: 
     target = q.copy()
     found, held, free = _kept(plan, lane, q, target, index, order, weight)
     own = [k for k in order if columns_of(plan, index, [k])]
-    off = distances(plan, found, target, own).max(initial=0.0)
+    off = (distances(plan, found, target, own) / units_of(plan, lane, own)).max(initial=0.0)
     wanted = held is not None and off <= (TOLD if free else NEAR)
     if not wanted:
         found, held, free = _searched(plan, lane, target, index, order, weight, (found, held, free))
@@ -172,7 +186,7 @@ def _searched(
         pose, held, _ = found
         if held is None:
             return (np.inf,)
-        missed = distances(plan, pose, target, own)[:, 0]
+        missed = (distances(plan, pose, target, own) / units_of(plan, lane, own))[:, 0]
         every = distances(plan, pose, target, [k for k in plan.substructures[index].joints if plan.joints[k].nq])
         heavy = [weight[columns_of(plan, index, [k])].max(initial=0.0)
                  for k in plan.substructures[index].joints if plan.joints[k].nq]  # fmt: skip

@@ -17,7 +17,8 @@ from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
 Block = tuple[list[int], list[int]]  # rows and columns
-TOLD = 1e-6  # a stated start that moves more is reported [rad or m, per second]
+TOLD = 1e-6  # a stated start that moves more is reported [rad or parts of the model's length, per second]
+CLOSED = 1e-9  # residual of an assembled member, dimensionless
 SEARCHED = 32  # poses from which a closed one is sought
 RANK = 1e-8
 
@@ -48,16 +49,18 @@ def signs(lane: Lane, q: np.ndarray, index: int, blocks: Sequence[Block], J: np.
     return out
 
 
-def gaps(plan: Plan, lane: StartLane, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(B,) the largest gap of all loops [m or rad], and the constraint that has it."""
+def gaps(plan: Plan, lane: StartLane, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(B,) the largest gap of all loops [m or rad], the constraint that has it, and whether all are closed."""
     gap, worst = np.zeros(q.shape[1]), np.zeros(q.shape[1], int)
+    closed = np.ones(q.shape[1], bool)
     for s, block in enumerate(plan.substructures):
         residual = np.abs(true_gap(lane, q, s))
         size = np.nan_to_num(residual.max(1), nan=np.inf)
         group_of_row = np.repeat(block.groups, [plan.constraints[k].rows for k in block.groups])
         worst = np.where(size > gap, group_of_row[residual.argmax(1)], worst)
         gap = np.maximum(gap, size)
-    return gap, worst
+        closed &= np.abs(closure(lane, q, s)[0]).max(1) <= CLOSED
+    return gap, worst, closed
 
 
 def distances(plan: Plan, q: np.ndarray, target: np.ndarray, joints: Sequence[int]) -> np.ndarray:
@@ -74,13 +77,20 @@ def distances(plan: Plan, q: np.ndarray, target: np.ndarray, joints: Sequence[in
     return out
 
 
-def most(off: np.ndarray, joints: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def units_of(plan: Plan, lane: Lane, joints: Sequence[int]) -> np.ndarray:
+    """(J, 1) what makes the displacements of joints dimensionless: the model's length for metres, 1 for angles."""
+    units = [lane.units[plan.joints[k].v] if plan.joints[k].nv == 1 else 1.0 for k in joints]
+    return np.array(units, float).reshape(-1, 1)
+
+
+def most(off: np.ndarray, units: np.ndarray, joints: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """(B,) the largest of changes (J, B) and the joint that has it; 0 and -1 where none is worth a report."""
     if not len(joints):
         return np.zeros(off.shape[1]), np.full(off.shape[1], -1)
-    off = np.nan_to_num(off)
-    change = off.max(0)
-    return np.where(change > TOLD, change, 0.0), np.where(change > TOLD, np.asarray(joints)[off.argmax(0)], -1)
+    relative = np.nan_to_num(off / units)
+    which, told = relative.argmax(0), relative.max(0) > TOLD
+    change = np.take_along_axis(off, which[None], 0)[0]
+    return np.where(told, change, 0.0), np.where(told, np.asarray(joints)[which], -1)
 
 
 def spread_poses(

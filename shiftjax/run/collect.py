@@ -12,6 +12,8 @@ from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.outcome import Outcome
 from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.accuracy import angle_errors, energy_errors
+from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import Ensemble, Repartition
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.result import CERTIFICATE, Result
@@ -32,6 +34,7 @@ def collect(
     batched: bool,
     messages: tuple[str, ...],
     notes: tuple[str, ...],
+    ending: Ending | None,
     report: dict[str, Any],
     backend: str,
     wall: Callable[[], float],
@@ -41,7 +44,7 @@ def collect(
     Args:
         observed: the channels. kept: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
-        messages, notes: of `run.messages`. wall: seconds of the whole call so far.
+        messages, notes: of `run.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -88,6 +91,7 @@ def collect(
         notes=notes,
         final=final,
         schedule=lanes.schedule(),
+        ending=ending,
     )
 
 
@@ -128,17 +132,17 @@ def _poses(prepared: Prepared, kept: np.ndarray, q: np.ndarray) -> dict[str, np.
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     """Accuracy figures of every member (design rule 4); NaN, but for the gap, where a member never started."""
     acc = dict(zip(ACCUMULATORS, lanes.rows("acc").astype(float), strict=True))
-    scale = np.maximum(acc["kinetic"], acc["potential"])
+    energy = energy_errors(lanes)
     with np.errstate(all="ignore"):
-        energy = np.where(scale > 0, acc["energy_error"] / scale, 0.0)
         condition = np.maximum(acc["squared_condition"], 1.0)
-        ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(scale))
-    steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
+        ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
+    steps = lanes.settings.before + np.floor(lanes.row("clock") + WHOLE).astype(int)
+    angle = sum(angle_errors(lanes))
     never = ~began.closed | (lanes.status == Outcome.unphysical)
     gap = np.where(never, began.gap, acc["gap"])
-    measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, ratio)]
+    measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, angle, ratio)]
     change = np.maximum(began.change, began.speed_change)
-    figures = [gap, measured[0], measured[1], lanes.repartitions, measured[2], steps, lanes.rejected, change]
+    figures = [gap, *measured[:3], lanes.repartitions, measured[3], steps, lanes.rejected, change]
     return dict(zip(CERTIFICATE, figures, strict=True))
 
 

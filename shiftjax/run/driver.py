@@ -6,34 +6,38 @@ happens to a lane follows from the lane alone, so results never depend on who el
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from shiftjax.outcome import Outcome
+from shiftjax.run.accuracy import sample
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.jacobian import jacobian_of
+from shiftjax.run.samples import next_samples
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.run.singular_steps import move_off, step_through
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting, distinct_blocks, pivots_of
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
-SHORT = 0.1  # s between two reports of progress
 
 
 def run(lanes: Ensemble) -> None:
     """Advances all lanes to the end of the span or their own."""
-    total = lanes.settings.steps
-    chunk = max(64, total // 16)
+    total, before = lanes.settings.steps, lanes.settings.before
+    late = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < 0))
+    if len(late):  # of a run that goes on: the end of the one before cut their steps short
+        run_to(lanes, 0)
+        arrived = late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == 0)]
+        lanes.evaluate("observe", arrived)
+        sample(lanes, late[lanes.status[late] <= 0])
     until = 0
-    while until < total:
-        until, begun = min(total, until + chunk), time.perf_counter()
+    while until < total:  # at the end of a chunk all lanes wait for the last one
+        until = min(total, int(next_samples(np.array([before + until]))[0]) - before)
         run_to(lanes, until)
+        sample(lanes, np.flatnonzero(lanes.status <= 0))
         lanes.settings.progress(until / total)
-        if time.perf_counter() - begun < SHORT:  # at the end of a chunk all lanes wait for the last one
-            chunk *= 2
 
 
 def run_to(lanes: Ensemble, until: int) -> None:
@@ -52,6 +56,7 @@ def run_to(lanes: Ensemble, until: int) -> None:
 def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:
     """Repartitions, moves or ends the lanes that froze."""
     clock, trip, monitors = lanes.row("clock"), lanes.row("trip"), lanes.setup.monitors
+    lanes.keep_before_end(tripped)
     again = lanes.tried_at[tripped] == clock[tripped]
     lanes.tries[tripped] = np.where(again, lanes.tries[tripped] + 1, 1)
     lanes.tried_at[tripped] = clock[tripped]
@@ -150,16 +155,21 @@ class _Fresh:
 
 
 def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarray) -> None:
-    """Gives members a fresh partition of substructure s; one that brings nothing is not one."""
+    """Gives members a fresh partition of substructure s; one that brings nothing is not one.
+
+    Far better pivots are worth a change at a trip of |B|, too: its largest entry may be 1 on both sides.
+    """
     found = _Fresh.of(lanes, s, members)
-    poor = np.where(by_pivot, found.ratio < BETTER * found.old_ratio, ~(found.entries < found.old_entries))
-    useless = found.same | poor
+    smaller = ~by_pivot & (found.entries < found.old_entries)
+    useless = found.same | ~(smaller | (found.ratio >= BETTER * found.old_ratio))
     first = MONITORS_PER_BLOCK * s
     # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot
-    # has recovered (the kernel arms it again), its B counted from where it is now.
+    # has recovered (the kernel arms it again), its B counted from where it is now, or, where the same step has tripped
+    # before, from where that step leads: B may double within it.
     lanes.rows("armed")[first + 1, members[useless & by_pivot]] = 0.0
     raised = members[useless & ~by_pivot]
     now_b = found.old_entries[useless & ~by_pivot]
+    now_b = np.where(lanes.tries[raised] > 1, np.maximum(now_b, lanes.rows("mon")[first, raised]), now_b)
     lanes.rows("limit")[first, raised] = lanes.settings.multiplier * np.maximum(now_b, 1.0)
     if not useless.all():
         adopt(lanes, s, members, found, ~useless)

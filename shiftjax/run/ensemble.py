@@ -7,7 +7,7 @@ grouped by what is recorded of them and by the combination of their partitions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram
 from shiftjax.outcome import Outcome
+from shiftjax.run.samples import Samples
 from shiftjax.run.schedule import PATTERNS, Schedule
 from shiftjax.run.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
 from shiftjax.run.start import Start
@@ -24,7 +25,8 @@ PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
 # The same, for singular steps. 256 random N-four-bars of N = 5 over 10 s at 1 ms: worst crank 8e-7 rad with 1e-4,
 # 4e-9 with 3e-4; with 1e-3 no pattern of steps clears the window any more.
 WINDOW = 3e-4
-GAP_LIMIT = {"f64": 1e-6, "f32": 1e-3}  # m or rad; a projection leaves this much only if a needed row was dropped
+# Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
+GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
 MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
 
 
@@ -52,6 +54,10 @@ class Settings:
     repartition: bool = True
     move_steps: bool = True
     log_jacobian: bool = False
+    before: int = 0  # steps done in the runs that this one goes on from
+    energy_limit: float = 1e-3  # above these a member that has finished is `inaccurate`: energy error,
+    gap_limit: float = 1e-6  # gap over the model's length,
+    angle_limit: float = 1e-3  # error of coordinates [rad, or parts of the model's length]
     progress: Callable[[float], None] = lambda done: None
 
 
@@ -60,6 +66,7 @@ class Programs(Protocol):
 
     setup: Setup
     width: int  # scalars of the channels
+    identity: str  # of the setup
 
     def of(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition."""
@@ -98,6 +105,21 @@ class Recording:
         return np.searchsorted(self.members, members)
 
 
+# Arrays (B,) of an ensemble that a run which goes on takes over.
+COUNTS = ("status", "warnings", "repartitions", "rejected", "tries", "tried_at")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One lane as it stood before steps that were chosen to fit into the span."""
+
+    column: np.ndarray
+    choice: np.ndarray
+    ratio: np.ndarray
+    samples: tuple[float, ...]
+    counts: dict[str, float]
+
+
 @dataclass
 class Ensemble:
     """All lanes of one run.
@@ -124,6 +146,8 @@ class Ensemble:
     tries: np.ndarray = field(init=False)
     tried_at: np.ndarray = field(init=False)
     first_choice: np.ndarray = field(init=False)
+    samples: Samples = field(init=False)
+    cut_short: dict[int, Kept] = field(init=False, default_factory=dict)  # by member
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
@@ -137,6 +161,7 @@ class Ensemble:
         self.first_choice = self.choice.copy()
         self.warnings = np.zeros(members, int)
         self.ends = np.full(members, np.inf)
+        self.samples = Samples.none(members)
 
     def warn(self, members: np.ndarray, outcome: Outcome) -> None:
         """Gives some members a warning; those that have ended early keep their status."""
@@ -148,6 +173,19 @@ class Ensemble:
         """Ends members, each with its cause."""
         self.status[list(causes)] = int(outcome)
         self.causes.update(causes)
+
+    def keep_before_end(self, members: np.ndarray) -> None:
+        """Keeps lanes that froze so near the end of the span that it decides how they go on."""
+        for k in members[self.row("clock")[members] > self.settings.steps - max(map(len, PATTERNS))]:
+            member = int(k)
+            if member not in self.cut_short:
+                counts = {name: float(getattr(self, name)[member]) for name in COUNTS}
+                column = self.table[:, member].copy()
+                column[self.layout.rows("trip").start] = 0.0
+                samples = tuple(float(values[member]) for values in astuple(self.samples))
+                self.cut_short[member] = Kept(
+                    column, self.choice[:, member].copy(), self.ratio[:, member].copy(), samples, counts
+                )
 
     def rows(self, name: str) -> np.ndarray:
         """View of a group of rows of the table."""
@@ -243,6 +281,7 @@ class Ensemble:
             else:
                 part = np.ascontiguousarray(part[:, mine])
             rows = recording.row(mine)
+            rows[self.row("clock")[mine] < 0] = -1  # before the first instant of a run that goes on
             groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
         self._run([group for _, group in groups])
         for mine, group in groups:
@@ -271,6 +310,19 @@ class Ensemble:
         self.kernel.advance(groups, h=s.h, t0=s.t0, every=s.every)
 
 
+def recordings_of(
+    settings: Settings, setup: Setup, recorded: Sequence[tuple[Programs, np.ndarray]], members: int
+) -> tuple[tuple[Recording, ...], np.ndarray]:
+    """Room for what is recorded, empty, and which recording is each member's (B,)."""
+    ticks = settings.steps // settings.every + 1
+    which, recordings = np.zeros(members, int), []
+    for k, (programs, own) in enumerate(recorded):
+        which[own] = k
+        out = np.full((len(own), ticks, programs.width), np.nan, DTYPES[setup.precision])
+        recordings.append(Recording(programs, own, out))
+    return tuple(recordings), which
+
+
 def begin(
     kernel: Kernel,
     settings: Settings,
@@ -287,19 +339,15 @@ def begin(
         recorded: programs and the members that they observe, every member once.
     """
     setup = recorded[0][0].setup
-    layout, members, dtype = setup.layout(), start.q.shape[1], DTYPES[setup.precision]
-    table = np.zeros((layout.row_count, members), dtype)
-    ticks = settings.steps // settings.every + 1
-    which, recordings = np.zeros(members, int), []
-    for k, (programs, own) in enumerate(recorded):
-        which[own] = k
-        recordings.append(Recording(programs, own, np.full((len(own), ticks, programs.width), np.nan, dtype)))
+    layout, members = setup.layout(), start.q.shape[1]
+    table = np.zeros((layout.row_count, members), DTYPES[setup.precision])
+    recordings, which = recordings_of(settings, setup, recorded, members)
     lanes = Ensemble(
         setup=setup,
         kernel=kernel,
         settings=settings,
         table=table,
-        recordings=tuple(recordings),
+        recordings=recordings,
         recorded=which,
         choice=np.zeros((setup.blocks, members), int),
         known=[[] for _ in range(setup.blocks)],
@@ -310,7 +358,7 @@ def begin(
     lanes.rows("q")[:], lanes.rows("x")[:nv], lanes.rows("x")[nv : nv + ns] = start.q, start.v, start.states
     lanes.rows("p")[:] = p
     lanes.row("fraction")[:] = 1.0
-    lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT[setup.precision]], [MASS_LIMIT]])
+    lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]])
     lanes.rows("armed")[:] = 1.0
     running = np.flatnonzero(good)
     if len(running) == 0:

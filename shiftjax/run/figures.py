@@ -14,6 +14,7 @@ CERTIFICATE: dict[str, str] = {
     "gap": "m",
     "velocity_gap": "m/s",
     "energy_error": "1",
+    "angle_error": "rad",
     "repartitions": "1",
     "pivot_ratio": "1",
     "steps": "1",

@@ -218,7 +218,7 @@ class _Whole(_Builder):
             v = [add(speed, change.get(k, 0.0)) for k, speed in enumerate(v)]
             motion, solved = self._solutions(lane, q, v)
             dx, energies, monitors = self._derivatives(lane, motion, states, solved, reduced)
-            gap, residual = gaps([solution.rows for solution in solved], v)
+            gap, residual = gaps([solution.rows for solution in solved], v, lane.length)
             return [*q, *v, *dx, *monitors[:-1], gap, monitors[-1], gap, residual, *energies]
 
         outputs = [
@@ -305,7 +305,7 @@ class _Blocks(_Builder):
                 solution.squared_condition,
                 solution.squared_condition,
             ]
-            return [*found, *gaps([rows], v)] if ending else found
+            return [*found, *gaps([rows], v, lane.length)] if ending else found
 
         Z, particular, gap = self._scratch(k)
         monitors = self.slots("mon")[MONITORS_PER_BLOCK * k : MONITORS_PER_BLOCK * (k + 1)]

@@ -213,7 +213,7 @@ class Live:
         return found
 
     def certificate(self) -> dict[str, float]:
-        """Largest loop gap [m or rad] and smallest pivot ratio since the run began or its numbers changed, and the
+        """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
         error of the energy balance in parts of the largest energy."""
         acc = dict(zip(ACCUMULATORS, self._lanes.rows("acc")[:, 0].astype(float), strict=True))
         scale = max(acc["kinetic"], acc["potential"])

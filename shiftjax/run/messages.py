@@ -5,21 +5,38 @@ Host code.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+import shiftjax.run.host_evaluation as host
+from shiftjax.dynamics.channel import Channel
 from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.accuracy import said_of
 from shiftjax.run.drives import moved_by_drivers
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.prepared import Prepared
+from shiftjax.run.result import Result
+from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.run.start import Start
+from shiftjax.topology.partition import RANK_TOLERANCE, complete_pivoting
 
 SHOWN = 8  # members named in a note
+UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
 
 
-def messages(prepared: Prepared, lanes: Ensemble, began: Start) -> tuple[str, ...]:
-    """Cause and remedy of every member that is not good: why it ended early, then its warnings, gravest first."""
+def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result | None = None) -> tuple[str, ...]:
+    """Cause and remedy of every member that is not good: why it ended early, then its warnings, gravest first.
+
+    Args:
+        before: the run that this one goes on from; what had ended there keeps its message.
+    """
     out = [""] * len(lanes.status)
+    ended_before = np.zeros(len(out), bool) if before is None else np.atleast_1d(before.status) > 0
     for k in np.flatnonzero((lanes.status != 0) | (lanes.warnings != 0)):
+        if before is not None and ended_before[k]:
+            out[k] = before.messages[k]
+            continue
         ended = [Outcome(int(lanes.status[k]))] if lanes.status[k] > 0 else []
         warned = [o for o in Outcome if o < 0 and lanes.warnings[k] & 1 << -int(o)]
         out[k] = "; ".join(_message(prepared, lanes, began, int(k), outcome) for outcome in [*ended, *warned])
@@ -39,6 +56,13 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, k: int, outcome:
         return f"assembly branch {began.branch[k]!r}: {text}"
     if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass):
         return f"{lanes.causes[k]}: {text}"
+    if outcome is Outcome.loop_open and _gained_rank(prepared, lanes, k):
+        text = (
+            "the run began at a singular pose, where the loops lose rank and the motion is not determined: "
+            "begin beside it"
+        )
+    if outcome is Outcome.inaccurate:
+        return said_of(lanes, k)
     if outcome > 0:
         return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
     return text
@@ -66,6 +90,38 @@ def _changed(prepared: Prepared, began: Start, k: int) -> str:
 def _list(values: np.ndarray) -> str:
     texts = [f"{value:.9g}" for value in values]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _gained_rank(prepared: Prepared, lanes: Ensemble, k: int) -> bool:
+    """Whether a substructure of member k has more rank where it stands now than its partition."""
+    lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.rows("q")[:, [k]].astype(float)
+    for s, known in enumerate(lanes.known):
+        _, J = host.closure(lane, q, s)
+        rank = complete_pivoting(J, RANK_TOLERANCE[prepared.setup.precision]).rank[0]
+        if rank > len(known[lanes.choice[s, k]].dependent):
+            return True
+    return False
+
+
+def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tuple[str, ...]:
+    """A note where accelerations or reactions are recorded of runs that come near a singular pose.
+
+    Rounding moves coordinates by eps / sigma there, and so a = J^-1 gamma by eps / sigma^3 of the squared speeds.
+    """
+    told = [c.path for c in observed if c.path.rpartition(".")[2] in ("a", "reaction_force", "reaction_moment")]
+    if not told or not lanes.setup.blocks:
+        return ()
+    condition = lanes.rows("acc")[ACCUMULATORS.index("squared_condition")].astype(float)
+    eps = float(np.finfo(lanes.table.dtype).eps)
+    uncertain = eps * condition**1.5
+    near = np.flatnonzero((lanes.status <= 0) & (uncertain > UNCERTAIN))
+    if not len(near):
+        return ()
+    named = ", ".join(told[:3]) + (" ..." if len(told) > 3 else "")
+    return (
+        f"{named}: {len(near)} members pass a singular pose, where accelerations are certain to "
+        f"{uncertain[near].max():.1g} of the squared speeds only",
+    )
 
 
 def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:

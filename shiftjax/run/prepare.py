@@ -27,6 +27,8 @@ from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan, flat
 
+RESIZED = 2.0  # a model whose size was changed by more is a new one: no walk leads there from the old one
+
 
 def prepare(
     model: Model,
@@ -75,6 +77,9 @@ def prepare(
     known = _varied(model, vary, place)
     _refuse_faulty_members(model, known)
     own, file = (_vector(plan, m) for m in (model, base))
+    length = characteristic_length(plan, own)
+    if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
+        base, file = model, own
     matrices = model.matrices()
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
@@ -83,7 +88,7 @@ def prepare(
         numbers=tuple(None if k in starts else value for k, value in enumerate(own)),
         varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
         matrices=tuple(matrices[path] for path in plan.matrices),
-        length=characteristic_length(plan, own),
+        length=length,
         method=method,
         precision=precision,
         functions=(*functions.values(), *tie.values()),
@@ -93,7 +98,9 @@ def prepare(
     said = _statements(plan, model, [place[path] for path in (*known, *assigned) if path in place], held)
     lane = start_lane(setup, file)
     always: LaneOf = lambda members, fraction: lane  # noqa: E731
-    file_start = assemble(plan, lane, always, 1, replace(said, alone=True))
+    file_start = assemble(
+        plan, lane, always, 1, replace(said, alone=not any(group.prescribes for group in plan.constraints))
+    )
     return Prepared(
         base=base,
         model=model,

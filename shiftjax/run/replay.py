@@ -7,7 +7,9 @@ import dataclasses
 import numpy as np
 
 from shiftjax.outcome import Outcome
+from shiftjax.run.accuracy import sample
 from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.samples import next_samples
 from shiftjax.run.schedule import STEPS, Schedule
 from shiftjax.run.singular_steps import best_of
 
@@ -27,6 +29,7 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
                 mine = members[here & (schedule.choice[decisions] == choice)]
                 if s == STEPS:
                     best_of(lanes, mine, [schedule.patterns[choice]])
+                    sample(lanes, mine[lanes.status[mine] <= 0])
                 else:
                     lanes.adopt(int(s), mine, [schedule.blocks[s][choice]] * len(mine))
         settings.progress(k / len(rounds))
@@ -34,14 +37,20 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
     _advance(lanes, everyone, schedule.end)
     follows = lanes.status <= 0
     lanes.status[follows] = schedule.status[follows]
+    lanes.warnings[follows] |= np.where(schedule.status < 0, 1 << np.abs(schedule.status), 0)[follows]
     lanes.rejected[:] = schedule.rejected
     lanes.settings = settings
     settings.progress(1.0)
 
 
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
-    """Lets some members run to their steps."""
-    running = (lanes.status[members] <= 0) & (lanes.row("clock")[members] < until)
-    if running.any():
-        lanes.advance(members[running], until[running])
+    """Lets some members run to their steps, by way of the instants of samples."""
+    before = lanes.settings.before
+    while True:
+        running = (lanes.status[members] <= 0) & (lanes.row("clock")[members] < until)
+        members, until = members[running], until[running]
+        if not len(members):
+            return
+        lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members]) - before))
         lanes.status[members[lanes.row("trip")[members] != 0]] = int(Outcome.non_finite)
+        sample(lanes, members[lanes.status[members] <= 0])

@@ -17,6 +17,7 @@ from shiftjax.markup import html_lines
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
+from shiftjax.run.ending import Ending
 from shiftjax.run.figures import CERTIFICATE as CERTIFICATE
 from shiftjax.run.figures import members_to_keep as members_to_keep
 from shiftjax.run.figures import plain as plain
@@ -51,8 +52,9 @@ class Result:
         compile_s: seconds of compilation.
         wall_s: seconds of the whole call.
         notes: what the user said of the start and the loops do not allow, one sentence each.
-        final: name -> (B, ...) the state at the end, from which `start=` goes on.
         branch: (B,) texts: the signs by which the assemblies of the loops differ, one an Assur group ("+-").
+        final: name -> (B, ...) the state at the end.
+        ending: the lanes at the end, from which `start=` goes on to the last bit; a stored result has none.
         schedule: the partitions and moved steps of every member, with which `schedule=` repeats the run.
     """
 
@@ -76,6 +78,7 @@ class Result:
     final: Mapping[str, np.ndarray] | None = None
     schedule: Schedule | None = None
     branch: np.ndarray | None = None
+    ending: Ending | None = None
 
     @property
     def batched(self) -> bool:

@@ -20,15 +20,17 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.accuracy import judge
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.branches import TOLD
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.drives import Drivable, refuse_beyond_tables
-from shiftjax.run.ensemble import Ensemble, Settings, begin
+from shiftjax.run.ending import Ending
+from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
+from shiftjax.run.going_on import ending_of, go_on, program_of
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
-from shiftjax.run.messages import messages, notes
+from shiftjax.run.messages import messages, notes, recorded_near_singular
 from shiftjax.run.partitions import partitions
 from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import prepare, start_of
@@ -71,6 +73,9 @@ def simulate(
     cluster: bool = True,
     backend: str | None = None,
     precision: str = "f64",
+    energy_limit: float = 1e-3,
+    gap_limit: float = 1e-6,
+    angle_limit: float = 1e-3,
     threads: int | None = None,
     progress: Callable[[float], None] = lambda done: None,
 ) -> Result:
@@ -112,6 +117,9 @@ def simulate(
 
         backend: the machine: "cpu" or "xla"; the fastest there is where left out.
         precision: "f64" or "f32".
+        energy_limit: a member that finishes with a larger energy error is `inaccurate`.
+        gap_limit: the same for its gap, in parts of the model's length.
+        angle_limit: the same for the estimated error of its coordinates, in rad or parts of the model's length.
         threads: of the kernel; all cores where left out.
         progress: called with the fraction done.
 
@@ -140,9 +148,11 @@ def simulate(
     )  # fmt: skip
     observed = channels_of(prepared.plan, channels, prepared.model.resolve)
     kernel = make_kernel(backend, precision, threads)
+    _check_limits(energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit)
     settings = Settings(
         *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
         log_jacobian=log_jacobian, progress=progress,
+        energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit,
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
@@ -157,20 +167,29 @@ def simulate(
             raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
         schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
         blocks = schedule.partitions()
-    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, strict_start=strict_start)
+    before = None if independent else start
+    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, before, strict_start=strict_start)
     bounds = hold_back(prepared, lanes, began)
     if schedule is None:
         driver.run(lanes)
     else:
         replay(lanes, schedule)
     say_locked(prepared, lanes, bounds)
-    if start is not None:
-        lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
+    judge(lanes)
     return collect(
         prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
-        messages=messages(prepared, lanes, began), notes=() if start is not None else notes(prepared, began),
+        messages=messages(prepared, lanes, began, start),
+        notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed)),
+        ending=ending_of(lanes) if schedule is None else None,
         report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
+
+
+def _check_limits(**limits: float) -> None:
+    """Refuses limits of accuracy that are none."""
+    for name, value in limits.items():
+        if not (isinstance(value, int | float | np.number) and value > 0):
+            raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
 
 
 def _clock(model: Model, span: float | None, step: float | None, output_step: float | None) -> tuple[float, int, int]:
@@ -219,16 +238,20 @@ def _start(prepared: Prepared, start: Result | None) -> Start:
     q, v, states = (np.atleast_2d(np.asarray(start.final[name])).T for name in ("q", "v", "states"))
     if q.shape[1] != prepared.members:
         raise ModelError("start", f"{q.shape[1]} members", f"{prepared.members}", "Go on with the same vary.")
-    good, gap = np.atleast_1d(start.status) <= 0, np.zeros(prepared.members)
+    status, gap = np.atleast_1d(start.status), np.zeros(prepared.members)
+    good = status <= 0
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     for s, block in enumerate(prepared.plan.substructures):
         groups = [prepared.plan.constraints[k] for k in block.groups]
         still = np.repeat([not group.time_dependent for group in groups], [group.rows for group in groups])
-        gap = np.maximum(gap, np.abs(host.true_gap(lane, q, s)[:, still]).max(1, initial=0.0))
-    if (gap[good] > TOLD).any():
-        found = f"loops open by up to {gap[good].max():.3g} (m or rad)"
+        gap = np.maximum(gap, np.abs(host.closure(lane, q, s)[0][:, still]).max(1, initial=0.0))
+    if (gap[good] > GAP_LIMIT[prepared.setup.precision]).any():
+        found = f"loops open by up to {gap[good].max():.3g} (rad, or parts of the model's length)"
         raise ModelError("start", found, "the end of a run with the same lengths", "Vary the same values as there.")
-    return Start.standing(q, v, states, good, gap)
+    # The figures of a member that ended early stay; only one that never started has none.
+    never = status == int(Outcome.not_assembled)
+    figures = np.atleast_1d(start.certificate["gap"])
+    return Start.standing(q, v, states, ~never, figures)
 
 
 def _lanes(
@@ -239,10 +262,11 @@ def _lanes(
     blocks: Sequence[Sequence[Block]],
     observed: Sequence[Channel],
     kept: np.ndarray,
+    before: Result | None,
     *,
     strict_start: bool,
 ) -> Ensemble:
-    """All members at their start; of those that are kept all coordinates are recorded, too."""
+    """All members at their start, or as an earlier run left them; of those kept all coordinates are recorded, too."""
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     if strict_start:
         good &= ~began.changed
@@ -253,6 +277,11 @@ def _lanes(
     others = np.setdiff1d(np.arange(prepared.members), kept)
     every = ((observed, others), ((*observed, *coordinates), kept))
     recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
+    if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
+        assert before.ending is not None
+        return go_on(kernel, settings, before.ending, recordings)
+    if before is not None:
+        good &= np.atleast_1d(before.status) <= 0
     lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
     lost = np.flatnonzero((lanes.status == int(Outcome.non_finite)) & np.isfinite(prepared.values).all(0))
     lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
@@ -260,4 +289,16 @@ def _lanes(
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
     lanes.warn(np.flatnonzero(began.changed), Outcome.start_changed)
     lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)
+    if before is not None:
+        ended = np.atleast_1d(before.status) > 0
+        lanes.status[ended] = np.atleast_1d(before.status)[ended]
     return lanes
+
+
+def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, identity: str) -> bool:
+    """Whether the lanes of an ending are those of this run: the same code, numbers and settings."""
+    if ending is None or ending.program != program_of(prepared.setup, identity, settings):
+        return False
+    place = prepared.setup.layout().rows("p")
+    now = prepared.parameters().astype(ending.table.dtype)
+    return np.array_equal(ending.table[place.start : place.stop], now, equal_nan=True)

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places, speed_units
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.host_evaluation import per_member
 from shiftjax.run.schedule import PATTERNS, PLAIN, STEPS
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.topology.plan import Plan
+
+CHECKS = ((0.29, 0.46, 0.25), (0.54, 0.46))  # parts with which steps too near the pose are repeated for comparison
 
 
 def move_off(lanes: Ensemble, members: np.ndarray) -> None:
@@ -42,7 +45,7 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
         open_ = np.flatnonzero(~(score <= 1.0))
         if len(open_) == 0:
             break
-        after, reached = _try(lanes, members[open_], before[:, open_], parts)
+        after, reached = _try(lanes, members[open_], before[:, open_], parts, len(parts))
         better = reached < score[open_]
         best[:, open_[better]], score[open_[better]] = after[:, better], reached[better]
         taken[open_[better]], pattern[open_[better]] = len(parts), PATTERNS.index(parts)
@@ -54,15 +57,18 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
     lanes.table[:, members] = best
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
-    lanes.warn(members[moved & (score > 1.0)], Outcome.near_singular)
+    for steps in np.unique(taken[moved & (score > 1.0)]):
+        here = moved & (score > 1.0) & (taken == steps)
+        mine, ends = members[here], (before[:, here], best[:, here])
+        lanes.samples.doubt[mine] += _doubt(lanes, mine, *ends, score[here], steps)
     lanes.decided(members[moved], before[clock.start, moved], STEPS, pattern[moved])
     _record(lanes, members[moved], before[:, moved], taken[moved])
 
 
 def _try(
-    lanes: Ensemble, members: np.ndarray, before: np.ndarray, parts: tuple[float, ...]
+    lanes: Ensemble, members: np.ndarray, before: np.ndarray, parts: tuple[float, ...], steps: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Runs one pattern from the frozen state.
+    """Covers some steps by one pattern from the frozen state.
 
     Returns:
         the table after it, and the largest (squared pivot condition / window) on the way; inf where it was lost.
@@ -75,8 +81,8 @@ def _try(
     table[limits.start : limits.stop] = np.inf
     worst, done = np.zeros(len(members)), 0.0
     for part in parts:
-        table[clock] = before[clock] + len(parts) * done
-        table[fraction] = len(parts) * part
+        table[clock] = before[clock] + steps * done
+        table[fraction] = steps * part
         lanes.step(members, table)
         with np.errstate(all="ignore"):
             worst = np.maximum(worst, (table[monitors.start : monitors.stop][window] / bound).max(0))
@@ -86,13 +92,35 @@ def _try(
     return table, np.where(np.isnan(worst), np.inf, worst)
 
 
+def _doubt(
+    lanes: Ensemble, members: np.ndarray, before: np.ndarray, after: np.ndarray, score: np.ndarray, steps: float
+) -> np.ndarray:
+    """What rounding may have changed in the speeds of members whose steps came too near the pose, in parts of them.
+
+    The same steps are covered by other parts, which are rounded differently. Parts that come nearer to the pose are
+    worse by eps / sigma^2, the ratio of the scores; by so much less is laid to the steps that are kept.
+    """
+    layout, setup = lanes.layout, lanes.setup
+    rows = slice(layout.rows("x").start, layout.rows("x").start + setup.plan.nv)
+    unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
+    size = np.abs(after[rows] / unit).max(0)
+    apart = np.zeros(len(members))
+    for parts in CHECKS:
+        other, reached = _try(lanes, members, before, parts, steps)
+        change = np.abs((other[rows] - after[rows]) / unit).max(0)
+        with np.errstate(all="ignore"):
+            change = np.where(np.isfinite(reached), change * np.minimum(1.0, score / reached), 0.0)
+        apart = np.maximum(apart, change)
+    return apart / np.where(size > 0, size, 1.0)
+
+
 def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.ndarray) -> None:
     """Writes the output instants inside and at the end of moved runs; those inside are interpolated."""
     every = lanes.settings.every
     after = lanes.table[:, members].copy()
     start = np.rint(before[lanes.layout.rows("clock").start])
     for k in range(1, int(taken.max(initial=0)) + 1):
-        due = ((start + k) % every == 0) & (k <= taken)
+        due = ((start + k) % every == 0) & (k <= taken) & (start + k >= 0)
         if not due.any():
             continue
         mine, s = members[due], k / taken[due]

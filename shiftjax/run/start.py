@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-NEAR = 0.1  # rad or m
-
 
 @dataclass(frozen=True)
 class Statements:
@@ -36,7 +34,7 @@ class Start:
         worst: (B,) index of the constraint that stays open most.
         change: (B,) largest change of a stated displacement [rad or m]; moved: (B,) its joint, -1 for none.
         speed_change, speed_moved: the same of stated speeds [per second].
-        binding: (B,) whether one of those joints keeps what is stated before others, or was named for this run.
+        binding: (B,) whether that is more than roundings of joints that follow others.
         branch: (B,) signs of the Jacobians by which assembly branches differ, one a block, "" where there are none.
         unsure: (B,) whether the way from the file's pose may have changed the branch.
     """
@@ -57,11 +55,8 @@ class Start:
 
     @property
     def changed(self) -> np.ndarray:
-        """(B,) whether something stated could not be kept, of those whose loops are closed.
-
-        Joints that follow others are often stated roughly, to say on which side they are: up to `NEAR` is a note only.
-        """
-        return self.closed & (self.binding | (self.change > NEAR) | (self.speed_moved >= 0))
+        """(B,) whether something stated could not be kept, of those whose loops are closed."""
+        return self.closed & (self.binding | (self.speed_moved >= 0))
 
     @classmethod
     def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:

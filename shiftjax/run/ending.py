@@ -1,0 +1,33 @@
+"""Where the lanes of a run stand at its end, with all that decides how they go on. Host only, no jax."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.record import record
+from shiftjax.topology.partition import Block
+
+
+@record
+class Ending:
+    """The lanes of a run that has ended, from which `start=` goes on as if there had been one run.
+
+    Of B members and S substructures. A lane whose last steps were chosen to fit into the span stands before them.
+
+    Attributes:
+        program: what code ran, and how: another one cannot take the lanes up.
+        steps: since the start of the first run; all clocks count from there.
+        table: (rows, B); choice: (S, B) index into blocks[s]; ratio: (S, B) pivot ratio at partition.
+        blocks: for every substructure the partitions that occurred.
+        counts: (B,) arrays of the ensemble by name: status, warnings, repartitions ...
+        samples: (figures, B).
+    """
+
+    program: tuple[object, ...]
+    steps: int
+    table: np.ndarray
+    choice: np.ndarray
+    ratio: np.ndarray
+    blocks: tuple[tuple[Block, ...], ...]
+    counts: dict[str, np.ndarray]
+    samples: np.ndarray

@@ -1,0 +1,75 @@
+"""Going on from the end of a run, to the last bit as if there had been one run. Host code above the ensemble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+
+import numpy as np
+
+from shiftjax.kernels.contract import Kernel
+from shiftjax.outcome import Outcome
+from shiftjax.run.ending import Ending
+from shiftjax.run.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
+from shiftjax.run.samples import Samples
+from shiftjax.run.setup import Setup
+
+JUDGED = (Outcome.inaccurate, Outcome.near_singular)  # warnings that are given at the end of every run anew
+
+
+def program_of(setup: Setup, identity: str, settings: Settings) -> tuple[object, ...]:
+    """What must be the same for lanes to go on: the code, the method, the step, and when coordinates change."""
+    return (
+        identity, setup.method, settings.h, settings.multiplier, settings.repartition, settings.move_steps
+    )  # fmt: skip
+
+
+def ending_of(lanes: Ensemble) -> Ending:
+    """The lanes at the end of a run; those cut short by the end stand where they were before."""
+    before, table = lanes.settings.before, lanes.table.copy()
+    table[lanes.layout.rows("clock").start] += before
+    choice, ratio = lanes.choice.copy(), lanes.ratio.copy()
+    counts = {name: getattr(lanes, name).copy() for name in COUNTS}
+    samples = np.array(astuple(lanes.samples))
+    for member, kept in lanes.cut_short.items():
+        table[:, member], choice[:, member], ratio[:, member] = kept.column, kept.choice, kept.ratio
+        table[lanes.layout.rows("clock").start, member] += before
+        samples[:, member] = kept.samples
+        for name, value in kept.counts.items():
+            counts[name][member] = value
+    counts["tried_at"] += before
+    identity = lanes.recordings[0].programs.identity
+    return Ending(
+        program_of(lanes.setup, identity, lanes.settings), before + lanes.settings.steps, table, choice, ratio,
+        tuple(map(tuple, lanes.known)), counts, samples,
+    )  # fmt: skip
+
+
+def go_on(
+    kernel: Kernel, settings: Settings, ending: Ending, recorded: Sequence[tuple[Programs, np.ndarray]]
+) -> Ensemble:
+    """The lanes of an ending, their clocks counted from there; the first tick is recorded of those that stand on it."""
+    setup, members = recorded[0][0].setup, ending.table.shape[1]
+    settings.before = ending.steps
+    recordings, which = recordings_of(settings, setup, recorded, members)
+    status = ending.counts["status"]
+    lanes = Ensemble(
+        setup=setup, kernel=kernel, settings=settings, table=ending.table.copy(), recordings=recordings,
+        recorded=which, choice=ending.choice.copy(), known=[list(blocks) for blocks in ending.blocks],
+        ratio=ending.ratio.copy(), status=status.copy(),
+    )  # fmt: skip
+    for name, values in ending.counts.items():
+        setattr(lanes, name, values.copy())
+    lanes.tried_at -= ending.steps
+    lanes.row("clock")[:] -= ending.steps
+    lanes.samples = Samples(*ending.samples.copy())
+    for outcome in JUDGED:
+        lanes.warnings &= ~(1 << -int(outcome))
+    gravest = np.zeros(members, int)
+    for outcome in sorted(o for o in Outcome if o < 0):
+        gravest = np.where((gravest == 0) & (lanes.warnings & 1 << -int(outcome) != 0), int(outcome), gravest)
+    lanes.status = np.where(status > 0, status, gravest)
+    here = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") == 0.0))
+    if len(here):
+        lanes.evaluate("observe", here)
+    return lanes

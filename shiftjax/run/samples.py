@@ -1,0 +1,38 @@
+"""Instants at which a run is looked at for its accuracy, and what is added up there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+FIRST = 250  # steps between two samples at the beginning of a run
+GROWTH = 8  # later an eighth of the steps done: 22 samples in 10 000 steps, 61 in a million
+_grid = [FIRST]
+
+
+@dataclass
+class Samples:
+    """What samples of B members add up to since the start.
+
+    Attributes:
+        at: (B,) clock of the last one [steps since the start of the first run]; path: (B,) integral of |v| dt [rad];
+        slowness: (B,) integral of dt / T [s/J]; doubt: (B,) sum of relative speed changes at singular poses.
+    """
+
+    at: np.ndarray
+    path: np.ndarray
+    slowness: np.ndarray
+    doubt: np.ndarray
+
+    @classmethod
+    def none(cls, members: int) -> Samples:
+        """Before the first sample."""
+        return cls(*(np.zeros(members) for _ in fields(cls)))
+
+
+def next_samples(clock: np.ndarray) -> np.ndarray:
+    """The first instants of samples after some clocks, in steps; they are the same in every run."""
+    while _grid[-1] <= clock.max(initial=0):
+        _grid.append(_grid[-1] + max(FIRST, _grid[-1] // GROWTH))
+    return np.asarray(_grid)[np.searchsorted(_grid, clock, side="right")]
