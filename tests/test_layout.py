@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "poses",
         "record",
         "rotations",
+        "shield",
         "table",
         "version",
     ),

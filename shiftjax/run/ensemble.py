@@ -228,10 +228,12 @@ class Ensemble:
                 part = np.ascontiguousarray(part[:, mine])
             rows = recording.row(mine)
             groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
-        self._run([group for _, group in groups])
-        for mine, group in groups:
-            if group.table is not self.table:
-                self.table[:, mine] = group.table
+        try:
+            self._run([group for _, group in groups])
+        finally:  # an interrupted lane stands at the step that it has reached
+            for mine, group in groups:
+                if group.table is not self.table:
+                    self.table[:, mine] = group.table
 
     def step(self, members: np.ndarray, table: np.ndarray) -> None:
         """One step of every member in a table (rows, B) of theirs, in place; nothing is recorded."""
