@@ -19,6 +19,11 @@ from shiftjax.kernels.contract import WRITES
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, TickLoop
+from shiftjax.shield import shielded
+
+
+SLICE = 0.1  # s of one call of XLA, which Ctrl-C waits for
+FIRST = 64.0  # steps of the first one
 
 
 def _phases(program: LaneProgram, precision: str) -> Phases:
@@ -165,11 +170,15 @@ class Kernel(TickLoop):
     def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
         """Steps of all lanes, each to its stop."""
         step_until = self.prepare(program)[1]
-        clock = table[program.layout.rows("clock")[0]]
-        running = clock < stop
-        with jax.enable_x64(self.precision == "f64"):
-            p, state = self._split(program, table)
-            self._merge(program, table, step_until(p, state, stop, *self._times(h, t0)), running)
+        clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
+        part = np.inf if program.layout.controlled else FIRST  # a stop on the way would change the size of steps
+        while (running := (trip == 0) & (clock < stop) & (fraction > 0)).any():
+            begun = time.perf_counter()
+            until = np.minimum(stop, clock + part).astype(self.dtype)
+            with jax.enable_x64(self.precision == "f64"):
+                p, state = self._split(program, table)
+                self._merge(program, table, step_until(p, state, until, *self._times(h, t0)), running)
+            part *= 0.5 if time.perf_counter() - begun > SLICE else 2.0
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""
@@ -192,6 +201,8 @@ class Kernel(TickLoop):
         return groups.pop("p"), groups
 
     def _merge(self, program: LaneProgram, table: np.ndarray, state: State, lanes: np.ndarray) -> None:
-        for name, values in state.items():
-            for row, value in zip(program.layout.rows(name), values, strict=True):
-                table[row, lanes] = np.asarray(value)[lanes]
+        jax.block_until_ready(state)
+        with shielded():  # a lane has all rows of one step
+            for name, values in state.items():
+                for row, value in zip(program.layout.rows(name), values, strict=True):
+                    table[row, lanes] = np.asarray(value)[lanes]

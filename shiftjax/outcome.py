@@ -15,6 +15,7 @@ class Outcome(IntEnum):
     stuck = 3
     loop_open = 4
     no_mass = 5
+    interrupted = 8
 
 
 REMEDY: dict[Outcome, str] = {
@@ -34,4 +35,5 @@ REMEDY: dict[Outcome, str] = {
     Outcome.stuck: "a step tripped repeatedly: it is too large for this motion; take a smaller one",
     Outcome.loop_open: "a step left the loops open by more than the projection can close: take a smaller step",
     Outcome.no_mass: "a motion of this mechanism moves no mass: give the named body an inertia, or hold the joint",
+    Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

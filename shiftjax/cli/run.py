@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 import numpy as np
 
 from shiftjax.cli import common, parsing
-from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
 from shiftjax.run.result import CERTIFICATE, Result
-from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -24,21 +21,17 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    if options.out:
+    if options.out is not None:
         store.check_target(options.out, force=options.force, batched=False)
-    with Progress(options.model) as progress:
-        wanted = "all" if options.out else "none"
-        result = simulate(
-            model, **common.arguments(options), keep=wanted, log_jacobian=options.log_jacobian, progress=progress.update
-        )
-    if options.out:
-        store.write(result, options.out, force=options.force)
+    wanted = "none" if options.out is None else "all"
+    result, stop = common.simulated(model, options, keep=wanted, log_jacobian=options.log_jacobian)
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
     else:
         show(result, options)
-    return common.exit_code(result)
+    common.save(result, options)
+    return common.exit_code(result, stop)
 
 
 def show(result: Result, options: argparse.Namespace) -> None:
@@ -58,8 +51,6 @@ def show(result: Result, options: argparse.Namespace) -> None:
         print()
         for entry in result.log:
             print(json.dumps(dict(entry), default=str))
-    if options.out:
-        print(f"\nwritten: {options.out}", file=sys.stderr)
 
 
 def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:

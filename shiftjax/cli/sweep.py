@@ -9,13 +9,11 @@ import sys
 import numpy as np
 
 from shiftjax.cli import common, parsing
-from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.run.result import CERTIFICATE, Result, plain
-from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -35,24 +33,22 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
     study = [parse_vary(text) for text in options.vary]
     design = sample(study, options.samples, options.seed)
-    if options.out:
+    if options.out is not None:
         store.check_target(options.out, force=options.force, batched=True)
-    if options.picture:
+    if options.picture is not None:
         picture.check_target(options.picture, force=options.force)
-    with Progress(options.model) as progress:
-        wanted = options.keep if options.out or options.picture else "none"
-        given = common.arguments(options)
-        result = simulate(model, vary=design, **given, keep=wanted, progress=progress.update)
-    if options.out:
-        store.write(result, options.out, force=options.force)
-    if options.picture:
-        picture.draw(result, options.picture)
+    wanted = "none" if options.out is None and options.picture is None else options.keep
+    result, stop = common.simulated(model, options, vary=design, keep=wanted)
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(summary(result), allow_nan=False, ensure_ascii=False))
     else:
         show(result, study, options)
-    return common.exit_code(result)
+    common.save(result, options)
+    if options.picture is not None:
+        picture.draw(result, options.picture)
+        print(f"drawn: {options.picture}", file=sys.stderr)
+    return common.exit_code(result, stop)
 
 
 def summary(result: Result) -> dict[str, object]:
@@ -106,9 +102,6 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     if rows:
         print()
         common.table(("channel at the end", "smallest", "median", "largest", "unit"), rows)
-    written = [name for name in (options.out, options.picture) if name]
-    if written:
-        print(f"\nwritten: {', '.join(written)}", file=sys.stderr)
 
 
 def final_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:

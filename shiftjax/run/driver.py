@@ -7,6 +7,7 @@ happens to a lane follows from the lane alone, so results never depend on who el
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,36 +17,54 @@ from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.jacobian import jacobian_of
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.run.singular_steps import move_off, step_through
+from shiftjax.shield import shielded
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting, distinct_blocks, pivots_of
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
 SHORT = 0.1  # s between two reports of progress
+# Lanes times steps times slots of a batch, about a second of two threads: shorter ones cost more than they are
+# worth. What an interrupt leaves of the batch it meets is of no use.
+BATCH = 2e9
 
 
 def run(lanes: Ensemble) -> None:
-    """Advances all lanes to the end of the span or their own."""
-    total = lanes.settings.steps
+    """Advances all lanes to the end of the span or their own, batch after batch.
+
+    KeyboardInterrupt comes through soon. Every lane is then at a step that it has reached.
+    """
+    total, members = lanes.settings.steps, len(lanes.status)
     chunk = max(64, total // 16)
-    until = 0
-    while until < total:
-        until, begun = min(total, until + chunk), time.perf_counter()
-        run_to(lanes, until)
-        lanes.settings.progress(until / total)
-        if time.perf_counter() - begun < SHORT:  # at the end of a chunk all lanes wait for the last one
-            chunk *= 2
+    for batch in batches(lanes):
+        until = 0
+        while until < total:
+            until, begun = min(total, until + chunk), time.perf_counter()
+            run_to(lanes, until, batch)
+            lanes.settings.progress((batch[0] + len(batch) * until / total) / members)
+            if time.perf_counter() - begun < SHORT:  # at the end of a chunk all lanes wait for the last one
+                chunk *= 2
 
 
-def run_to(lanes: Ensemble, until: int) -> None:
-    """Advances all lanes to a step or their own end; steps moved off a singular pose may go up to three steps past."""
+def batches(lanes: Ensemble) -> Iterator[np.ndarray]:
+    """The members in portions: as many as keep the machine busy, and work for seconds."""
+    size = max(lanes.kernel.batch, int(BATCH / (lanes.settings.steps * lanes.layout.slot_count)))
+    members = np.arange(len(lanes.status))
+    yield from np.array_split(members, -(-len(members) // size))
+
+
+def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> None:
+    """Advances all lanes, or some, to a step or their own end; moved steps may go up to three steps past."""
+    clock = lanes.row("clock")
+    members = np.arange(len(clock)) if members is None else members
     while True:
-        running = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < until))
+        running = members[(lanes.status[members] <= 0) & (clock[members] < until)]
         if len(running) == 0:
             return
         lanes.advance(running, until)
         tripped = running[lanes.row("trip")[running] != 0]
         if len(tripped):
-            handle_trips(lanes, tripped)
+            with shielded():
+                handle_trips(lanes, tripped)
 
 
 def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:

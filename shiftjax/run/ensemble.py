@@ -201,6 +201,15 @@ class Ensemble:
         self.evaluate("accelerate", members)
         self.limit(s, members)
 
+    def interrupt(self) -> None:
+        """Marks the members that have not come to their end; what is recorded of them ends where they stand."""
+        clock = self.row("clock")
+        cut = (self.status <= 0) & (clock < self.settings.steps)
+        self.status[cut] = int(Outcome.interrupted)
+        for recording in self.recordings:
+            last = np.floor(np.where(cut, clock, np.inf)[recording.members] / self.settings.every)
+            recording.out[np.arange(recording.out.shape[1]) > last[:, None]] = np.nan
+
     def evaluate(self, phase: str, members: np.ndarray) -> None:
         """Runs one phase on some members in place; observing writes the tick of their clock."""
         for recording, partition, mine in self.groups(members):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.collect import REPORTED, WHOLE, collect
 from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
+from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
@@ -106,6 +108,7 @@ def simulate(
 
     Raises:
         ModelError: anything the model or the arguments make impossible.
+        Interrupted: Ctrl-C; a KeyboardInterrupt whose `result` holds the members that are done.
     """
     begun = clock.perf_counter()
     model = model if isinstance(model, Model) else load(model)
@@ -135,16 +138,26 @@ def simulate(
         schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
         blocks = schedule.partitions()
     lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept)
-    if schedule is None:
-        driver.run(lanes)
-    else:
-        replay(lanes, schedule)
     if start is not None:
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
-    return collect(
-        prepared, lanes, began, observed, kept, batched=vary is not None, went_on=start is not None,
+    gather = partial(
+        collect, prepared, lanes, began, observed, kept, batched=vary is not None, went_on=start is not None,
         report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip
+    return _run(lanes, schedule, gather)
+
+
+def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
+    """The result of lanes at their start; KeyboardInterrupt brings what is done."""
+    try:
+        if schedule is None:
+            driver.run(lanes)
+        else:
+            replay(lanes, schedule)
+        return gather()
+    except KeyboardInterrupt as signal:
+        lanes.interrupt()
+        raise Interrupted(gather) from signal
 
 
 def _clock(model: Model, span: float | None, step: float | None, output_step: float | None) -> tuple[float, int, int]:
