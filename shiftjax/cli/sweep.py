@@ -57,6 +57,8 @@ def summary(result: Result) -> dict[str, object]:
         "members": result.members,
         "status": {outcome.name: len(members) for outcome, members in result.outcomes()},
         "failed": result.failed.tolist(),
+        "notes": list(result.notes),
+        "settings": plain(result.settings),
         "certificate": {name: plain(worst(name, values)[0]) for name, values in result.certificate.items()},
         "programs": int(result.programs),
         "compile_s": float(result.compile_s),

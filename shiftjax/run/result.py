@@ -101,6 +101,8 @@ class Result:
             raise ValueError("a document holds one run; this result has a member axis")
         return {
             "status": Outcome(int(self.status)).name,
+            "notes": list(self.notes),
+            "settings": plain(self.settings),
             "certificate": {name: plain(value) for name, value in self.certificate.items()},
             "programs": int(self.programs),
             "compile_s": float(self.compile_s),
