@@ -68,4 +68,6 @@ class CheckedFolder(LocalStore):
     def _damaged(self, key: str, found: str) -> ModelError:
         array, _, chunk = key.partition("/c/")
         where = f"{self.root}: array {array.removesuffix('/c')}, chunk {chunk or '0'}"
-        return ModelError(where, found, "the file as it was written", "Take a copy, or run again; other arrays are whole.")
+        return ModelError(
+            where, found, "the file as it was written", "Take a copy, or run again; other arrays are whole."
+        )

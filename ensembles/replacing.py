@@ -45,7 +45,7 @@ def replacing(target: Path, *, force: bool) -> Iterator[Path]:
 
 
 def _put(draft: Path, target: Path, old: Path, *, force: bool) -> None:
-    """The draft in the place of the target. Of two processes at once, one without `force` never replaces the other's."""
+    """The draft in the place of the target. Of two processes at once none without `force` replaces the other's."""
     try:
         if force:
             if target.is_dir():  # a folder cannot be replaced in one call: the old one is renamed first
@@ -79,7 +79,12 @@ def clean(target: Path) -> None:
     for path in target.parent.glob(f".*.{DRAFT}"), target.parent.glob(f".*.{OLD}"):
         for leftover in path:
             number, _, kind = leftover.name.removeprefix(first).partition(last)
-            if leftover.name.startswith(first) and kind in (DRAFT, OLD) and number.isdigit() and not _alive(int(number)):
+            if (
+                leftover.name.startswith(first)
+                and kind in (DRAFT, OLD)
+                and number.isdigit()
+                and not _alive(int(number))
+            ):
                 if kind == OLD and not target.exists():
                     leftover.rename(target)
                 else:

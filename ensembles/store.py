@@ -19,7 +19,6 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -56,6 +55,15 @@ def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
             todo = "Move it away yourself; it is not a result."
             raise ModelError(str(path), "something else of that name", "a result to replace", todo)
     return target
+
+
+def refuse_no_room(path: str | Path, size: float) -> None:
+    """Raises where a store of so many bytes, before compression, has no room."""
+    free = shutil.disk_usage(Path(path).absolute().parent).free
+    if size > free:
+        found = f"{free / 1e6:.0f} MB free there"
+        todo = "Make room, choose another folder, or store less with --keep and --output-step."
+        raise ModelError(str(path), found, f"{size / 1e6:.0f} MB, which the result may take", todo)
 
 
 def write(result: Result, path: str | Path, keep: int | str = "all", *, force: bool = False) -> Path:

@@ -21,7 +21,6 @@ from shiftjax.kernels.simplify import check_jaxpr
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, TickLoop
 from shiftjax.shield import shielded
 
-
 SLICE = 0.1  # s of one call of XLA, which Ctrl-C waits for
 FIRST = 64.0  # steps of the first one
 

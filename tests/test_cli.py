@@ -138,7 +138,17 @@ def test_run_json(shell) -> None:
     code, out, err = shell("run", "four_bar", *SHORT, "--channel", f"{JOINT}.q", "--channel", "energy.total", "--json")
     run = json.loads(out)
     assert (code, err) == (0, "")
-    assert run.keys() == {"status", "certificate", "programs", "compile_s", "wall_s", "time", "channels"}
+    assert run.keys() == {
+        "status",
+        "notes",
+        "settings",
+        "certificate",
+        "programs",
+        "compile_s",
+        "wall_s",
+        "time",
+        "channels",
+    }
     assert run["status"] == "ok"
     assert run["certificate"].keys() == CERTIFICATE
     assert run["certificate"]["gap"] < 1e-9 and run["certificate"]["steps"] == 50

@@ -77,7 +77,9 @@ class Chunk(NamedTuple):
         """Runs the chunk, or as much of it as is done when `stopped` is set; a lane then stands at some step."""
         first = self.first
         while first < self.last and not stopped.is_set():
-            first = self._evaluate(workspace, first) if self.span is None else self._advance(self.span, workspace, first)
+            first = (
+                self._evaluate(workspace, first) if self.span is None else self._advance(self.span, workspace, first)
+            )
 
     def _evaluate(self, workspace: int, first: int) -> int:
         last = min(self.last, first + self.pace.steps)

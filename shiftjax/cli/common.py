@@ -7,19 +7,12 @@ import sys
 from collections.abc import Callable, Collection
 from typing import Any
 
-from shiftjax.cli.ending import exit_code as code_of_signal
-from shiftjax.cli.progress import Progress
-from shiftjax.ensembles import store
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.mechanism.model import Model
-from shiftjax.outcome import Outcome
-from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.result import Result, remedy
-from shiftjax.run.simulate import simulate
 
-SOME_FAILED = 3
 LISTED = 8  # members named in a list of failures
 
 
@@ -55,37 +48,6 @@ def arguments(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def simulated(model: Model, options: argparse.Namespace, **given: Any) -> tuple[Result, Interrupted | None]:
-    """The result of a run with the settings of the command line; of a run that was interrupted, what is done."""
-    try:
-        with Progress(options.model) as progress:
-            return simulate(model, **arguments(options), **given, progress=progress.update), None
-    except Interrupted as stop:
-        done = stop.result.members - len(unfinished(stop.result))
-        print(f"interrupted: {done} of {stop.result.members} members are done", file=sys.stderr)
-        return stop.result, stop
-
-
-def unfinished(result: Result) -> list[int]:
-    """Members that an interrupt stopped."""
-    return [int(member) for outcome, members in result.outcomes() if outcome is Outcome.interrupted for member in members]
-
-
-def save(result: Result, options: argparse.Namespace) -> None:
-    """Writes `--out`, unless an interrupt came before any member was done."""
-    if options.out is None:
-        return
-    if len(unfinished(result)) == result.members:
-        print(f"nothing is written to {options.out}", file=sys.stderr)
-        return
-    try:
-        store.write(result, options.out, force=options.force)
-    except KeyboardInterrupt:
-        print(f"nothing is written to {options.out}", file=sys.stderr)
-        raise
-    print(f"written: {options.out}", file=sys.stderr)
-
-
 def table(
     head: tuple[str, ...],
     rows: list[tuple[str, ...]],
@@ -119,12 +81,6 @@ def report_outcomes(result: Result) -> None:
             print(f"  {name}: {own}" if own else f"  {name}", file=sys.stderr)
         if len(members) > LISTED:
             print(f"  ... and {len(members) - LISTED} more", file=sys.stderr)
-
-
-def exit_code(result: Result, stop: Interrupted | None) -> int:
-    if stop is not None:
-        return code_of_signal(stop)
-    return SOME_FAILED if len(result.failed) else 0
 
 
 def about(result: Result) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing
+from shiftjax.cli import common, parsing, running
 from shiftjax.ensembles import store
 from shiftjax.run.result import CERTIFICATE, Result
+from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -24,14 +26,15 @@ def call(options: argparse.Namespace) -> int:
     if options.out is not None:
         store.check_target(options.out, force=options.force, batched=False)
     wanted = "none" if options.out is None else "all"
-    result, stop = common.simulated(model, options, keep=wanted, log_jacobian=options.log_jacobian)
+    given = {**common.arguments(options), "keep": wanted, "log_jacobian": options.log_jacobian}
+    result, stop = running.simulated(partial(simulate, model, **given), options)
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
     else:
         show(result, options)
-    common.save(result, options)
-    return common.exit_code(result, stop)
+    running.save(result, options)
+    return running.exit_code(result, stop)
 
 
 def show(result: Result, options: argparse.Namespace) -> None:

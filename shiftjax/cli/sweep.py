@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing
+from shiftjax.cli import common, parsing, running
 from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.run.result import CERTIFICATE, Result, plain
+from shiftjax.run.simulate import simulate
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -38,17 +41,20 @@ def call(options: argparse.Namespace) -> int:
     if options.picture is not None:
         picture.check_target(options.picture, force=options.force)
     wanted = "none" if options.out is None and options.picture is None else options.keep
-    result, stop = common.simulated(model, options, vary=design, keep=wanted)
+    given = {**common.arguments(options), "vary": design, "keep": wanted}
+    result, stop = running.simulated(partial(simulate, model, **given), options)
+    drawn = {"vary": options.vary, "samples": options.samples, "seed": options.seed}
+    result = replace(result, settings={**result.settings, **drawn})
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(summary(result), allow_nan=False, ensure_ascii=False))
     else:
         show(result, study, options)
-    common.save(result, options)
+    running.save(result, options)
     if options.picture is not None:
         picture.draw(result, options.picture)
         print(f"drawn: {options.picture}", file=sys.stderr)
-    return common.exit_code(result, stop)
+    return running.exit_code(result, stop)
 
 
 def summary(result: Result) -> dict[str, object]:

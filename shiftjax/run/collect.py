@@ -33,7 +33,7 @@ def collect(
     batched: bool,
     went_on: bool,
     report: dict[str, Any],
-    backend: str,
+    asked: dict[str, Any],
     wall: Callable[[], float],
 ) -> Result:
     """The result.
@@ -42,6 +42,7 @@ def collect(
         observed: the channels. kept: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
         went_on: whether the run began where another one ended. wall: seconds of the whole call so far.
+        asked: further settings, as the user gave them.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -75,10 +76,10 @@ def collect(
             "output_step": settings.h * settings.every,
             "method": setup.method,
             "precision": setup.precision,
-            "backend": backend,
             "repartition": settings.repartition,
             "move_steps": settings.move_steps,
             "t0": settings.t0,
+            **asked,
         },
         log=_log(prepared.plan, lanes.log),
         programs=lanes.recordings[0].programs.pieces,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -26,6 +27,7 @@ from shiftjax.run.ensemble import Ensemble, Settings, begin
 from shiftjax.run.integrators import check_method
 from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.lane_program import Programs
+from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.partitions import partitions
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
@@ -65,6 +67,7 @@ def simulate(
     precision: str = "f64",
     threads: int | None = None,
     progress: Callable[[float], None] = lambda done: None,
+    announce: Callable[[Need], None] = lambda need: None,
 ) -> Result:
     """Simulates a model, or many variants of it at once.
 
@@ -102,6 +105,7 @@ def simulate(
         precision: "f64" or "f32".
         threads: of the kernel; all cores where left out.
         progress: called with the fraction done.
+        announce: called before the run with the memory that it takes and the room for its store (bytes).
 
     Returns:
         a Result; without `vary` it has no member axis.
@@ -128,8 +132,11 @@ def simulate(
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
-    began = _start(prepared, start)
     kept = members_to_keep(keep, prepared.members)
+    need = need_of(prepared, observed, len(kept), settings.steps // settings.every + 1)
+    refuse_too_much(need)
+    announce(need)
+    began = _start(prepared, start)
     if schedule is None:
         blocks = partitions(prepared, began, settings.multiplier, independent)
     else:
@@ -142,9 +149,18 @@ def simulate(
         lanes.status[~began.closed] = np.atleast_1d(start.status)[~began.closed]
     gather = partial(
         collect, prepared, lanes, began, observed, kept, batched=vary is not None, went_on=start is not None,
-        report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
+        report=report_of(prepared), wall=lambda: clock.perf_counter() - begun, asked={
+            "backend": backend or "cpu", "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent],
+            "drive": _described(drive), "tie": _described(tie), "cut": [*cut], "cluster": cluster,
+        },
     )  # fmt: skip
     return _run(lanes, schedule, gather)
+
+
+def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
+    """Functions as text: their numbers where they show them, else their names."""
+    plain = {path: str(getattr(f, "__qualname__", None) or f) for path, f in (functions or {}).items()}
+    return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}
 
 
 def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
