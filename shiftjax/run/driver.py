@@ -7,7 +7,6 @@ happens to a lane follows from the lane alone, so results never depend on who el
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +22,7 @@ from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
 SHORT = 0.1  # s between two reports of progress
-# Lanes times steps times slots of a batch, about a second of two threads: shorter ones cost more than they are
-# worth. What an interrupt leaves of the batch it meets is of no use.
-BATCH = 2e9
+BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
 
 
 def run(lanes: Ensemble) -> None:
@@ -33,23 +30,25 @@ def run(lanes: Ensemble) -> None:
 
     KeyboardInterrupt comes through soon. Every lane is then at a step that it has reached.
     """
+    first, size, members = 0, lanes.kernel.batch, len(lanes.status)
+    while first < members:
+        batch, begun = np.arange(first, min(first + size, members)), time.perf_counter()
+        _run_batch(lanes, batch)
+        first += len(batch)
+        growth = BATCH / max(time.perf_counter() - begun, 1e-3)
+        size = max(lanes.kernel.batch, int(size * min(max(growth, 0.25), 4.0)))
+
+
+def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
     total, members = lanes.settings.steps, len(lanes.status)
     chunk = max(64, total // 16)
-    for batch in batches(lanes):
-        until = 0
-        while until < total:
-            until, begun = min(total, until + chunk), time.perf_counter()
-            run_to(lanes, until, batch)
-            lanes.settings.progress((batch[0] + len(batch) * until / total) / members)
-            if time.perf_counter() - begun < SHORT:  # at the end of a chunk all lanes wait for the last one
-                chunk *= 2
-
-
-def batches(lanes: Ensemble) -> Iterator[np.ndarray]:
-    """The members in portions: as many as keep the machine busy, and work for seconds."""
-    size = max(lanes.kernel.batch, int(BATCH / (lanes.settings.steps * lanes.layout.slot_count)))
-    members = np.arange(len(lanes.status))
-    yield from np.array_split(members, -(-len(members) // size))
+    until = 0
+    while until < total:
+        until, begun = min(total, until + chunk), time.perf_counter()
+        run_to(lanes, until, batch)
+        lanes.settings.progress((batch[0] + len(batch) * until / total) / members)
+        if time.perf_counter() - begun < SHORT:  # at the end of a chunk all lanes wait for the last one
+            chunk *= 2
 
 
 def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> None:

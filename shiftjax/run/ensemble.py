@@ -18,6 +18,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.schedule import PATTERNS, Schedule
 from shiftjax.run.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
 from shiftjax.run.start import Start
+from shiftjax.shield import shielded
 from shiftjax.topology.partition import Block, Partition
 
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
@@ -202,13 +203,8 @@ class Ensemble:
         self.limit(s, members)
 
     def interrupt(self) -> None:
-        """Marks the members that have not come to their end; what is recorded of them ends where they stand."""
-        clock = self.row("clock")
-        cut = (self.status <= 0) & (clock < self.settings.steps)
-        self.status[cut] = int(Outcome.interrupted)
-        for recording in self.recordings:
-            last = np.floor(np.where(cut, clock, np.inf)[recording.members] / self.settings.every)
-            recording.out[np.arange(recording.out.shape[1]) > last[:, None]] = np.nan
+        """Marks the members that have not come to their end."""
+        self.status[(self.status <= 0) & (self.row("clock") < self.settings.steps)] = int(Outcome.interrupted)
 
     def evaluate(self, phase: str, members: np.ndarray) -> None:
         """Runs one phase on some members in place; observing writes the tick of their clock."""
@@ -240,9 +236,10 @@ class Ensemble:
         try:
             self._run([group for _, group in groups])
         finally:  # an interrupted lane stands at the step that it has reached
-            for mine, group in groups:
-                if group.table is not self.table:
-                    self.table[:, mine] = group.table
+            with shielded():
+                for mine, group in groups:
+                    if group.table is not self.table:
+                        self.table[:, mine] = group.table
 
     def step(self, members: np.ndarray, table: np.ndarray) -> None:
         """One step of every member in a table (rows, B) of theirs, in place; nothing is recorded."""

@@ -16,10 +16,11 @@ from shiftjax.run.prepare import Prepared
 
 NUMBER = 8  # bytes
 POSE = 7  # numbers
-# Copies that exist at once at the largest, measured with up to 300 000 members and 10^7 poses: the table and the parts of
-# it that run; Jacobians while the starts are sought; what is recorded, by the kernel and in the result; poses as frames
-# (12 numbers), as quaternions and stacked for the store.
+# Copies that exist at once at the largest, measured with up to 300 000 members and 10^7 poses: the table and the parts
+# of it that run; Jacobians while the starts are sought; what is recorded, by the kernel and in the result; poses as
+# frames (12 numbers), as quaternions and stacked for the store.
 TABLES, JACOBIANS, RECORDS, POSES = 2.0, 4.0, 2.0, 3.5
+TIMES = 3.0  # arrays of instants
 MEMINFO = Path("/proc/meminfo")
 GROUPS = (  # limit and use of a container, of both versions of Linux' control groups
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
@@ -54,7 +55,7 @@ def need_of(prepared: Prepared, observed: Sequence[Channel], kept: int, ticks: i
     lane = TABLES * own * setup.layout().row_count + NUMBER * JACOBIANS * (jacobian + plan.nq + len(plan.numbers))
     return Need(
         lanes=members * lane,
-        recorded=members * ticks * width * (own + (RECORDS - 1.0) * NUMBER),
+        recorded=ticks * NUMBER * TIMES + members * ticks * width * (own + (RECORDS - 1.0) * NUMBER),
         poses=kept * ticks * NUMBER * (POSES * POSE * bodies + plan.nq),
         stored=NUMBER * (kept * ticks * (width + POSE * bodies) + members * (len(prepared.vary) + 10)),
     )
@@ -64,7 +65,8 @@ def refuse_too_much(need: Need) -> None:
     """Raises where a run takes more memory than is free; where that is unknown, nothing is refused."""
     free = free_memory()
     if need.total > free:
-        parts = f"{size(need.lanes)} for the members, {size(need.recorded)} for channels, {size(need.poses)} for poses"
+        members, recorded, poses = size(need.lanes), size(need.recorded), size(need.poses)
+        parts = f"{members} for the members, {recorded} for instants and channels, {poses} for poses"
         todo = "Take a larger output step, keep fewer trajectories, record fewer channels, or run it in portions."
         raise ModelError("memory", f"a run that takes about {size(need.total)} ({parts})", f"{size(free)}, free", todo)
 

@@ -143,6 +143,9 @@ def prepare(
     )
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = _varied(model, vary, place)
+    if twice := next((path for path in assigned if path in known), None):
+        todo = "Leave it out in one of them."
+        raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
     own, file = (_vector(plan, m) for m in (model, base))
     matrices = model.matrices()
     read = [place[path] for path in known if not plan.numbers[place[path]].role.of_start]

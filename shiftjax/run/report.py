@@ -10,6 +10,7 @@ import numpy as np
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
+from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.run.prepare import Prepared, prepare
 from shiftjax.topology.partition import (
@@ -137,7 +138,11 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
             continue
         still = [_some_columns(jacobians[s], plan.substructures[s].columns, columns) for s in blocks]
         still += [_twist(prepared, motion, body, k, columns) for k in joints[path] if plan.joints[k].near == body]
-        _, size, right = np.linalg.svd(np.concatenate(still))
+        rows = np.concatenate(still)
+        if not np.isfinite(rows).all():
+            found = "motions at the start that are not finite"
+            raise ModelError(path, found, "lengths and angles that numbers can hold", "Correct those at this body.")
+        _, size, right = np.linalg.svd(rows)
         size = np.concatenate([size, np.zeros(len(right) - len(size))])
         for x in right[size < IDLE * max(1.0, float(size.max()))]:
             moving = [speed for speed, amount in zip(columns, np.abs(x), strict=True) if amount > IDLE]

@@ -39,6 +39,7 @@ from shiftjax.run.start import Start
 from shiftjax.topology.partition import Block
 
 DEFAULT_STEP = 1e-3  # s
+CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
 
 
 def simulate(
@@ -119,7 +120,7 @@ def simulate(
     check_method(method)
     one_of("precision", precision, DTYPES)
     one_of("backend", backend or "cpu", BACKENDS)
-    times = _clock(model, span, step, output_step)
+    times = _clock(model, span, step, output_step, CLOCKS[precision])
     prepared = prepare(
         model, vary or {}, hold=hold, assign=assign or {}, method=method, precision=precision, drive=drive, tie=tie,
         cut=cut, cluster=cluster,
@@ -176,8 +177,10 @@ def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result
         raise Interrupted(gather) from signal
 
 
-def _clock(model: Model, span: float | None, step: float | None, output_step: float | None) -> tuple[float, int, int]:
-    """Step [s], number of steps, steps between outputs."""
+def _clock(
+    model: Model, span: float | None, step: float | None, output_step: float | None, most: float
+) -> tuple[float, int, int]:
+    """Step [s], number of steps, of which there are `most`, steps between outputs."""
     span = model.settings.span if span is None else span
     if span is None:
         raise ModelError("span", "nothing", "seconds to run", "Give span=, or an integrator block with time_span.")
@@ -191,6 +194,9 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
     whole = output if output is not None and output <= span else span
     step = float(whole / np.ceil(whole / DEFAULT_STEP - WHOLE)) if step is None else step
     steps = span / step
+    if not steps < most:
+        todo = "Take larger steps, or go on from a shorter run with start=."
+        raise ModelError("span", f"{span:g} s with steps of {step:g} s{given}", f"less than {most:g} steps", todo)
     if abs(steps - round(steps)) > WHOLE * steps:
         raise ModelError(
             "span", f"{span:g} s with steps of {step:g} s{given}", "a whole number of steps", "Change one of them."
