@@ -24,6 +24,7 @@ from shiftjax.topology.partition import (
 )
 from shiftjax.topology.plan import Plan, row_names
 
+LARGEST = 1e100  # m or rad
 IDLE = 1e-9  # a singular value, relative, or a share of a motion below this is rounding
 REPEATS = 1e-9  # a coefficient of C below this is rounding
 
@@ -40,6 +41,9 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
 def report_of(prepared: Prepared) -> dict[str, Any]:
     """The same of a model that is prepared already."""
     model, plan, start = prepared.model, prepared.plan, prepared.file_start
+    for number, value in zip(plan.numbers, prepared.file_numbers, strict=True):
+        if number.role.of_shape and not abs(value) < LARGEST:  # its square is no number
+            raise ModelError(number.path, f"{value:g}", f"lengths and angles below {LARGEST:g}", "Correct it.")
     lane = prepared.file_lane()
     found = [_eliminated(lane, start.q, s) for s in range(len(plan.substructures))]
     blocks = [blocks_of(e, plan.substructures[s])[0] for s, (_, e) in enumerate(found)]
@@ -141,7 +145,7 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
         rows = np.concatenate(still)
         if not np.isfinite(rows).all():
             found = "motions at the start that are not finite"
-            raise ModelError(path, found, "lengths and angles that numbers can hold", "Correct those at this body.")
+            raise ModelError(path, found, "finite ones", "Correct the lengths and angles at this body.")
         _, size, right = np.linalg.svd(rows)
         size = np.concatenate([size, np.zeros(len(right) - len(size))])
         for x in right[size < IDLE * max(1.0, float(size.max()))]:
