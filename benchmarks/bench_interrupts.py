@@ -138,10 +138,11 @@ def command(
 def stored(path: Path, done: int, full: np.ndarray) -> None:
     """Checks what an interrupted sweep has written."""
     tree = store.read(path)
-    status = tree["members/status"].values
+    members, trajectories = (tree[name].to_dataset() for name in ("members", "trajectories"))
+    status = members["status"].values
     assert int((status != shiftjax.Outcome.interrupted).sum()) == done
-    kept = tree["trajectories/member"].values
-    values = next(v for v in tree["trajectories"].data_vars.values() if v.attrs.get("path") == CHANNEL).values
+    kept = trajectories["member"].values
+    values = next(v for v in trajectories.data_vars.values() if v.attrs.get("path") == CHANNEL).values
     check(status[kept], values, full[kept])
 
 

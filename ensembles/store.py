@@ -109,10 +109,10 @@ def _opened(source: Path) -> xr.DataTree:
     """The tree of a store, of the versions before checksums, too."""
     about = json.loads((source / "zarr.json").read_text(encoding="utf-8"))["attributes"]
     checked = about.get("format") == FORMAT["format"] and about.get("format_version", 0) >= CHECKSUMS_SINCE
-    folder = CheckedFolder(source) if checked else source
+    folder: Any = CheckedFolder(source) if checked else source
     tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
     if checked:
-        _ = tree["members/status"].values  # a lost or damaged one is found at once
+        _ = tree["members"].to_dataset()["status"].values  # a lost or damaged one is found at once
     return tree
 
 

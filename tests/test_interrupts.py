@@ -38,8 +38,8 @@ MEMBERS = 600
 
 
 def sweep(members: int = MEMBERS, span: float = 0.2, **more: Any) -> Result:
-    vary = {PATH: np.linspace(-1.0, 1.0, members)}
-    return simulate(MODEL, span, 1e-3, vary=vary, channels=[CHANNEL], **{"output_step": 0.05} | more)
+    vary, given = {PATH: np.linspace(-1.0, 1.0, members)}, {"output_step": 0.05, **more}
+    return simulate(MODEL, span, 1e-3, vary=vary, channels=[CHANNEL], **given)
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def test_a_sweep_writes_what_is_done(
     assert signal.getsignal(signal.SIGTERM) is before
     out, err = capsys.readouterr()
     assert f"{MEMBERS} members: " in out and f"of {MEMBERS} are done" in err and "Traceback" not in err
-    status = store.read(tmp_path / "study.zarr")["members/status"].values
+    status = store.read(tmp_path / "study.zarr")["members"].to_dataset()["status"].values
     assert 0.5 * MEMBERS < (status == 0).sum() < MEMBERS and ((status == 0) | (status == Outcome.interrupted)).all()
     assert [path.name for path in tmp_path.iterdir()] == ["study.zarr"]
 
