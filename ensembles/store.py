@@ -7,28 +7,33 @@ A Zarr store opened by xarray, in four groups:
     /log           (line) every repartition; `run.log_table.entries` gives them as `Result.log` does
 Every variable has its unit. The suffix decides: `.zarr`, and `.csv` or `.json` for one run.
 Properties: nothing is overwritten without `force`; a store is written to a draft in the same folder and then renamed,
-so that readers see the old or the new one complete; only stores of this package are ever removed.
+so that readers see the old or the new one complete; only stores of this package are ever removed. Every chunk has a
+checksum, and no chunk that is lost reads as something good: `read` raises an error that names the array.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from shiftjax.ensembles.folders import CheckedFolder, WrittenFolder, encoding
+from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
 from shiftjax.run.labelled import FORMAT, to_tree, tree_of_document, with_paths
 from shiftjax.run.result import Result, plain
+from shiftjax.shield import shielded
 
 SUFFIXES = (".zarr", ".csv", ".json")
+CHECKSUMS_SINCE = 3  # format version
 STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
 
 
@@ -44,14 +49,25 @@ def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
         raise ModelError(str(path), "an ensemble", f"{target.suffix} holds one run", "Write to NAME.zarr.")
     if not target.absolute().parent.is_dir():
         raise ModelError(str(path), "no such folder", "a folder that exists", f"Make {target.parent} first.")
+    refuse_unwritable(target)
+    clean(target)
     if target.exists() or target.is_symlink():
         if not force:
-            raise ModelError(str(path), "something of that name", "a new name", "Use --force to replace it.")
+            raise taken(target)
         ours = any((target / mark).is_file() for mark in STORE_FILES) if target.suffix == ".zarr" else target.is_file()
         if target.is_symlink() or not ours:
             todo = "Move it away yourself; it is not a result."
             raise ModelError(str(path), "something else of that name", "a result to replace", todo)
     return target
+
+
+def refuse_no_room(path: str | Path, size: float) -> None:
+    """Raises where a store of so many bytes, before compression, has no room."""
+    free = shutil.disk_usage(Path(path).absolute().parent).free
+    if size > free:
+        found = f"{free / 1e6:.0f} MB free there"
+        todo = "Make room, choose another folder, or store less with --keep and --output-step."
+        raise ModelError(str(path), found, f"{size / 1e6:.0f} MB, which the result may take", todo)
 
 
 def write(result: Result, path: str | Path, keep: int | str = "all", *, force: bool = False) -> Path:
@@ -62,13 +78,23 @@ def write(result: Result, path: str | Path, keep: int | str = "all", *, force: b
         path: NAME.zarr, or NAME.csv or NAME.json for one run.
         keep: of the members whose trajectories the result holds, "all", "none" or how many are stored.
         force: replace what is there.
+
+    Raises:
+        ModelError: a place that cannot be written, or no room there. Nothing is left of the new result then, and what
+            was there stays as it was.
     """
     need("store: result", result, Result, "a Result")
     need("keep", keep, (int, str), '"all", "none" or a number of members')
     target = check_target(path, force=force, batched=result.batched)
     save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
-    with _replacing_atomically(target) as draft:
-        save(result, draft, keep)
+    try:
+        with replacing(target, force=force) as draft:
+            save(result, draft, keep)
+    except OSError as error:
+        free = shutil.disk_usage(target.absolute().parent).free
+        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
+        todo = "Nothing of it is left. Make room, choose another folder, or store less with --keep and --output-step."
+        raise ModelError(str(path), found, "room for the whole result", todo) from error
     return target
 
 
@@ -81,14 +107,27 @@ def read(path: str | Path) -> xr.DataTree:
     if source.suffix == ".json":
         return _read(source, lambda: tree_of_document(json.loads(source.read_text(encoding="utf-8"))))
     if source.suffix == ".zarr":
-        return _read(source, lambda: with_paths(xr.open_datatree(source, engine="zarr", consolidated=False)))
+        return _read(source, lambda: _opened(source))
     todo = "A .csv is for other programs; write .zarr or .json to read it back."
     raise ModelError(str(path), f"suffix {source.suffix!r}", ".zarr or .json", todo)
+
+
+def _opened(source: Path) -> xr.DataTree:
+    """The tree of a store, of the versions before checksums, too."""
+    about = json.loads((source / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    checked = about.get("format") == FORMAT["format"] and about.get("format_version", 0) >= CHECKSUMS_SINCE
+    folder: Any = CheckedFolder(source) if checked else source
+    tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
+    if checked:
+        _ = tree["members"].to_dataset()["status"].values  # a lost or damaged one is found at once
+    return tree
 
 
 def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
     try:
         tree = load()
+    except ModelError:
+        raise
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise ModelError(
             str(source), f"no readable result ({error})", "a result of shiftjax", "Run it again."
@@ -101,30 +140,16 @@ def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
     return tree
 
 
-@contextmanager
-def _replacing_atomically(target: Path) -> Iterator[Path]:
-    """The name of a draft in the same folder; renamed to the target on success, removed otherwise."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}.draft")
-    old = target.with_name(f".{target.name}.{os.getpid()}.old")
-    try:
-        yield draft
-        if target.is_dir():  # a folder cannot be replaced in one call: the old one is renamed first
-            target.rename(old)
-        draft.replace(target)
-    except BaseException:
-        if old.exists() and not target.exists():
-            old.rename(target)
-        raise
-    finally:
-        for leftover in (draft, old):
-            if leftover.is_dir():
-                shutil.rmtree(leftover)
-            else:
-                leftover.unlink(missing_ok=True)
-
-
 def _write_zarr(result: Result, path: Path, keep: int | str) -> None:
-    to_tree(result, keep).to_zarr(path, zarr_format=3, consolidated=False)
+    tree, folder = to_tree(result, keep), WrittenFolder(path)
+    try:
+        with warnings.catch_warnings():  # consolidated metadata, with which xarray opens without a warning
+            warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
+            tree.to_zarr(folder, zarr_format=3, consolidated=True, encoding=encoding(tree))
+    except BaseException:
+        with shielded():
+            folder.stop()
+        raise
 
 
 def _write_json(result: Result, path: Path, keep: int | str) -> None:
@@ -136,7 +161,6 @@ def _write_json(result: Result, path: Path, keep: int | str) -> None:
         "model": plain(to_dict(result.model)),
         "model_source": result.model.source,
         "report": plain(result.report),
-        "settings": plain(result.settings),
         "log": plain(result.log),
     }
     text = json.dumps(result.document() | more, allow_nan=False, ensure_ascii=False)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
+from shiftjax.errors import ModelError
 from shiftjax.kernels import xla
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.llvm import cpu
@@ -17,5 +20,10 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
 
     Args:
         backend: a key of `BACKENDS` or None. precision: "f64" or "f32". threads: all cores for None.
+
+    Raises:
+        ModelError: no such backend, or threads that cannot be.
     """
+    if threads is not None and not (isinstance(threads, int | np.integer) and threads > 0):
+        raise ModelError("threads", repr(threads), "a whole number from 1", "Leave it out for all cores.")
     return BACKENDS[backend or "cpu"](precision, threads)

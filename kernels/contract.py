@@ -72,10 +72,12 @@ class Kernel(Protocol):
 
     Attributes:
         compiled: pieces compiled so far, cache hits not counted. compile_s: wall time spent on it.
+        batch: lanes that keep it busy: a driver may run more of them in batches.
     """
 
     compiled: int
     compile_s: float
+    batch: int
 
     def prepare(self, program: LaneProgram) -> object:
         """Compiles those parts of `program` that are not yet compiled."""
@@ -84,6 +86,8 @@ class Kernel(Protocol):
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
         """Steps every lane until its clock is at least its `until`, or to its trip, in place.
 
+        An exception that a signal raises, as KeyboardInterrupt, comes through soon; no lane is changed after it, and
+        each stands at some step on its way, its ticks up to there recorded.
         The result of a lane depends on its column only: not on the other lanes, nor on the division of the time span
         into calls. It is bitwise reproducible, except on backends that compile for a number of lanes, as XLA.
 

@@ -7,6 +7,7 @@ method under the same names. `TickLoop` adds output ticks to backends that only 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -220,6 +221,7 @@ class TickLoop:
     """`contract.Kernel.advance` for backends that run each lane to its stop, without output ticks."""
 
     dtype: np.dtype
+    batch = sys.maxsize  # all at once
 
     def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
         """Steps every running lane until its clock is at least its stop."""

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event
 from typing import Any, NamedTuple
 
 import jax
@@ -23,6 +24,8 @@ from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
 from shiftjax.kernels.simplify import check_jaxpr
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop
 from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
+
+BATCH_PER_THREAD = 1024  # lanes
 
 
 def _phases(program: LaneProgram, precision: str, evaluate: Callable[..., Any] = core.eval_jaxpr) -> Phases:
@@ -182,6 +185,7 @@ class Kernel:
     def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
         self.precision, self.dtype = precision, np.dtype(DTYPES[precision])
         self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
+        self.batch = BATCH_PER_THREAD * self.threads
         self.cache = cache
         self.compiled, self.compile_s = 0, 0.0
         self._ready: dict[int, tuple[LaneProgram, Executables]] = {}
@@ -198,16 +202,19 @@ class Kernel:
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
         """See `contract.Kernel.advance`; lanes that do not run are in no block."""
         work: deque[Callable[[], None]] = deque()
+        halt = Event()
         for group in groups:
             lanes = np.flatnonzero(self._running(group.program, group.table, group.until))
             ticks = every if group.out is not None else 0
             for block in _blocks(lanes):
                 run = self._executable(group.program, "advance", block)
-                work.append(partial(self._advance, group, block, run, h, t0, ticks))
-        _in_turn(work, self.threads)
+                work.append(partial(self._advance, group, block, run, h, t0, ticks, halt))
+        _in_turn(work, self.threads, halt)
 
-    def _advance(self, group: Group, block: _Block, run: Callable, h: float, t0: float, every: int) -> None:
-        """Steps the lanes of one block, `TICKS` output ticks a call."""
+    def _advance(
+        self, group: Group, block: _Block, run: Callable, h: float, t0: float, every: int, halt: Event
+    ) -> None:
+        """Steps the lanes of one block, `TICKS` output ticks a call, until they are done or `halt` says so."""
         program, _, _, out, _ = group
         table = np.ascontiguousarray(group.table[:, block.columns])
         until = np.where(block.padding, -np.inf, group.until[block.columns]).astype(self.dtype)
@@ -215,7 +222,7 @@ class Kernel:
         clock = program.layout.rows("clock")[0]
         while True:
             running = self._running(program, table, until)
-            if not running.any():
+            if not running.any() or halt.is_set():
                 break
             stops, count = _stops(table[clock], until, running, every)
             table, seen = self._call(run, table, stops, np.int32(count), h, t0)
@@ -292,8 +299,8 @@ def _stops(clock: np.ndarray, until: np.ndarray, running: np.ndarray, every: int
     return np.where(running, stops, -np.inf).astype(clock.dtype), count
 
 
-def _in_turn(work: deque[Callable[[], None]], threads: int) -> None:
-    """Runs all, several at a time; after an error or an interrupt none is begun any more."""
+def _in_turn(work: deque[Callable[[], None]], threads: int, halt: Event) -> None:
+    """Runs all, several at a time; after an error or an interrupt those that run stop soon, and none is begun."""
 
     def worker() -> None:
         while True:
@@ -311,4 +318,5 @@ def _in_turn(work: deque[Callable[[], None]], threads: int) -> None:
             for future in [pool.submit(worker) for _ in range(count)]:
                 future.result()
         finally:
+            halt.set()
             work.clear()

@@ -85,6 +85,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     },
     "Results": {
         "Result": ("shiftjax.run.result", "The outcome of `simulate`."),
+        "Interrupted": (
+            "shiftjax.run.interrupted",
+            "Ctrl-C, or another signal that raises KeyboardInterrupt, while `simulate` ran.",
+        ),
         "Outcome": (
             "shiftjax.outcome",
             "How a run ended: 0 good; below 0 finished with a warning; above 0 ended early.",
@@ -168,6 +172,7 @@ if TYPE_CHECKING:
     from shiftjax.outcome import Outcome as Outcome
     from shiftjax.run.info import info as info
     from shiftjax.run.integrators import METHODS as METHODS
+    from shiftjax.run.interrupted import Interrupted as Interrupted
     from shiftjax.run.live import Live as Live
     from shiftjax.run.result import Result as Result
     from shiftjax.run.schedule import Schedule as Schedule

@@ -1,5 +1,5 @@
 """`python -m shiftjax` is the command `shiftjax`."""
 
-from shiftjax.cli import main
+from shiftjax.cli import entry
 
-raise SystemExit(main())
+entry()

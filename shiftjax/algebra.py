@@ -69,7 +69,10 @@ def _on_host(a: Scalar) -> bool:
 def _unary(name: str, folded: Callable[[float], float], host: Callable[[Any], Any]) -> Callable[[Scalar], Scalar]:
     def apply(a: Scalar) -> Scalar:
         if type(a) is float:
-            return float(folded(a))
+            try:
+                return float(folded(a))
+            except ValueError:  # as arrays do: the sine of infinity is not a number
+                return math.nan
         return host(a) if isinstance(a, NUMPY) else getattr(_jax(), name)(a)
 
     return apply

@@ -23,6 +23,7 @@ class Outcome(IntEnum):
     no_mass = 5
     unphysical = 6
     locked = 7
+    interrupted = 8
 
 
 REMEDY: dict[Outcome, str] = {
@@ -59,4 +60,5 @@ REMEDY: dict[Outcome, str] = {
         "the mechanism was driven past the end of its travel, where its loops can no longer be closed: "
         "drive it less far, or change the lengths"
     ),
+    Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

@@ -187,7 +187,17 @@ def test_run_json(shell) -> None:
     code, out, err = shell("run", "four_bar", *SHORT, "--channel", f"{JOINT}.q", "--channel", "energy.total", "--json")
     run = json.loads(out)
     assert (code, err) == (0, "")
-    assert run.keys() == {"status", "certificate", "programs", "compile_s", "wall_s", "time", "channels"}
+    assert run.keys() == {
+        "status",
+        "notes",
+        "settings",
+        "certificate",
+        "programs",
+        "compile_s",
+        "wall_s",
+        "time",
+        "channels",
+    }
     assert run["status"] == "ok"
     assert run["certificate"].keys() == CERTIFICATE
     assert run["certificate"]["gap"] < 1e-9 and run["certificate"]["steps"] == 50
@@ -273,6 +283,11 @@ def test_some_members_failed(shell) -> None:
         (["run", "four_bar", "--nonsense"], "--nonsense"),
         (["run", "four_bar", "--span", "-1"], "above zero"),
         (["run", "four_bar", "--span", "nan"], "above zero"),
+        (["run", "four_bar", "--span", "1e300"], "less than 9.0072e+15 steps"),
+        (["run", "four_bar", "--step", "1e-320"], "less than 9.0072e+15 steps"),
+        (["run", "four_bar", "--span", "30000", "--precision", "f32"], "less than 1.67772e+07 steps"),
+        (["run", "four_bar", "--threads", "-1"], "whole number from 1"),
+        (["run", "four_bar", "--out", ""], "suffix"),
         (["run", "four_ba"], "four_bar"),
         (["run", "no/such/file.json"], "no/such/file.json"),
         (["run", "four_bar", "--set", "four_bar"], "PATH=VALUE"),

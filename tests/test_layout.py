@@ -32,6 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "record",
         "rotations",
         "splines",
+        "shield",
         "table",
         "time_laws",
         "version",

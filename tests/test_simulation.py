@@ -14,6 +14,7 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.info import info
 from shiftjax.run.integrators import METHODS
 from shiftjax.run.live import Live
 from shiftjax.run.result import CERTIFICATE
@@ -220,3 +221,25 @@ def test_what_the_loops_do_not_allow_is_told() -> None:
     assert any("bricard:joint1 could not be held in 1 members" in note for note in result.notes)
     clean = simulate("four_bar", span=0.01, step=1e-3)
     assert clean.notes == ()
+
+
+@pytest.mark.parametrize("threads", [-1, 0, 1.5, "2"])
+def test_threads_are_a_whole_number(threads: Any) -> None:
+    with pytest.raises(ModelError, match=r"threads: found .*whole number from 1"):
+        simulate("pendulum", 0.01, threads=threads)
+
+
+def test_a_number_is_assigned_or_varied() -> None:
+    """Not both, of which one would win without a word."""
+    path = "model_parameters.gravity[0]"
+    with pytest.raises(ModelError, match="a value for all members and varied values"):
+        simulate("pendulum", 0.01, vary={path: [0.0, 1.0]}, assign={path: 2.0})
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # overflow on the way
+@pytest.mark.parametrize(
+    ("name", "path"), [("stewart", "fixed:foot_2.T[2]"), ("four_bar", "fixed:rocker_pivot.rotation[0]")]
+)
+def test_lengths_and_angles_too_large_for_numbers_are_named(name: str, path: str) -> None:
+    with pytest.raises(ModelError, match=r"found -1e\+308; allowed: lengths and angles below 1e\+100"):
+        info(load(name).replace({path: -1e308}))

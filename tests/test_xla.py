@@ -102,7 +102,7 @@ def test_after_an_error_no_other_block_is_begun(threads):
 
     work = deque([broken, *[partial(done.append, k) for k in range(1000)]])
     with pytest.raises(KeyboardInterrupt):
-        xla._in_turn(work, threads)
+        xla._in_turn(work, threads, Event())
     assert not work or threads == 1
     assert len(done) <= 1000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -21,11 +22,14 @@ from shiftjax.kernels.llvm.long_wait import LongWait
 from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.payne_hanek import NO_OP
 from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_text
+from shiftjax.kernels.llvm.slices import Chunk, Pace, Span
 from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
+from shiftjax.kernels.llvm.workers import run_all
 from shiftjax.record import record
 
 CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
+BATCH_PER_THREAD = 4 * CHUNKS_PER_THREAD  # blocks that keep the threads busy, four in a chunk
 _CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -37,6 +41,7 @@ class LoadedProgram:
     evaluate: Any
     lists: dict[str, np.ndarray]  # addresses of the pieces of each phase, ended by 0
     slots: int  # workspace of one block
+    paces: tuple[Pace, Pace]  # of steps and of single phases
 
 
 class Kernel:
@@ -45,6 +50,7 @@ class Kernel:
     Attributes:
         compiled: pieces compiled so far, cache hits not counted.
         compile_s: wall time spent in `prepare`.
+        batch: lanes that keep all threads busy.
     """
 
     def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
@@ -53,11 +59,12 @@ class Kernel:
         self.threads = threads or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else "1")
         self.cache = cache
         self.compiled, self.compile_s = 0, 0.0
+        self.batch = BATCH_PER_THREAD * self.threads * self.target.lanes
         self._loader = Loader(self.target)
         self._loaded: set[str] = set()
         self._ready: dict[int, tuple[LaneProgram, LoadedProgram]] = {}
         self._pool: ThreadPoolExecutor | None = None
-        self._workspaces: list[np.ndarray] = []
+        self._own = threading.local()
 
     # -- compiling ---------------------------------------------------------------------------------------------------
 
@@ -90,7 +97,8 @@ class Kernel:
         codes: dict[str, bytes | Future[bytes]] = {symbol: code for symbol, code in cached.items() if code is not None}
         missing = [symbol for symbol in wanted if symbol not in codes]
         report = LongWait(sum(symbol.startswith("piece_") for symbol in missing))
-        with ThreadPoolExecutor(1) as compiler:
+        compiler = ThreadPoolExecutor(1)
+        try:
             for symbol in missing:
                 _, text, optimize = wanted[symbol]
                 codes[symbol] = compiler.submit(self._compile, keys[symbol], text(), optimize=optimize)
@@ -100,6 +108,8 @@ class Kernel:
             for symbol, code in codes.items():
                 self._loader.add(code.result() if isinstance(code, Future) else code)
                 self._loaded.add(symbol)
+        finally:  # nobody waits for a piece that is compiled in vain
+            compiler.shutdown(wait=False, cancel_futures=True)
         self._loader.finish()
 
     def _compile(self, key: str, text: str, *, optimize: bool) -> bytes:
@@ -116,31 +126,33 @@ class Kernel:
         lists = {phase: addresses(phase) for phase in PHASES}
         advance = _CODE(self._loader.address(f"{name}_advance"))
         evaluate = _CODE(self._loader.address(f"{name}_evaluate"))
-        return LoadedProgram(advance, evaluate, lists, Workspace(program.layout, program.method).size)
+        return LoadedProgram(advance, evaluate, lists, Workspace(program.layout, program.method).size, (Pace(), Pace()))
 
     # -- running -----------------------------------------------------------------------------------------------------
 
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
         """See `contract.Kernel.advance`."""
-        work: deque[tuple[Any, np.ndarray, int, int]] = deque()
-        alive = []  # arrays whose addresses are in the jobs
-        total = sum(-(-group.table.shape[1] // self.target.lanes) for group in groups)
+        work: deque[Chunk] = deque()
+        width = self.target.lanes
+        total = sum(-(-group.table.shape[1] // width) for group in groups)
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
-        slots = 1
         for program, table, until, out, rows in groups:
             ready = self.prepare(program)
-            member, stops = self._check(program, table, rows, out), self._stops(table, until)
+            member, until = self._check(program, table, rows, out), self._stops(table, until)
+            stops = until.copy()  # written between the calls of compiled code
             job = self._job(ready, table, h=h, t0=t0, every=every if out is not None else 0)
             job[JOB.index("member")], job[JOB.index("until")] = member.ctypes.data, stops.ctypes.data
             if out is not None:
                 for name, value in (("out", out.ctypes.data), ("ticks", out.shape[1]), ("channels", out.shape[2])):
                     job[JOB.index(name)] = value
-            alive.append((job, member, stops))
-            slots = max(slots, ready.slots)
-            blocks = -(-table.shape[1] // self.target.lanes)
-            work.extend((ready.advance, job, k, min(k + chunk, blocks)) for k in range(0, blocks, chunk))
-        if work:
-            self._run(work, slots)
+            place = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
+            span = Span(*place, until=until, stops=stops, whole=program.layout.controlled)
+            blocks, arrays = -(-table.shape[1] // width), (table, out, member, stops)
+            work.extend(
+                Chunk(ready.advance, job, arrays, k, min(k + chunk, blocks), width, ready.slots, ready.paces[0], span)
+                for k in range(0, blocks, chunk)
+            )
+        self._run(work)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""
@@ -160,8 +172,9 @@ class Kernel:
         for name, value in (("count", len(slots)), ("slots", slots.ctypes.data), ("targets", addresses.ctypes.data)):
             job[JOB.index(name)] = value
         job[JOB.index("list_phase")] = ready.lists[phase].ctypes.data
-        blocks = -(-lanes // self.target.lanes)
-        self._run(deque([(ready.evaluate, job, 0, blocks)]), ready.slots)
+        width, arrays = self.target.lanes, (table, fresh, slots, addresses)
+        blocks, pace = -(-lanes // width), ready.paces[1]
+        self._run(deque([Chunk(ready.evaluate, job, arrays, 0, blocks, width, ready.slots, pace, None)]))
         return fresh
 
     def _job(self, ready: LoadedProgram, table: np.ndarray, **numbers: float) -> np.ndarray:
@@ -200,31 +213,29 @@ class Kernel:
                 raise ValueError(f"member {members.max()} has no row in out, which has {out.shape[0]}")
         return members
 
-    def _run(self, work: deque[tuple[Any, np.ndarray, int, int]], slots: int) -> None:
-        """Runs all chunks with all threads; ctypes releases the GIL while a chunk runs."""
+    def _run(self, work: deque[Chunk]) -> None:
+        """Runs all chunks with all threads; ctypes releases the GIL while a slice of one runs."""
         count = min(self.threads, len(work))
-        size = (slots + 1) * self.target.lanes
-        while len(self._workspaces) < count:
-            self._workspaces.append(np.zeros(0, self.dtype))
-        for k in range(count):
-            if self._workspaces[k].size < size:
-                self._workspaces[k] = np.zeros(size, self.dtype)
 
-        slot = self.target.lanes * self.target.bytes  # a power of two, the alignment of slots that LLVM assumes
-
-        def worker(k: int) -> None:
-            workspace = -(-self._workspaces[k].ctypes.data // slot) * slot
-            while True:
+        def worker(stopped: threading.Event) -> None:
+            while not stopped.is_set():
                 try:
-                    code, job, first, last = work.popleft()
+                    chunk = work.popleft()
                 except IndexError:
                     return
-                code(job.ctypes.data, workspace, first, last)
+                chunk.run(self._workspace(chunk.slots), stopped)
 
         if count <= 1:
-            worker(0)
+            worker(threading.Event())
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)
-        for future in [self._pool.submit(worker, k) for k in range(count)]:
-            future.result()
+        run_all(self._pool, count, worker)
+
+    def _workspace(self, slots: int) -> int:
+        """The address of this thread's own workspace, at least so large."""
+        width = self.target.lanes
+        if getattr(self._own, "workspace", np.zeros(0)).size < (slots + 1) * width:
+            self._own.workspace = np.zeros((slots + 1) * width, self.dtype)
+        slot = width * self.target.bytes  # a power of two, the alignment of slots that LLVM assumes
+        return -(-self._own.workspace.ctypes.data // slot) * slot

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -17,9 +19,11 @@ import numpy as np
 
 from shiftjax.kernels.llvm.objects import Loader, stored_object
 from shiftjax.kernels.llvm.target import host
+from shiftjax.kernels.llvm.workers import run_all
 
 FREE, HELD, PICKED = 1.0, 0.0, -1.0  # states of a row or a column
 CHUNK = 128  # matrices a thread takes at once
+_THREADS = os.cpu_count() or 1
 FEW = 16  # matrices below which NumPy does it: compiling takes 70 ms once, a 15 x 16 matrix by NumPy 0.4 ms
 TEXT = """
 define internal double @largest(ptr %A, ptr %row, ptr %column, i64 %m, i64 %n) {
@@ -295,14 +299,20 @@ def _compiled(*arguments: Any) -> None:
     (B, m, n), addresses = arrays[0].shape, [array.ctypes.data for array in arrays]
     _, code = _function()
 
-    def run(first: int) -> None:
-        code(*addresses, m, n, min(m, n), tolerance, tie, first, min(B, first + CHUNK))
+    starts = deque(range(0, B, CHUNK))
 
-    starts = range(0, B, CHUNK)
+    def run(stopped: threading.Event, held: list[Any] = arrays) -> None:  # held: see `run_all`
+        while not stopped.is_set():
+            try:
+                first = starts.popleft()
+            except IndexError:
+                return
+            code(*addresses, m, n, min(m, n), tolerance, tie, first, min(B, first + CHUNK))
+
     if len(starts) == 1:
-        run(0)
+        run(threading.Event())
     else:
-        list(_pool().map(run, starts))
+        run_all(_pool(), min(_THREADS, len(starts)), run)
 
 
 def _interpreted(
@@ -334,4 +344,4 @@ def _interpreted(
 @functools.cache
 def _pool() -> ThreadPoolExecutor:
     """Threads for large batches; ctypes releases the GIL."""
-    return ThreadPoolExecutor(os.cpu_count() or 1)
+    return ThreadPoolExecutor(_THREADS)

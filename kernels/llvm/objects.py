@@ -8,6 +8,7 @@ import llvmlite.binding as llvm
 
 from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm.target import Target, machine
+from shiftjax.kernels.llvm.workers import in_thread
 
 
 def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool = False) -> bytes:
@@ -35,7 +36,8 @@ def stored_object(symbol: str, identity: str, text: Callable[[], str], target: T
     key = disk.key(symbol, identity, target.identity())
     code = disk.read(key)
     if code is None:
-        code = compile_text(text(), target, **how)
+        source = text()
+        code = in_thread(lambda: compile_text(source, target, **how))
         disk.write(key, code)
     return code
 

@@ -1,17 +1,22 @@
 """The command `shiftjax`. A command's file is loaded when it is called, so that help and lists come up at once.
 
-Exit codes: 0 all members good, 3 some members failed, 2 bad input, 1 anything else.
+Exit codes: 0 all members good, 3 some members failed, 2 bad input, 130 ended by Ctrl-C, 143 by SIGTERM, 1 anything
+else.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import ModuleType
+from typing import NoReturn
 
+from shiftjax.cli.ending import SIGNALLED, exit_code, stoppable
 from shiftjax.errors import ModelError
 from shiftjax.version import VERSION
 
@@ -28,12 +33,32 @@ COMMANDS = {
 BAD_INPUT, ANYTHING_ELSE = 2, 1
 DRAWING = ("view", "render", "export")  # commands that need the packages of the extra `viewer`
 
-__all__ = ["main"]
+__all__ = ["entry", "main"]
+
+
+def entry() -> NoReturn:
+    """The command as a process. One that was ended by a signal does not wait for a compilation in a thread."""
+    code = main()
+    if code > SIGNALLED:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+    raise SystemExit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; never raises for what a user can get wrong."""
     words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with stoppable():
+            return _call(words)
+    except KeyboardInterrupt as stop:
+        return _fail("interrupted", exit_code(stop), False)
+
+
+def _call(words: list[str]) -> int:
+    """One command, everything but signals turned into an exit code."""
     try:
         options = parser(words).parse_args(words)
     except SystemExit as stop:  # argparse leaves this way for --help, --version and bad usage
@@ -47,8 +72,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has gone: `shiftjax models | head -1`
         sys.stderr.close()
         return ANYTHING_ELSE
-    except KeyboardInterrupt:
-        return _fail("interrupted", ANYTHING_ELSE, False)
     except Exception as error:
         words_of_it = " ".join(str(error).split()) or "no message"
         text = f"internal error: {type(error).__name__}: {words_of_it}"

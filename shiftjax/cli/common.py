@@ -17,7 +17,6 @@ from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.run.result import Result, remedy
 
-SOME_FAILED = 3
 LISTED = 8  # members named in a list of failures
 
 
@@ -78,7 +77,7 @@ def drives(options: argparse.Namespace) -> dict[str, Drive]:
 
 def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
-    names = "span step method output_step backend precision energy_limit gap_limit angle_limit"
+    names = "span step method output_step backend precision threads energy_limit gap_limit angle_limit"
     given = {name: getattr(options, name) for name in names.split()}
     given["assign"] = assigned(options, model) or None
     given["derive"] = derived(options) or None
@@ -116,10 +115,6 @@ def report_outcomes(result: Result) -> None:
             print(f"  {name}: {own}" if own else f"  {name}", file=sys.stderr)
         if len(members) > LISTED:
             print(f"  ... and {len(members) - LISTED} more", file=sys.stderr)
-
-
-def exit_code(result: Result) -> int:
-    return SOME_FAILED if len(result.failed) else 0
 
 
 def about(result: Result) -> str:

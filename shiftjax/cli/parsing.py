@@ -14,6 +14,13 @@ def positive(text: str) -> float:
     return value
 
 
+def count(text: str) -> int:
+    """A whole number from 1."""
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+
+
 def keep(text: str) -> int | str:
     """all, none or how many members."""
     if text in ("all", "none"):
@@ -62,6 +69,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--energy-limit", type=positive, metavar="X", help="energy error above which a run is inaccurate; 1e-3")
     add("--gap-limit", type=positive, metavar="X", help="the same for the gap, in parts of the model's length; 1e-6")
     add("--angle-limit", type=positive, metavar="X", help="the same for the error of coordinates [rad]; 1e-3")
+    add("--threads", type=count, metavar="N", help="of the processor; left out, all")
     add("--out", metavar="FILE", help="write the result to FILE")
     add("--force", action="store_true", help="replace FILE where it exists")
     add("--json", action="store_true", help="print the result as JSON")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing
-from shiftjax.cli.progress import Progress
+from shiftjax.cli import common, parsing, running
 from shiftjax.ensembles import store
 from shiftjax.run.figures import CERTIFICATE, figure_text
 from shiftjax.run.result import Result
@@ -25,19 +24,18 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     model = common.open_model(options)
-    if options.out:
+    if options.out is not None:
         store.check_target(options.out, force=options.force, batched=False)
-    with Progress(options.model) as progress:
-        wanted, given = "all" if options.out else "none", common.arguments(options, model)
-        result = simulate(model, **given, keep=wanted, log_jacobian=options.log_jacobian, progress=progress.update)
-    if options.out:
-        store.write(result, options.out, force=options.force)
+    wanted = "none" if options.out is None else "all"
+    given = {**common.arguments(options, model), "keep": wanted, "log_jacobian": options.log_jacobian}
+    result, stop = running.simulated(partial(simulate, model, **given), options)
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
     else:
         show(result, options)
-    return common.exit_code(result)
+    running.save(result, options)
+    return running.exit_code(result, stop)
 
 
 def show(result: Result, options: argparse.Namespace) -> None:
@@ -55,8 +53,6 @@ def show(result: Result, options: argparse.Namespace) -> None:
         print()
         for entry in result.log:
             print(json.dumps(dict(entry), default=str))
-    if options.out:
-        print(f"\nwritten: {options.out}", file=sys.stderr)
 
 
 def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:

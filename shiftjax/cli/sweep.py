@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing
-from shiftjax.cli.progress import Progress
+from shiftjax.cli import common, parsing, running
 from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
@@ -37,24 +38,25 @@ def call(options: argparse.Namespace) -> int:
     study = [parse_vary(text) for text in options.vary]
     common.check_units(model, {vary.path: vary.unit for vary in study}, "--vary")
     design = sample(study, options.samples, options.seed)
-    if options.out:
+    if options.out is not None:
         store.check_target(options.out, force=options.force, batched=True)
-    if options.picture:
+    if options.picture is not None:
         picture.check_target(options.picture, force=options.force)
-    with Progress(options.model) as progress:
-        wanted = options.keep if options.out or options.picture else "none"
-        given = common.arguments(options, model)
-        result = simulate(model, vary=design, **given, keep=wanted, progress=progress.update)
-    if options.out:
-        store.write(result, options.out, force=options.force)
-    if options.picture:
-        picture.draw(result, options.picture)
+    wanted = "none" if options.out is None and options.picture is None else options.keep
+    given = {**common.arguments(options, model), "vary": design, "keep": wanted}
+    result, stop = running.simulated(partial(simulate, model, **given), options)
+    drawn = {"vary": options.vary, "samples": options.samples, "seed": options.seed}
+    result = replace(result, settings={**result.settings, **drawn})
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(summary(result), allow_nan=False, ensure_ascii=False))
     else:
         show(result, study, options)
-    return common.exit_code(result)
+    running.save(result, options)
+    if options.picture is not None:
+        picture.draw(result, options.picture)
+        print(f"drawn: {options.picture}", file=sys.stderr)
+    return running.exit_code(result, stop)
 
 
 def summary(result: Result) -> dict[str, object]:
@@ -63,6 +65,8 @@ def summary(result: Result) -> dict[str, object]:
         "members": result.members,
         "status": {outcome.name: len(members) for outcome, members in result.outcomes()},
         "failed": result.failed.tolist(),
+        "notes": list(result.notes),
+        "settings": plain(result.settings),
         "certificate": {name: plain(worst(name, values)[0]) for name, values in result.certificate.items()},
         "programs": int(result.programs),
         "compile_s": float(result.compile_s),
@@ -103,9 +107,6 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
         print()
         head = f"channel over {len(result.time)} recorded instants"
         common.table((head, "smallest", "member", "largest", "member", "unit"), rows)
-    written = [name for name in (options.out, options.picture) if name]
-    if written:
-        print(f"\nwritten: {', '.join(written)}", file=sys.stderr)
 
 
 def final_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:

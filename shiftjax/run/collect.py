@@ -36,7 +36,7 @@ def collect(
     notes: tuple[str, ...],
     ending: Ending | None,
     report: dict[str, Any],
-    backend: str,
+    asked: dict[str, Any],
     wall: Callable[[], float],
 ) -> Result:
     """The result.
@@ -45,6 +45,7 @@ def collect(
         observed: the channels. kept: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
         messages, notes: of `run.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
+        asked: further settings, as the user gave them.
     """
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
@@ -79,10 +80,10 @@ def collect(
             "output_step": settings.h * settings.every,
             "method": setup.method,
             "precision": setup.precision,
-            "backend": backend,
             "repartition": settings.repartition,
             "move_steps": settings.move_steps,
             "t0": settings.t0,
+            **asked,
         },
         log=_log(prepared.plan, lanes.log),
         programs=lanes.recordings[0].programs.pieces,

@@ -6,6 +6,7 @@ happens to a lane follows from the lane alone, so results never depend on who el
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,40 +18,59 @@ from shiftjax.run.jacobian import jacobian_of
 from shiftjax.run.samples import next_samples
 from shiftjax.run.setup import MONITORS_PER_BLOCK
 from shiftjax.run.singular_steps import move_off, step_through
+from shiftjax.shield import shielded
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting, distinct_blocks, pivots_of
 
 BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
 TRIES = 3  # trips in one step
+BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
 
 
 def run(lanes: Ensemble) -> None:
-    """Advances all lanes to the end of the span or their own."""
-    total, before = lanes.settings.steps, lanes.settings.before
-    late = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < 0))
+    """Advances all lanes to the end of the span or their own, batch after batch.
+
+    KeyboardInterrupt comes through soon. Every lane is then at a step that it has reached.
+    """
+    first, size, members = 0, lanes.kernel.batch, len(lanes.status)
+    while first < members:
+        batch, begun = np.arange(first, min(first + size, members)), time.perf_counter()
+        _run_batch(lanes, batch)
+        first += len(batch)
+        growth = BATCH / max(time.perf_counter() - begun, 1e-3)
+        size = max(lanes.kernel.batch, int(size * min(max(growth, 0.25), 4.0)))
+
+
+def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
+    total, before, members = lanes.settings.steps, lanes.settings.before, len(lanes.status)
+    late = batch[(lanes.status[batch] <= 0) & (lanes.row("clock")[batch] < 0)]
     if len(late):  # of a run that goes on: the end of the one before cut their steps short
-        run_to(lanes, 0)
-        arrived = late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == 0)]
-        lanes.evaluate("observe", arrived)
-        sample(lanes, late[lanes.status[late] <= 0])
+        run_to(lanes, 0, late)
+        with shielded():
+            lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == 0)])
+            sample(lanes, late[lanes.status[late] <= 0])
     until = 0
     while until < total:  # at the end of a chunk all lanes wait for the last one
         until = min(total, int(next_samples(np.array([before + until]))[0]) - before)
-        run_to(lanes, until)
-        sample(lanes, np.flatnonzero(lanes.status <= 0))
-        lanes.settings.progress(until / total)
+        run_to(lanes, until, batch)
+        with shielded():
+            sample(lanes, batch[lanes.status[batch] <= 0])
+        lanes.settings.progress((batch[0] + len(batch) * until / total) / members)
 
 
-def run_to(lanes: Ensemble, until: int) -> None:
-    """Advances all lanes to a step or their own end; steps moved off a singular pose may go up to three steps past."""
+def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> None:
+    """Advances all lanes, or some, to a step or their own end; moved steps may go up to three steps past."""
+    clock = lanes.row("clock")
+    members = np.arange(len(clock)) if members is None else members
     while True:
         stops = np.minimum(until, lanes.ends)
-        running = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") < stops))
+        running = members[(lanes.status[members] <= 0) & (clock[members] < stops[members])]
         if len(running) == 0:
             return
         lanes.advance(running, stops[running])
         tripped = running[lanes.row("trip")[running] != 0]
         if len(tripped):
-            handle_trips(lanes, tripped)
+            with shielded():
+                handle_trips(lanes, tripped)
 
 
 def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:

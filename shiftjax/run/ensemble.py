@@ -19,6 +19,7 @@ from shiftjax.run.samples import Samples
 from shiftjax.run.schedule import PATTERNS, Schedule
 from shiftjax.run.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
 from shiftjax.run.start import Start
+from shiftjax.shield import shielded
 from shiftjax.topology.partition import Block, Partition
 
 PIVOT_TRIGGER = 0.01  # of the pivot ratio at partition
@@ -255,6 +256,12 @@ class Ensemble:
         self.evaluate("accelerate", members)
         self.limit(s, members)
 
+    def interrupt(self) -> None:
+        """Marks the members that have not come to their end."""
+        self.status[(self.status <= 0) & (self.row("clock") < np.minimum(self.settings.steps, self.ends))] = int(
+            Outcome.interrupted
+        )
+
     def evaluate(self, phase: str, members: np.ndarray) -> None:
         """Runs one phase on some members in place; observing writes the tick of their clock."""
         for recording, partition, mine in self.groups(members):
@@ -283,10 +290,13 @@ class Ensemble:
             rows = recording.row(mine)
             rows[self.row("clock")[mine] < 0] = -1  # before the first instant of a run that goes on
             groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
-        self._run([group for _, group in groups])
-        for mine, group in groups:
-            if group.table is not self.table:
-                self.table[:, mine] = group.table
+        try:
+            self._run([group for _, group in groups])
+        finally:  # an interrupted lane stands at the step that it has reached
+            with shielded():
+                for mine, group in groups:
+                    if group.table is not self.table:
+                        self.table[:, mine] = group.table
 
     def step(self, members: np.ndarray, table: np.ndarray) -> None:
         """One step of every member in a table (rows, B) of theirs, in place; nothing is recorded."""

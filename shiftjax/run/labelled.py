@@ -11,14 +11,17 @@ from urllib.parse import quote
 import numpy as np
 import xarray as xr
 
+from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from shiftjax.run.figures import CERTIFICATE, members_to_keep, plain
 from shiftjax.run.log_table import log_dataset
 from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")
+MISSING, MISSING_TEXT = -128, "missing"  # of lost chunks: no status, no member, no message
+ORDER = "variables"  # attribute of a group
 CHUNK_BYTES = 1 << 20  # small enough to fetch one member of a million at once, large enough for few files
-FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 2, "shiftjax_version": VERSION}
+FORMAT: dict[str, str | int] = {"format": "shiftjax", "format_version": 3, "shiftjax_version": VERSION}
 MESSAGES = 1 << 14  # of a chunk: one of a million is read alone
 NAME_BYTES = 200  # file systems take names of 255 bytes
 
@@ -40,6 +43,7 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
             "model_source": result.model.source,
             "report": _text(result.report),
             "settings": _text(result.settings),
+            "notes": _text(result.notes),
             "programs": int(result.programs),
             "compile_s": float(result.compile_s),
             "wall_s": float(result.wall_s),
@@ -49,8 +53,8 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
     channels = {path: lift(value)[kept] for path, value in result.channels.items()}
     groups = {
         "/": root,
-        "/members": _members(result, lift),
-        "/trajectories": _trajectories(result.time, kept, channels, dict(result.units), poses),
+        "/members": _ordered(_members(result, lift)),
+        "/trajectories": _ordered(_trajectories(result.time, kept, channels, dict(result.units), poses)),
         "/log": log_dataset(result.log),
     }
     return xr.DataTree.from_dict(groups)
@@ -64,6 +68,11 @@ def whole_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
     tree = to_tree(result, keep)
     tree["channels"] = xr.DataTree(recorded.drop_vars(["pose", "body", "component"]))
     return with_paths(tree)
+
+
+def _ordered(dataset: xr.Dataset) -> xr.Dataset:
+    """Notes the order of the variables, which zarr loses."""
+    return dataset.assign_attrs({ORDER: [str(name) for name in dataset.data_vars]})
 
 
 def _text(value: Any) -> str:
@@ -139,9 +148,14 @@ def _name(path: str, taken: set[str]) -> str:
 
 
 def with_paths(tree: xr.DataTree) -> xr.DataTree:
-    """Gives the variables of a stored tree the names of their paths (those with a slash keep the stored name)."""
+    """Gives the variables of a stored tree the names of their paths (those with a slash keep the stored name), in the
+    order of the result."""
 
     def rename(dataset: xr.Dataset) -> xr.Dataset:
+        order = dataset.attrs.pop(ORDER, [])
+        if lost := [name for name in order if name not in dataset]:
+            raise ModelError(f"array {lost[0]}", "an incomplete result", "a whole one", "Take a copy, or run it again.")
+        dataset = dataset[[*order, *(name for name in dataset.data_vars if name not in order)]]
         names: dict[Hashable, str] = {name: str(v.attrs.get("path", name)) for name, v in dataset.variables.items()}
         return dataset.rename({old: new for old, new in names.items() if old != new and "/" not in new})
 
@@ -160,7 +174,7 @@ def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
     }
     for name, value in document["certificate"].items():
         data[name] = ("member", np.array([value], np.float64), {"units": CERTIFICATE.get(name, "1")})
-    texts = {key: _text(document[key]) for key in ("model", "report", "settings")}
+    texts = {key: _text(document.get(key, [])) for key in ("model", "report", "settings", "notes")}
     plainly = ("format", "format_version", "shiftjax_version", "model_source", "programs", "compile_s", "wall_s")
     root = xr.Dataset(attrs={**{key: document[key] for key in plainly}, **texts})
     kept = np.zeros(1, np.int64)

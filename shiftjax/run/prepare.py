@@ -76,6 +76,9 @@ def prepare(
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = _varied(model, vary, place)
     _refuse_faulty_members(model, known)
+    if twice := next((path for path in assigned if path in known), None):
+        todo = "Leave it out in one of them."
+        raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
     own, file = (_vector(plan, m) for m in (model, base))
     length = characteristic_length(plan, own)
     if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:

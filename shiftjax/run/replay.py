@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.samples import next_samples
 from shiftjax.run.schedule import STEPS, Schedule
 from shiftjax.run.singular_steps import best_of
+from shiftjax.shield import shielded
 
 
 def replay(lanes: Ensemble, schedule: Schedule) -> None:
@@ -19,28 +21,40 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
     settings = lanes.settings
     lanes.settings = dataclasses.replace(settings, repartition=False, move_steps=False)  # no trigger and no window
     lanes.rows("limit")[:] = np.inf
+    try:
+        _follow(lanes, schedule, settings.progress)
+    finally:
+        lanes.settings = settings
+    settings.progress(1.0)
+
+
+def _follow(lanes: Ensemble, schedule: Schedule, progress: Callable[[float], None]) -> None:
     rounds = schedule.rounds()
     for k, decisions in enumerate(rounds):
         members = schedule.member[decisions]
         _advance(lanes, members, schedule.clock[decisions])
-        for s in np.unique(schedule.substructure[decisions]):
-            here = (schedule.substructure[decisions] == s) & (lanes.status[members] <= 0)
-            for choice in np.unique(schedule.choice[decisions][here]):
-                mine = members[here & (schedule.choice[decisions] == choice)]
-                if s == STEPS:
-                    best_of(lanes, mine, [schedule.patterns[choice]])
-                    sample(lanes, mine[lanes.status[mine] <= 0])
-                else:
-                    lanes.adopt(int(s), mine, [schedule.blocks[s][choice]] * len(mine))
-        settings.progress(k / len(rounds))
+        with shielded():
+            _decide(lanes, schedule, decisions, members)
+        progress(k / len(rounds))
     everyone = np.arange(len(schedule.end))
     _advance(lanes, everyone, schedule.end)
     follows = lanes.status <= 0
     lanes.status[follows] = schedule.status[follows]
     lanes.warnings[follows] |= np.where(schedule.status < 0, 1 << np.abs(schedule.status), 0)[follows]
     lanes.rejected[:] = schedule.rejected
-    lanes.settings = settings
-    settings.progress(1.0)
+
+
+def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members: np.ndarray) -> None:
+    """Carries out decisions, one of each of some members."""
+    for s in np.unique(schedule.substructure[decisions]):
+        here = (schedule.substructure[decisions] == s) & (lanes.status[members] <= 0)
+        for choice in np.unique(schedule.choice[decisions][here]):
+            mine = members[here & (schedule.choice[decisions] == choice)]
+            if s == STEPS:
+                best_of(lanes, mine, [schedule.patterns[choice]])
+                sample(lanes, mine[lanes.status[mine] <= 0])
+            else:
+                lanes.adopt(int(s), mine, [schedule.blocks[s][choice]] * len(mine))
 
 
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:

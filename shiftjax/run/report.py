@@ -10,6 +10,7 @@ import numpy as np
 import shiftjax.run.host_evaluation as host
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
+from shiftjax.errors import ModelError
 from shiftjax.mechanism.records import Body, FrameRef
 from shiftjax.run.prepared import Prepared
 from shiftjax.topology.partition import (
@@ -23,6 +24,7 @@ from shiftjax.topology.partition import (
 )
 from shiftjax.topology.plan import Plan, row_names
 
+LARGEST = 1e100  # m or rad
 IDLE = 1e-9  # a singular value, relative, or a share of a motion below this is rounding
 REPEATS = 1e-9  # a coefficient of C below this is rounding
 
@@ -30,6 +32,9 @@ REPEATS = 1e-9  # a coefficient of C below this is rounding
 def report_of(prepared: Prepared) -> dict[str, Any]:
     """The report of `shiftjax info --json`: what a prepared model is made of, at the file's start."""
     model, plan, start = prepared.model, prepared.plan, prepared.file_start
+    for number, value in zip(plan.numbers, prepared.file_numbers, strict=True):
+        if number.role.of_shape and not abs(value) < LARGEST:  # its square is no number
+            raise ModelError(number.path, f"{value:g}", f"lengths and angles below {LARGEST:g}", "Correct it.")
     lane = prepared.file_lane()
     found = [eliminated(lane, start.q, s) for s in range(len(plan.substructures))]
     blocks = [blocks_of(e, plan.substructures[s])[0] for s, (_, e) in enumerate(found)]
@@ -134,7 +139,11 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
             continue
         still = [_some_columns(jacobians[s], plan.substructures[s].columns, columns) for s in blocks]
         still += [_twist(prepared, motion, body, k, columns) for k in joints[path] if plan.joints[k].near == body]
-        _, size, right = np.linalg.svd(np.concatenate(still))
+        rows = np.concatenate(still)
+        if not np.isfinite(rows).all():
+            found = "motions at the start that are not finite"
+            raise ModelError(path, found, "finite ones", "Correct the lengths and angles at this body.")
+        _, size, right = np.linalg.svd(rows)
         size = np.concatenate([size, np.zeros(len(right) - len(size))])
         for x in right[size < IDLE * max(1.0, float(size.max()))]:
             moving = [speed for speed, amount in zip(columns, np.abs(x), strict=True) if amount > IDLE]

@@ -142,6 +142,8 @@ class Result:
             raise ModelError("document", "a result with a member axis", "a single run", "Take to_xarray or to_pandas.")
         return {
             "status": Outcome(int(self.status)).name,
+            "notes": list(self.notes),
+            "settings": plain(self.settings),
             "certificate": {name: plain(value) for name, value in self.certificate.items()},
             "programs": int(self.programs),
             "compile_s": float(self.compile_s),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,7 +30,9 @@ from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
 from shiftjax.run.going_on import ending_of, go_on, program_of
 from shiftjax.run.integrators import check_method
+from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.lane_program import Programs
+from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.messages import messages, notes, recorded_near_singular
 from shiftjax.run.partitions import partitions
 from shiftjax.run.physical import impossible
@@ -45,6 +48,7 @@ from shiftjax.run.travel import hold_back, say_locked
 from shiftjax.topology.partition import Block
 
 DEFAULT_STEP = 1e-3  # s
+CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
 
 
 def simulate(
@@ -78,6 +82,7 @@ def simulate(
     angle_limit: float = 1e-3,
     threads: int | None = None,
     progress: Callable[[float], None] = lambda done: None,
+    announce: Callable[[Need], None] = lambda need: None,
 ) -> Result:
     """Simulates a model, or many variants of it at once.
 
@@ -122,12 +127,14 @@ def simulate(
         angle_limit: the same for the estimated error of its coordinates, in rad or parts of the model's length.
         threads: of the kernel; all cores where left out.
         progress: called with the fraction done.
+        announce: called before the run with the memory that it takes and the room for its store (bytes).
 
     Returns:
         a Result; without `vary` it has no member axis.
 
     Raises:
         ModelError: anything the model or the arguments make impossible.
+        Interrupted: Ctrl-C; a KeyboardInterrupt whose `result` holds the members that are done.
     """
     begun = clock.perf_counter()
     check_arguments(
@@ -140,7 +147,7 @@ def simulate(
     check_method(method)
     one_of("precision", precision, DTYPES)
     one_of("backend", backend or "cpu", BACKENDS)
-    times = _clock(model, span, step, output_step)
+    times = _clock(model, span, step, output_step, CLOCKS[precision])
     vary, assign = with_derived(model, vary, assign, derive)
     prepared = prepare(
         model, vary or {}, hold=hold, assign=assign, method=method, precision=precision, drive=drive, tie=tie,
@@ -158,8 +165,11 @@ def simulate(
         settings.t0 = start.settings["t0"] + start.settings["span"]
     end = settings.t0 + settings.h * settings.steps
     refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(prepared.members), 1.0), settings.t0, end)
-    began = _start(prepared, start)
     kept = members_to_keep(keep, prepared.members)
+    need = need_of(prepared, observed, len(kept), settings.steps // settings.every + 1)
+    refuse_too_much(need)
+    announce(need)
+    began = _start(prepared, start)
     if schedule is None:
         blocks = partitions(prepared, began, settings.multiplier, independent)
     else:
@@ -170,19 +180,24 @@ def simulate(
     before = None if independent else start
     lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, before, strict_start=strict_start)
     bounds = hold_back(prepared, lanes, began)
-    if schedule is None:
-        driver.run(lanes)
-    else:
-        replay(lanes, schedule)
-    say_locked(prepared, lanes, bounds)
-    judge(lanes)
-    return collect(
-        prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
-        messages=messages(prepared, lanes, began, start),
-        notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed)),
-        ending=ending_of(lanes) if schedule is None else None,
-        report=report_of(prepared), backend=backend or "cpu", wall=lambda: clock.perf_counter() - begun,
-    )  # fmt: skip
+    asked = {
+        "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent], "drive": _described(drive),
+        "tie": _described(tie), "cut": [*cut], "cluster": cluster, "backend": backend or "cpu",
+    }  # fmt: skip
+
+    def gather() -> Result:
+        say_locked(prepared, lanes, bounds)
+        judge(lanes)
+        whole = schedule is None and not (lanes.status == Outcome.interrupted).any()
+        return collect(
+            prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
+            messages=messages(prepared, lanes, began, start),
+            notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed)),
+            ending=ending_of(lanes) if whole else None, report=report_of(prepared), asked=asked,
+            wall=lambda: clock.perf_counter() - begun,
+        )  # fmt: skip
+
+    return _run(lanes, schedule, gather)
 
 
 def _check_limits(**limits: float) -> None:
@@ -192,8 +207,29 @@ def _check_limits(**limits: float) -> None:
             raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
 
 
-def _clock(model: Model, span: float | None, step: float | None, output_step: float | None) -> tuple[float, int, int]:
-    """Step [s], number of steps, steps between outputs."""
+def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
+    """Functions as text: their numbers where they show them, else their names."""
+    plain = {path: str(getattr(f, "__qualname__", None) or f) for path, f in (functions or {}).items()}
+    return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}
+
+
+def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
+    """The result of lanes at their start; KeyboardInterrupt brings what is done."""
+    try:
+        if schedule is None:
+            driver.run(lanes)
+        else:
+            replay(lanes, schedule)
+        return gather()
+    except KeyboardInterrupt as signal:
+        lanes.interrupt()
+        raise Interrupted(gather) from signal
+
+
+def _clock(
+    model: Model, span: float | None, step: float | None, output_step: float | None, most: float
+) -> tuple[float, int, int]:
+    """Step [s], number of steps, of which there are `most`, steps between outputs."""
     span = model.settings.span if span is None else span
     if span is None:
         raise ModelError("span", "nothing", "seconds to run", "Give span=, or an integrator block with time_span.")
@@ -207,6 +243,9 @@ def _clock(model: Model, span: float | None, step: float | None, output_step: fl
     whole = output if output is not None and output <= span else span
     step = float(whole / np.ceil(whole / DEFAULT_STEP - WHOLE)) if step is None else step
     steps = span / step
+    if not steps < most:
+        todo = "Take larger steps, or go on from a shorter run with start=."
+        raise ModelError("span", f"{span:g} s with steps of {step:g} s{given}", f"less than {most:g} steps", todo)
     if abs(steps - round(steps)) > WHOLE * steps:
         raise ModelError(
             "span", f"{span:g} s with steps of {step:g} s{given}", "a whole number of steps", "Change one of them."

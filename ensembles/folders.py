@@ -1,0 +1,91 @@
+"""Zarr's folders on disk, as results need them: a write that ends when it is told to, and a read that finds damage."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import google_crc32c
+import numpy as np
+import xarray as xr
+from zarr.storage import LocalStore
+
+from shiftjax.errors import ModelError
+from shiftjax.run.labelled import MISSING, MISSING_TEXT
+
+CODECS = (ZstdCodec(), Crc32cCodec())  # of every chunk; the checksum last, over what is in the file
+CHECKSUM = 4  # bytes at the end of a chunk
+PATIENCE = 10.0  # s for files that are being written, of a MB each
+
+
+class WrittenFolder(LocalStore):
+    """A folder that is being written, by threads of zarr that an exception in the caller does not reach."""
+
+    def __init__(self, root: Path, *, read_only: bool = False) -> None:
+        super().__init__(root, read_only=read_only)
+        self._lock, self._writing, self._stopped = threading.Lock(), 0, False
+        self.bytes = 0
+
+    async def set(self, key: str, value: Any) -> None:
+        with self._lock:
+            if self._stopped:
+                raise OSError(f"{key} is not written any more")
+            self._writing += 1
+        try:
+            await super().set(key, value)
+        finally:
+            with self._lock:
+                self._writing -= 1
+        self.bytes += len(value)
+
+    def stop(self) -> None:
+        """Returns when no file is being written, and none will be."""
+        with self._lock:
+            self._stopped = True
+        end = time.monotonic() + PATIENCE
+        while self._writing and time.monotonic() < end:
+            time.sleep(0.001)
+
+
+class CheckedFolder(LocalStore):
+    """A folder whose chunks all have their checksums: a lost, shortened or changed one is an error that names it."""
+
+    def __init__(self, root: Path, *, read_only: bool = True) -> None:
+        super().__init__(root, read_only=read_only)
+
+    async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
+        found = await super().get(key, prototype, byte_range)
+        name = key.rpartition("/")[2]
+        if name != "zarr.json" and not name.startswith(".z"):  # a chunk
+            if found is None:
+                raise self._damaged(key, "a chunk that is missing")
+            data = found.to_bytes()
+            sum_of = google_crc32c.value(cast(Any, data[:-CHECKSUM])).to_bytes(CHECKSUM, "little")
+            if sum_of != data[-CHECKSUM:]:
+                raise self._damaged(key, "a chunk that is not as it was written")
+        return found
+
+    def _damaged(self, key: str, found: str) -> ModelError:
+        array, _, chunk = key.partition("/c/")
+        where = f"{self.root}: array {array.removesuffix('/c')}, chunk {chunk or '0'}"
+        return ModelError(
+            where, found, "the file as it was written", "Take a copy, or run again; other arrays are whole."
+        )
+
+
+def encoding(tree: xr.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
+    """How every variable is stored: with a checksum, and with a value for lost chunks that no reader takes for good."""
+
+    def of(variable: xr.Variable) -> dict[str, Any]:
+        kind = variable.dtype.kind
+        missing = np.nan if kind == "f" else MISSING if kind == "i" else MISSING_TEXT
+        how = {**variable.encoding, "compressors": CODECS, "write_empty_chunks": True}
+        how |= {"_FillValue": None} if kind == "f" else {}  # NaN are numbers here, not gaps
+        return how | ({"fill_value": missing} if variable.size else {})
+
+    return {
+        node.path: {str(name): of(variable) for name, variable in node.to_dataset(inherit=False).variables.items()}
+        for node in tree.subtree
+    }

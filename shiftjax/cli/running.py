@@ -1,0 +1,63 @@
+"""What `run` and `sweep` share: a run that can be interrupted, what is written of it, and the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+import numpy as np
+
+from shiftjax.cli.ending import exit_code as code_of_signal
+from shiftjax.cli.progress import Progress
+from shiftjax.ensembles import store
+from shiftjax.outcome import Outcome
+from shiftjax.run.interrupted import Interrupted
+from shiftjax.run.memory import Need, size
+from shiftjax.run.result import Result
+
+SOME_FAILED = 3
+MUCH = 1e9  # bytes of memory that are told before
+
+
+def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[Result, Interrupted | None]:
+    """The result of `simulate` with all but its progress given; of a run that is interrupted, what is done."""
+
+    def announce(need: Need) -> None:
+        if need.total > MUCH:
+            print(f"memory: about {size(need.total)}", file=sys.stderr)
+        if options.out is not None:
+            store.refuse_no_room(options.out, need.stored)
+
+    try:
+        with Progress(options.model) as progress:
+            return run(progress=progress.update, announce=announce), None
+    except Interrupted as stop:
+        result = stop.result
+        print(f"interrupted: {result.members - _unfinished(result)} of {result.members} are done", file=sys.stderr)
+        return result, stop
+
+
+def _unfinished(result: Result) -> int:
+    return int(np.sum(np.asarray(result.status) == Outcome.interrupted))
+
+
+def save(result: Result, options: argparse.Namespace) -> None:
+    """Writes `--out`, unless an interrupt came before any member was done."""
+    if options.out is None:
+        return
+    if _unfinished(result) == result.members:
+        print(f"nothing is written to {options.out}", file=sys.stderr)
+        return
+    try:
+        store.write(result, options.out, force=options.force)
+    except KeyboardInterrupt:
+        print(f"nothing is written to {options.out}", file=sys.stderr)
+        raise
+    print(f"written: {options.out}", file=sys.stderr)
+
+
+def exit_code(result: Result, stop: Interrupted | None) -> int:
+    if stop is not None:
+        return code_of_signal(stop)
+    return SOME_FAILED if len(result.failed) else 0

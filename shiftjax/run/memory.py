@@ -1,0 +1,92 @@
+"""How much memory a run takes, estimated before it begins, and how much there is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.dynamics.channel import Channel
+from shiftjax.errors import ModelError
+from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.record import record
+from shiftjax.run.prepare import Prepared
+
+NUMBER = 8  # bytes
+POSE = 7  # numbers
+# Copies that exist at once at the largest, measured with up to 300 000 members and 10^7 poses: the table and the parts
+# of it that run; Jacobians while the starts are sought; what is recorded, by the kernel and in the result; poses as
+# frames (12 numbers), as quaternions and stacked for the store.
+TABLES, JACOBIANS, RECORDS, POSES = 2.0, 4.0, 2.0, 3.5
+TIMES = 3.0  # arrays of instants
+MEMINFO = Path("/proc/meminfo")
+GROUPS = (  # limit and use of a container, of both versions of Linux' control groups
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+
+
+@record
+class Need:
+    """Bytes that a run takes at its largest, and that a store of it takes on disk before compression."""
+
+    lanes: float  # all members' numbers
+    recorded: float  # channels of all members
+    poses: float  # of the members that are kept
+    stored: float
+
+    @property
+    def total(self) -> float:
+        return self.lanes + self.recorded + self.poses
+
+
+def need_of(prepared: Prepared, observed: Sequence[Channel], kept: int, ticks: int) -> Need:
+    """The memory of a run.
+
+    Args:
+        kept: members whose poses are recorded. ticks: output instants.
+    """
+    plan, setup, members = prepared.plan, prepared.setup, prepared.members
+    own = np.dtype(DTYPES[setup.precision]).itemsize
+    jacobian = max((block.rows * len(block.columns) for block in plan.substructures), default=0)
+    width, bodies = sum(channel.size for channel in observed), sum(not node.virtual for node in plan.nodes[1:])
+    lane = TABLES * own * setup.layout().row_count + NUMBER * JACOBIANS * (jacobian + plan.nq + len(plan.numbers))
+    return Need(
+        lanes=members * lane,
+        recorded=ticks * NUMBER * TIMES + members * ticks * width * (own + (RECORDS - 1.0) * NUMBER),
+        poses=kept * ticks * NUMBER * (POSES * POSE * bodies + plan.nq),
+        stored=NUMBER * (kept * ticks * (width + POSE * bodies) + members * (len(prepared.vary) + 10)),
+    )
+
+
+def refuse_too_much(need: Need) -> None:
+    """Raises where a run takes more memory than is free; where that is unknown, nothing is refused."""
+    free = free_memory()
+    if need.total > free:
+        members, recorded, poses = size(need.lanes), size(need.recorded), size(need.poses)
+        parts = f"{members} for the members, {recorded} for instants and channels, {poses} for poses"
+        todo = "Take a larger output step, keep fewer trajectories, record fewer channels, or run it in portions."
+        raise ModelError("memory", f"a run that takes about {size(need.total)} ({parts})", f"{size(free)}, free", todo)
+
+
+def free_memory() -> float:
+    """Bytes that this process can have; infinite where the system does not tell."""
+    found = [math.inf]
+    try:
+        lines = dict(line.split(":") for line in MEMINFO.read_text().splitlines())
+        found.append(1024.0 * float(lines["MemAvailable"].split()[0]))
+    except (OSError, ValueError, KeyError):
+        pass
+    for limit, used in GROUPS:
+        try:
+            found.append(float(Path(limit).read_text()) - float(Path(used).read_text()))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+    return min(found)
+
+
+def size(number: float) -> str:
+    """Bytes as a person reads them."""
+    return f"{number / 1e9:.1f} GB" if number >= 1e8 else f"{number / 1e6:.1f} MB"
