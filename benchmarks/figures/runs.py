@@ -10,7 +10,6 @@ from bench_kernel import counted, pieces_of_a_step
 from figures.style import BLUE, DARK, GREEN, GREY, ORANGE, RED, WIDE, bar, figure, ground, sketch, write
 
 import shiftjax
-from shiftjax.kernels.contract import Group
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.target import host
@@ -179,7 +178,7 @@ def _operations(name: str, *, every: bool) -> int:
     captured: list[LaneProgram] = []
     advance = cpu.Kernel.advance
 
-    def watched(self: cpu.Kernel, groups: list[Group], *rest: Any, **named: Any) -> None:
+    def watched(self: cpu.Kernel, groups: Any, *rest: Any, **named: Any) -> None:
         captured.append(groups[0].program)
         advance(self, groups, *rest, **named)
 
