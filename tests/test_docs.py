@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import pytest
 
 import shiftjax
-from shiftjax.cli import main
+from shiftjax.cli import COMMANDS, DRAWING, main, parser
 from shiftjax.docs import plain_html
 from shiftjax.docs.api import api, described
 from shiftjax.docs.notebook import markdown
@@ -79,6 +79,25 @@ def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 shiftjax.load(document)
         else:
             assert kind == "text", f"{name} has a block of kind {kind!r}: python, sh, json, text are known"
+
+
+def commands(page: str) -> Iterator[list[str]]:
+    """The words of every line of a shell that calls this package, run or not."""
+    names = "|".join(COMMANDS)
+    for kind, code in ((found["kind"], found["code"]) for found in BLOCK.finditer(page)):
+        for found in re.finditer(rf"shiftjax ((?:{names})\b.*)", code) if kind == "sh" else ():
+            yield shlex.split(found[1], comments=True)
+
+
+@pytest.mark.parametrize("name", ["README.md", *PAGES])
+def test_every_command_has_the_options_that_are_shown(name: str) -> None:
+    """Those that are not run, too."""
+    page = (ROOT / name).read_text(encoding="utf-8") if name == "README.md" else text(name)
+    found = list(commands(page))
+    assert len(found) > 5 or name not in ("README.md", "quickstart.md")
+    for words in found:
+        if words[0] not in DRAWING or find_spec("imgui_bundle"):
+            assert parser(words).parse_args(words).call
 
 
 def test_blocks_are_found_and_can_fail() -> None:
@@ -178,7 +197,9 @@ def test_the_page_of_statuses_has_all() -> None:
 def test_pages_name_every_channel_figure_and_role() -> None:
     """What the pages explain by hand is all there is."""
     paths, accuracy = text("paths.md"), text("accuracy.md")
-    for key, quantity in CHANNELS.items():
+    own = {key: one for key, one in CHANNELS.items() if one.observe.__module__.startswith("shiftjax.")}  # not a test's
+    assert len(own) > 10
+    for key, quantity in own.items():
         assert f"{key}`" in paths, f"paths.md does not explain the channel {key}"
         assert not isinstance(quantity.unit, str) or quantity.unit in paths
     assert all(f"| `{name}` |" in accuracy for name in CERTIFICATE)
