@@ -30,4 +30,6 @@ command(
     "sweep", "four_bar", "--vary", "model_parameters.gravity[2]=9:10~sobol", "--samples", "16",
     "--span", "0.1", "--out", "study.zarr",
 )  # fmt: skip
+page = Path(command("docs", "statuses", "--print", "--out", "pages").strip())
+assert page.is_file() and (page.parent / "pictures" / "turn.svg").is_file(), "the wheel lacks pages or pictures"
 print(f"smoke test passed: shiftjax {shiftjax.__version__} on Python {sys.version.split()[0]}")

@@ -5,7 +5,8 @@ number is printed. The codes run in turn, round after round; figures are medians
 within a round. Rates are member-steps per cpu-second (`time.process_time`, all threads):
     stepping   ours: cpu time of a long run less that of a short one, over the steps between
     simulate   ours: the whole of a warm `simulate()`, start and result included
-    mujoco     its C library with its own rollout threads
+    mujoco     its C library with its own rollout threads, loops as soft as they are by default
+    tuned      the same with the stiffest loops that it takes at this step, `solref` 0.002 1 and `solimp` 0.9999
     array      jax.vmap of a step in jax.numpy arrays
 
     PYTHONPATH=. python benchmarks/bench_ensemble.py            (needs `pip install '.[bench]'`)
@@ -27,7 +28,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from peers.array_code import Mechanism
-from peers.mujoco_models import Ensemble
+from peers.mujoco_models import SOFTNESS, Ensemble
 from peers.revolute_tree import tree_of
 from timer import emit, side_by_side
 
@@ -62,6 +63,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--alone", action="store_true", help="leave the others out")
+    parser.add_argument(
+        "--gaps", action="store_true", help="gaps and energy errors only: no rates, quick, same anywhere"
+    )
     parser.add_argument("--cold", action="store_true", help="time cold and warm starts in fresh processes too")
     return parser.parse_args()
 
@@ -76,7 +80,10 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
         "long": partial(ours, model, body, masses, options.span, options.threads),
         "short": partial(ours, model, body, masses, short_span, options.threads),
     }
-    setups = {} if options.alone else {"mujoco": mujoco_peer, "array": array_peer}
+    setups = {**{who: partial(mujoco_peer, softness=SOFTNESS[who]) for who in ("mujoco", "tuned")}, "array": array_peer}
+    if options.gaps:
+        return gaps_only(model, body, masses, steps, options)
+    setups = {} if options.alone else setups
     counts, figures = {}, {}
     for who, setup in setups.items():
         calls[who], counts[who], figures[who] = setup(model, body, masses, steps, options)
@@ -92,9 +99,17 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     found = {}
     for who, rate in rates.items():
         found[who] = {"rate": float(np.median(rate)), "fastest": float(rate.max()), **figures.get(who, {})}
-        if "mujoco" in rates and who != "mujoco":
-            found[who]["times_mujoco"] = float(np.median(rate / rates["mujoco"]))
+        for peer in ("mujoco", "tuned"):
+            if peer in rates and who not in ("mujoco", "tuned"):
+                found[who][f"times_{peer}"] = float(np.median(rate / rates[peer]))
     return found
+
+
+def gaps_only(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> dict[str, Any]:
+    """What does not depend on the clock: gaps and energy errors of MuJoCo in all settings, and ours."""
+    worst = certified(ours(model, body, masses, options.span, options.threads))
+    peers = {who: mujoco_peer(model, body, masses, steps, options, softness) for who, softness in SOFTNESS.items()}
+    return {"simulate": worst, **{who: figures for who, (_, _, figures) in peers.items()}}
 
 
 def rates_of(cpus: list[float], member_steps: int) -> np.ndarray:
@@ -120,10 +135,12 @@ def certified(result: shiftjax.Result) -> dict[str, float]:
 Peer = tuple[Callable[[], Any], int, dict[str, Any]]  # a call, its member-steps, what its physics showed
 
 
-def mujoco_peer(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> Peer:
+def mujoco_peer(
+    model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace, softness: str
+) -> Peer:
     """MuJoCo; its motion must agree with ours within the error of its soft loops."""
     chosen = masses[np.linspace(0, len(masses) - 1, options.peer_members).astype(int)]
-    peers = Ensemble([model.replace({f"{body}.mass": float(m)}) for m in chosen], STEP, options.threads)
+    peers = Ensemble([model.replace({f"{body}.mass": float(m)}) for m in chosen], STEP, options.threads, softness)
     check = peers.angles(peers.run(round(CHECK_SPAN / STEP)))
     difference = float(np.abs(check - our_angles(model, body, chosen, peers.joints)).max())
     assert difference < SOFT, f"MuJoCo's motion differs by {difference:.3g} rad"
@@ -174,14 +191,16 @@ def time_start(name: str) -> dict[str, float]:
 
 def report(name: str, rates: dict[str, Any], options: argparse.Namespace) -> None:
     """A JSON line, and a table for people on stderr."""
-    emit("ensemble", {"model": name, "members": options.members, "span_s": options.span, "step_s": STEP, **rates})
+    kind = "gaps" if options.gaps else "ensemble"
+    emit(kind, {"model": name, "members": options.members, "span_s": options.span, "step_s": STEP, **rates})
     print(f"\n{name}: {options.members} members, {options.span:g} s, RK4 at {STEP * 1e3:g} ms", file=sys.stderr)
     for code, figures in rates.items():
         ratio = f"{figures['times_mujoco']:9.1f} x MuJoCo" if "times_mujoco" in figures else ""
+        ratio += f", {figures['times_tuned']:.1f} x it tuned" if "times_tuned" in figures else ""
         gap = f"  gap {figures['gap']:.2g} m, energy {figures['energy_error']:.2g}" if "gap" in figures else ""
-        speed = f"{figures['rate']:14,.0f} member-steps/cpu-s (fastest {figures['fastest']:14,.0f})"
+        speed = "" if options.gaps else "{rate:14,.0f} member-steps/cpu-s (fastest {fastest:14,.0f})".format(**figures)
         print(f"  {code:9} {speed} {ratio}{gap}", file=sys.stderr)
-    if "mujoco" in rates:
+    if "mujoco" in rates and not options.gaps:
         targets = ", ".join(
             f"{what} {times} x" for what, times in zip(("stepping", "simulate"), TARGETS[name], strict=True)
         )

@@ -10,6 +10,7 @@ from typing import Any, cast
 import google_crc32c
 import numpy as np
 import xarray as xr
+from zarr.codecs import Crc32cCodec, ZstdCodec
 from zarr.storage import LocalStore
 
 from shiftjax.errors import ModelError

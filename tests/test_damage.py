@@ -183,7 +183,8 @@ def test_memory_is_estimated_and_refused(
     assert memory.free_memory() <= 2_048_000
     with pytest.raises(ModelError, match=r"takes about .*2\.0 MB, free.*larger output step"):
         simulate("pendulum", 0.1, 1e-3, **given)
-    (tmp_path / "max").write_text("300\n"), (tmp_path / "now").write_text("100\n")
+    (tmp_path / "max").write_text("300\n")
+    (tmp_path / "now").write_text("100\n")
     monkeypatch.setattr(memory, "GROUPS", ((str(tmp_path / "max"), str(tmp_path / "now")), ("no", "such")))
     assert memory.free_memory() == 200
     monkeypatch.setattr(memory, "GROUPS", ())

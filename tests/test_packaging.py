@@ -10,7 +10,7 @@ import shiftjax
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LINKED = ("kernels", "ensembles", "viewer", "models")
+LINKED = ("kernels", "ensembles", "viewer", "models", "docs")
 
 
 def test_one_version() -> None:

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from functools import partial
+from threading import Event
 
 import jax
 import jax.numpy as jnp

@@ -1,6 +1,7 @@
 """The same mechanisms for MuJoCo: an MJCF text from our model file, loops closed by `connect` constraints.
 
-MuJoCo's own settings are left as they are, but for the integrator, the step and contacts, of which there are none.
+MuJoCo's own settings are left as they are, but for the integrator, the step and contacts, of which there are none, and
+the softness of the loops where `SOFTNESS` says so.
 """
 
 # mujoco is no dependency of the tests, and its stubs miss what its C module adds
@@ -18,6 +19,13 @@ from scipy.spatial.transform import Rotation
 
 from shiftjax.mechanism.model import Model
 
+# Attributes of the loops' constraints. A time constant of 2 ms is twice a step of 1 ms, the smallest that MuJoCo's
+# `refsafe` lets through; 0.9999 is the largest impedance it takes.
+SOFTNESS = {
+    "mujoco": "",
+    "solref": 'solref="0.002 1"',
+    "tuned": 'solref="0.002 1" solimp="0.9999 0.9999 0.001 0.5 2"',
+}
 THIN = 1e-9  # kg m^2, added to rods without inertia about their own axis, which MuJoCo refuses
 
 
@@ -44,8 +52,8 @@ def _body(tree: Tree, k: int) -> str:
     )
 
 
-def mjcf(tree: Tree, step: float) -> str:
-    """The mechanism as MJCF."""
+def mjcf(tree: Tree, step: float, softness: str) -> str:
+    """The mechanism as MJCF, its loops with these attributes."""
     loops = ""
     for cut in tree.cuts:
         first, second = sorted((cut.first, cut.second), reverse=True)  # the first one is never ground
@@ -53,7 +61,7 @@ def mjcf(tree: Tree, step: float) -> str:
         name = f"b{second}" if second >= 0 else "world"
         for point in closing_points(tree, cut):
             anchor = _words(link.R_WB.T @ (point - link.p_WB))
-            loops += f'<connect body1="b{first}" body2="{name}" anchor="{anchor}"/>'
+            loops += f'<connect body1="b{first}" body2="{name}" anchor="{anchor}" {softness}/>'
     grounded = "".join(_body(tree, k) for k, link in enumerate(tree.links) if link.parent < 0)
     return (
         '<mujoco><compiler angle="radian" balanceinertia="false"/>'
@@ -66,9 +74,9 @@ def mjcf(tree: Tree, step: float) -> str:
 class Ensemble:
     """Variants of one mechanism, each with its own MjModel, run by MuJoCo's own rollout threads."""
 
-    def __init__(self, models: Sequence[Model], step: float, threads: int) -> None:
+    def __init__(self, models: Sequence[Model], step: float, threads: int, softness: str) -> None:
         trees = [tree_of(model) for model in models]
-        self.models = [mujoco.MjModel.from_xml_string(mjcf(tree, step)) for tree in trees]
+        self.models = [mujoco.MjModel.from_xml_string(mjcf(tree, step, softness)) for tree in trees]
         self.joints = [link.joint for link in trees[0].links]
         self._data = [mujoco.MjData(self.models[0]) for _ in range(threads)]
         self._start = np.stack([self._initial(m, t) for m, t in zip(self.models, trees, strict=True)])

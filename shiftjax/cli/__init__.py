@@ -29,6 +29,7 @@ COMMANDS = {
     "view": "look at a stored study, or at a model, in a window",
     "render": "draw a picture or a movie of a study, with or without a display",
     "export": "write a study as an animated glTF or as one page that plays in any browser",
+    "docs": "open the documentation in a browser",
 }
 BAD_INPUT, ANYTHING_ELSE = 2, 1
 DRAWING = ("view", "render", "export")  # commands that need the packages of the extra `viewer`

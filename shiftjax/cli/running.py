@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shiftjax.cli import common
 from shiftjax.cli.ending import exit_code as code_of_signal
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
@@ -16,7 +17,6 @@ from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.memory import Need, size
 from shiftjax.run.result import Result
 
-SOME_FAILED = 3
 MUCH = 1e9  # bytes of memory that are told before
 
 
@@ -60,4 +60,4 @@ def save(result: Result, options: argparse.Namespace) -> None:
 def exit_code(result: Result, stop: Interrupted | None) -> int:
     if stop is not None:
         return code_of_signal(stop)
-    return SOME_FAILED if len(result.failed) else 0
+    return common.SOME_FAILED if len(result.failed) else 0

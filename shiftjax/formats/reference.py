@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable, Iterator
 
 from shiftjax.field import SHAPES, Field
+from shiftjax.formats.examples import EXAMPLES
+from shiftjax.formats.json_text import dumps
 from shiftjax.formats.schema import READ_ONLY
 from shiftjax.formats.units import FACTORS, SHORT
 from shiftjax.joints import KINDS
@@ -31,6 +33,11 @@ A file is one JSON object, *the root*. Each section below is one kind of object.
 * **unit**: in a file without `units`. x is m or rad, by the joint, and m between frames; f the force along it,
   N or N m; k counts the coefficients from 0. The unit of a coefficient with k = 0 is f.
 * **default**: what a missing key means; a dash: nothing.
+
+Comments and commas before a closing bracket are read with a warning. Frames are named
+`[["assembly", "body"], "frame"]`; a body of the same assembly needs its name only, `["fixed"]` is ground, and every
+body has a frame `origin`. What signs and axes mean is drawn in [Signs and conventions](conventions.md); how a number of
+a file is named on the command line and in Python stands in [Paths and channels](paths.md).
 """
 
 
@@ -48,19 +55,21 @@ def _parts() -> Iterator[list[str]]:
         title = rest[0].upper() + rest[1:] if article in ("a", "an", "the") else f"`{label}`"
         if label.startswith("a joint of type "):
             fields = fields[len(JOINT) :]
-            yield _section(title, fields, "Beside the fields of a joint:")
+            yield _section(title, fields, label, "Beside the fields of a joint:")
         elif label.startswith("a geometry of type "):
             if not shared:
-                yield _section("Geometry", SHAPED, "What shapes of every type have:")
+                yield _section("Geometry", SHAPED, "", "What shapes of every type have:")
             shared = True
-            yield _section(title, fields[len(SHAPED) :], "Beside the fields of a geometry:")
+            yield _section(title, fields[len(SHAPED) :], label, "Beside the fields of a geometry:")
         else:
-            yield _section(title, fields)
+            yield _section(title, fields, label)
 
 
-def _section(title: str, fields: Iterable[Field], line: str = "") -> list[str]:
+def _section(title: str, fields: Iterable[Field], label: str, line: str = "") -> list[str]:
+    """Heading, a line about the section, the table of its fields, and an example where there is one."""
     head = ["| field | key | also read as | holds | unit | default | meaning |", "|---|---|---|---|---|---|---|"]
-    return [f"## {title}", "", *([line, ""] if line else []), *head, *map(_row, fields), ""]
+    example = ["```json", dumps(EXAMPLES[label]).rstrip(), "```", ""] if label in EXAMPLES else []
+    return [f"## {title}", "", *([line, ""] if line else []), *head, *map(_row, fields), "", *example]
 
 
 def _row(field: Field) -> str:

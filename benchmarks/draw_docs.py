@@ -1,0 +1,24 @@
+"""Draws the pictures of the documentation into docs/pictures and writes the tables of docs/comparison.md.
+
+PYTHONPATH=. python benchmarks/draw_docs.py                 (needs `pip install '.[plot]'`)
+PYTHONPATH=. python benchmarks/draw_docs.py --only peers    after `bench_ensemble.py` was run again
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from figures import conventions, peers, runs
+
+PICTURES = {draw.__name__: draw for draw in (*conventions.PICTURES, *runs.PICTURES, *peers.PICTURES)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=list(PICTURES), default=list(PICTURES))
+    for name in parser.parse_args().only:
+        PICTURES[name]()
+
+
+if __name__ == "__main__":
+    main()

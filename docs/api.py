@@ -1,0 +1,121 @@
+"""The Python reference as Markdown, from the docstrings of every public object."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from shiftjax.table import Table
+
+SECTIONS = ("Args:", "Returns:", "Raises:", "Attributes:", "Yields:")
+INTRODUCTION = """# Python reference
+
+Every public name, with its docstring; `help(shiftjax)` lists them in a terminal. Shapes are those of NumPy arrays: `B`
+members, `n` instants, `K` members whose poses were kept. Units stand in brackets.
+"""
+
+
+def api(front_door: ModuleType) -> str:
+    """The page of all names that the package exports, in its own groups."""
+    parts = [INTRODUCTION]
+    for group, names in front_door._PUBLIC.items():
+        parts.append(f"## {group}\n")
+        for name in names:
+            parts += _entry(name, getattr(front_door, name))
+    return "\n".join(parts)
+
+
+def _entry(name: str, value: Any) -> Iterator[str]:
+    yield f"### `{name}`\n"
+    if isinstance(value, ModuleType):
+        yield described(inspect.getdoc(value) or "")
+        for inner in (getattr(value, word) for word in _public(value)):
+            if inspect.isfunction(inner) and inner.__module__ == value.__name__:
+                yield from _callable(f"{name}.{inner.__name__}", inner)
+    elif inspect.isclass(value):
+        yield from _class(name, value)
+        for made in _returned(value):
+            yield from _class(made.__name__, made)
+    elif isinstance(value, Table):
+        yield described(inspect.getdoc(value) or "")
+        yield f"Entries: {', '.join(f'`{key}`' for key in value)}.\n"
+    else:
+        yield from _callable(name, value)
+
+
+def _returned(kind: type) -> list[type]:
+    """Classes of the same module that methods return and that have no public name of their own."""
+    members = [member for member in vars(kind).values() if inspect.isfunction(member)]
+    hints = [getattr(inspect.getmodule(kind), str(member.__annotations__.get("return")), None) for member in members]
+    own = [made for made in hints if inspect.isclass(made) and made.__module__ == kind.__module__ and made is not kind]
+    return list(dict.fromkeys(own))
+
+
+def _class(name: str, kind: type) -> Iterator[str]:
+    own = "__init__" in vars(kind) or "__new__" in vars(kind)
+    yield from _callable(name, kind) if own else [described(inspect.getdoc(kind) or "")]
+    for word in _public(kind):
+        member = inspect.getattr_static(kind, word)
+        help_ = inspect.getdoc(getattr(kind, word, None)) or ""
+        if isinstance(member, property):
+            yield f"**`{name}.{word}`** {described(help_)}"
+        elif help_ and (inspect.isfunction(member) or isinstance(member, classmethod | staticmethod)):
+            yield from _callable(f"{name}.{word}", getattr(kind, word))
+
+
+def _public(value: Any) -> list[str]:
+    return [word for word in vars(value) if not word.startswith("_")]
+
+
+def _callable(name: str, value: Any) -> Iterator[str]:
+    """The call as one writes it, without annotations, and the help."""
+    try:
+        given = inspect.signature(value).parameters.values()
+    except (TypeError, ValueError):
+        given = ()
+    bare = [one.replace(annotation=inspect.Parameter.empty) for one in given if one.name != "self"]
+    call = f"{name}{inspect.Signature(bare)}"
+    if len(call) > 100:
+        inside = ",\n    ".join(re.sub(r"\n\s*", " ", str(one)) for one in _starred(bare))
+        call = f"{name}(\n    {inside},\n)"
+    yield f"```text\n{call}\n```\n"
+    yield described(inspect.getdoc(value) or "")
+
+
+def _starred(given: list[inspect.Parameter]) -> Iterator[Any]:
+    """The parameters with the star that begins the ones given by name."""
+    named = False
+    for one in given:
+        if one.kind is inspect.Parameter.VAR_POSITIONAL:
+            named = True
+        if one.kind is inspect.Parameter.KEYWORD_ONLY and not named:
+            named = True
+            yield "*"
+        yield one
+
+
+def described(docstring: str) -> str:
+    """A docstring with its sections of arguments, results and errors as lists."""
+    found, inside = [], False
+    for line in docstring.splitlines():
+        if line in SECTIONS:
+            inside = True
+            found += ["", f"*{line.rstrip(':')}*", ""]
+        elif inside and line.startswith("    "):
+            found.append(_item(line))
+        else:
+            inside = inside and not line.strip()
+            found.append(line)
+    return "\n".join(found) + "\n"
+
+
+def _item(line: str) -> str:
+    """A line of a section: an item where it begins one, else more of the last."""
+    if line[4:5] == " ":
+        return f"    {line.strip()}"
+    name, colon, rest = line.strip().partition(": ")
+    words = all(re.fullmatch(r"\**[\w.]+", word.strip()) for word in name.split(","))
+    return f"* `{name}`: {rest}" if colon and words else f"* {line.strip()}"

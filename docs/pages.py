@@ -1,0 +1,54 @@
+"""The pages of the documentation, in order, and the Markdown of each: files, notebooks, and pages made of docstrings.
+
+MkDocs (`.ci/docs_hook.py`) and `shiftjax docs` (`plain_html.py`) both take the pages from here.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from shiftjax.docs.api import api
+from shiftjax.docs.notebook import markdown
+from shiftjax.docs.statuses import statuses
+
+FOLDER = Path(__file__).resolve().parent
+PAGES = {  # file -> title; a new page is a line here
+    "index.md": "Overview",
+    "quickstart.md": "Quick start",
+    "tutorial.ipynb": "Tutorial: from a sketch to a sweep",
+    "conventions.md": "Signs and conventions",
+    "paths.md": "Paths and channels",
+    "starts.md": "Starts, holds and branches",
+    "drives.md": "Drives and loads",
+    "accuracy.md": "Accuracy",
+    "statuses.md": "Statuses",
+    "format.md": "File format",
+    "how.md": "How it works",
+    "comparison.md": "Comparison with MuJoCo",
+    "api.md": "Python reference",
+    "contributing.md": "Contributing",
+}
+MADE = {  # pages that no file holds: they are always the program's own
+    "api.md": lambda: api(sys.modules["shiftjax"]),
+    "statuses.md": statuses,
+}
+PICTURES = (".png", ".svg")
+
+
+def target(name: str) -> str:
+    """The name under which a page is a Markdown page: that of a notebook ends in .md there."""
+    return Path(name).with_suffix(".md").as_posix()
+
+
+def text(name: str) -> str:
+    """The Markdown of a page of `PAGES`."""
+    if name in MADE:
+        return MADE[name]()
+    source = (FOLDER / name).read_text(encoding="utf-8")
+    return markdown(source) if name.endswith(".ipynb") else source
+
+
+def pictures() -> list[Path]:
+    """The files that pages show."""
+    return sorted(path for path in FOLDER.rglob("*") if path.suffix in PICTURES)

@@ -1,0 +1,171 @@
+"""An example of every element of the file format, for its reference; a test reads each as part of a whole file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+ORIGIN = [["fixed"], "origin"]
+EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of a file
+    "the root": {
+        "model_parameters": {"version": "2.0", "gravity": [0, 0, 9.81]},
+        "frames": [{"name": "hook", "T": [0, 0, -3]}],
+        "assemblies": [
+            {
+                "name": "pendulum",
+                "bodies": [
+                    {
+                        "name": "rod",
+                        "center_of_mass": [0, 0, 0.5],
+                        "inertia": {"mass": 1.2, "Ixx": 0.1, "Iyy": 0.1, "Izz": 0.001},
+                    }
+                ],
+                "joints": [
+                    {
+                        "name": "pivot",
+                        "type": "Rx",
+                        "parent": [["fixed"], "hook"],
+                        "child": [["rod"], "origin"],
+                        "initial_displacement": 0.5,
+                    }
+                ],
+            }
+        ],
+    },
+    "model_parameters": {
+        "version": "2.0",
+        "units": {"angle": "degrees", "length": "millimeters"},
+        "gravity": [0, 0, 9810],
+        "solvers": [{"type": "rnca", "infinity_norm_multiplier": 2}],
+        "integrators": [{"type": "rk4", "time_span": 10, "time_step": 0.01}],
+    },
+    "units": {"angle": "degrees", "length": "millimeters", "mass": "kilograms", "time": "seconds"},
+    "fixed": {"frames": [{"name": "hook", "T": [0, 0, -3]}]},
+    "an assembly": {"name": "arm", "bodies": [{"name": "hand"}], "joints": [], "assemblies": [{"name": "gripper"}]},
+    "a body": {
+        "name": "crank",
+        "center_of_mass": [0.1, 0, 0],
+        "inertia": {"mass": 0.5, "Ixx": 2.5e-5, "Iyy": 1.7e-3, "Izz": 1.7e-3, "Ixy": 0, "Iyz": 0, "Izx": 0},
+        "frames": [{"name": "tip", "T": [0.2, 0, 0]}],
+        "geometry": [{"type": "capsule", "radius": 0.01, "length": 0.2, "T": [0.1, 0, 0], "rotation": [0, 1.5708, 0]}],
+    },
+    "a frame": {"name": "tip", "T": [0.2, 0, 0], "R": [[1, 0, 0], [0, 0, -1], [0, 1, 0]]},
+    "a placement": {"T": [0.1, 0, 0], "R": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "rotation": [0, 0, 0.2]},
+    "a joint": {
+        "name": "crank_pivot",
+        "type": "revolute",
+        "axis": [0, 1, 0],
+        "parent": ORIGIN,
+        "child": [["crank"], "origin"],
+        "initial_displacement": 0.5,
+        "initial_velocity": 6,
+        "stiffness": [0, 20],
+        "damping": [0, 0.02],
+    },
+    "a restraint": {
+        "name": "stop",
+        "type": "spring",
+        "body_frame_pair": [ORIGIN, [["crank"], "tip"]],
+        "distance_type": "Tz",
+        "knot_points": [0],
+        "coefficients": [[2000, 0], [0]],
+    },
+    "a light": {
+        "name": "lamp",
+        "type": "spot",
+        "parent": ORIGIN,
+        "Ka": [0.1, 0.1, 0.1],
+        "Kd": [0.8, 0.8, 0.8],
+        "Ks": [1, 1, 1],
+        "cone": 0.5,
+    },
+    "a terrain": {"name": "yard", "parent": ORIGIN, "elevation_map": "yard.tif", "scale": [20, 20]},
+    "a force module of type tire": {"name": "front_left", "type": "tire", "tire_type": "fiala", "wheel_body": "wheel"},
+    "a force module of type pid": {
+        "name": "cruise",
+        "type": "pid",
+        "p": 10,
+        "i": 0.1,
+        "d": 0,
+        "target": 3,
+        "input": {"type": "joint", "joint": "pivot", "target_type": "velocity"},
+        "output": {"type": "joint", "joint": "pivot"},
+    },
+    "a force module of type constant_load": {"name": "weight", "type": "constant_load", "joint": "pivot", "load": -2},
+    "a force module of type harmonic_load": {
+        "name": "shake",
+        "type": "harmonic_load",
+        "joint": "pivot",
+        "amplitude": 2,
+        "frequency": 9,
+        "phase": 0.5,
+    },
+    "a force module of type polynomial_load": {
+        "name": "ramp",
+        "type": "polynomial_load",
+        "joint": "pivot",
+        "coefficients": [0, 0.5],
+    },
+    "a force module of type table_load": {
+        "name": "pulse",
+        "type": "table_load",
+        "joint": "pivot",
+        "times": [0, 0.5, 1],
+        "values": [0, 4, 0],
+        "outside": "hold",
+    },
+    "a force module of type constant_wrench": {
+        "name": "pull",
+        "type": "constant_wrench",
+        "frame": [["rod"], "origin"],
+        "force": [0, 0, 30],
+        "axes": "world",
+    },
+    "a force module of type table_wrench": {
+        "name": "gust",
+        "type": "table_wrench",
+        "frame": [["rod"], "origin"],
+        "times": [0, 1, 2],
+        "forces": [[0, 0, 0], [5, 0, 0], [0, 0, 0]],
+        "outside": "hold",
+    },
+    "a driver of type constant_speed": {"name": "motor", "type": "constant_speed", "joint": "pivot", "speed": 6.2832},
+    "a driver of type harmonic": {
+        "name": "swing",
+        "type": "harmonic",
+        "joint": "pivot",
+        "amplitude": 0.3,
+        "frequency": 2,
+    },
+    "a driver of type polynomial": {
+        "name": "start",
+        "type": "polynomial",
+        "joint": "pivot",
+        "coefficients": [0.5, 0, 2],
+    },
+    "a driver of type table": {
+        "name": "cam",
+        "type": "table",
+        "joint": "pivot",
+        "times": [0, 0.5, 1],
+        "values": [0.5, 1, 0.5],
+        "outside": "repeat",
+    },
+    "a pid's input": {"type": "joint", "joint": "pivot", "target_type": "velocity"},
+    "a pid's output": {"type": "joint", "joint": "pivot"},
+    "simulation": {"integration_type": "ode113", "time_span": 10, "time_step": 0.03, "infinity_norm_multiplier": 2},
+    "a solver": {"type": "rnca", "infinity_norm_multiplier": 1.5},
+    "an integrator": {"type": "rk4", "time_span": 10, "time_step": 0.01},
+    "a logger": {"type": "csv", "csv_logfile": "run.csv"},
+    "a geometry of type mesh": {"type": "mesh", "filename": ["link.obj", "link.mtl"]},
+    "a geometry of type box": {"type": "box", "size": [0.2, 0.05, 0.05], "T": [0.1, 0, 0], "colour": [0.8, 0.2, 0.1]},
+    "a geometry of type plane": {"type": "plane", "size": [2, 2]},
+    "a geometry of type sphere": {"type": "sphere", "radius": 0.05},
+    "a geometry of type ellipsoid": {"type": "ellipsoid", "radii": [0.1, 0.05, 0.05]},
+    "a geometry of type multisphere": {"type": "multisphere", "spheres": [[0, 0, 0, 0.05], [0.2, 0, 0, 0.03]]},
+    "a geometry of type cylinder": {"type": "cylinder", "radius": 0.02, "length": 0.3},
+    "a geometry of type cone": {"type": "cone", "radius": 0.02, "length": 0.1},
+    "a geometry of type capsule": {"type": "capsule", "radius": 0.02, "length": 0.3},
+    "a geometry of type arrow": {"type": "arrow", "radius": 0.01, "length": 0.2, "colour": [1, 0.5, 0, 0.5]},
+    "a geometry of type line": {"type": "line", "points": [[0, 0, 0], [0.1, 0, 0], [0.1, 0, 0.1]]},
+    "a geometry of type point_cloud": {"type": "point_cloud", "points": [[0, 0, 0], [0.1, 0, 0]]},
+}
