@@ -109,6 +109,7 @@ def new() -> dict[str, Any]:
                         "name": "shoulder",
                         "type": "Rx",
                         "initial_displacement": 1.2,
+                        "initial_velocity": 0,
                         "parent": [["fixed"], "attachment"],
                         "child": [["link1"], "origin"],
                     },

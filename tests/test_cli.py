@@ -17,7 +17,16 @@ from shiftjax.formats import load
 from shiftjax.models import names, path
 from shiftjax.run.simulate import simulate
 
-CERTIFICATE = {"gap", "velocity_gap", "energy_error", "angle_error", "repartitions", "pivot_ratio", "steps", "rejected"}
+CERTIFICATE = {
+    "gap",
+    "velocity_gap",
+    "energy_error",
+    "angle_error",
+    "repartitions",
+    "pivot_ratio",
+    "steps",
+    "rejected",
+} | {"start_change"}
 SUBSTRUCTURE = {"loops", "rows", "columns", "rank", "joints", "dependent", "independent", "redundant_rows"}
 SHORT = ("--span", "0.05", "--step", "1e-3", "--output-step", "0.01")
 GRAVITY = "model_parameters.gravity[0]"

@@ -225,7 +225,7 @@ def test_an_interrupted_write_leaves_nothing(
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_process_ends_with_the_code_of_the_signal(tmp_path: Path, number: int, code: int) -> None:
     out = tmp_path / "study.zarr"
-    words = [sys.executable, "-m", "shiftjax", *WORDS[:5], str(LONG), "--out", str(out)]
+    words = [sys.executable, "-m", "shiftjax", *WORDS[:5], str(LONG), "--output-step", "1000", "--out", str(out)]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, **pipes) as child:
         time.sleep(3.0)

@@ -9,7 +9,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.mechanism.model import Body, FrameRef, FrozenJson, Joint, Model, Placement, complete
+from shiftjax.mechanism.model import ADDED, Body, FrameRef, FrozenJson, Joint, Model, Placement, complete
 from tests.documents import A, edited, everything, new
 
 
@@ -63,7 +63,8 @@ def test_d14_every_number_can_be_replaced_and_only_it_changes() -> None:
         changed = model.replace({path: other}).numbers()
         assert changed.pop(path) == other
         assert changed == {key: value for key, value in numbers.items() if key != path}
-    assert model.replace(numbers) == model
+    stated = model.replace(numbers)  # what was free is stated now
+    assert stated.numbers() == numbers and stated.replace(numbers) == stated
     assert model.replace({}) == model
     both = model.replace({"link1.mass": 3, "pendulum:link2.mass": 4, "model_parameters.gravity[0]": 1})
     assert [body.mass for _, body in both.bodies()][:2] == [3.0, 4.0]
@@ -137,6 +138,7 @@ def test_unconnected_bodies_get_one_float_each() -> None:
         FrameRef("pendulum:link1"),
         initial_displacement=Placement(),
         initial_velocity=(0.0,) * 6,
+        comment=ADDED,
     )
     assert joints["pendulum:loose_float_2"].child.body == "pendulum:loose"
     assert complete(model) == model

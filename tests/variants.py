@@ -80,14 +80,15 @@ def turned_round(document: Document, name: str) -> Document:
     joint = next(j for j in assembly["joints"] if j["name"] == name)
     joint["parent"], joint["child"] = joint["child"], joint["parent"]
     if joint["type"] in SCALARS:
-        for key in ("initial_displacement", "initial_velocity"):
-            joint[key] = -joint.get(key, 0.0)
+        for key in {"initial_displacement", "initial_velocity"} & joint.keys():
+            joint[key] = -joint[key]
     else:
         place = joint.get("initial_displacement") or {}
         R, T = np.array(place.get("R", np.eye(3)), float), np.array(place.get("T", np.zeros(3)), float)
         inverse = {"R": R.T.tolist()} | ({"T": (-R.T @ T).tolist()} if joint["type"] != "spherical" else {})
-        joint["initial_displacement"] = inverse
-        if joint["type"] == "spherical":
+        if "initial_displacement" in joint:
+            joint["initial_displacement"] = inverse
+        if joint["type"] == "spherical" and "initial_velocity" in joint:
             rates = np.ravel(joint.get("initial_velocity", 0.0)) * np.ones(3)
             joint["initial_velocity"] = (-R @ rates).tolist()
     for key in ("stiffness", "damping"):

@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from shiftjax.cli import common, parsing
+from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
@@ -42,7 +43,7 @@ def call(options: argparse.Namespace) -> int:
         print(json.dumps(plain(found), allow_nan=False, ensure_ascii=False))
     else:
         show(str(options.model), found)
-    return REFUSED if found["refused"] else common.SOME_FAILED if found["errors"] else 0
+    return REFUSED if found["refused"] else SOME_FAILED if found["errors"] else 0
 
 
 def show(name: str, found: dict[str, Any]) -> None:

@@ -17,7 +17,6 @@ from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.run.result import Result, remedy
 
-SOME_FAILED = 3  # exit code
 LISTED = 8  # members named in a list of failures
 
 

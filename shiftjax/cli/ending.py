@@ -10,6 +10,8 @@ from types import FrameType
 
 SIGNALLED = 128  # exit codes above: the number of the signal is added
 
+SOME_FAILED = 3  # exit code of a run some of whose members ended early
+
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM."""

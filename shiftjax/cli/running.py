@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shiftjax.cli import common
+from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.cli.ending import exit_code as code_of_signal
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
@@ -60,4 +60,4 @@ def save(result: Result, options: argparse.Namespace) -> None:
 def exit_code(result: Result, stop: Interrupted | None) -> int:
     if stop is not None:
         return code_of_signal(stop)
-    return common.SOME_FAILED if len(result.failed) else 0
+    return SOME_FAILED if len(result.failed) else 0

@@ -394,6 +394,8 @@ class _Members:
             out[:, left[take]] = q[:, take]
             found[left[take]] = True
             sure[left[take]] = ~doubt[take]
+            apart = [np.where(path.reached, np.abs(np.sin(0.5 * (path.q - out)[rows])).max(0), 0.0) for path in paths]
+            sure[left] |= ((np.max(apart, axis=0) < SAME) & paths[0].reached)[left]  # all ways and the search agree
         return out, found, found & ~sure
 
     def _released(self, members: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -76,7 +76,7 @@ def prepare(
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = _varied(model, vary, place)
     _refuse_faulty_members(model, known)
-    if twice := next((path for path in assigned if path in known), None):
+    if twice := next((path for path in map(model.resolve, assign or ()) if path in known), None):
         todo = "Leave it out in one of them."
         raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
     own, file = (_vector(plan, m) for m in (model, base))

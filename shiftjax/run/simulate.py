@@ -163,8 +163,7 @@ def simulate(
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
-    end = settings.t0 + settings.h * settings.steps
-    refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(prepared.members), 1.0), settings.t0, end)
+    _refuse_beyond_tables(prepared, settings)
     kept = members_to_keep(keep, prepared.members)
     need = need_of(prepared, observed, len(kept), settings.steps // settings.every + 1)
     refuse_too_much(need)
@@ -205,6 +204,11 @@ def _check_limits(**limits: float) -> None:
     for name, value in limits.items():
         if not (isinstance(value, int | float | np.number) and value > 0):
             raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
+
+
+def _refuse_beyond_tables(prepared: Prepared, settings: Settings) -> None:
+    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+    refuse_beyond_tables(prepared.plan, lane, settings.t0, settings.t0 + settings.h * settings.steps)
 
 
 def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:

@@ -21,9 +21,10 @@ def four_bar(gravity: float = -9.81) -> tuple[ModelBuilder, AssemblyBuilder]:
     for name, length in (("crank", CRANK), ("coupler", COUPLER), ("rocker", ROCKER)):
         bar.body(name, **rod(length))
     bar.joint("pivot", child="crank", initial_displacement=-1.0, initial_velocity=2.0, type="Ry")
-    bar.joint("pin", "Ry", parent=("crank", "tip"), child="coupler", initial_displacement=0.5)
-    bar.joint("hinge", "Ry", parent=("fixed", "rocker"), child="rocker", initial_displacement=-1.5)
-    bar.joint("joint", "Ry", parent=("coupler", "tip"), child=("rocker", "tip"), initial_displacement=-1.0)
+    bar.joint("pin", "Ry", parent=("crank", "tip"), child="coupler", initial_displacement=0.526088824933593)
+    bar.joint("hinge", "Ry", parent=("fixed", "rocker"), child="rocker", initial_displacement=-1.4380176710407746)
+    bar.joint("joint", "Ry", parent=("coupler", "tip"), child=("rocker", "tip"),
+              initial_displacement=-0.9641064959743676)  # fmt: skip
     return builder, bar
 
 
