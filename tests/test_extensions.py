@@ -78,7 +78,9 @@ def test_both_backends_agree(case: Case) -> None:
 @each
 def test_varied_in_a_batch_it_is_what_one_by_one_gives(case: Case) -> None:
     batch = run(case, vary={case.number: case.values}, output_step=0.1)
-    assert (batch.status == 0).all()
+    assert (
+        batch.status <= 0
+    ).all()  # a gear whose ratio changes its sign is `branch_unsure`: its teeth left each other
     for k, value in enumerate(case.values):
         single = run(case, assign={case.number: value}, output_step=0.1)
         for name in case.channels:

@@ -205,12 +205,14 @@ def test_trajectories_do_not_depend_on_how_they_are_written(name: str) -> None:
     other = permuted(moved(document, 8192.0), 1)
     for joint in joints:
         other = turned_round(other, joint["name"])
-    found = run(other)
+    # Rounded to the grid the files are open by 1e-10: which joint keeps its place follows from their order otherwise.
+    held = [joint["name"] for joint in joints if np.any(joint.get("initial_velocity", 0))] or [joints[0]["name"]]
+    found = run(other, hold=held)
     for joint in joints:
         if joint["type"] != "rigid":
             inverse = np.array([1.0, -1.0, -1.0, -1.0]) if joint["type"] == "spherical" else -1.0
             found[joint["name"]] = found[joint["name"]] * inverse
-    assert apart(found, run(document)) < TRAJECTORY
+    assert apart(found, run(document, hold=held)) < TRAJECTORY
 
 
 @pytest.mark.parametrize("name", [name for name in UP_TO_TWELVE if COUNTS[name][3]])

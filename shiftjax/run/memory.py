@@ -12,7 +12,7 @@ from shiftjax.dynamics.channel import Channel
 from shiftjax.errors import ModelError
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.record import record
-from shiftjax.run.prepare import Prepared
+from shiftjax.run.prepared import Prepared
 
 NUMBER = 8  # bytes
 POSE = 7  # numbers

@@ -169,13 +169,7 @@ def simulate(
     refuse_too_much(need)
     announce(need)
     began = _start(prepared, start)
-    if schedule is None:
-        blocks = partitions(prepared, began, settings.multiplier, independent)
-    else:
-        if independent:
-            raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
-        schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
-        blocks = schedule.partitions()
+    blocks = _blocks(prepared, began, settings, schedule, independent)
     before = None if independent else start
     lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, before, strict_start=strict_start)
     bounds = hold_back(prepared, lanes, began)
@@ -209,6 +203,18 @@ def _check_limits(**limits: float) -> None:
 def _refuse_beyond_tables(prepared: Prepared, settings: Settings) -> None:
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     refuse_beyond_tables(prepared.plan, lane, settings.t0, settings.t0 + settings.h * settings.steps)
+
+
+def _blocks(
+    prepared: Prepared, began: Start, settings: Settings, schedule: Schedule | None, independent: Sequence[str]
+) -> list[list[Block]]:
+    """For every substructure the partition of every member."""
+    if schedule is None:
+        return partitions(prepared, began, settings.multiplier, independent)
+    if independent:
+        raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
+    schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
+    return schedule.partitions()
 
 
 def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
