@@ -82,6 +82,7 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     given["assign"] = assigned(options, model) or None
     given["derive"] = derived(options) or None
     given["hold"] = options.hold or None
+    given["strict_start"] = options.strict_start or None
     given["drive"] = drives(options) or None
     given["channels"] = options.channel or None
     return {name: value for name, value in given.items() if value is not None}

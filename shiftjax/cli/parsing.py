@@ -64,6 +64,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT",
         help="keep this joint as written when loops are closed, where varied and set ones leave it free",
     )
+    add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")
     add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
     add("--precision", choices=["f64", "f32"], help="left out, f64")
     add("--energy-limit", type=positive, metavar="X", help="energy error above which a run is inaccurate; 1e-3")

@@ -139,7 +139,7 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
         ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
     steps = lanes.settings.before + np.floor(lanes.row("clock") + WHOLE).astype(int)
     angle = sum(angle_errors(lanes))
-    never = ~began.closed | (lanes.status == Outcome.unphysical)
+    never = ~began.closed | np.isin(lanes.status, (Outcome.unphysical, Outcome.not_assembled))
     gap = np.where(never, began.gap, acc["gap"])
     measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, angle, ratio)]
     change = np.maximum(began.change, began.speed_change)

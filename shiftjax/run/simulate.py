@@ -336,7 +336,7 @@ def _lanes(
     lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
     lanes.end(faulty, Outcome.unphysical)
     lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
-    lanes.warn(np.flatnonzero(began.changed), Outcome.start_changed)
+    lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)
     lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)
     if before is not None:
         ended = np.atleast_1d(before.status) > 0
