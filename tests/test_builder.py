@@ -31,7 +31,8 @@ def pendulum() -> ModelBuilder:
         frames={"distal": (0, 0, 0.8)},
         geometry=["link.obj", "link.mtl"],
     ).body("link2", mass=1, center_of_mass=np.array([0, 0, 0.3]), inertia=inertia)
-    parts.joint("shoulder", "Rx", parent=("fixed", "attachment"), child="link1", initial_displacement=1.2)
+    start = {"initial_displacement": 1.2, "initial_velocity": 0}
+    parts.joint("shoulder", "Rx", parent=("fixed", "attachment"), child="link1", **start)
     parts.joint(
         "elbow", "Rx", parent="link2", child=("pendulum:link1", "distal"), initial_displacement=0.3, damping=[0, 0.02]
     )

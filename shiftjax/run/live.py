@@ -104,7 +104,7 @@ class Live:
         refuse_text("channels", channels)
         need_number("step", step, "a positive number of seconds", above=0.0)
         model = model if isinstance(model, Model) else load(model)
-        model, arrays, functions = driven(model, drive or {})
+        model, arrays, functions = driven(model, {} if drive is None else drive)
         if arrays:
             raise ModelError("drive", f"arrays for {listed(arrays)}", "one design", "Give one number each.")
         numbers = model.numbers()

@@ -61,7 +61,7 @@ def prepare(
         refuse_unsupported(model)
     for where, paths in (("hold", hold), ("cut", cut)):
         refuse_text(where, paths)
-    model, varied, functions = driven(model, drive or {})
+    model, varied, functions = driven(model, {} if drive is None else drive)
     vary, tie, base = {**vary, **varied}, tie or {}, model.origin or model
     model = model.replace(assign) if assign else model
     assigned = model.replaced

@@ -48,6 +48,7 @@ from shiftjax.run.travel import hold_back, say_locked
 from shiftjax.topology.partition import Block
 
 DEFAULT_STEP = 1e-3  # s
+LARGEST = float(np.finfo(float).max)
 CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
 
 
@@ -196,7 +197,11 @@ def simulate(
 def _check_limits(**limits: float) -> None:
     """Refuses limits of accuracy that are none."""
     for name, value in limits.items():
-        if not (isinstance(value, int | float | np.number) and value > 0):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float | np.number)
+            or not (0 < value <= LARGEST or value == np.inf)
+        ):
             raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
 
 

@@ -154,7 +154,7 @@ def compile(
     one_of("precision", precision, DTYPES)
     need_number("step", step, "a positive number of seconds", above=0.0)
     model = model if isinstance(model, Model) else load(model)
-    model, arrays, functions = driven(model, drive or {})
+    model, arrays, functions = driven(model, {} if drive is None else drive)
     if arrays:
         raise ModelError("drive", f"arrays for {listed(arrays)}", "one number each", "Name these paths in `vary`.")
     numbers = model.numbers()
