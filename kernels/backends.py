@@ -13,6 +13,7 @@ from shiftjax.kernels.llvm import cpu
 from shiftjax.table import Table
 
 BACKENDS: Table[Callable[[str, int | None], Kernel]] = Table("backend", {"cpu": cpu.Kernel, "xla": xla.Kernel})
+MOST_THREADS = 4096  # more than any machine has
 
 
 def make_kernel(backend: str | None, precision: str, threads: int | None = None) -> Kernel:
@@ -24,6 +25,7 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
     Raises:
         ModelError: no such backend, or threads that cannot be.
     """
-    if threads is not None and not (isinstance(threads, int | np.integer) and threads > 0):
-        raise ModelError("threads", repr(threads), "a whole number from 1", "Leave it out for all cores.")
+    if threads is not None and not (isinstance(threads, int | np.integer) and 0 < threads <= MOST_THREADS):
+        allowed = f"a whole number from 1 to {MOST_THREADS}"
+        raise ModelError("threads", repr(threads)[:80], allowed, "Leave it out for all cores.")
     return BACKENDS[backend or "cpu"](precision, threads)
