@@ -142,7 +142,7 @@ def simulate(
         vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, cut=cut,
         independent=independent, log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
         cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend, threads=threads,
-        progress=progress,
+        progress=progress, announce=announce,
     )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
     check_method(method)
