@@ -36,7 +36,9 @@ CHECKS: dict[str, Check] = {
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
     "backend": _optional(lambda where, value: need(where, value, str, "the name of a backend")),
     "threads": _optional(lambda where, value: need_count(where, value, 1)),
-    "announce": lambda where, value: need_function(where, value, "a function of the memory that is needed"),
+    "announce": lambda where, value: need_function(
+        where, None if isinstance(value, type) else value, "a function of the memory that is needed"
+    ),
     "progress": lambda where, value: need_function(where, value, "a function of the fraction done"),
 }
 
