@@ -215,7 +215,7 @@ class Live:
     def certificate(self) -> dict[str, float]:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
         error of the energy balance in parts of the largest energy."""
-        acc = dict(zip(ACCUMULATORS, self._lanes.rows("acc")[:, 0].astype(float), strict=True))
+        acc = dict(zip(ACCUMULATORS, self._lanes.certificate[:, 0].astype(float), strict=True))
         scale = max(acc["kinetic"], acc["potential"])
         energy = acc["energy_error"] / scale if scale > 0 else 0.0
         return {"gap": acc["gap"], "pivot_ratio": max(acc["squared_condition"], 1.0) ** -0.5, "energy_error": energy}
