@@ -164,15 +164,16 @@ def simulate(
     )  # fmt: skip
     if start is not None:
         settings.t0 = start.settings["t0"] + start.settings["span"]
-    _refuse_beyond_tables(prepared, settings)
+    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    _refuse_beyond_tables(prepared, settings, np.setdiff1d(np.arange(prepared.members), list(faulty)))
     kept = members_to_keep(keep, prepared.members)
     need = need_of(prepared, observed, len(kept), settings.steps // settings.every + 1)
     refuse_too_much(need)
     announce(need)
-    began = _start(prepared, start)
+    began = _start(prepared, start, faulty)
     blocks = _blocks(prepared, began, settings, schedule, independent)
     before = None if independent else start
-    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, before, strict_start=strict_start)
+    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, before, faulty, strict_start=strict_start)
     bounds = hold_back(prepared, lanes, began)
     asked = {
         "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent], "drive": _described(drive),
@@ -205,8 +206,11 @@ def _check_limits(**limits: float) -> None:
             raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
 
 
-def _refuse_beyond_tables(prepared: Prepared, settings: Settings) -> None:
-    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+def _refuse_beyond_tables(prepared: Prepared, settings: Settings, members: np.ndarray) -> None:
+    """Refuses tables of some members that are shorter than the run."""
+    if not len(members):
+        return
+    lane = prepared.lane_of(members, 1.0)
     refuse_beyond_tables(prepared.plan, lane, settings.t0, settings.t0 + settings.h * settings.steps)
 
 
@@ -278,12 +282,12 @@ def _clock(
     return step, round(steps), round(every)
 
 
-def _start(prepared: Prepared, start: Result | None) -> Start:
+def _start(prepared: Prepared, start: Result | None, faulty: Mapping[int, str]) -> Start:
     """Assembled starts, or the end of an earlier result."""
     if start is None:
         refuse_open_welds(prepared)
         refuse_massless_motion(prepared, prepared.file_start)
-        return start_of(prepared)
+        return start_of(prepared, faulty)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(
@@ -317,6 +321,7 @@ def _lanes(
     observed: Sequence[Channel],
     kept: np.ndarray,
     before: Result | None,
+    faulty: Mapping[int, str],
     *,
     strict_start: bool,
 ) -> Ensemble:
@@ -324,7 +329,6 @@ def _lanes(
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     if strict_start:
         good &= ~began.changed
-    faulty = impossible(prepared.model, prepared.vary, prepared.values)
     good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)

@@ -170,7 +170,7 @@ def say_locked(prepared: Prepared, lanes: Ensemble, found: Travel | None) -> Non
     """Gives the lanes that stand at the end of their travel their status, whatever step brought them there."""
     if found is None:
         return
-    stopped = np.isin(lanes.status, STOPPED)
+    stopped = np.isin(lanes.status, STOPPED) & np.isfinite(prepared.values).all(0)
     at_end = lanes.row("clock") >= lanes.ends
     locked = np.isfinite(found.time) & ((at_end & (lanes.status <= 0)) | stopped)
     causes = {int(k): found.cause[k] for k in np.flatnonzero(locked)}
