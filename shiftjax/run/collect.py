@@ -59,7 +59,7 @@ def collect(
         "states": pick(x[:, plan.nv : plan.nv + plan.ns]),
     }
     return Result(
-        time=settings.t0 + settings.h * settings.every * np.arange(ticks),
+        time=settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks)),
         channels={path: pick(values) for path, values in channels.items()},
         units={
             **{path: units[path] for path in prepared.vary},
@@ -82,7 +82,7 @@ def collect(
             "precision": setup.precision,
             "repartition": settings.repartition,
             "move_steps": settings.move_steps,
-            "t0": settings.t0,
+            "t0": settings.begin,
             **asked,
         },
         log=_log(prepared.plan, lanes.log),
@@ -137,7 +137,7 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     with np.errstate(all="ignore"):
         condition = np.maximum(acc["squared_condition"], 1.0)
         ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
-    steps = lanes.settings.before + np.floor(lanes.row("clock") + WHOLE).astype(int)
+    steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
     angle = sum(angle_errors(lanes))
     never = ~began.closed | np.isin(lanes.status, (Outcome.unphysical, Outcome.not_assembled))
     gap = np.where(never, began.gap, acc["gap"])

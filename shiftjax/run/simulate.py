@@ -28,7 +28,7 @@ from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.drives import Drivable, refuse_beyond_tables
 from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
-from shiftjax.run.going_on import ending_of, go_on, program_of
+from shiftjax.run.going_on import end_of, ending_of, go_on, program_of
 from shiftjax.run.integrators import check_method
 from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.lane_program import Programs
@@ -163,7 +163,7 @@ def simulate(
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit,
     )  # fmt: skip
     if start is not None:
-        settings.t0 = start.settings["t0"] + start.settings["span"]
+        settings.t0 = end_of(start)
     faulty = impossible(prepared.model, prepared.vary, prepared.values)
     _refuse_beyond_tables(prepared, settings, np.setdiff1d(np.arange(prepared.members), list(faulty)))
     kept = members_to_keep(keep, prepared.members)
@@ -356,6 +356,8 @@ def _lanes(
 def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, identity: str) -> bool:
     """Whether the lanes of an ending are those of this run: the same code, numbers and settings."""
     if ending is None or ending.program != program_of(prepared.setup, identity, settings):
+        return False
+    if ending.steps + settings.steps >= CLOCKS[prepared.setup.precision]:
         return False
     place = prepared.setup.layout().rows("p")
     now = prepared.parameters().astype(ending.table.dtype)

@@ -160,9 +160,9 @@ def hold_back(prepared: Prepared, lanes: Ensemble, began: Start) -> Travel | Non
     if not any(group.prescribes for group in prepared.plan.constraints):
         return None
     s = lanes.settings
-    found = travel(prepared, began, s.t0, s.h * s.steps, s.steps)
+    found = travel(prepared, began, s.begin, s.h * s.steps, s.steps)
     with np.errstate(invalid="ignore"):
-        lanes.ends = np.maximum(np.floor((found.time - s.t0) / s.h - WHOLE), 0.0)
+        lanes.ends = np.maximum(np.floor((found.time - s.t0) / s.h - WHOLE), s.before)
     return found
 
 
