@@ -26,6 +26,7 @@ from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop
 from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
 
 BATCH_PER_THREAD = 1024  # lanes
+LARGE = 5e6  # members times steps: 20 s of four-bars on two cores, where the backend cpu takes one
 
 
 def _phases(program: LaneProgram, precision: str, evaluate: Callable[..., Any] = core.eval_jaxpr) -> Phases:
@@ -268,6 +269,17 @@ class Kernel:
         *others, h, t0 = arguments
         with jax.enable_x64(self.precision == "f64"):  # of this thread
             return [np.asarray(part) for part in run(*others, self.dtype.type(h), self.dtype.type(t0))]
+
+
+def told_before(work: float) -> str:
+    """What is said before a run on this backend that another does much faster; "" where nothing is.
+
+    Args:
+        work: members times steps.
+    """
+    if work < LARGE or jax.default_backend() != "cpu":
+        return ""
+    return f"a run of {work:.3g} steps of members with backend xla on a CPU: backend cpu is some 20 times faster"
 
 
 class _Block(NamedTuple):

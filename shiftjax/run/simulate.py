@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kernels.xla import told_before
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.accuracy import judge
@@ -168,6 +170,8 @@ def simulate(
     _refuse_beyond_tables(prepared, settings, np.setdiff1d(np.arange(prepared.members), list(faulty)))
     kept = members_to_keep(keep, prepared.members)
     need = need_of(prepared, observed, len(kept), settings.steps // settings.every + 1)
+    if backend == "xla":
+        need = replace(need, faster=told_before(float(prepared.members) * settings.steps))
     refuse_too_much(need)
     announce(need)
     began = _start(prepared, start, faulty)
@@ -187,7 +191,8 @@ def simulate(
         return collect(
             prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
             messages=messages(prepared, lanes, began, start),
-            notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed)),
+            notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
+                   *filter(None, [need.faster])),
             ending=ending_of(lanes) if whole else None, report=report_of(prepared), asked=asked,
             wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
