@@ -124,8 +124,8 @@ def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
 def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Largest |B_ij| and pivot ratio (smallest over largest length) of a partition for all members, each (B,)."""
     members = q.shape[1]
-    rows = lane.rows(lane.motion(list(q), None), index)
     with np.errstate(all="ignore"):
+        rows = lane.rows(lane.motion(list(q), None), index)
         solution = lane.solve(block, rows, rows.phi)
         ratio = 1.0 / np.sqrt(per_member([solution.squared_condition], members)[0])
     return per_member([solution.b_norm], members)[0], ratio
