@@ -1,8 +1,9 @@
-"""`shiftjax check`: is this file a model, and what would a run say of it? Nothing is simulated.
+"""`shiftjax check`: is this file a model or a study, and what would a run say of it? Nothing is simulated.
 
 It assembles the model and prints its start. Exit codes are those of `run`: 0 where it would begin, warnings or not; 2
 where it would be refused, as a file that is no model is; 3 where it would end at once, as with loops that do not close.
-With `--schema` the JSON Schema of the format is printed, for editors and other programs.
+Of a study, a file NAME.toml, it says which members it has, what varies, and what is measured and kept.
+With `--schema`, or `--study-schema`, the JSON Schema of the format is printed, for editors and other programs.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ import argparse
 import json
 from typing import Any
 
-from shiftjax.cli import common, parsing
+from shiftjax.cli import common, parsing, studies
 from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.ensembles import study_file
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
@@ -27,23 +29,37 @@ COUNTED = {"bodies": "body", "joints": "joint", "loops": "loop", "restraints": "
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser, needed=False)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of model files (no MODEL needed)")
+    parser.add_argument("--study-schema", action="store_true", help="print the JSON Schema of studies")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
 
 
 def call(options: argparse.Namespace) -> int:
-    if options.schema:
+    if options.schema or options.study_schema:
         if options.model is not None:
-            raise ModelError("--schema", f"a model, {options.model!r}", "no model", "Leave one of them out.")
-        print(json.dumps(schema(), indent=1, ensure_ascii=False))
+            option = "--schema" if options.schema else "--study-schema"
+            raise ModelError(option, f"a model, {options.model!r}", "no model", "Leave one of them out.")
+        print(json.dumps(schema() if options.schema else study_file.schema(), indent=1, ensure_ascii=False))
         return 0
     if options.model is None:
         raise ModelError("check", "no model", "a model, or --schema", "Say which, as `shiftjax check four_bar`.")
+    if studies.is_study(options.model):
+        return _of_study(options)
     found = verdict(load(options.model))
     if options.json:
         print(json.dumps(plain(found), allow_nan=False, ensure_ascii=False))
     else:
         show(str(options.model), found)
     return REFUSED if found["refused"] else SOME_FAILED if found["errors"] else 0
+
+
+def _of_study(options: argparse.Namespace) -> int:
+    """`shiftjax check STUDY.toml`."""
+    found = studies.outline(study_file.read(options.model))
+    if options.json:
+        print(json.dumps(plain(found), allow_nan=False, ensure_ascii=False))
+    else:
+        studies.show(str(options.model), found)
+    return REFUSED if any(group["refused"] for group in found["groups"]) else 0
 
 
 def show(name: str, found: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from shiftjax.cli import common, parsing, running
+from shiftjax.cli import common, parsing, running, studies
 from shiftjax.ensembles import picture, store
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
@@ -27,11 +27,14 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--samples", type=int, metavar="N", help="how many designs are drawn (at every grid point)")
     add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
     add("--keep", type=parsing.keep, default=64, metavar="all|K|none", help="trajectories stored; default 64")
+    add("--write", metavar="STUDY", help="write these options as a study, STUDY.toml, instead of running them")
     add("--picture", metavar="FILE", help="draw the trajectories that are kept, as .png, .svg or .pdf")
     parsing.add_run(parser)
 
 
 def call(options: argparse.Namespace) -> int:
+    if options.write is not None:
+        return studies.write(options)
     model = common.open_model(options)
     if options.seed < 0:
         raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
