@@ -49,12 +49,13 @@ def _csv(path: Path, where: str) -> dict[str, np.ndarray]:
         names = [name.strip() for name in next(reader, [])]
         _refuse_names(names, path, where)
         lines = reader.line_num
+        empty = not any(field.strip() for line in reader for field in line)
+    if empty:
+        return {}
     try:
         values = np.loadtxt(path, delimiter=",", skiprows=lines, ndmin=2, encoding="utf-8-sig", max_rows=LONG)
     except ValueError as error:
         raise ModelError(where, f"{path.name}: {error}", "a number at every place", "Correct it there.") from None
-    if not values.size:
-        return {}
     if values.shape[1] != len(names):
         found = f"{values.shape[1]} numbers a line under {len(names)} names in {path.name}"
         raise ModelError(where, found, "as many as there are names", "Correct the file.")
@@ -83,7 +84,7 @@ def _parquet(path: Path, where: str) -> dict[str, np.ndarray]:
 
 
 def _refuse_names(names: list[str], path: Path, where: str) -> None:
-    if not all(names) or len(set(names)) < len(names):
+    if not names or not all(names) or len(set(names)) < len(names):
         found = f"the names {', '.join(map(repr, names))[:120]} in {path.name}"
         raise ModelError(where, found, "different paths of numbers", "Name every column once.")
 

@@ -69,7 +69,9 @@ class Keep:
         members = f"every {self.every}th member" if self.every > 1 else "all members"
         if not self.every:
             listed = self.members if isinstance(self.members, tuple) else ()
-            members = f"members {', '.join(map(str, listed))}" if listed else f"{self.members or 'none'} members"
+            usual = {"all": "all members", "none": "no members"}.get(str(self.members))
+            usual = usual or f"{self.members} members, spread evenly"
+            members = f"members {', '.join(map(str, listed))}" if listed else usual
         more = [(word, extreme) for word in ("worst", "best") for extreme in getattr(self, word)]
         return "; ".join([members, *(f"the {e.count} {word} of {e.metric} ({e.good} is good)" for word, e in more)])
 
@@ -100,6 +102,7 @@ def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
 def keep(words: Mapping[str, Any]) -> Keep:
     """What checked words mean; `members` left out is 64, or none where worst or best are given."""
     members = words.get("members", "none" if "worst" in words or "best" in words else USUAL)
+    members = tuple(members) if isinstance(members, list) else members
     every = _EVERY.fullmatch(members) if isinstance(members, str) else None
     extremes = {key: tuple(Extreme(**entry) for entry in words.get(key, ())) for key in ("worst", "best")}
     return Keep("none" if every else members, int(every[1]) if every else 0, **extremes)

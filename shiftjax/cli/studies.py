@@ -67,13 +67,12 @@ def _group(group: Group) -> dict[str, Any]:
 
 def _varied(definition: Definition, groups: Sequence[Group]) -> list[dict[str, Any]]:
     """A line for every number that varies, of the first group that has it."""
-    words = {vary.path: vary for vary in definition.varied}
+    laws = [" ".join(filter(None, (v.distribution, v.sampling))) for v in definition.varied]
+    drawn = ["table"] * (len(groups[0].values) - len(laws)) + laws  # the columns of the table come first
     units = {path: number for group in reversed(groups) for path, number in group.model.number_units().items()}
     found = []
-    for path, values in groups[0].values.items():
+    for (path, values), how in zip(groups[0].values.items(), drawn, strict=True):
         there = next((group.values[path] for group in groups if path not in group.absent), values)
-        own = next((v for name, v in words.items() if path == name or path.endswith(f":{name}")), None)
-        how = "table" if own is None else " ".join(filter(None, (own.distribution, own.sampling)))
         found.append(
             {
                 "path": path,
