@@ -21,6 +21,7 @@ from scipy.special import ndtr, ndtri
 from shiftjax.errors import ModelError, nearest, need, need_number
 from shiftjax.record import record
 
+LEAST = 1e-10  # eigenvalue of a matrix whose factor is one to more digits than a correlation is known
 FORM = 'pairs = [["a", "b", 0.5]], or paths = ["a", "b"] and matrix = [[1, 0.5], [0.5, 1]]'
 
 
@@ -70,14 +71,11 @@ def correlation(words: Mapping[str, Any], where: str = "correlation") -> Correla
         found = _of_pairs(words["pairs"], f"{where}.pairs")
     else:
         found = _of_matrix(words["paths"], words["matrix"], where)
-    R = np.array(found.matrix)
-    try:
-        np.linalg.cholesky(R)
-    except np.linalg.LinAlgError:
-        least = np.linalg.eigvalsh(R)[0]
+    least = float(np.linalg.eigvalsh(np.array(found.matrix))[0]) if found.paths else 1.0
+    if least < LEAST:
         said = f"a matrix of {', '.join(found.paths)} with the eigenvalue {least:.3g}"
         todo = "No numbers are correlated so; make the correlations smaller until all eigenvalues are positive."
-        raise ModelError(where, said, "a positive definite matrix", todo) from None
+        raise ModelError(where, said, "a positive definite matrix", todo)
     return found
 
 

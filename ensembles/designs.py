@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,6 +34,8 @@ from shiftjax.mechanism.paths import split
 from shiftjax.record import record
 from shiftjax.run.derive import with_derived
 from shiftjax.run.drives import driven
+
+MOST_GROUPS = 1024  # models, each of which is compiled
 
 
 @record
@@ -78,7 +81,11 @@ def designs(definition: Definition) -> tuple[Group, ...]:
     whole = switched(model, {path: any(states) for path, states in axes.items()})
     names = _Names(definition, whole)
     values, members = _values(definition, names)
-    refuse_too_many(members * len(list(itertools.product(*axes.values()))), "samples")
+    count = math.prod(map(len, axes.values()))
+    if count > MOST_GROUPS:
+        todo = "Switch fewer elements in one study, or give some of them one state."
+        raise ModelError("switch", f"{count} combinations", f"up to {MOST_GROUPS}, a model each", todo)
+    refuse_too_many(members * count, "samples")
     found: list[Group] = []
     for states in itertools.product(*axes.values()):
         on = dict(zip(axes, states, strict=True))
@@ -102,7 +109,7 @@ def _group(
     try:
         model = model.replace(numbers) if numbers else model
     except ModelError as error:
-        raise _at(f"set {error.where}", error) from None
+        raise _at(inside("set", error.where), error) from None
     absent = tuple(path for path in values if path not in known)
     mine = {path: np.full(members, np.nan) if path in absent else column for path, column in values.items()}
     settings = dict(definition.settings)
@@ -113,7 +120,10 @@ def _group(
     if derive:
         settings["derive"] = derive
     group = Group(FrozenJson(on), model, first, members, mine, absent, settings)
-    with_derived(model, group.vary(0, 1), None, derive)  # raises for formulas that say nothing
+    try:
+        with_derived(model, group.vary(0, 1), None, derive)
+    except ModelError as error:  # a formula that says nothing, or of a number that is switched off
+        raise _at(inside("derive", error.where.removeprefix("derive ")), error) from None
     return group
 
 
@@ -137,13 +147,20 @@ def _whole(definition: Definition) -> tuple[Model, dict[str, str]]:
             on[element(model, path, "")] = any(states)
         except ModelError:
             continue  # perhaps a driver of the study, of which there is none yet
-    drives = {
-        joint: motion(thaw(words), inside("drive", joint), definition.placed(""))
-        for joint, words in definition.drive.items()
-    }
+    model = switched(model, on)
     before = {path for path, _ in model.drivers()}
-    model, _, _ = driven(switched(model, on), drives)
-    return model, {path: str(item.joint) for path, item in model.drivers() if path not in before}
+    for joint, words in definition.drive.items():
+        where = inside("drive", joint)
+        asked = motion(thaw(words), where, definition.placed(""))
+        try:
+            model, _, _ = driven(model, {joint: asked})
+        except ModelError as error:
+            own, _, key = error.where.partition(f"drive {joint}")
+            raise _at(where + ("" if own else key), error) from None
+    drivers = {path: str(item.joint) for path, item in model.drivers() if path not in before}
+    if len(set(drivers.values())) < len(drivers):
+        raise ModelError("drive", "a joint twice", "each joint once", "Leave one of them out.")
+    return model, drivers
 
 
 def _axes(definition: Definition, model: Model) -> dict[str, list[bool]]:
@@ -226,5 +243,6 @@ def _exists(model: Model, path: str) -> bool:
 
 def _at(where: str, error: ModelError) -> ModelError:
     """The error with the key that it arose at."""
-    name = "" if split(error.where)[0] in where else f"{error.where}, "
+    said = split(error.where.removeprefix("drive ").removeprefix("derive "))[0] in where
+    name = "" if said else f"{error.where}, "
     return ModelError(where, f"{name}{error.found}", error.allowed, error.todo)

@@ -23,6 +23,11 @@ SUFFIX = ".toml"
 _FILE = re.compile(r"(\bfile\s*=\s*)([^,()]+)")  # of a table in the words of a motion
 
 
+def is_study(name: str | Path) -> bool:
+    """Whether a name on the command line is that of a study file."""
+    return Path(name).suffix.lower() == SUFFIX
+
+
 def read(path: str | Path) -> Definition:
     """The definition that a file holds; names of files in it are relative to its folder.
 

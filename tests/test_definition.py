@@ -81,15 +81,19 @@ def test_a_study_is_pleasant_to_write_in_python() -> None:
         ({"vary": {"crank.mass": [1, 2]}, "set": {"crank.mass": 1}}, 'set."crank.mass"', "each number once"),
         ({"set": {"crank.mass": "800 mm"}}, 'set."crank.mass"', "a unit of kg"),
         ({"set": {"crank.mass": None}}, 'set."crank.mass"', "a finite number"),
-        ({"set": {"crank.mass": -1}}, "set four_bar:crank.mass", "mass"),
+        ({"set": {"crank.mass": -1}}, 'set."four_bar:crank.mass"', "mass"),
         ({"derive": {"crank.mass": 3}}, 'derive."crank.mass"', "a formula"),
-        ({"derive": {"crank.mass": "2 * crank"}}, "derive four_bar:crank.mass", "Is it a path"),
+        ({"derive": {"crank.mass": "2 * crank"}}, 'derive."four_bar:crank.mass"', "Is it a path"),
         ({"drive": {"crank_pivot": "harmonik(amplitude=1)"}}, "drive.crank_pivot", "Did you mean 'harmonic'"),
         ({"drive": {"crank_pivot": {"type": "harmonic", "amplitud": 1}}}, "drive.crank_pivot", "'amplitude'"),
         ({"drive": {"crank_pivot": {"type": "table", "times": 3, "values": [1]}}}, "drive.crank_pivot.times", "a list"),
         ({"drive": {"crank_pivot": "table(file=no_such.csv)"}}, "drive.crank_pivot.file", "a text file"),
         ({"drive": {"crank_pivot": lambda t: t}}, "drive.crank_pivot", "A study is stored as text"),
-        ({"drive": {"crank_pivt": 3}}, "crank_pivt", "crank_pivot"),
+        ({"drive": {"crank_pivot": 3, "four_bar:crank_pivot": 3}}, "drive", "a joint twice"),
+        ({"drive": {"crank_pivt": 3}}, "drive.crank_pivt", "crank_pivot"),
+        ({"drive": {"crank_pivot": {"type": "table", "times": [1, 0], "values": [0, 0]}}}, "drive.crank_pivot", "rise"),
+        ({"drive": {"crank_pivot": {"type": "table", "times": [0, 1], "values": [0, 0], "outside": "x"}}},
+         "drive.crank_pivot.outside", "refuse, hold"),
         ({"switch": {"crank": []}}, "switch.crank", "true, false or"),
         ({"switch": {"crank": [True, True]}}, "switch.crank", "each state once"),
         ({"switch": {"crank.mass": [True]}}, 'switch."crank.mass"', "assemblies, bodies, joints"),
@@ -264,6 +268,12 @@ def test_a_switch_changes_no_design_and_groups_compare_one_to_one() -> None:
     for group in groups:
         for path, values in alone.values.items():
             assert np.array_equal(group.values[path], values)
+
+
+def test_too_many_models_are_refused() -> None:
+    switch = {f"bar{k}": [True, False] for k in range(11)}
+    with pytest.raises(ModelError, match="switch: found 2048 combinations; allowed: up to 1024"):
+        designs(Definition(four_bars(11), span=0.1, switch=switch))
 
 
 def test_tables_as_parquet_and_csv_say_the_same(tmp_path: Path) -> None:

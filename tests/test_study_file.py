@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import tomllib
@@ -22,6 +23,7 @@ from shiftjax.ensembles.spec import NUMBERS
 from shiftjax.ensembles.study_reference import with_keys
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load, save
+from shiftjax.mechanism.model import RunSettings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "studies.md"
 VALIDATOR = jsonschema.Draft202012Validator(study_file.schema())
@@ -191,6 +193,8 @@ def test_names_of_files_are_relative_to_the_study(tmp_path: Path, monkeypatch: p
     assert group.values["four_bar:coupler.mass"].tolist() == [1.0, 1.5]
     text = study_file.write(study, Path("there.toml")).read_text()
     assert '"../home/bar.json"' in text and "file=../home/cam.csv, outside=hold" in text
+    assert main(["sweep", "../home/bar.json", "--vary", "coupler.mass=[1, 2]", "--write", "../home/swept.toml"]) == 0
+    assert study_file.read(home / "swept.toml").model == "bar.json"
     (again,) = designs(study_file.read("there.toml"))
     assert again.model == group.model and again.values.keys() == group.values.keys()
 
@@ -264,13 +268,14 @@ members = "every 10"
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ('model = "pendulum"\n[vary]\n"pendulum:bob.mass" = [1, 2]\n', "study.toml|span|pendulum"),
+        ('model = "bar.json"\n', "span: found nothing"),
         ('model = "four_bar"\nspan = 1\nbackend = "gpu"\n', "backend: found 'gpu'"),
         ('model = "four_bar"\nspan = 1\nchannels = ["crank.mass_of"]\n', "channels, "),
         ('model = "four_bar"\nspan = 1\nkeep = [3]\n', "keep.members: found member 3"),
     ],
 )
 def test_check_refuses_what_every_run_would(text: str, match: str, tmp_path: Path, capsys) -> None:
+    save(dataclasses.replace(load("four_bar"), settings=RunSettings()), tmp_path / "bar.json")
     (tmp_path / "study.toml").write_text(text)
     assert main(["check", str(tmp_path / "study.toml")]) == 2
     assert re.search(match, capsys.readouterr().err)
