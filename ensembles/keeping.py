@@ -69,7 +69,7 @@ class Keep:
         members = f"every {self.every}th member" if self.every > 1 else "all members"
         if not self.every:
             listed = self.members if isinstance(self.members, tuple) else ()
-            usual = {"all": "all members", "none": "no members"}.get(str(self.members))
+            usual = {"all": "all members", "none": "no members", "()": "no members"}.get(str(self.members))
             usual = usual or f"{self.members} members, spread evenly"
             members = f"members {', '.join(map(str, listed))}" if listed else usual
         more = [(word, extreme) for word in ("worst", "best") for extreme in getattr(self, word)]

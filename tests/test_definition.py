@@ -352,6 +352,13 @@ def test_kept_members_must_be_there() -> None:
     with pytest.raises(ModelError, match="member 9; allowed: members 0 to 4"):
         four(keep=[1, 9]).kept.stated(5)
     extremes = four(keep={"best": [{"metric": "gap", "count": 2}], "members": 3}).kept
+    for words, said in (
+        ([], "no members"),
+        ("none", "no members"),
+        ([2, 5], "members 2, 5"),
+        ("every 1", "all members"),
+    ):
+        assert four(keep=words).kept.text() == said
     assert extremes.text() == "3 members, spread evenly; the 2 best of gap (small is good)"
 
 
