@@ -63,6 +63,7 @@ LAZY = {
     "shiftjax/run/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/plotting.py": {"matplotlib"},
     "ensembles/picture.py": {"matplotlib"},
+    "ensembles/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
 }
 LAZY_EVERYWHERE = {"glfw", "OpenGL", "pyassimp"}
 
@@ -85,7 +86,9 @@ JAX_FREE = (
     "shiftjax.topology.plan",
     "shiftjax.topology.partition",
     "shiftjax.ensembles.store",
+    "shiftjax.ensembles.designs",
     "shiftjax.ensembles.sample",
+    "shiftjax.ensembles.study_file",
     "shiftjax.viewer",
     "shiftjax.viewer.assimp",
     "shiftjax.viewer.building",
