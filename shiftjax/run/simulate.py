@@ -179,8 +179,7 @@ def simulate(
     faulty = impossible(prepared.model, prepared.vary, prepared.values)
     _refuse_beyond_tables(prepared, settings, np.setdiff1d(np.arange(prepared.members), list(faulty)))
     kept = members_to_keep(keep, prepared.members)
-    need = _need(prepared, observed, len(kept), settings, backend)
-    announce(need)
+    announce(need := _need(prepared, observed, len(kept), settings, backend))
     began = _start(prepared, start, faulty)
     blocks = _blocks(prepared, began, settings, schedule, independent)
     lanes = _lanes(
