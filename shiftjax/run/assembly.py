@@ -43,6 +43,7 @@ from shiftjax.run.closing import (
     walk,
 )
 from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
+from shiftjax.run.polygons import can_close
 from shiftjax.run.start import Start, Statements
 from shiftjax.topology.plan import Plan
 
@@ -229,9 +230,10 @@ class _Members:
         straight = self._walked(everyone, self.q, self.target)
         clean, found = self._clean(everyone, straight), straight.q.copy()
         reached = straight.reached.copy()
-        tries = [(everyone, straight)]
+        tries, hopeless = [(everyone, straight)], self._hopeless(straight)
         for other in (self._numbers_first, self._joints_first, self._the_other_way_round):
-            left = np.flatnonzero(~clean)
+            # the way with joints that follow is where the hopeless ones let go of what they cannot keep
+            left = np.flatnonzero(~clean if len(tries) == 1 else ~clean & ~hopeless)
             if not len(left) or (not part.judged and reached.all()):
                 break
             path = other(left)
@@ -240,12 +242,12 @@ class _Members:
             clean[left[better]] = reached[left[better]] = True
             tries.append((left, path))
         doubt = np.zeros(count, bool)
-        if part.judged and not clean.all():
-            left = np.flatnonzero(~clean)
+        left = np.flatnonzero(~clean & ~hopeless)
+        if part.judged and len(left):
             found[:, left], reached[left], doubt[left] = self._settled(left, tries)
         lost = np.flatnonzero(~reached)
         if len(lost):
-            found[:, lost] = self._released(lost, straight.q[:, lost])
+            found[:, lost] = self._released(lost, straight.q[:, lost], tries[1][1].of(tries[1][0], lost))
         if part.free and (part.weight < 1.0).any():
             columns = columns_of(self.plan, part.index, part.held)
             full = self.lane_of(everyone, 1.0)
@@ -398,12 +400,23 @@ class _Members:
             sure[left] |= ((np.max(apart, axis=0) < SAME) & paths[0].reached)[left]  # all ways and the search agree
         return out, found, found & ~sure
 
-    def _released(self, members: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Members that cannot have all that is stated: as much of it as the loops allow, the least binding let go."""
+    def _hopeless(self, straight: Path) -> np.ndarray:
+        """(B,) members whose loops cannot close with the joints held where they are stated, by whatever way."""
+        out, left = np.zeros(len(straight.reached), bool), np.flatnonzero(~straight.reached)
+        if len(left):
+            full, q = self.lane_of(left, 1.0), self.target[:, left]
+            out[left] = ~can_close(self.plan, full, q, self.part.index, self.part.held)
+        return out
+
+    def _released(self, members: np.ndarray, q: np.ndarray, open_: Path) -> np.ndarray:
+        """Members that cannot have all that is stated: as much of it as the loops allow, the least binding let go.
+
+        Args:
+            q: (nq, K) where the straight way ended. open_: how they walked with numbers first.
+        """
         part, plan, target = self.part, self.plan, self.target[:, members]
         full = self.lane_of(members, 1.0)
         columns = columns_of(plan, part.index, part.held)
-        open_ = self._numbers_first(members)
         begin, size = close(plan, full, open_.q, part.index, columns)
         out, closed = begin, size <= CLOSED
         if not closed.all():

@@ -21,6 +21,7 @@ from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.run.host_evaluation import StartLane, closure, retract
+from shiftjax.run.polygons import can_close
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
@@ -245,6 +246,10 @@ def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
         place(plan, guess, way.held, way.begin[:, at], way.target[:, at], fraction)
         for row, value in lane.prescribed().items() if driven else ():
             guess[row] = value
+        able = can_close(plan, lane, guess, way.index, way.held)
+        if not able.all():
+            step[at[~able]] *= 0.5
+            at, fraction, guess, lane = at[able], fraction[able], guess[:, able], lane.of(able)
         found, size = close(plan, lane, guess, way.index, columns)
         off = _distance(plan, found, guess, way.index, lane)
         good = (size <= CLOSED) & (off < JUMP)

@@ -6,23 +6,20 @@ Arrays have members last, (n, B); matrices handed to linear algebra have them fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec
 from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
-from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.rotations import quaternion_of_rotation
-from shiftjax.run.tape import Tape, Unrecordable
+from shiftjax.run.recorded import evaluate
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
 
-KEPT = 64  # closures whose tapes are kept
 
 
 @dataclass
@@ -98,73 +95,27 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
         phi: (B, m) with rotation vectors for orientations; J: (B, m, n).
     """
     block = lane.plan.substructures[index]
-    J = np.zeros((q.shape[1], block.rows, len(block.columns)))
-    recorded = _recorded(lane, index)
-    values = [*q, *(value for value in (*lane.params.numbers, lane.t) if isinstance(value, np.ndarray))]
-    if recorded is not None and all(value.shape == q.shape[1:] for value in values):
-        tape, places = recorded
-        phi = np.empty(J.shape[:2])
-        tape(values, [*phi.T, *(J[:, i, j] for i, j in places)])
-        return phi, J
-    residuals, entries = _closure(lane, list(q), index)
-    for (i, j), value in entries.items():
-        J[:, i, j] = value
     # C order whatever B: matrix products add up in an order that depends on strides.
-    return np.ascontiguousarray(per_member(residuals, q.shape[1]).T), J
+    phi, J = np.empty((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
+    evaluate(
+        lane, q, ("closure", index), lambda own, at: _closure(own, at, index),
+        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
+    )  # fmt: skip
+    return phi, J
 
 
-def _closure(lane: Lane, q: Vec, index: int) -> tuple[Vec, dict[tuple[int, int], Scalar]]:
-    """Dimensionless residuals, and the entries of the Jacobian by row and column; lane code."""
+def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:
+    """Dimensionless residuals by row, and entries of the Jacobian by row and column; lane code."""
     motion = lane.motion(q, None)
     rows = lane.rows(motion, index)
     row_unit, unit = scales(rows.unit, lane.length), lane.units
-    residuals = [value / size for value, size in zip(lane.residuals(motion, index, rows), row_unit, strict=True)]
-    entries = {
-        (i, j): line[speed] * (unit[speed] / row_unit[i])
-        for i, line in enumerate(rows.J)
-        for j, speed in enumerate(lane.plan.substructures[index].columns)
-        if speed in line
-    }
-    return residuals, entries
-
-
-Recorded = tuple[Tape, list[tuple[int, int]]]  # residuals and entries, and the places of these
-_closures: dict[tuple[Any, ...], tuple[Recorded | None, tuple[Any, ...]]] = {}  # and what the ids of the key belong to
-
-
-def _recorded(lane: Lane, index: int) -> Recorded | None:
-    """The tape of a closure, made when it is evaluated again; None the first time, and where there can be none."""
-    t = None if isinstance(lane.t, np.ndarray) else lane.t
-    owners = (lane.plan, lane.functions, lane.params.matrices)
-    constants = tuple([None if isinstance(value, np.ndarray) else value for value in lane.params.numbers])
-    key = (*map(id, owners), index, lane.length, t, constants)
-    recorded, known = _closures.get(key, (None, None))
-    if known is None:
-        for old in list(_closures)[: len(_closures) - KEPT]:
-            _closures.pop(old, None)
-        _closures[key] = None, ()
-    elif not known:
-        recorded = _record(lane, index)
-        _closures[key] = recorded, owners
-    return recorded
-
-
-def _record(lane: Lane, index: int) -> Recorded | None:
-    nq, places = lane.plan.nq, list[tuple[int, int]]()
-    count = nq + sum(isinstance(value, np.ndarray) for value in (*lane.params.numbers, lane.t))
-
-    def function(values: list[Scalar]) -> Vec:
-        rest = iter(values[nq:])
-        *numbers, t = [next(rest) if isinstance(value, np.ndarray) else value for value in (*lane.params.numbers, lane.t)]
-        own = replace(lane, params=Parameters(numbers, lane.params.matrices), t=t)
-        residuals, entries = _closure(own, values[:nq], index)
-        places.extend(entries)
-        return [*residuals, *entries.values()]
-
-    try:
-        return Tape(function, count), places
-    except Unrecordable:
-        return None
+    residuals = zip(lane.residuals(motion, index, rows), row_unit, strict=True)
+    found: dict[int | tuple[int, int], Scalar] = {i: value / size for i, (value, size) in enumerate(residuals)}
+    for i, line in enumerate(rows.J):
+        for j, speed in enumerate(lane.plan.substructures[index].columns):
+            if speed in line:
+                found[i, j] = line[speed] * (unit[speed] / row_unit[i])
+    return found
 
 
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
