@@ -11,7 +11,9 @@ Host code, a substructure at a time.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +32,6 @@ from shiftjax.run.branches import (
 )
 from shiftjax.run.closing import (
     CLOSED,
-    RANK,
     LaneOf,
     Path,
     Way,
@@ -42,15 +43,18 @@ from shiftjax.run.closing import (
     place,
     walk,
 )
-from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
+from shiftjax.run.designs import designs_of
+from shiftjax.run.host_evaluation import StartLane, closure, per_member
 from shiftjax.run.polygons import can_close
 from shiftjax.run.start import Start, Statements
+from shiftjax.run.start_speeds import consistent_speeds, speeds_off
 from shiftjax.topology.plan import Plan
 
 NEAR = 0.1  # rad or parts of the model's length: joints that follow are often stated roughly, to say on which side
 UNSTATED = 1e-2  # weight of a joint that says nothing, when joints are moved least
 SOUGHT = 8  # poses from which a member is closed that no way leads to
 SAME = 1e-6  # poses this near are one [rad or m]
+BLOCK = 8 << 20  # bytes
 DYAD = 3  # a block of so many joints has two assemblies, told apart by the sign of its Jacobian
 
 
@@ -83,17 +87,34 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
     """
     q_file = per_member(file_lane.coordinates(), 1)
     tied = [_of_the_file(plan, file_lane, q_file, s, said.positions) for s in range(len(plan.substructures))]
+
+    def started(own: np.ndarray) -> Start:
+        return _started(plan, lambda some, fraction: lane_of(own[some], fraction), len(own), q_file, tied, said)
+
+    blocks = np.array_split(np.arange(members), -(-members // _block(plan)))
+    if len(blocks) == 1:
+        return started(blocks[0])
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return Start.joined(list(pool.map(started, blocks)))
+
+
+def _block(plan: Plan) -> int:
+    """How many members are assembled together: their Jacobians fill this much memory."""
+    entries = max((block.rows * len(block.columns) for block in plan.substructures), default=1)
+    return max(BLOCK // (8 * entries), 1)
+
+
+def _started(
+    plan: Plan, lane_of: LaneOf, members: int, q_file: np.ndarray, tied: Sequence[_Tied], said: Statements
+) -> Start:
+    """Assembles some members; what follows from numbers that many share is found once for each design."""
     full = lane_of(np.arange(members), 1.0)
+    designs = designs_of(plan, full, members)
     target = per_member(full.coordinates(), members)
-    q = np.repeat(q_file, members, axis=1)
-    _set_free(plan, q, target)
-    unsure, branch = np.zeros(members, bool), np.full(members, "", dtype=object)
-    for part in tied:
-        q, doubt = _Members(plan, lane_of, part, q_file, target, q).placed()
-        unsure |= doubt
-        branch = branch + signs(full, q, part.index, part.blocks)
-    gap, worst, closed = gaps(plan, full, q)
-    v, kept = _consistent_speeds(plan, full, q, tied, said.speeds)
+    q, doubt, branch, gap, worst, closed = map(
+        designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
+    )
+    v, kept = consistent_speeds(plan, full, q[:, designs.first], designs, [part.J[0] for part in tied], said.speeds)
     held = [k for part in tied for k in part.held]
     binding = [k for k in said.positions if k in held or k in said.named_positions]
     bound = (distances(plan, q, target, binding) / units_of(plan, full, binding)).max(0, initial=0.0) > TOLD
@@ -102,12 +123,27 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
     bound |= (off / units).max(0, initial=0.0) > NEAR
     change, moved = most(off, units, counted)
     counted = said.speeds if said.alone else [k for k in said.speeds if k in kept or k in said.named_speeds]
-    off = _speeds_off(plan, v, per_member(full.speeds(), members), counted)
+    off = speeds_off(plan, v, per_member(full.speeds(), members), counted)
     speed_change, speed_moved = most(off, units_of(plan, full, counted), counted)
     return Start(
         q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
-        bound, branch, unsure & closed,
+        bound, branch, doubt & closed,
     )  # fmt: skip
+
+
+def _poses(
+    plan: Plan, lane_of: LaneOf, q_file: np.ndarray, target: np.ndarray, tied: Sequence[_Tied]
+) -> tuple[np.ndarray, ...]:
+    """Of designs with coordinates `target` (nq, D): coordinates, doubts, branches, gaps, their places, whether closed."""
+    count = target.shape[1]
+    full, q = lane_of(np.arange(count), 1.0), np.repeat(q_file, count, axis=1)
+    _set_free(plan, q, target)
+    unsure, branch = np.zeros(count, bool), np.full(count, "", dtype=object)
+    for part in tied:
+        q, doubt = _Members(plan, lane_of, part, q_file, target, q).placed()
+        unsure |= doubt
+        branch = branch + signs(full, q, part.index, part.blocks)
+    return q, unsure, branch, *gaps(plan, full, q)
 
 
 # -- the file's own pose -------------------------------------------------------------------------------------------
@@ -227,10 +263,12 @@ class _Members:
         """Coordinates (nq, B), and of which members the branch is not sure (B,)."""
         part, count = self.part, self.q.shape[1]
         everyone = np.arange(count)
-        straight = self._walked(everyone, self.q, self.target)
-        clean, found = self._clean(everyone, straight), straight.q.copy()
-        reached = straight.reached.copy()
-        tries, hopeless = [(everyone, straight)], self._hopeless(straight)
+        possible = can_close(self.plan, self.lane_of(everyone, 1.0), self.target, part.index, part.held)
+        hopeless, left = ~possible, np.flatnonzero(possible)
+        straight = self._walked(left)
+        clean, reached, found = np.zeros(count, bool), np.zeros(count, bool), self.q.copy()
+        clean[left], reached[left], found[:, left] = self._clean(left, straight), straight.reached, straight.q
+        tries = [(left, straight)]
         for other in (self._numbers_first, self._joints_first, self._the_other_way_round):
             # the way with joints that follow is where the hopeless ones let go of what they cannot keep
             left = np.flatnonzero(~clean if len(tries) == 1 else ~clean & ~hopeless)
@@ -247,7 +285,7 @@ class _Members:
             found[:, left], reached[left], doubt[left] = self._settled(left, tries)
         lost = np.flatnonzero(~reached)
         if len(lost):
-            found[:, lost] = self._released(lost, straight.q[:, lost], tries[1][1].of(tries[1][0], lost))
+            found[:, lost] = self._released(lost, tries[1][1].of(tries[1][0], lost))
         if part.free and (part.weight < 1.0).any():
             columns = columns_of(self.plan, part.index, part.held)
             full = self.lane_of(everyone, 1.0)
@@ -262,8 +300,9 @@ class _Members:
             good &= signs(self.lane_of(members, 1.0), path.q, part.index, part.blocks) == own
         return good
 
-    def _walked(self, members: np.ndarray, q: np.ndarray, target: np.ndarray) -> Path:
+    def _walked(self, members: np.ndarray) -> Path:
         """Numbers and joints together."""
+        q, target = self.q[:, members], self.target[:, members]
         begin = np.repeat(self.q_file, len(members), axis=1)
         steps = number_steps(self.lane_of(members, 1.0), self.lane_of(members, 0.0), len(members))
         part = self.part
@@ -400,19 +439,11 @@ class _Members:
             sure[left] |= ((np.max(apart, axis=0) < SAME) & paths[0].reached)[left]  # all ways and the search agree
         return out, found, found & ~sure
 
-    def _hopeless(self, straight: Path) -> np.ndarray:
-        """(B,) members whose loops cannot close with the joints held where they are stated, by whatever way."""
-        out, left = np.zeros(len(straight.reached), bool), np.flatnonzero(~straight.reached)
-        if len(left):
-            full, q = self.lane_of(left, 1.0), self.target[:, left]
-            out[left] = ~can_close(self.plan, full, q, self.part.index, self.part.held)
-        return out
-
-    def _released(self, members: np.ndarray, q: np.ndarray, open_: Path) -> np.ndarray:
+    def _released(self, members: np.ndarray, open_: Path) -> np.ndarray:
         """Members that cannot have all that is stated: as much of it as the loops allow, the least binding let go.
 
         Args:
-            q: (nq, K) where the straight way ended. open_: how they walked with numbers first.
+            open_: how they walked with numbers first.
         """
         part, plan, target = self.part, self.plan, self.target[:, members]
         full = self.lane_of(members, 1.0)
@@ -421,7 +452,7 @@ class _Members:
         out, closed = begin, size <= CLOSED
         if not closed.all():
             bad = np.flatnonzero(~closed)
-            begin[:, bad], size = close(plan, full.of(bad), q[:, bad], part.index, ())
+            begin[:, bad], size = close(plan, full.of(bad), self._walked(members[bad]).q, part.index, ())
             closed[bad] = size <= CLOSED
             out = begin.copy()
         left = closed.copy()
@@ -439,54 +470,6 @@ class _Members:
             out[:, here[kept]] = path.q[:, kept]
             left[here[kept]] = False
         return out
-
-
-# -- speeds --------------------------------------------------------------------------------------------------------
-
-
-def _consistent_speeds(
-    plan: Plan, lane: StartLane, q: np.ndarray, tied: Sequence[_Tied], order: Sequence[int]
-) -> tuple[np.ndarray, list[int]]:
-    """Stated joints keep their speeds as far as the loops allow, the others take the smallest that agree with J v = nu.
-
-    Args:
-        order: joints whose speeds are stated, the most binding first; what can be kept is judged at the file's pose.
-
-    Returns:
-        speeds (nv, B), and the joints that keep theirs.
-    """
-    out, kept = per_member(lane.speeds(), q.shape[1]), [] if plan.substructures else list(order)
-    stated = {plan.joints[k].v + i for k in order for i in range(plan.joints[k].nv)}
-    for s, block in enumerate(plan.substructures):
-        columns, unit = np.asarray(block.columns), np.asarray(lane.units)[list(block.columns)]
-        out[[v for v in columns if v not in stated]] = 0.0
-        _, J = closure(lane, q, s)
-        moves = any(plan.constraints[k].time_dependent for k in block.groups)
-        nu = prescribed_speeds(lane, q, s) if moves else np.zeros(J.shape[:2])
-        good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
-        J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
-        given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
-        joints = holdable(plan, tied[s].J[0], s, order)[0]
-        held = columns_of(plan, s, joints)
-        rest = [k for k in range(len(columns)) if k not in held]
-        right = nu - (J[:, :, held] @ given[:, held, None])[:, :, 0]
-        given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]
-        missing = nu - (J @ given[:, :, None])[:, :, 0]
-        off = np.abs(missing).max(1) > 1e-9 * (1.0 + np.abs(given).max(1))
-        if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
-            given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
-        out[columns] = (given * unit).T
-        kept += joints
-    return out, kept
-
-
-def _speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, joints: Sequence[int]) -> np.ndarray:
-    """(J, B) by which joints miss their stated speeds [per second]."""
-    out = np.zeros((len(joints), v.shape[1]))
-    for line, k in zip(out, joints, strict=True):
-        own = slice(plan.joints[k].v, plan.joints[k].v + plan.joints[k].nv)
-        line[:] = np.abs(v[own] - wanted[own]).max(0, initial=0.0)
-    return out
 
 
 # -- under a standing mechanism --------------------------------------------------------------------------------------
