@@ -11,9 +11,7 @@ Host code, a substructure at a time.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,8 +42,7 @@ from shiftjax.run.closing import (
     walk,
 )
 from shiftjax.run.designs import designs_of
-from shiftjax.run.host_evaluation import StartLane, closure, per_member
-from shiftjax.run.polygons import can_close
+from shiftjax.run.host_evaluation import StartLane, can_close, closure, per_member
 from shiftjax.run.start import Start, Statements
 from shiftjax.run.start_speeds import consistent_speeds, speeds_off
 from shiftjax.topology.plan import Plan
@@ -54,7 +51,7 @@ NEAR = 0.1  # rad or parts of the model's length: joints that follow are often s
 UNSTATED = 1e-2  # weight of a joint that says nothing, when joints are moved least
 SOUGHT = 8  # poses from which a member is closed that no way leads to
 SAME = 1e-6  # poses this near are one [rad or m]
-BLOCK = 8 << 20  # bytes
+BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together
 DYAD = 3  # a block of so many joints has two assemblies, told apart by the sign of its Jacobian
 
 
@@ -91,15 +88,11 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
     def started(own: np.ndarray) -> Start:
         return _started(plan, lambda some, fraction: lane_of(own[some], fraction), len(own), q_file, tied, said)
 
-    blocks = np.array_split(np.arange(members), -(-members // _block(plan)))
-    if len(blocks) == 1:
-        return started(blocks[0])
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return Start.joined(list(pool.map(started, blocks)))
+    return Start.joined([started(own) for own in np.array_split(np.arange(members), -(-members // _block(plan)))])
 
 
 def _block(plan: Plan) -> int:
-    """How many members are assembled together: their Jacobians fill this much memory."""
+    """How many members are assembled together."""
     entries = max((block.rows * len(block.columns) for block in plan.substructures), default=1)
     return max(BLOCK // (8 * entries), 1)
 
@@ -109,12 +102,15 @@ def _started(
 ) -> Start:
     """Assembles some members; what follows from numbers that many share is found once for each design."""
     full = lane_of(np.arange(members), 1.0)
-    designs = designs_of(plan, full, members)
+    designs = designs_of(plan, full.params.numbers, members)
     target = per_member(full.coordinates(), members)
     q, doubt, branch, gap, worst, closed = map(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
     )
-    v, kept = consistent_speeds(plan, full, q[:, designs.first], designs, [part.J[0] for part in tied], said.speeds)
+    told = [holdable(plan, part.J[0], part.index, said.speeds)[0] for part in tied]
+    columns = [columns_of(plan, part.index, joints) for part, joints in zip(tied, told, strict=True)]
+    kept = [k for joints in told for k in joints] if tied else list(said.speeds)
+    v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, said.speeds)
     held = [k for part in tied for k in part.held]
     binding = [k for k in said.positions if k in held or k in said.named_positions]
     bound = (distances(plan, q, target, binding) / units_of(plan, full, binding)).max(0, initial=0.0) > TOLD
@@ -134,7 +130,7 @@ def _started(
 def _poses(
     plan: Plan, lane_of: LaneOf, q_file: np.ndarray, target: np.ndarray, tied: Sequence[_Tied]
 ) -> tuple[np.ndarray, ...]:
-    """Of designs with coordinates `target` (nq, D): coordinates, doubts, branches, gaps, their places, whether closed."""
+    """Of designs with coordinates `target` (nq, D): coordinates, doubts, branches, and what `gaps` says."""
     count = target.shape[1]
     full, q = lane_of(np.arange(count), 1.0), np.repeat(q_file, count, axis=1)
     _set_free(plan, q, target)
@@ -263,7 +259,7 @@ class _Members:
         """Coordinates (nq, B), and of which members the branch is not sure (B,)."""
         part, count = self.part, self.q.shape[1]
         everyone = np.arange(count)
-        possible = can_close(self.plan, self.lane_of(everyone, 1.0), self.target, part.index, part.held)
+        possible = can_close(self.lane_of(everyone, 1.0), self.target, part.index, part.held)
         hopeless, left = ~possible, np.flatnonzero(possible)
         straight = self._walked(left)
         clean, reached, found = np.zeros(count, bool), np.zeros(count, bool), self.q.copy()

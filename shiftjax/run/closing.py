@@ -20,8 +20,7 @@ import numpy as np
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.run.host_evaluation import StartLane, closure, retract
-from shiftjax.run.polygons import can_close
+from shiftjax.run.host_evaluation import StartLane, can_close, closure, retract
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
@@ -131,10 +130,10 @@ def _closed(
         best[running] = np.where(better, now, best[running])
         going &= since[running] < PATIENCE
         size[running] = np.where(finite, now, np.inf)
+        last[running[~going]] = J[~going]
+        if not going.any():
+            return q, size, last
         if not going.all():
-            last[running[~going]] = J[~going]
-            if not going.any():
-                return q, size, last
             running, lane, phi, J = running[going], lane.of(going), phi[going], J[going]
         change = _least_change(phi, J, held, weight)
         change /= np.maximum(np.abs(change) / np.where(unit == 1.0, STEP_ANGLE, STEP_LENGTH), 1.0).max(1)[:, None]
@@ -261,7 +260,7 @@ def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
         place(plan, guess, way.held, way.begin[:, at], way.target[:, at], fraction)
         for row, value in lane.prescribed().items() if driven else ():
             guess[row] = value
-        able = can_close(plan, lane, guess, way.index, way.held)
+        able = can_close(lane, guess, way.index, way.held)
         if not able.all():
             step[at[~able]] *= 0.5
             at, fraction, guess, lane = at[able], fraction[able], guess[:, able], lane.of(able)

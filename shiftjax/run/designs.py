@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
+from shiftjax.algebra import Scalar
 from shiftjax.field import Role
-from shiftjax.run.closing import LaneOf
-from shiftjax.run.host_evaluation import StartLane
 from shiftjax.topology.plan import Plan, flat
 
+T = TypeVar("T")
 # Numbers that do not move a closed loop, unless a constraint or a joint reads them.
 OF_MOTION = {
     Role.MASS, Role.INERTIA, Role.CENTER, Role.ACCELERATION, Role.SPEED, Role.STATE, Role.FORCE, Role.KNOT, Role.LOAD,
@@ -32,7 +34,7 @@ class Designs:
     def shared(self) -> bool:
         return len(self.first) < len(self.of_member)
 
-    def lanes(self, lane_of: LaneOf) -> LaneOf:
+    def lanes(self, lane_of: Callable[[np.ndarray, Any], T]) -> Callable[[np.ndarray, Any], T]:
         """The lanes of designs in place of members."""
         return (lambda some, fraction: lane_of(self.first[some], fraction)) if self.shared else lane_of
 
@@ -45,13 +47,13 @@ class Designs:
         return values[..., self.of_member] if self.shared else values
 
 
-def designs_of(plan: Plan, lane: StartLane, members: int) -> Designs:
-    """The designs of a lane's members; equal to the last bit."""
+def designs_of(plan: Plan, numbers: Sequence[Scalar], members: int) -> Designs:
+    """The designs of members with some numbers, in the order of the plan's; equal to the last bit."""
     elements = (*plan.constraints, *plan.joints)
     read = {place for element in elements for _, places in element.numbers for place in flat(places)}
     varied = [
         value
-        for place, (number, value) in enumerate(zip(plan.numbers, lane.params.numbers, strict=True))
+        for place, (number, value) in enumerate(zip(plan.numbers, numbers, strict=True))
         if isinstance(value, np.ndarray) and (number.role not in OF_MOTION or place in read)
     ]
     words = [np.ascontiguousarray(value, float).view(np.uint64) for value in varied]

@@ -5,21 +5,23 @@ Arrays have members last, (n, B); matrices handed to linear algebra have them fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec
+from shiftjax.algebra import Scalar, Vec, largest
 from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
+from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.polygons import at_corners, excess, judged_loops
 from shiftjax.run.recorded import evaluate
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
-
 
 
 @dataclass
@@ -97,11 +99,43 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     block = lane.plan.substructures[index]
     # C order whatever B: matrix products add up in an order that depends on strides.
     phi, J = np.empty((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
-    evaluate(
+    _evaluate(
         lane, q, ("closure", index), lambda own, at: _closure(own, at, index),
         lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
     )  # fmt: skip
     return phi, J
+
+
+def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
+    """(B,) False for members of which some loop cannot close as long as the joints `held` stay as in q (nq, B)."""
+    plan, over = lane.plan, np.zeros(q.shape[1])
+    judged = judged_loops(plan, index, held)
+
+    def function(own: Lane, at: Vec) -> dict[str, Scalar]:
+        motions = ((k, own.motion(at_corners(plan, at, k, held), None)) for k in judged)
+        return {"over": largest([excess(plan, motion, own.length, k, held) for k, motion in motions])}
+
+    if judged:
+        _evaluate(lane, q, ("polygons", index, *held), function, lambda label: over)
+    return ~(over > 0.0)
+
+
+def _evaluate(
+    lane: Lane,
+    q: np.ndarray,
+    what: Hashable,
+    function: Callable[[Lane, Vec], dict[Any, Scalar]],
+    out: Callable[[Any], np.ndarray],
+) -> None:
+    """A lane function of coordinates (nq, B), as of `recorded.evaluate`."""
+    nq, matrices = len(q), lane.params.matrices
+
+    def of_values(values: Vec) -> dict[Any, Scalar]:
+        own = replace(lane, params=Parameters(values[nq:-1], matrices), t=values[-1])
+        return function(own, values[:nq])
+
+    owners = (lane.plan, lane.functions, matrices)
+    evaluate([*q, *lane.params.numbers, lane.t], q.shape[1], (what, lane.length), owners, of_values, out)
 
 
 def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:

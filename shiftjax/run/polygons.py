@@ -5,14 +5,13 @@ the joints between are held, so that their distance is fixed. No side of a polyg
 Necessary, and for a planar loop of three corners sufficient.
 Refused: nothing; a loop in which a free joint slides is not judged.
 
-Lane code, and its evaluation on the host for all members.
+Lane code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
+from itertools import pairwise
 
 from shiftjax.algebra import (
     Scalar,
@@ -29,53 +28,53 @@ from shiftjax.algebra import (
     transpose,
     zeros,
 )
-from shiftjax.dynamics.lane import Lane
 from shiftjax.joints.primitives import Ball, Rotation
-from shiftjax.plan_elements import Loop
-from shiftjax.run.recorded import evaluate
+from shiftjax.plan_elements import Loop, MotionView
 from shiftjax.topology.plan import Plan
 
 MARGIN = 1e-7  # of the size: a hundred times what a closed loop may be open
 
 
-def can_close(plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
-    """(B,) False for members of which some loop cannot close as long as the joints `held` stay as in q (nq, B)."""
-    judged = [k for k in plan.substructures[index].groups if _corners(plan, plan.constraints[k].loop, held)]
-    excess = np.zeros(q.shape[1])
-
-    def function(own: Lane, at: Vec) -> dict[str, Scalar]:
-        return {"excess": largest([_excess(plan, own, at, k, held) for k in judged])}
-
-    if judged:
-        evaluate(lane, q, ("polygons", index, *held), function, lambda label: excess)
-    return ~(excess > 0.0)
+def judged_loops(plan: Plan, index: int, held: Sequence[int]) -> list[int]:
+    """The constraints of a substructure that are loops whose free joints only turn."""
+    return [k for k in plan.substructures[index].groups if _corners(plan, plan.constraints[k].loop, held)]
 
 
 def _corners(plan: Plan, loop: Loop | None, held: Sequence[int]) -> tuple[list[int], list[int]] | None:
     """The free joints of both branches, from the base on; None where one does more than turn."""
     if loop is None:
         return None
-    branches = [[k for k in part if plan.joints[k].nv and k not in held] for part in (loop.virtual_branch, loop.real_branch)]
-    primitives = [primitive for part in branches for k in part for primitive in plan.joints[k].kind.primitives]
-    if not primitives or not all(isinstance(primitive, Rotation | Ball) for primitive in primitives):
-        return None
-    return branches[0], branches[1]
+    near, far = (
+        [k for k in branch if plan.joints[k].nv and k not in held] for branch in (loop.virtual_branch, loop.real_branch)
+    )
+    primitives = [primitive for k in (*near, *far) for primitive in plan.joints[k].kind.primitives]
+    turns = primitives and all(isinstance(primitive, Rotation | Ball) for primitive in primitives)
+    return (near, far) if turns else None
 
 
-def _excess(plan: Plan, lane: Lane, q: Vec, group: int, held: Sequence[int]) -> Scalar:
-    """By how much the longest side is longer than all others together, less the margin [m]."""
+def at_corners(plan: Plan, q: Vec, group: int, held: Sequence[int]) -> Vec:
+    """Coordinates with all corners of a loop at zero: no side depends on them."""
+    corners, out = _corners(plan, plan.constraints[group].loop, held), list(q)
+    for k in (*corners[0], *corners[1]) if corners else ():
+        joint = plan.joints[k]
+        rest = [[1.0, 0.0, 0.0, 0.0] if p.quaternion else [0.0] * p.nq for p in joint.kind.primitives]
+        out[joint.q : joint.q + joint.nq] = [value for part in rest for value in part]
+    return out
+
+
+def excess(plan: Plan, motion: MotionView, length: float, group: int, held: Sequence[int]) -> Scalar:
+    """By how much the longest side of a loop is longer than all others together, less the margin [m].
+
+    Args:
+        length: characteristic length [m].
+    """
     loop, (placed,) = plan.constraints[group].loop, plan.constraints[group].frames
     corners = _corners(plan, loop, held)
     assert loop is not None and corners is not None
-    q = list(q)
-    for k in (*corners[0], *corners[1]):  # no side depends on the coordinates of the corners
-        joint = plan.joints[k]
-        rest = [[1.0, 0.0, 0.0, 0.0] if p.quaternion else [0.0] * p.nq for p in joint.kind.primitives]
-        q[joint.q : joint.q + joint.nq] = [value for part in rest for value in part]
-    chain = lane.motion(q, None).chain(loop.base)
+    chain = motion.chain(loop.base)
     virtual, (R, p) = chain.node(loop.virtual), chain.frame(placed)
     near, far = ([chain.frame(plan.joints[k].near_place)[1] for k in part] for part in corners)
-    sides = [_length(minus(a, b)) for part in (near, far) for a, b in zip(part, part[1:], strict=False)]
+    sides = [_length(minus(a, b)) for part in (near, far) for a, b in pairwise(part)]
     # the last corner of a branch, from the cut and along the axes of its body; the cut is rigid
     a = matvec(transpose(virtual.R), minus(near[-1], virtual.p)) if near else zeros()
     b = matvec(transpose(R), minus(far[-1], p)) if far else zeros()
@@ -86,7 +85,7 @@ def _excess(plan: Plan, lane: Lane, q: Vec, group: int, held: Sequence[int]) -> 
     else:
         sides.append(_length(minus(plus(virtual.p, matvec(virtual.R, b)), far[0])))
     around = total(sides)
-    size = total([around, _length(a), _length(b), lane.length])
+    size = total([around, _length(a), _length(b), length])
     return sub(sub(mul(2.0, largest(sides)), around), mul(MARGIN, size))
 
 

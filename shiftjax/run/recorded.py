@@ -1,81 +1,82 @@
-"""Lane functions of coordinates, evaluated for many members: recorded the second time, then replayed. Host code."""
+"""Functions of lane values evaluated for many members: recorded the second time, then replayed. Host code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec
-from shiftjax.dynamics.kinematics import Parameters
-from shiftjax.dynamics.lane import Lane
 from shiftjax.run.tape import Tape, Unrecordable
 
 KEPT = 64  # tapes
-LaneFunction = Callable[[Lane, Vec], dict[Any, Scalar]]  # values by label
-
-_tapes: dict[tuple[Any, ...], tuple[Recording | None, tuple[Any, ...]]] = {}  # and what the ids of the key belong to
+ValueFunction = Callable[[Vec], dict[Any, Scalar]]  # results by label
 
 
 class Recording(NamedTuple):
-    """A lane function as a tape, and the labels of its values."""
+    """A function as a tape, and the labels of its results."""
 
     tape: Tape
     labels: list[Any]
 
 
+_recordings: dict[tuple[Any, ...], tuple[Recording | None, Sequence[Any]]] = {}  # and what ids in the key belong to
+
+
 def evaluate(
-    lane: Lane, q: np.ndarray, what: Hashable, function: LaneFunction, out: Callable[[Any], np.ndarray]
+    values: Sequence[Scalar],
+    members: int,
+    what: Hashable,
+    owners: Sequence[Any],
+    function: ValueFunction,
+    out: Callable[[Any], np.ndarray],
 ) -> None:
-    """Writes the values of a lane function for all members.
+    """Writes the results of a function for all members.
 
     Args:
-        q: (nq, B) coordinates. what: names the function among those of the lane's plan.
-        function: from a lane and its coordinates to values by label. out: the array (B,) that takes a label's value.
+        values: arrays (B,), and constants, by which the operations are chosen. members: B.
+        what, owners: name the function: it is the same for an equal `what` and the same objects.
+        out: the array (B,) that takes the result of a label.
     """
-    arrays = [value for value in (*lane.params.numbers, lane.t) if isinstance(value, np.ndarray)]
-    found = _recording(lane, what, function) if all(value.shape == q.shape[1:] for value in arrays) else None
+    arrays = [value for value in values if isinstance(value, np.ndarray)]
+    found = None
+    if all(value.shape == (members,) for value in arrays):
+        found = _recording(values, what, owners, function)
     if found is not None:
-        found.tape([*q, *arrays], [out(label) for label in found.labels])
+        found.tape(arrays, [out(label) for label in found.labels])
         return
-    for label, value in function(lane, list(q)).items():
+    for label, value in function(list(values)).items():
         out(label)[:] = value
 
 
-def _recording(lane: Lane, what: Hashable, function: LaneFunction) -> Recording | None:
+def _recording(
+    values: Sequence[Scalar], what: Hashable, owners: Sequence[Any], function: ValueFunction
+) -> Recording | None:
     """None the first time, and where there can be none."""
-    t = None if isinstance(lane.t, np.ndarray) else lane.t
-    owners = (lane.plan, lane.functions, lane.params.matrices)
-    constants = tuple([None if isinstance(value, np.ndarray) else value for value in lane.params.numbers])
-    key = (*map(id, owners), what, lane.length, t, constants)
-    found, known = _tapes.get(key, (None, None))
+    constants = tuple([None if isinstance(value, np.ndarray) else value for value in values])
+    key = (*map(id, owners), what, constants)
+    found, known = _recordings.get(key, (None, None))
     if known is None:
-        for old in list(_tapes)[: len(_tapes) - KEPT]:
-            _tapes.pop(old, None)
-        _tapes[key] = None, ()
+        for old in list(_recordings)[: len(_recordings) - KEPT]:
+            _recordings.pop(old, None)
+        _recordings[key] = None, ()
     elif not known:
-        found = _recorded(lane, function)
-        _tapes[key] = found, owners
+        found = _recorded(values, function)
+        _recordings[key] = found, tuple(owners)
     return found
 
 
-def _recorded(lane: Lane, function: LaneFunction) -> Recording | None:
-    nq, all_numbers = lane.plan.nq, (*lane.params.numbers, lane.t)
-    count = nq + sum(isinstance(value, np.ndarray) for value in all_numbers)
-
+def _recorded(values: Sequence[Scalar], function: ValueFunction) -> Recording | None:
     labels: list[Any] = []
 
-    def of_values(values: Vec) -> Vec:
-        rest = iter(values[nq:])
-        *numbers, t = [next(rest) if isinstance(value, np.ndarray) else value for value in all_numbers]
-        own = replace(lane, params=Parameters(numbers, lane.params.matrices), t=t)
-        found = function(own, values[:nq])
+    def of_arrays(arrays: Vec) -> Vec:
+        rest = iter(arrays)
+        found = function([next(rest) if isinstance(value, np.ndarray) else value for value in values])
         labels.extend(found)
         return list(found.values())
 
     try:
-        return Recording(Tape(of_values, count), labels)
+        return Recording(Tape(of_arrays, sum(isinstance(value, np.ndarray) for value in values)), labels)
     except Unrecordable:
         return None

@@ -1,4 +1,4 @@
-"""Speeds of all members at the start: stated ones kept as far as the loops allow, the others the smallest. Host code."""
+"""Speeds at the start: stated ones kept as far as the loops allow, the others the smallest. Host code."""
 
 from __future__ import annotations
 
@@ -6,25 +6,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.run.closing import RANK, columns_of, holdable
 from shiftjax.run.designs import Designs
 from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
+from shiftjax.topology.partition import RANK_TOLERANCE
 from shiftjax.topology.plan import Plan
+
+RANK = RANK_TOLERANCE["f64"]
 
 
 def consistent_speeds(
-    plan: Plan, lane: StartLane, q: np.ndarray, designs: Designs, file_J: Sequence[np.ndarray], order: Sequence[int]
-) -> tuple[np.ndarray, list[int]]:
+    plan: Plan,
+    lane: StartLane,
+    q: np.ndarray,
+    designs: Designs,
+    kept: Sequence[Sequence[int]],
+    order: Sequence[int],
+) -> np.ndarray:
     """Stated joints keep their speeds as far as the loops allow, the others take the smallest that agree with J v = nu.
 
     Args:
-        lane: of all members. q: (nq, D) of the designs. file_J: (m, n) of every substructure at the file's pose.
-        order: joints whose speeds are stated, the most binding first; what can be kept is judged at the file's pose.
+        lane: of all members. q: (nq, D) of the designs.
+        kept: local columns of every substructure whose speeds stay. order: joints whose speeds are stated.
 
     Returns:
-        speeds (nv, B), and the joints that keep theirs.
+        speeds (nv, B).
     """
-    out, kept = per_member(lane.speeds(), len(designs.of_member)), [] if plan.substructures else list(order)
+    out = per_member(lane.speeds(), len(designs.of_member))
     own = lane.of(designs.first)
     stated = {plan.joints[k].v + i for k in order for i in range(plan.joints[k].nv)}
     for s, block in enumerate(plan.substructures):
@@ -36,8 +43,7 @@ def consistent_speeds(
         good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
         J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
         given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
-        joints = holdable(plan, file_J[s], s, order)[0]
-        held = columns_of(plan, s, joints)
+        held = list(kept[s])
         rest = [k for k in range(len(columns)) if k not in held]
         inverse = designs.spread(np.linalg.pinv(J[:, :, rest], rcond=RANK))
         J, nu = designs.spread(J), designs.spread(nu)
@@ -48,8 +54,7 @@ def consistent_speeds(
         if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
             given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
         out[columns] = (given * unit).T
-        kept += joints
-    return out, kept
+    return out
 
 
 def speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, joints: Sequence[int]) -> np.ndarray:
