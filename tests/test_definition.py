@@ -91,7 +91,7 @@ def test_a_study_is_pleasant_to_write_in_python() -> None:
         ({"drive": {"crank_pivot": lambda t: t}}, "drive.crank_pivot", "A study is stored as text"),
         ({"drive": {"crank_pivot": 3, "four_bar:crank_pivot": 3}}, "drive", "a joint twice"),
         ({"drive": {"crank_pivt": 3}}, "drive.crank_pivt", "crank_pivot"),
-        ({"drive": {"crank_pivot": {"type": "table", "times": [1, 0], "values": [0, 0]}}}, "drive.crank_pivot", "rise"),
+        ({"drive": {"crank_pivot": {"type": "table", "times": [1, 0], "values": [0, 0]}}}, "drive.crank_pivot", "increasing"),
         ({"drive": {"crank_pivot": {"type": "table", "times": [0, 1], "values": [0, 0], "outside": "x"}}},
          "drive.crank_pivot.outside", "refuse, hold"),
         ({"switch": {"crank": []}}, "switch.crank", "true, false or"),

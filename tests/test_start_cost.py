@@ -12,7 +12,7 @@ import shiftjax.run.closing as closing
 from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.run import host_evaluation as host
-from shiftjax.run.designs import designs_of
+from shiftjax.run.geometries import designs_of
 from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.tape import MEMBERS, Tape, Unrecordable
 from tests import start_mechanisms as given

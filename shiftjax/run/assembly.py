@@ -41,7 +41,7 @@ from shiftjax.run.closing import (
     place,
     walk,
 )
-from shiftjax.run.designs import designs_of
+from shiftjax.run.geometries import designs_of
 from shiftjax.run.host_evaluation import StartLane, can_close, closure, per_member
 from shiftjax.run.start import Start, Statements
 from shiftjax.run.start_speeds import consistent_speeds, speeds_off

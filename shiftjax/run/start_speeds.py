@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.run.designs import Designs
+from shiftjax.run.geometries import Designs
 from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
 from shiftjax.topology.partition import RANK_TOLERANCE
 from shiftjax.topology.plan import Plan
