@@ -111,6 +111,11 @@ class Definition:
         return correlation(self.correlation)
 
     @property
+    def measured(self) -> dict[str, Any]:
+        """The metrics as `simulate` takes them."""
+        return {name: thaw(words) for name, words in self.metrics.items()}
+
+    @property
     def kept(self) -> Keep:
         """Which members have their trajectories kept."""
         return keep(thaw(self.keep))

@@ -10,17 +10,16 @@ What is switched off has no numbers there: a varied path of it is NaN in the des
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.definition_keys import inside
 from shiftjax.ensembles.design_table import columns
+from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.motion import motion
 from shiftjax.ensembles.sample import refuse_too_many, sample
 from shiftjax.ensembles.spec import assigned
@@ -31,41 +30,10 @@ from shiftjax.formats.units import check_unit
 from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import split
-from shiftjax.record import record
 from shiftjax.run.derive import with_derived
 from shiftjax.run.drives import driven
 
 MOST_GROUPS = 1024  # models, each of which is compiled
-
-
-@record
-class Group:
-    """The members of a study that have one model.
-
-    Attributes:
-        switches: element -> whether it is on; full paths.
-        model: with the switches, drives and set numbers of the study.
-        first: number of its first member in the study.
-        members: how many there are.
-        values: full path of a number -> (members,) values in SI; NaN for a number that is switched off.
-        absent: paths of `values` that are switched off.
-        settings: keywords of `simulate` beside `vary`, of what there is in this model.
-    """
-
-    switches: Mapping[str, bool]
-    model: Model
-    first: int
-    members: int
-    values: Mapping[str, np.ndarray] = dataclasses.field(compare=False, hash=False)
-    absent: tuple[str, ...]
-    settings: Mapping[str, Any] = dataclasses.field(compare=False, hash=False)
-
-    def vary(self, begin: int = 0, end: int | None = None) -> dict[str, np.ndarray]:
-        """What `simulate` is given of the members from `begin` up to `end` of this group.
-
-        With it, `simulate(group.model, vary=group.vary(b, e), **group.settings)` runs them.
-        """
-        return {path: values[begin:end] for path, values in self.values.items() if path not in self.absent}
 
 
 def designs(definition: Definition) -> tuple[Group, ...]:

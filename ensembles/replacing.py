@@ -79,19 +79,14 @@ def clean(target: Path) -> None:
     for path in target.parent.glob(f".*.{DRAFT}"), target.parent.glob(f".*.{OLD}"):
         for leftover in path:
             number, _, kind = leftover.name.removeprefix(first).partition(last)
-            if (
-                leftover.name.startswith(first)
-                and kind in (DRAFT, OLD)
-                and number.isdigit()
-                and not _alive(int(number))
-            ):
+            if leftover.name.startswith(first) and kind in (DRAFT, OLD) and number.isdigit() and not alive(int(number)):
                 if kind == OLD and not target.exists():
                     leftover.rename(target)
                 else:
                     remove(leftover)
 
 
-def _alive(process: int) -> bool:
+def alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -26,9 +26,11 @@ import xarray as xr
 
 from shiftjax.ensembles.folders import CheckedFolder, WrittenFolder, encoding
 from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
+from shiftjax.ensembles.study_store import is_running
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
-from shiftjax.run.labelled import FORMAT, to_tree, tree_of_document, with_paths
+from shiftjax.outcome import Outcome
+from shiftjax.run.labelled import FORMAT, MISSING, to_tree, tree_of_document, with_paths
 from shiftjax.run.result import Result, plain
 from shiftjax.shield import shielded
 
@@ -116,11 +118,22 @@ def _opened(source: Path) -> xr.DataTree:
     """The tree of a store, of the versions before checksums, too."""
     about = json.loads((source / "zarr.json").read_text(encoding="utf-8"))["attributes"]
     checked = about.get("format") == FORMAT["format"] and about.get("format_version", 0) >= CHECKSUMS_SINCE
-    folder: Any = CheckedFolder(source) if checked else source
+    growing = is_running(about)
+    folder: Any = CheckedFolder(source, growing=growing) if checked else source
     tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
+    if growing:
+        return _unfinished(tree)
     if checked:
         _ = tree["members"].to_dataset()["status"].values  # a lost or damaged one is found at once
     return tree
+
+
+def _unfinished(tree: xr.DataTree) -> xr.DataTree:
+    """A study that is not complete: members that are not done have the status of interrupted ones."""
+    members = tree["members"].to_dataset()
+    status = members["status"].load()
+    status = status.where(status != MISSING, int(Outcome.interrupted)).astype(status.dtype)
+    return tree.assign({"members": xr.DataTree(members.assign(status=status.assign_attrs(members["status"].attrs)))})
 
 
 def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:

@@ -1,0 +1,131 @@
+"""A study in portions: which members each has, and what comes of running one. Pure functions of the study, no files.
+
+Problem: a study of a million members neither fits into memory nor may be lost as a whole. Properties: a shard is the
+members from k S up to (k + 1) S, of one model or of several; what comes of a member does not depend on its shard, so
+that shards may run anywhere, in any order, and again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.group import Group
+from shiftjax.record import record
+from shiftjax.run.labelled import to_tree
+from shiftjax.run.memory import Need, free_memory
+from shiftjax.run.result import Result
+from shiftjax.run.simulate import simulate
+
+STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
+LEAST, MOST = 256, 1 << 16  # members of a shard
+SHARE = 0.125  # of the free memory: one shard runs while the one before is written, and both are counted generously
+
+
+@record
+class Part:
+    """Members of one group in a shard: `begin` up to `end` in the group."""
+
+    group: Group
+    begin: int
+    end: int
+
+    @property
+    def first(self) -> int:
+        """Number of the first of them in the study."""
+        return self.group.first + self.begin
+
+    @property
+    def members(self) -> np.ndarray:
+        return np.arange(self.first, self.group.first + self.end)
+
+
+def total(groups: Sequence[Group]) -> int:
+    """Members of a study."""
+    return sum(group.members for group in groups)
+
+
+def parts(groups: Sequence[Group], shard: int, size: int) -> Iterator[Part]:
+    """The members of a shard, of every group that has some."""
+    low, high = shard * size, (shard + 1) * size
+    for group in groups:
+        begin, end = max(low - group.first, 0), min(high - group.first, group.members)
+        if begin < end:
+            yield Part(group, begin, end)
+
+
+def shard_size(need: Need, steps: int) -> int:
+    """Members of a shard: a power of two, as many as keep the machine busy for a while and fit into the memory.
+
+    Args:
+        need: memory of one member. steps: of one member.
+    """
+    fitting = SHARE * free_memory() / max(need.total, 1.0)
+    wanted = min(max(STEPS / max(steps, 1), LEAST), MOST, max(fitting, 1.0))
+    return 1 << int(np.log2(wanted))
+
+
+def run_members(
+    part: Part,
+    definition: Definition,
+    kept: np.ndarray,
+    progress: Callable[[float], None] = lambda done: None,
+    threads: int | None = None,
+) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """Simulates the members of a part.
+
+    Args:
+        kept: (K,) numbers in the study of those whose trajectories are kept.
+
+    Returns:
+        the rows of the table of members, and the trajectories of those of them that are kept, None where none are.
+    """
+    mine = np.intersect1d(kept, part.members) - part.first
+    every = 2 * len(mine) > part.end - part.begin  # then what is not kept is recorded in passing
+    recorded = {"channels": part.group.settings.get("channels", []), "keep": mine.tolist()}
+    plain = {"channels": [], "output_step": None}
+    given = recorded if every else plain
+    result = simulated(part, definition, {**given, "progress": progress, "threads": threads})
+    rows = table(result, part)
+    if not len(mine):
+        return rows, None
+    if every:
+        return rows, trajectories(result, mine, part)
+    few = {path: values[mine] for path, values in part.group.vary(part.begin, part.end).items()}
+    again = simulated(part, definition, {**recorded, "keep": "all", "threads": threads, "vary": few})
+    return rows, trajectories(again, np.arange(len(mine)), part, mine)
+
+
+def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Result:
+    """The result of the members of a part, or of those whose numbers stand in `more`."""
+    given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
+    given["metrics"] = definition.measured
+    if given.get("output_step", 0) is None:  # nothing is recorded but the ends
+        given["output_step"] = given.get("span") or part.group.model.settings.span
+    return simulate(part.group.model, **given)
+
+
+def table(result: Result, part: Part) -> xr.Dataset:
+    """The rows of the members of a part: designs of the whole study, switches, metrics, status, certificate."""
+    rows = to_tree(result, keep="none")["members"].to_dataset()
+    members = part.end - part.begin
+    nothing = np.full(members, np.nan)
+    design = {p: ("member", nothing, {"role": "design", "units": "1", "path": p}) for p in part.group.absent}
+    switches = {
+        f"{path}.active": ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
+        for path, on in part.group.switches.items()
+    }
+    more = xr.Dataset({**design, **switches}, coords={"member": rows["member"]})
+    return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
+
+
+def trajectories(result: Result, rows: np.ndarray, part: Part, mine: np.ndarray | None = None) -> xr.Dataset:
+    """Channels and poses of some of a result's members, numbered as in the study."""
+    kept = rows if mine is None else mine
+    found = to_tree(dataclasses.replace(result, kept=np.asarray(result.kept)))["trajectories"].to_dataset()
+    return found.assign_coords(member=("member", part.first + kept, {"units": "1"}))

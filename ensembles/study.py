@@ -1,0 +1,120 @@
+"""A stored study: its table, its arrays, and every member again. What `sweep` returns, and what opens one later."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shiftjax.ensembles import store, study_store
+from shiftjax.ensembles.definition import Definition, from_document
+from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.extremes import ranked
+from shiftjax.ensembles.group import Group
+from shiftjax.errors import ModelError, need_count, one_of
+from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.outcome import Outcome
+from shiftjax.run.result import Result
+from shiftjax.run.simulate import simulate
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from xarray import DataTree
+
+
+class Study:
+    """A study in its store, complete or not.
+
+    Args:
+        path: of the store, NAME.zarr.
+        keeper: of a temporary folder, which is removed with the study.
+
+    Raises:
+        ModelError: no store of a study.
+    """
+
+    def __init__(self, path: str | Path, keeper: Any = None) -> None:
+        self.path, self._keeper = Path(path), keeper
+        self._about = study_store.about_of(self.path)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all members are done."""
+        return not study_store.is_running(study_store.about_of(self.path))
+
+    @cached_property
+    def definition(self) -> Definition:
+        """What was asked, the model in it."""
+        return from_document(json.loads(self._about["study"]), self._about["study_folder"])
+
+    @cached_property
+    def groups(self) -> list[Mapping[str, Any]]:
+        """Switches, first member and number of members of every group of members that have one model."""
+        return json.loads(self._about["groups"])
+
+    @property
+    def members(self) -> int:
+        return sum(group["members"] for group in self.groups)
+
+    @property
+    def xarray(self) -> DataTree:
+        """The store, opened lazily: groups `members`, `trajectories` and `log`, as `store.read` gives them."""
+        return store.read(self.path)
+
+    @cached_property
+    def table(self) -> DataFrame:
+        """One row a member: design, switches, metrics, name of the status, certificate, message. `attrs["units"]` has
+        the unit of each column."""
+        members = self.xarray["members"].to_dataset()
+        frame = members.to_dataframe()
+        frame["status"] = [Outcome(int(status)).name for status in frame["status"]]
+        frame.attrs = {"units": {str(name): str(v.attrs.get("units", "1")) for name, v in members.data_vars.items()}}
+        return frame
+
+    def top(self, metric: str, n: int = 10, *, largest: bool = True) -> DataFrame:
+        """The rows of the table with the largest values of a metric, or the smallest, of members that finished."""
+        need_count("top: n", n, 1)
+        one_of("top: metric", metric, [str(name) for name in self.table.columns])
+        status = np.array([Outcome[name] for name in self.table["status"]])
+        values = self.table[metric].to_numpy(float)
+        return self.table.iloc[ranked(values, status, rising=not largest)[:n]]
+
+    def member(self, k: int) -> Result:
+        """One member, simulated again with its channels and all poses: the same to the last bit, on the machine on
+        which the study ran.
+
+        Args:
+            k: its number in the study.
+        """
+        model, vary, settings = self.recipe(k)
+        return simulate(model, vary=vary, keep="all", metrics=self.definition.measured, **settings)
+
+    def recipe(self, k: int) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
+        """Model, designs (1,) and settings with which `simulate` runs one member."""
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < self.members:
+            raise ModelError("member", repr(k), f"a whole number from 0 to {self.members - 1}", "Choose one of them.")
+        which = max(i for i, group in enumerate(self.groups) if group["first"] <= k)
+        group = self._models[which]
+        row = self.xarray["members"].to_dataset().isel(member=int(k))
+        derived = group.settings.get("derive", {})
+        vary = {
+            str(name): np.array([float(value)])
+            for name, value in row.data_vars.items()
+            if value.attrs.get("role") == "design" and name in group.model.numbers() and name not in derived
+        }
+        return group.model, vary, dict(group.settings)
+
+    @cached_property
+    def _models(self) -> tuple[Group, ...]:
+        """The groups of the study with one member each, whose designs do not matter."""
+        alone = {"vary": FrozenJson(), "samples": None, "table": None, "correlation": FrozenJson()}
+        return designs(dataclasses.replace(self.definition, **alone))
+
+    def __repr__(self) -> str:
+        state = "complete" if self.complete else f"{len(study_store.done(self.path))} shards done"
+        return f"Study of {self.members} members in {self.path}: {state}"

@@ -1,0 +1,187 @@
+"""The store of a study while it grows: shard by shard, by several processes, safe from whatever ends one of them.
+
+Problem: a study takes hours; what is done must not be lost, whatever happens. Properties: the store is a result as
+`store` describes it, complete or not; the table of members has its chunks where shards begin and end, so that no two
+writers meet in a file; a file is there whole or not at all; a shard counts as done when its mark is written, after all
+its files; one that is run again writes the same bytes. One process at a time leads a study; its lock says which.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from shiftjax.ensembles.folders import CODECS
+from shiftjax.ensembles.replacing import alive
+from shiftjax.errors import ModelError
+from shiftjax.run.labelled import FORMAT, MISSING, MISSING_TEXT, ORDER, chunks
+from shiftjax.run.log_table import log_dataset
+
+DONE = "shards/done"  # an array of marks, each a chunk, that is a file, of its own
+STATE = "study_state"  # attribute: "running" until all shards are done
+PARTIAL = "*.partial"  # files that a process left that was killed while it wrote
+
+
+def create(folder: Path, about: Mapping[str, Any], rows: xr.Dataset, members: int, size: int) -> None:
+    """A store without members.
+
+    Args:
+        about: attributes of the root. rows: some rows of the table of members, from which its columns follow.
+        members: how many there will be. size: of a shard.
+    """
+    root = zarr.create_group(folder, zarr_format=3)
+    table = root.create_group("members", attributes={ORDER: [str(name) for name in rows.data_vars]})
+    for name, variable in rows.variables.items():
+        _array(table, str(name), variable, members, (size,))
+    _array_of(table, "member")[:] = np.arange(members)
+    shards = -(-members // size)
+    root.create_array(
+        DONE, shape=(shards,), chunks=(1,), dtype="int8", fill_value=0, compressors=None, attributes={"units": "1"},
+        dimension_names=["shard"],
+    )  # fmt: skip
+    _dataset(root, "log", log_dataset(()))
+    root.attrs.update({**about, STATE: "running", "shard_size": size})  # last: without it there is no study
+
+
+def create_trajectories(folder: Path, some: xr.Dataset, kept: np.ndarray) -> None:
+    """Room for the trajectories of the members that are kept, from those of some of them."""
+    group = zarr.open_group(folder, mode="r+").create_group(
+        "trajectories", attributes={str(k): v for k, v in some.attrs.items()}, overwrite=True
+    )
+    for name, variable in some.variables.items():
+        if "member" not in variable.dims:
+            _fill(_array(group, str(name), variable, None, None), variable)
+        elif name == "member":
+            _array(group, "member", variable, len(kept), None)[:] = kept
+        else:  # each member has chunks of its own
+            own = (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
+            _array(group, str(name), variable, len(kept), own)
+
+
+def write_rows(folder: Path, rows: xr.Dataset, first: int) -> None:
+    """Rows of the table of members, from a given one on."""
+    place = zarr.open_group(folder, path="members", mode="r+")
+    for name, variable in rows.data_vars.items():
+        _array_of(place, str(name))[first : first + variable.shape[0]] = variable.values
+
+
+def write_some(folder: Path, rows: xr.Dataset, places: np.ndarray) -> None:
+    """Trajectories of some members, each into its row."""
+    group = zarr.open_group(folder, path="trajectories", mode="r+")
+    for name, variable in rows.variables.items():
+        if variable.dims[:1] == ("member",) and name != "member":
+            array = _array_of(group, str(name))
+            for place, values in zip(places, variable.values, strict=True):
+                array[int(place)] = values
+
+
+def mark(folder: Path, shard: int) -> None:
+    """Says that a shard is done."""
+    _array_of(zarr.open_group(folder, mode="r+"), DONE)[shard] = 1
+
+
+def done(folder: Path) -> set[int]:
+    """The shards that are done."""
+    return set(np.flatnonzero(_array_of(zarr.open_group(folder, mode="r"), DONE)[:]).tolist())
+
+
+def finish(folder: Path) -> None:
+    """Says that the study is complete."""
+    root = zarr.open_group(folder, mode="r+")
+    if "trajectories" not in root:
+        _dataset(root, "trajectories", xr.Dataset(coords={"member": ("member", np.zeros(0, np.int64))}))
+    root.attrs.update({STATE: "complete"})
+
+
+def is_running(attrs: Mapping[Any, Any]) -> bool:
+    """Whether a store is of a study that is not complete."""
+    return attrs.get(STATE) == "running"
+
+
+def clean(folder: Path) -> None:
+    """Removes what a process left that was killed while it wrote."""
+    for leftover in folder.rglob(PARTIAL):
+        leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """The study is this process's.
+
+    Raises:
+        ModelError: another process of this machine that is alive has it, or one of another machine.
+    """
+    lock, mine = folder.with_name(f".{folder.name}.lock"), f"{os.getpid()}@{socket.gethostname()}"
+    while True:
+        try:
+            with lock.open("x", encoding="utf-8") as file:
+                file.write(mine)
+            break
+        except FileExistsError:
+            owner = lock.read_text(encoding="utf-8") if lock.exists() else ""
+            number, _, host = owner.partition("@")
+            here = host == socket.gethostname()
+            if owner and (not here or (number.isdigit() and alive(int(number)))):
+                todo = f"Wait until it has ended; if it has, remove {lock}."
+                raise ModelError(str(folder), f"a study that process {owner} runs", "one at a time", todo) from None
+            lock.unlink(missing_ok=True)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def about_of(folder: Path) -> dict[str, Any]:
+    """The attributes of a store.
+
+    Raises:
+        ModelError: no study there.
+    """
+    try:
+        about = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    except (OSError, ValueError, KeyError):
+        about = {}
+    if about.get("format") != FORMAT["format"] or "study" not in about:
+        raise ModelError(str(folder), "no study", "what `shiftjax sweep STUDY.toml` wrote", "Check the name.")
+    return about
+
+
+def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None, own: tuple[int, ...] | None) -> Any:
+    """An array like a variable, with so many members; a chunk that is lost reads as nothing good."""
+    kind = like.dtype.kind
+    missing = np.nan if kind == "f" else MISSING if kind in "iu" else MISSING_TEXT
+    shape = like.shape if members is None else (members, *like.shape[1:])
+    chunk = tuple(max(1, n) for n in (shape if own is None else (*own, *shape[len(own) :])))
+    return group.create_array(
+        name, shape=shape, chunks=tuple(min(c, max(1, n)) for c, n in zip(chunk, shape, strict=True)),
+        dtype=str if kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing,
+        attributes={str(key): value for key, value in like.attrs.items()},
+        dimension_names=[str(dim) for dim in like.dims], config={"write_empty_chunks": True},
+    )  # fmt: skip
+
+
+def _array_of(group: zarr.Group, name: str) -> Any:
+    array = group[name]
+    assert isinstance(array, zarr.Array)
+    return array.with_config({"write_empty_chunks": True})
+
+
+def _fill(array: Any, variable: xr.Variable) -> None:
+    if variable.size:
+        array[...] = variable.values
+
+
+def _dataset(root: zarr.Group, name: str, dataset: xr.Dataset) -> None:
+    """A whole group at once."""
+    group = root.create_group(name, attributes={str(k): v for k, v in dataset.attrs.items()})
+    for key, variable in dataset.variables.items():
+        _fill(_array(group, str(key), variable, None, None), variable)
