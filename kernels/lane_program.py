@@ -35,7 +35,8 @@ class Layout:
     controlled: bool = False  # whether an error estimate controls the step size
 
     def regions(self) -> dict[str, int]:
-        """Sizes of the regions of the workspace in slot order; channels last, so that no other slot depends on them."""
+        """Sizes of the regions of the workspace in slot order; accumulators and channels last, so that no other slot
+        depends on what is measured."""
         return {
             "q": self.nq,
             "x": self.nx,
@@ -44,13 +45,13 @@ class Layout:
             "t": 1,
             "mon": self.nm,
             "rep": self.nr,
-            "acc": self.na,
             "qdot": self.nq,
             "scratch": self.ns,
             "event": self.ne,
             "eq": self.nq * self.controlled,  # error estimates of q and x
             "ex": self.nx * self.controlled,
             "control": 2 * self.controlled,  # error norm, factor of the step size
+            "acc": self.na,
             "chan": self.nc,
         }
 

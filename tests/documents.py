@@ -252,6 +252,18 @@ def loads() -> list[dict[str, Any]]:
         },
         {"name": "soft", "type": "table_load", "joint": "elbow", "values": [0, 1, 0], "last_rate": 0.5, **table},
         {"name": "wind", "type": "constant_wrench", "frame": [["link1"], "distal"], "force": [1, 0, 0]},
+        {
+            "name": "hum",
+            "type": "harmonic_wrench",
+            "frame": [["link1"], "distal"],
+            "axes": "body",
+            "frequency": 12,
+            "phase": 0.3,
+            "force_amplitude": [0, 0, 5],
+            "force_offset": [1, 0, 0],
+            "moment_amplitude": [0.2, 0, 0],
+            "moment_offset": [0, 0.5, 0],
+        },
         {"name": "jet", "type": "table_wrench", "frame": [["link1"], "distal"], "axes": "frame", **table}
         | {"forces": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "moments": [[0, 0, 0], [0, 0, 1], [0, 1, 0]]},
     ]

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -107,6 +108,86 @@ def test_what_follows_from_no_varied_number_is_the_same_for_all() -> None:
 def test_a_number_that_is_none_ends_its_member_only() -> None:
     result = shiftjax.simulate(MODEL, 0.01, vary={TIP: LENGTHS}, derive={"coupler.mass": f"sqrt({{{TIP}}} - 0.46)"})
     assert result.status.tolist() == [int(shiftjax.Outcome.non_finite), 0, 0, 0, 0]
+
+
+# -- the same in a live run and in a compiled step ------------------------------------------------------------------
+
+DERIVE: dict[str, Any] = {
+    "rocker.mass": "{coupler.mass} / 2",
+    "coupler.mass": lambda n: 2.4 * n[TIP],
+    "crank.mass": "3",
+}
+
+
+@pytest.mark.parametrize("call", [shiftjax.Live, shiftjax.compile])
+@pytest.mark.parametrize(
+    ("derive", "message"),
+    [
+        ({"coupler.mass": "{rocker.mass}", "rocker.mass": "{coupler.mass}"}, "a circle: .*coupler.mass <- .*rocker.ma"),
+        ({"coupler.mas": "1"}, "no number '.mas'.*Did you mean 'four_bar:coupler.mass'"),
+        ({TIP: "1"}, "the same number in vary, too"),
+        ({"coupler.mass": 2.0}, "found 2.0; allowed: a text or a function"),
+        ({"coupler.mass": lambda n: np.zeros(3)}, r"shape \(3,\); allowed: one number, or one a member, shape \(1,\)"),
+        ({"coupler.mass": "1 / 0"}, "found inf; allowed: one finite number"),
+        ({"coupler.mass": "-1"}, "coupler.mass: found "),
+        (["coupler.mass"], "derive: found .*; allowed: a mapping from paths"),
+    ],
+)
+def test_what_cannot_be_derived_is_refused_there_too(call: Any, derive: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        call(MODEL, [TIP], derive=derive)
+
+
+def test_a_live_run_derives_at_every_change() -> None:
+    """Bit for bit as with the values worked out by hand; a restart is the run of that design."""
+    full = f"four_bar:{TIP}"
+    live = shiftjax.Live(MODEL, [TIP], derive=DERIVE)
+    hand = shiftjax.Live(MODEL, [TIP, "coupler.mass", "rocker.mass", "crank.mass"])
+    for call, length in (("restart", 0.45), ("change", 0.5), ("restart", 0.55)):
+        mass = 2.4 * length
+        getattr(live, call)({TIP: length})
+        getattr(hand, call)({TIP: length, "coupler.mass": mass, "rocker.mass": mass / 2, "crank.mass": 3.0})
+        assert live.values[full] == length and live.values == hand.values
+        live.advance(0.2)
+        hand.advance(0.2)
+        assert np.array_equal(live.instant().q, hand.instant().q) and np.array_equal(live.instant().v, hand.instant().v)
+    whole = shiftjax.simulate(MODEL, 0.2, 1e-3, vary={TIP: [0.55]}, derive=DERIVE)
+    assert whole.final is not None
+    np.testing.assert_allclose(live.instant().q, whole.final["q"][0], atol=1e-12)
+
+
+def test_a_derived_number_of_a_live_run_follows_only() -> None:
+    live = shiftjax.Live(MODEL, [TIP], derive={"coupler.mass": f"sqrt({{{TIP}}} - 0.3)"})
+    before = live.values
+    with pytest.raises(ModelError, match=r"number to change: found 'four_bar:coupler.mass'; allowed: .*tip"):
+        live.change({"coupler.mass": 1.0})
+    with pytest.raises(ModelError, match=r"derive four_bar:coupler.mass: found nan; allowed: a finite number"):
+        live.change({TIP: 0.2})
+    assert live.values == before
+    with pytest.raises(ModelError, match=r"derive four_bar:coupler.mass: found nan"):
+        shiftjax.Live(MODEL, [TIP], derive={"coupler.mass": f"sqrt({{{TIP}}} - 9)"})
+
+
+def test_a_compiled_step_derives_at_every_start() -> None:
+    """The same bits as with the values worked out by hand; a function that gives one number for all, too."""
+    derive = {**DERIVE, "model_parameters.gravity[0]": lambda n: float(n[TIP].max())}
+    simulator = shiftjax.compile(MODEL, [TIP], derive=derive)
+    mass = 2.4 * LENGTHS
+    given = {TIP: LENGTHS, "coupler.mass": mass, "rocker.mass": mass / 2, "crank.mass": np.full(5, 3.0)}
+    given["model_parameters.gravity[0]"] = np.full(5, LENGTHS.max())
+    hand = shiftjax.compile(MODEL, list(given))
+    (params, state), (wanted, by_hand) = simulator.start({TIP: LENGTHS}), hand.start(given)
+    assert params.keys() == wanted.keys()
+    for path, values in wanted.items():
+        np.testing.assert_array_equal(params[path], values)
+    step = jax.jit(jax.vmap(simulator.step))
+    other = jax.jit(jax.vmap(hand.step))
+    for _ in range(20):
+        state, by_hand = step(params, state)[0], other(wanted, by_hand)[0]
+    assert (state["trip"][:, 0] == 0).all()
+    np.testing.assert_allclose(state["q"], by_hand["q"], rtol=0, atol=1e-12)
+    with pytest.raises(ModelError, match=r"vary: found .*coupler.mass.*; allowed: \['four_bar:coupler:tip.T\[0\]'\]"):
+        simulator.start({TIP: LENGTHS, "coupler.mass": mass})
 
 
 def test_a_rod_is_the_cylinder_of_its_length() -> None:

@@ -109,12 +109,9 @@ BAD: list[tuple[Any, str]] = [
     (np.ones((2, 2)), r"shape \(2, 2\)"),
     (np.array([]), r"shape \(0,\)"),
     (shiftjax.Harmonic, "found <class"),
-    (MADE.Harmonic(amplitude="x"), r"drive pivot.amplitude: found 'x'"),
-    (MADE.Polynomial("abc"), r"drive pivot.coefficients: found 'abc'"),
     (shiftjax.Polynomial([]), "no coefficient"),
     (shiftjax.Table([0, 1, 1], [0, 1, 2]), "times that do not rise"),
     (MADE.Table([0, np.array([1.0, 2.0])], [0, 1]), "the same for all members"),
-    (shiftjax.Table([0, 1], [0, 1], outside="x"), r"drive pivot.outside: found 'x'; allowed: one of refuse, hold"),
     (lambda t: [t, t], "one number for a time"),
     (lambda: 1.0, "TypeError"),
     (lambda t: "x", "one number for a time"),
@@ -130,9 +127,43 @@ def test_what_is_no_motion_is_refused(given: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("type", "numbers", "message"),
+    [
+        ("ConstantSpeed", {"speed": None}, "ConstantSpeed.speed: found None; allowed: a finite number"),
+        ("ConstantSpeed", {"speed": "3"}, "ConstantSpeed.speed: found '3'"),
+        ("Harmonic", {"amplitude": "x"}, "Harmonic.amplitude: found 'x'"),
+        ("Harmonic", {"rate": None}, "Harmonic.rate: found None"),
+        ("Harmonic", {"phase": True}, "Harmonic.phase: found True"),
+        ("Harmonic", {"offset": np.ones((2, 2))}, r"Harmonic.offset: found shape \(2, 2\)"),
+        ("Harmonic", {"frequency": float("nan")}, "Harmonic.frequency: found nan"),
+        ("Polynomial", {"coefficients": "abc"}, "Polynomial.coefficients: found 'abc'; allowed: a list of numbers"),
+        ("Polynomial", {"coefficients": {1, 2}}, "Polynomial.coefficients: found {1, 2}"),
+        ("Polynomial", {"coefficients": [0, "1"]}, r"Polynomial.coefficients\[1\]: found '1'"),
+        ("Table", {"times": [0, 1], "values": [0, None]}, r"Table.values\[1\]: found None"),
+        ("Table", {"times": 3, "values": [0, 1]}, "Table.times: found 3"),
+        (
+            "Table",
+            {"times": [0, 1], "values": [0, 1], "outside": "x"},
+            "Table.outside: found 'x'; allowed: refuse, hold",
+        ),
+        ("Table", {"times": [0, 1], "values": [0, 1], "outside": ["hold"]}, "Table.outside: found"),
+    ],
+)
+def test_motions_of_wrong_kinds_are_refused_when_they_are_made(
+    type: str, numbers: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        getattr(shiftjax, type)(**numbers)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("pivot", "PATH=VALUE"),
+        (
+            "pivot=table(times=[0,1], values=[0,1], outside=x)",
+            "--drive pivot.outside: found 'x'; allowed: refuse, hold",
+        ),
         ("pivot=fast", "'fast'; allowed: a finite number"),
         ("pivot=polynom(coefficients=[1])", "'polynom'.*Did you mean 'polynomial'"),
         ("pivot=harmonic(amplitud=1)", "'amplitud' in harmonic.*Did you mean 'amplitude'"),
@@ -141,6 +172,7 @@ def test_what_is_no_motion_is_refused(given: Any, message: str) -> None:
         ("pivot=harmonic(amplitude=[1])", r"'\[1\]'; allowed: a finite number"),
         ("pivot=polynomial(coefficients=1)", "a list"),
         ("pivot=polynomial(coefficients=[1,x])", "'x'; allowed: a finite number"),
+        ("pivot=harmonic(amplitude=1e999)", "--drive pivot.amplitude: found"),
         ("pivot=constant_speed()", "constant_speed without speed"),
         ("pivot=table(file=nowhere.csv)", "nowhere.csv"),
         ("pivot=table(file=nowhere.csv, times=[0,1])", "nowhere.csv"),

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 from shiftjax.errors import ModelError
+from shiftjax.formats import load as load_document
 from shiftjax.formats import to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
@@ -175,6 +176,55 @@ def test_a_table_of_wrenches() -> None:
     assert only.certificate["energy_error"] < KINKED_BALANCE
 
 
+def test_a_harmonic_force_shakes_a_mass() -> None:
+    """m x'' = F (sin(w t + p) + r), from rest: in closed form."""
+    m, size, w, p, mean = 2.0, 3.0, 7.0, 0.5, 1.2
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("mass", mass=m).joint("pivot", "Tx", child="mass", initial_velocity=0.0)
+    numbers = {"force_amplitude": (size, 0.0, 0.0), "frequency": w, "phase": p, "force_offset": (mean, 0.0, 0.0)}
+    a.force("shake", "harmonic_wrench", frame="mass", **numbers)
+    found = run(builder.build())
+    t = found.time
+    speed = (size / w * (np.cos(p) - np.cos(w * t + p)) + mean * t) / m
+    place = (size / w * (np.cos(p) * t - (np.sin(w * t + p) - np.sin(p)) / w) + mean * t * t / 2) / m
+    assert np.abs(found.channels["pivot.q"] - place).max() < INTEGRATED
+    assert np.abs(found.channels["pivot.v"] - speed).max() < INTEGRATED
+    assert found.certificate["energy_error"] < BALANCE
+
+
+def test_a_harmonic_moment_is_a_harmonic_load() -> None:
+    """About the hinge's axis, and as a force across the tip, an arm of 1 m away; a wrench and its law are one code."""
+    law = {"frequency": 7.0, "phase": 0.5}
+    load = run(swinging(lambda a: a.force("push", "harmonic_load", joint="pivot", amplitude=3.0, offset=0.4, **law)))
+    moment = {"moment_amplitude": (0.0, 3.0, 0.0), "moment_offset": (0.1, 0.4, 0.0)}
+    force = {"force_amplitude": (2.0, 0.0, -3.0), "force_offset": (0.0, 0.0, -0.4), "axes": "body"}
+    for numbers in (moment, force):
+        add = lambda a, n=numbers: a.force("w", "harmonic_wrench", frame=("rod", "tip"), **law, **n)  # noqa: E731
+        model = swinging(add)
+        assert np.abs(run(model).channels["pivot.q"] - load.channels["pivot.q"]).max() < 1e-11
+        assert load_document(to_dict(model)) == model
+    assert model.number_units()["a:w.force_amplitude[2]"] == "N"
+
+
+def test_varied_harmonic_wrenches() -> None:
+    """Every number of it, one value a member: each member is the run of its own numbers."""
+    own = {"frequency": 5.0, "force_amplitude": (0.0, 0.0, 2.0), "moment_offset": (0.0, 0.5, 0.0)}
+    model = swinging(lambda a: a.force("w", "harmonic_wrench", frame=("rod", "tip"), **own))
+    vary = {
+        "w.frequency": [5.0, 9.0],
+        "w.phase": [0.0, 1.0],
+        "w.force_amplitude[2]": [2.0, -1.0],
+        "w.force_offset[0]": [0.0, 1.0],
+        "w.moment_amplitude[1]": [0.0, 0.7],
+        "w.moment_offset[1]": [0.5, -0.2],
+    }
+    batch = run(model, vary=vary)
+    for k in range(2):
+        alone = run(model.replace({path: values[k] for path, values in vary.items()}))
+        assert np.abs(batch.channels["pivot.q"][k] - alone.channels["pivot.q"]).max() < 100 * ALGEBRA
+    assert np.ptp(batch.channels["pivot.q"][:, -1]) > 0.01
+
+
 def test_a_thrust_on_a_free_body() -> None:
     """Along an axis of the body through its centre of mass: a spinning body is pushed in a circle, x'' = F/m cos wt."""
     builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
@@ -274,6 +324,7 @@ def test_a_live_run_has_loads_beside_the_hand() -> None:
         ("constant_wrench", {"frame": "fixed", "force": (1, 0, 0)}, "ground, which no force moves"),
         ("constant_wrench", {"frame": "rod", "force": (1, 0)}, "a list of 3 numbers"),
         ("constant_wrench", {"frame": "rod", "axes": "joint"}, "'joint'; allowed: one of body, frame, world"),
+        ("harmonic_wrench", {"frame": "rod", "force_amplitude": (1, 0, 0)}, "frequency: found nothing"),
         ("table_wrench", {"frame": "rod", "times": [0, 1]}, "neither forces nor moments"),
         ("table_wrench", {"frame": "rod", "times": [0, 1], "forces": [(1, 0, 0)]}, "1 forces for 2 times"),
     ],

@@ -1,5 +1,6 @@
 """`view`, `render` and `export` as a user calls them, on a stored sweep and on a model."""
 
+import argparse
 import json
 import subprocess
 import sys
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.cli import main
+from shiftjax.cli import main, view
+from shiftjax.viewer import opening
 
 SIZE = ("--size", "160x120", "--fast")
 NOTHING = 3.0  # of 255: two pictures that differ less on average show the same
@@ -47,6 +49,37 @@ def test_a_still_shows_the_instant_asked_for(shell, sweep, tmp_path):
     np.testing.assert_array_equal(start, again)
     assert np.abs(start - later).mean() > 0.5, "the mechanism has moved"
     assert start.std() > 10, "something is to be seen"
+
+
+def test_a_model_is_viewed_with_its_joints_driven():
+    """As `run` drives them: the crank turns by the law of its drive."""
+    parser = argparse.ArgumentParser()
+    view.define(parser)
+    words = ["four_bar", "--span", "0.5", "--drive", "crank_pivot=harmonic(amplitude=0.3, frequency=2)"]
+    options = parser.parse_args(words)
+    with opening.opened(options.study, view.run_options(options)) as study:
+        (driver,) = (item for _, item in study.model.drivers())
+        assert driver.type == "harmonic" and driver.values["amplitude"] == 0.3
+        poses = study.poses(0, np.array([0.0, 0.5]))[:, study.nodes.index("four_bar:crank"), 3:]
+    turned = 2 * np.arccos(np.abs((poses[0] * poses[1]).sum()))
+    assert turned == pytest.approx(0.3 * np.sin(2 * 0.5), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("drive", "message"),
+    [
+        ("crank_pivot=harmonic(amplitud=1)", "--drive crank_pivot: found 'amplitud' in harmonic"),
+        ("nix=1", "Look at `shiftjax run four_bar --drive nix=1`"),
+    ],
+)
+def test_drives_of_a_view_that_cannot_be_are_refused(shell, drive, message):
+    code, _, err = shell("view", "four_bar", "--drive", drive)
+    assert code == 2 and message in err
+
+
+def test_a_stored_study_is_not_driven(shell, sweep):
+    code, _, err = shell("view", sweep, "--drive", "crank_pivot=1")
+    assert code == 2 and f"--drive: found with the stored study {sweep}; allowed: a model" in err
 
 
 def test_members_and_ghosts_change_the_picture(shell, sweep, tmp_path):

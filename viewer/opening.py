@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -49,7 +50,9 @@ def opened(name: str, run_options: Sequence[str] = ()) -> Iterator[Study]:
         said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("written:")]
         if not target.exists():
             found = said[-1] if said else f"`shiftjax run` ended with code {done.returncode}"
-            raise ModelError(name, found, "a model that runs", f"Look at `shiftjax run {name}`.")
+            raise ModelError(
+                name, found, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
+            )
         print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
         study = Study.open(target)
         study.where = name  # the folder is temporary

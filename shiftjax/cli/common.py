@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -64,6 +65,18 @@ def derived(options: argparse.Namespace) -> dict[str, str]:
     return found
 
 
+def metrics(options: argparse.Namespace) -> dict[str, str]:
+    """The figures of `--metric`, each by its name or its own text."""
+    found: dict[str, str] = {}
+    for text in options.metric:
+        named = re.fullmatch(r"\s*(\w+)\s*=(?!=)(.*)", text, re.DOTALL)
+        name, figure = (named[1], named[2].strip()) if named else (text.strip(), text)
+        if name in found:
+            raise ModelError(f"--metric {name}", "the name twice", "each name once", "Leave one of them out.")
+        found[name] = figure
+    return found
+
+
 def drives(options: argparse.Namespace) -> dict[str, Drive]:
     """The motions of `--drive`."""
     found: dict[str, Drive] = {}
@@ -85,6 +98,8 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     given["strict_start"] = options.strict_start or None
     given["drive"] = drives(options) or None
     given["channels"] = options.channel or None
+    given["extremes"] = bool(options.channel) or None
+    given["metrics"] = metrics(options) or None
     return {name: value for name, value in given.items() if value is not None}
 
 

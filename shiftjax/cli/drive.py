@@ -68,7 +68,11 @@ def _made(type_: str, parts: dict[str, str], where: str) -> Drive:
     missing = [name for name, field in known.items() if field.default is MISSING and name not in values]
     if missing:
         raise ModelError(where, f"{type_} without {', '.join(missing)}", ", ".join(keys), "Add it.")
-    return TYPES[type_](**values)
+    try:
+        return TYPES[type_](**values)
+    except ModelError as error:
+        place = error.where.partition(".")[2]
+        raise ModelError(f"{where}.{place}", error.found, error.allowed, error.todo) from None
 
 
 def _value(key: str, text: str, where: str) -> Any:

@@ -71,6 +71,13 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit)")
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
     add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
+    add(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="[NAME=]FIGURE",
+        help="a figure over all steps: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated",
+    )
     add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
     add(
         "--derive",

@@ -44,11 +44,14 @@ def show(result: Result, options: argparse.Namespace) -> None:
     print(f"{options.model}: {outcome.name}; {common.about(result)}\n")
     rows = [(name, figure_text(value), CERTIFICATE.get(name, "1")) for name, value in result.certificate.items()]
     common.table(("certificate", "value", "unit"), rows)
+    rows = [(name, f"{value:.6g}", result.metric_units[name]) for name, value in result.metrics.items()]
+    if rows:
+        print()
+        common.table(("metric", "value", "unit"), rows)
     if result.channels:
         print()
         rows = [row for path, values in result.channels.items() for row in channel_rows(path, values, result)]
-        head = f"channel, {len(result.time)} recorded instants"
-        common.table((head, "start", "end", "smallest", "largest", "unit"), rows)
+        common.table(("channel over all steps", "start", "end", "smallest", "largest", "unit"), rows)
     if options.log or options.log_jacobian:
         print()
         for entry in result.log:
@@ -57,10 +60,10 @@ def show(result: Result, options: argparse.Namespace) -> None:
 
 def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
     """A table line for every number of a channel (n, ...)."""
-    flat = values.reshape(len(values), -1)
+    flat, extremes = values.reshape(len(values), -1), result.extremes[path].reshape(2, -1)
     names = [path] if values.ndim == 1 else [f"{path}[{k}]" for k in range(flat.shape[1])]
     unit = result.units.get(path, "1")
     return [
-        (name, *(f"{x:.6g}" for x in (column[0], column[-1], column.min(), column.max())), unit)
-        for name, column in zip(names, flat.T, strict=True)
+        (name, *(f"{x:.6g}" for x in (column[0], column[-1], *both)), unit)
+        for name, column, both in zip(names, flat.T, extremes.T, strict=True)
     ]

@@ -67,6 +67,7 @@ def summary(result: Result) -> dict[str, object]:
         "failed": result.failed.tolist(),
         "notes": list(result.notes),
         "settings": plain(result.settings),
+        "metrics": {name: summary_of(values) for name, values in result.metrics.items()},
         "certificate": {name: plain(worst(name, values)[0]) for name, values in result.certificate.items()},
         "programs": int(result.programs),
         "compile_s": float(result.compile_s),
@@ -99,14 +100,17 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
         )
     print()
     common.table(("certificate", "median", "worst", "member", "unit"), rows)
+    rows = [metric_row(name, values, result.metric_units[name]) for name, values in result.metrics.items()]
+    if rows:
+        print()
+        common.table(("metric", "smallest", "member", "median", "largest", "member", "unit"), rows)
     rows = [row for path, values in result.channels.items() for row in final_rows(path, values, result)]
     if rows:
         print()
         common.table(("channel at the end", "smallest", "median", "largest", "unit"), rows)
-        rows = [row for path, values in result.channels.items() for row in extreme_rows(path, values, result)]
+        rows = [row for path, values in result.extremes.items() for row in extreme_rows(path, values, result)]
         print()
-        head = f"channel over {len(result.time)} recorded instants"
-        common.table((head, "smallest", "member", "largest", "member", "unit"), rows)
+        common.table(("channel over all steps", "smallest", "member", "largest", "member", "unit"), rows)
 
 
 def final_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
@@ -119,13 +123,33 @@ def final_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str,
     ]
 
 
+def metric_row(name: str, values: np.ndarray, unit: str) -> tuple[str, ...]:
+    """A table line: extremes of a metric (B,) with the members that have them, over those that have one."""
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return (name, "nan", "-", "nan", "nan", "-", unit)
+    low, high = (int(known[pick(values[known])]) for pick in (np.argmin, np.argmax))
+    middle = f"{np.median(values[known]):.6g}"
+    return (name, f"{values[low]:.6g}", str(low), middle, f"{values[high]:.6g}", str(high), unit)
+
+
+def summary_of(values: np.ndarray) -> dict[str, object]:
+    """The same for JSON."""
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return {"smallest": None, "median": None, "largest": None}
+    low, high = (int(known[pick(values[known])]) for pick in (np.argmin, np.argmax))
+    figures = {"smallest": values[low], "median": np.median(values[known]), "largest": values[high]}
+    return {**{key: float(x) for key, x in figures.items()}, "smallest_member": low, "largest_member": high}
+
+
 def extreme_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
-    """The extremes of every number of a channel (B, n, ...) over the recorded instants of the members that finished,
-    each with its member."""
+    """The extremes of every number of a channel (B, 2, ...) over all steps of the members that finished, each with its
+    member."""
     unit = result.units.get(path, "1")
     found = []
     for name, column, members in numbers_of(path, values, result):
-        low, high = column.min(axis=1), column.max(axis=1)
+        low, high = column.T
         least, most = int(low.argmin()), int(high.argmax())
         found.append((name, f"{low[least]:.6g}", str(members[least]), f"{high[most]:.6g}", str(members[most]), unit))
     return found

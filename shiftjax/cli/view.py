@@ -42,16 +42,23 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
     if options.live:
         return _live(options)
-    given = [name for name in ("vary", "step", "channel", "drive") if getattr(options, name)]
+    given = [name for name in ("vary", "step", "channel") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
-    with opening.opened(options.study, showing.run_options(options)) as study:
+    with opening.opened(options.study, run_options(options)) as study:
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
         member, others = showing.members_of(study, options)
         with showing.beside(Design(scenes, member), options) as beside:
             app.show(study, scenes.first, member=member, ghosts=others, beside=beside, **_choices(options))
     return 0
+
+
+def run_options(options: argparse.Namespace) -> list[str]:
+    """What goes to `shiftjax run` where the study is a model, refused before any time is spent on it."""
+    if common.drives(options) and opening.is_stored(options.study):
+        raise ModelError("--drive", f"with the stored study {options.study}", "a model", "Leave it out.")
+    return [*showing.run_options(options), *(word for text in options.drive for word in ("--drive", text))]
 
 
 def _live(options: argparse.Namespace) -> int:

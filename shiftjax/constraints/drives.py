@@ -5,14 +5,56 @@ A number may be a (B,) array, one value a member of an ensemble.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
+from shiftjax.errors import ModelError, one_of
 from shiftjax.record import record
+from shiftjax.time_laws import OUTSIDE
 
 Number = float | np.ndarray  # () for all members, or (B,) one a member
 Numbers = Sequence[Number] | np.ndarray  # (n,), or (n, B)
+NO_LISTS = (str, bytes, bytearray, Mapping, Set)  # of things that have a length
+
+
+def number_of(given: Any, where: str) -> float | np.ndarray:
+    """A finite float, or (B,) of floats; what is not finite in an array ends a member by itself."""
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError):  # rows of several lengths
+        array = np.asarray(None)
+    real = array.dtype.kind in "iuf"
+    if not real or array.ndim > 1 or not array.size or (array.ndim == 0 and not np.isfinite(array)):
+        found = f"shape {array.shape}" if real and isinstance(given, np.ndarray) else repr(given)[:80]
+        raise ModelError(where, found, "a finite number, or (B,) of them, one a member", "Give one.")
+    return array.astype(float) if array.ndim else float(array)
+
+
+def rows_of(given: Any, where: str) -> list[Any]:
+    """The entries of a list of numbers, each of which may be an array."""
+    try:
+        rows = None if isinstance(given, NO_LISTS) or not hasattr(given, "__len__") else list(given)
+    except TypeError:  # an array without dimensions
+        rows = None
+    if rows is None:
+        raise ModelError(where, repr(given)[:80], "a list of numbers", "Give one.")
+    return rows
+
+
+def _check(motion: Drive) -> None:
+    """Raises where a field is of a wrong kind; None stands only where it is the default."""
+    for field in fields(motion):
+        given, where = getattr(motion, field.name), f"{type(motion).__name__}.{field.name}"
+        if field.name == OUTSIDE.name:
+            one_of(where, given, OUTSIDE.choices)
+        elif field.name in LISTS:
+            for k, row in enumerate(rows_of(given, where)):
+                number_of(row, f"{where}[{k}]")
+        elif given is not None or field.default is not None:
+            number_of(given, where)
 
 
 @record
@@ -26,6 +68,9 @@ class ConstantSpeed:
 
     speed: Number
     offset: Number | None = None
+
+    def __post_init__(self) -> None:
+        _check(self)
 
 
 @record
@@ -43,6 +88,9 @@ class Harmonic:
     frequency: Number = 0.0
     phase: Number = 0.0
 
+    def __post_init__(self) -> None:
+        _check(self)
+
 
 @record
 class Polynomial:
@@ -53,6 +101,9 @@ class Polynomial:
     """
 
     coefficients: Numbers
+
+    def __post_init__(self) -> None:
+        _check(self)
 
 
 @record
@@ -72,6 +123,10 @@ class Table:
     last_rate: Number | None = None
     outside: str = "refuse"
 
+    def __post_init__(self) -> None:
+        _check(self)
+
 
 TYPES = {"constant_speed": ConstantSpeed, "harmonic": Harmonic, "polynomial": Polynomial, "table": Table}
+LISTS = ("coefficients", "times", "values")  # fields that hold a list of numbers
 Drive = ConstantSpeed | Harmonic | Polynomial | Table

@@ -6,7 +6,7 @@ import shiftjax.time_laws as time_laws
 from shiftjax.forces.external_wrench import ExternalWrench
 from shiftjax.forces.joint_polynomials import JointDamping, JointStiffness
 from shiftjax.forces.kind import ForceKind, Load, State
-from shiftjax.forces.loads import ConstantWrench, JointLoad, TableWrench
+from shiftjax.forces.loads import ConstantWrench, HarmonicWrench, JointLoad, TableWrench
 from shiftjax.forces.restraints import Damper, Friction, Spring
 from shiftjax.plan_elements import ForceElement
 from shiftjax.table import Table
@@ -25,6 +25,7 @@ FORCES: Table[ForceKind] = Table(
         "polynomial_load": JointLoad(time_laws.Polynomial()),
         "table_load": JointLoad(time_laws.Table(of_load=True)),
         "constant_wrench": ConstantWrench(),
+        "harmonic_wrench": HarmonicWrench(),
         "table_wrench": TableWrench(),
     },
 )

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, add, cross, dot, matvec, mul, plus
-from shiftjax.field import Field, Role
+from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load
 from shiftjax.plan_elements import ForceElement, MotionView
-from shiftjax.time_laws import INTERPOLATION, OUTSIDE, TIMES, Law, faults_of_table, tabulated
+from shiftjax.time_laws import INTERPOLATION, OUTSIDE, TIMES, Harmonic, Law, faults_of_table, tabulated
 
 AXES = Field("axes", "in which the wrench is given: those of the world, the body or the frame", "choice",
              default="world", choices=("world", "body", "frame"))  # fmt: skip
@@ -74,6 +74,27 @@ class ConstantWrench(BodyWrench):
 
     def wrench(self, n: Mapping[str, Any], t: Scalar) -> tuple[Vec, Vec]:
         return n["force"], n["moment"]
+
+
+class HarmonicWrench(BodyWrench):
+    """Force and moment by offset + amplitude sin(frequency t + phase), with one frequency and phase."""
+
+    law = Harmonic(from_start=False)
+    fields = (
+        number("frequency", "rad/s", "angular frequency of the sine"),
+        number("phase", "rad", "of the sine at time 0", default=0.0),
+        *(Field(f"{part}_{name}", doc, "vector", Role.NUMBER, unit, (0.0, 0.0, 0.0))
+          for part, unit in (("force", "N"), ("moment", "N m"))
+          for name, doc in (("amplitude", "of the sine"), ("offset", "value about which it swings"))),
+    )  # fmt: skip
+
+    def wrench(self, n: Mapping[str, Any], t: Scalar) -> tuple[Vec, Vec]:
+        return self._part(n, "force", t), self._part(n, "moment", t)
+
+    def _part(self, n: Mapping[str, Any], part: str, t: Scalar) -> Vec:
+        shared = {"frequency": n["frequency"], "phase": n["phase"], "rate": 0.0}
+        pairs = zip(n[f"{part}_amplitude"], n[f"{part}_offset"], strict=True)
+        return [self.law.at({**shared, "amplitude": size, "offset": mean}, t)[0] for size, mean in pairs]
 
 
 class TableWrench(BodyWrench):

@@ -120,6 +120,13 @@ EXAMPLES: dict[str, dict[str, Any]] = {  # label of the element -> an object of 
         "force": [0, 0, 30],
         "axes": "world",
     },
+    "a force module of type harmonic_wrench": {
+        "name": "shaker",
+        "type": "harmonic_wrench",
+        "frame": [["rod"], "origin"],
+        "frequency": 12,
+        "force_amplitude": [0, 0, 5],
+    },
     "a force module of type table_wrench": {
         "name": "gust",
         "type": "table_wrench",

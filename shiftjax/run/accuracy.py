@@ -49,7 +49,7 @@ def _parts(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> tuple[np.
     unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
     fastest = np.abs(lanes.rows("x")[:nv, members].astype(float) / unit).max(0, initial=0.0)
     kinetic = lanes.rows("rep")[REPORTS.index("kinetic"), members].astype(float)
-    largest = lanes.rows("acc")[ACCUMULATORS.index("kinetic"), members].astype(float)
+    largest = lanes.certificate[ACCUMULATORS.index("kinetic"), members].astype(float)
     slow = np.maximum(kinetic, SLOWEST * largest)
     return time * fastest, time / np.where(slow > 0, slow, np.inf)
 
@@ -66,7 +66,7 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
     path, slowness = path + s.path, slowness + s.slowness
     if not moves_freely(lanes):
         return np.zeros(len(clock)), np.zeros(len(clock))
-    energy = lanes.rows("acc")[ACCUMULATORS.index("energy_error")].astype(float)
+    energy = lanes.certificate[ACCUMULATORS.index("energy_error")].astype(float)
     seconds = np.maximum(clock, 1.0) * lanes.settings.h
     q = lanes.rows("q")
     rounding = np.finfo(q.dtype).eps * np.abs(q).max(0, initial=0.0).astype(float)
@@ -96,7 +96,7 @@ def figures(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
     A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
     """
-    acc = dict(zip(ACCUMULATORS, lanes.rows("acc").astype(float), strict=True))
+    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
     settings, own = lanes.settings, ~_lost(lanes)
     return {
         "energy error": (np.where(own, energy_errors(lanes), 0.0), settings.energy_limit, ""),
@@ -107,7 +107,7 @@ def figures(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
 def energy_errors(lanes: Ensemble) -> np.ndarray:
     """(B,) error of the energy balance over the largest kinetic energy or change of potential, whichever is more."""
-    acc = dict(zip(ACCUMULATORS, lanes.rows("acc").astype(float), strict=True))
+    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
     scale = np.maximum(acc["kinetic"], acc["potential"])
     with np.errstate(all="ignore"):
         return np.where(scale > 0, acc["energy_error"] / scale, 0.0)

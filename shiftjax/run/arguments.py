@@ -30,8 +30,9 @@ def _tie(where: str, value: Any) -> None:
 CHECKS: dict[str, Check] = {
     **dict.fromkeys(("vary", "assign", "derive", "drive"), _optional(need_mapping)),
     "tie": _optional(_tie),
+    "metrics": _optional(need_mapping),
     **dict.fromkeys(("channels", "hold", "independent", "cut"), refuse_text),
-    **dict.fromkeys(("log_jacobian", "repartition", "move_steps", "cluster", "strict_start"), _flag),
+    **dict.fromkeys(("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start"), _flag),
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
     "backend": _optional(lambda where, value: need(where, value, str, "the name of a backend")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.accuracy import angle_errors, energy_errors
 from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import Ensemble, Repartition
+from shiftjax.run.figures import Measured
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.result import CERTIFICATE, Result
 from shiftjax.run.setup import ACCUMULATORS
@@ -32,6 +33,7 @@ def collect(
     kept: np.ndarray,
     *,
     batched: bool,
+    measure: Callable[[np.ndarray, Mapping[str, np.ndarray]], Measured],
     messages: tuple[str, ...],
     notes: tuple[str, ...],
     ending: Ending | None,
@@ -44,6 +46,7 @@ def collect(
     Args:
         observed: the channels. kept: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
+        measure: the metrics, from instants (n,) and channels (B, n, ...) by path.
         messages, notes: of `run.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
         asked: further settings, as the user gave them.
     """
@@ -51,6 +54,8 @@ def collect(
     ticks = settings.steps // settings.every + 1
     pick = (lambda a: a) if batched else (lambda a: a[0])
     channels, poses = _recorded(prepared, lanes, observed, kept, ticks)
+    time = settings.t0 + settings.h * settings.every * np.arange(ticks)
+    measured = measure(time, channels)
     units = prepared.model.number_units()
     x = lanes.rows("x").T.astype(float)
     final = {
@@ -59,12 +64,20 @@ def collect(
         "states": pick(x[:, plan.nv : plan.nv + plan.ns]),
     }
     return Result(
-        time=settings.t0 + settings.h * settings.every * np.arange(ticks),
+        time=time,
         channels={path: pick(values) for path, values in channels.items()},
         units={
             **{path: units[path] for path in prepared.vary},
             **{channel.path: channel.unit for channel in observed},
         },
+        metrics={path: pick(values) for path, values in measured.values.items()},
+        extremes={
+            channel.path: pick(measured.extremes[channel.path][..., 0 if channel.scalar else slice(None)])
+            for channel in observed
+            if channel.path in measured.extremes
+        },
+        metric_units=measured.units,
+        metric_texts=measured.texts,
         certificate={name: values if batched else values.item(0) for name, values in certificate(lanes, began).items()},
         status=pick(lanes.status),
         branch=pick(began.branch.astype(str)),
@@ -132,7 +145,7 @@ def _poses(prepared: Prepared, kept: np.ndarray, q: np.ndarray) -> dict[str, np.
 
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     """Accuracy figures of every member (design rule 4); NaN, but for the gap, where a member never started."""
-    acc = dict(zip(ACCUMULATORS, lanes.rows("acc").astype(float), strict=True))
+    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
     energy = energy_errors(lanes)
     with np.errstate(all="ignore"):
         condition = np.maximum(acc["squared_condition"], 1.0)

@@ -13,7 +13,7 @@ from shiftjax.run.figures import CERTIFICATE
 
 
 def to_frame(result: Any) -> pd.DataFrame:
-    """One row a member: design, name of the status, certificate, and of every channel the last value that was
+    """One row a member: design, name of the status, certificate, metrics, and of every channel the last value that was
     recorded, the smallest and the largest.
 
     Args:
@@ -28,6 +28,8 @@ def to_frame(result: Any) -> pd.DataFrame:
     columns["status"] = [Outcome(int(status)).name for status in np.atleast_1d(result.status)]
     columns |= {name: lift(values) for name, values in result.certificate.items()}
     units |= {name: CERTIFICATE.get(name, "1") for name in result.certificate}
+    columns |= {name: lift(values) for name, values in result.metrics.items()}
+    units |= dict(result.metric_units)
     for path, values in result.channels.items():
         for name, column in _scalars(path, lift(values)):
             low, high = _range(column)

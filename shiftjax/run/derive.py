@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, nearest
+from shiftjax.errors import ModelError, nearest, need_number
 from shiftjax.mechanism.model import Model
 
 Expression = str | Callable[[Mapping[str, Any]], Any]  # a text, or a function of the numbers by path
@@ -120,6 +120,28 @@ def with_derived(
     found = {path: values[path] for path in wanted}
     same = {path: float(value) for path, value in found.items() if value.ndim == 0}
     return (None if vary is None else {**vary, **{p: v for p, v in found.items() if v.ndim}}), {**assigned, **same}
+
+
+def derived_columns(
+    model: Model, vary: Mapping[str, Any], derive: Mapping[str, Expression] | None
+) -> dict[str, np.ndarray]:
+    """The varied and the derived numbers, one value a member, by their full paths.
+
+    For programs that are compiled before the values are known: what is the same for all members now may follow from
+    other values later, so that it is a column, too.
+
+    Args:
+        vary: number path -> (B,) values.
+
+    Raises:
+        ModelError: as of `with_derived`, and numbers for all that are not finite.
+    """
+    varied, same = with_derived(model, vary, None, derive)
+    for path, value in same.items():
+        need_number(path, value, "one finite number")
+    columns = {model.resolve(path): np.asarray(values, float) for path, values in (varied or {}).items()}
+    members = len(next(iter(columns.values()), (0.0,)))
+    return {**columns, **{path: np.full(members, value) for path, value in same.items()}}
 
 
 def full_path(model: Model, path: str, known: Mapping[str, Any]) -> str:

@@ -46,6 +46,7 @@ def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
     if len(late):  # of a run that goes on: the end of the one before cut their steps short
         run_to(lanes, 0, late)
         with shielded():
+            lanes.begin_metrics(late[lanes.status[late] <= 0])
             lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == 0)])
             sample(lanes, late[lanes.status[late] <= 0])
     until = 0

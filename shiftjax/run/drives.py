@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, TimeFunction
-from shiftjax.constraints.drives import TYPES, Drive
+from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
 from shiftjax.errors import ModelError
-from shiftjax.field import Field
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.frozen_json import FrozenJson
@@ -89,7 +88,7 @@ def _motion(name: str, given: Any) -> Any:
     if isinstance(given, tuple(TYPES.values())):
         return given
     if isinstance(given, int | float | np.number | np.ndarray | list | tuple) and not isinstance(given, bool):
-        return ConstantSpeed(_number(given, f"drive {name}"))
+        return ConstantSpeed(number_of(given, f"drive {name}"))
     if all(callable(getattr(given, method, None)) for method in MOTIONS):
         return given
     if callable(given) and not isinstance(given, type):
@@ -111,18 +110,6 @@ def _checked(motion: TimeFunction, where: str) -> TimeFunction:
     return motion
 
 
-def _number(given: Any, where: str) -> float | np.ndarray:
-    """A finite float, or (B,) of floats; what is not finite in an array ends a member by itself."""
-    try:
-        array = np.asarray(given, float)
-    except (TypeError, ValueError):
-        array = np.full((1, 1), np.nan)
-    if isinstance(given, bool) or array.ndim > 1 or (array.ndim == 0 and not np.isfinite(array)) or not array.size:
-        found = f"shape {array.shape}" if isinstance(given, np.ndarray) else repr(given)[:80]
-        raise ModelError(where, found, "a finite number, or (B,) of them, one a member", "Give one.")
-    return array if array.ndim else float(array)
-
-
 def _element(name: str, path: str, joint: Joint, motion: Drive, where: str) -> tuple[Element, dict[str, np.ndarray]]:
     """The driver of a record, and its arrays by the steps to their numbers.
 
@@ -135,7 +122,7 @@ def _element(name: str, path: str, joint: Joint, motion: Drive, where: str) -> t
     arrays: dict[str, np.ndarray] = {}
 
     def number(given: Any, at: str, otherwise: float) -> float:
-        found = _number(given, f"{where}.{at}")
+        found = number_of(given, f"{where}.{at}")
         if isinstance(found, np.ndarray):
             arrays[at] = found
             return otherwise
@@ -149,26 +136,16 @@ def _element(name: str, path: str, joint: Joint, motion: Drive, where: str) -> t
         elif field.shape == "number":
             values[field.name] = number(given, field.name, start if field.name == "offset" else 0.0)
         else:
-            rows = _rows(given, field, where)
+            rows = rows_of(given, f"{where}.{field.name}")
             still = [start if field.name == "values" or not k else 0.0 for k in range(len(rows))]
             values[field.name] = tuple(number(row, f"{field.name}[{k}]", still[k]) for k, row in enumerate(rows))
     if any(at.startswith("times") for at in arrays):
         raise ModelError(f"{where}.times", "arrays", "one number each, the same for all members", "Vary the values.")
     for word in kind.words:
-        if known[word.name] not in word.choices:
-            allowed = "one of " + ", ".join(word.choices)
-            raise ModelError(f"{where}.{word.name}", repr(known[word.name])[:80], allowed, "Choose one of these.")
         values[word.name] = known[word.name]
     found = Element(name, type_, (path,), values=FrozenJson(values))
     refuse_faults([(where, found)])
     return found, arrays
-
-
-def _rows(given: Any, field: Field, where: str) -> list[Any]:
-    """The numbers of a list; each may be an array."""
-    if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__len__"):
-        raise ModelError(f"{where}.{field.name}", repr(given)[:80], "a list of numbers", "Give one.")
-    return list(given)
 
 
 def refuse_driven(plan: Plan, held: Sequence[int], moved: Sequence[int], thrown: Sequence[int]) -> None:

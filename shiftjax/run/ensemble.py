@@ -12,8 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
+from shiftjax.dynamics.metric import Measurement
 from shiftjax.kernels.contract import Group, Kernel
-from shiftjax.kernels.lane_program import DTYPES, LaneProgram
+from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
 from shiftjax.outcome import Outcome
 from shiftjax.run.samples import Samples
 from shiftjax.run.schedule import PATTERNS, Schedule
@@ -66,11 +67,17 @@ class Programs(Protocol):
     """The lane programs of one setup and some channels; `lane_program.Programs` builds them."""
 
     setup: Setup
+    layout: Layout
     width: int  # scalars of the channels
     identity: str  # of the setup
 
     def of(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition."""
+        ...
+
+    @property
+    def metrics(self) -> Measurement | None:
+        """What is measured, None for nothing."""
         ...
 
     @property
@@ -156,7 +163,7 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         members = self.table.shape[1]
-        self.layout = self.setup.layout()
+        self.layout = self.recordings[0].programs.layout  # those of the others differ in channels, which have no rows
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
         self.first_choice = self.choice.copy()
@@ -195,6 +202,25 @@ class Ensemble:
 
     def row(self, name: str) -> np.ndarray:
         return self.rows(name)[0]
+
+    @property
+    def certificate(self) -> np.ndarray:
+        """View of the accumulators of the certificate, `ACCUMULATORS`."""
+        return self.rows("acc")[: len(ACCUMULATORS)]
+
+    @property
+    def measured(self) -> np.ndarray:
+        """View of the accumulators of the metrics."""
+        return self.rows("acc")[len(ACCUMULATORS) :]
+
+    def begin_metrics(self, members: np.ndarray) -> None:
+        """The metrics of some members begin where they stand."""
+        metrics = self.recordings[0].programs.metrics
+        if metrics is not None and len(members):
+            self.evaluate("accumulate", members)
+            rows = self.measured[:, members]
+            metrics.begin(rows)
+            self.measured[:, members] = rows
 
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
@@ -349,7 +375,7 @@ def begin(
         recorded: programs and the members that they observe, every member once.
     """
     setup = recorded[0][0].setup
-    layout, members = setup.layout(), start.q.shape[1]
+    layout, members = recorded[0][0].layout, start.q.shape[1]
     table = np.zeros((layout.row_count, members), DTYPES[setup.precision])
     recordings, which = recordings_of(settings, setup, recorded, members)
     lanes = Ensemble(
@@ -384,12 +410,13 @@ def begin(
     running = np.flatnonzero(lanes.status == 0)
     _begin_certificate(lanes)
     if len(running):
+        lanes.begin_metrics(running)
         lanes.evaluate("observe", running)
     return lanes
 
 
 def _begin_certificate(lanes: Ensemble) -> None:
-    acc, rep = lanes.rows("acc"), lanes.rows("rep")
+    acc, rep = lanes.certificate, lanes.rows("rep")
     kinetic, potential = rep[REPORTS.index("kinetic")], rep[REPORTS.index("potential")]
     acc[ACCUMULATORS.index("gap")], acc[ACCUMULATORS.index("velocity_gap")] = rep[0], rep[1]
     for s in range(lanes.setup.blocks):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from shiftjax.errors import ModelError
+from shiftjax.record import record
 
 CERTIFICATE: dict[str, str] = {
     "gap": "m",
@@ -21,6 +22,21 @@ CERTIFICATE: dict[str, str] = {
     "rejected": "1",
     "start_change": "rad",
 }
+
+
+@record
+class Measured:
+    """The metrics of all members.
+
+    Attributes:
+        values: name -> (B,), not numbers where a member ended early. units, texts: name -> unit, and what it is.
+        extremes: channel path -> (B, 2, size) the smallest and the largest value over all steps.
+    """
+
+    values: Mapping[str, np.ndarray]
+    extremes: Mapping[str, np.ndarray]
+    units: Mapping[str, str]
+    texts: Mapping[str, str]
 
 
 def worst(name: str, values: np.ndarray) -> tuple[float, int]:
@@ -51,8 +67,18 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def members_to_keep(keep: int | str, members: int) -> np.ndarray:
-    """(K,) member numbers spread evenly over an ensemble; `keep` is "all", "none" or how many."""
+def _within(chosen: np.ndarray, members: int) -> bool:
+    return bool(chosen.min() >= 0 and chosen.max() < members)
+
+
+def members_to_keep(keep: int | str | Sequence[int], members: int) -> np.ndarray:
+    """(K,) member numbers: `keep` is "all", "none", how many, spread evenly over an ensemble, or a list of them."""
+    if isinstance(keep, Sequence | np.ndarray) and not isinstance(keep, str):
+        chosen = np.asarray(keep)
+        if chosen.ndim != 1 or (chosen.size and (chosen.dtype.kind not in "iu" or not _within(chosen, members))):
+            allowed = f"whole numbers from 0 to {members - 1}"
+            raise ModelError("keep", repr(keep)[:80], allowed, "Choose among the members.")
+        return np.unique(chosen.astype(np.int64))
     if isinstance(keep, str) and keep == "all":
         return np.arange(members)
     count = isinstance(keep, int | np.integer) and not isinstance(keep, bool) and keep >= 0

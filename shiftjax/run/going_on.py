@@ -8,11 +8,12 @@ from dataclasses import astuple
 import numpy as np
 
 from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.lane_program import Layout
 from shiftjax.outcome import Outcome
 from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
 from shiftjax.run.samples import Samples
-from shiftjax.run.setup import Setup
+from shiftjax.run.setup import ACCUMULATORS, Setup
 
 JUDGED = (Outcome.inaccurate, Outcome.near_singular)  # warnings that are given at the end of every run anew
 
@@ -26,13 +27,14 @@ def program_of(setup: Setup, identity: str, settings: Settings) -> tuple[object,
 
 def ending_of(lanes: Ensemble) -> Ending:
     """The lanes at the end of a run; those cut short by the end stand where they were before."""
-    before, table = lanes.settings.before, lanes.table.copy()
+    before, table = lanes.settings.before, np.delete(lanes.table, _of_metrics(lanes.layout), axis=0)
     table[lanes.layout.rows("clock").start] += before
     choice, ratio = lanes.choice.copy(), lanes.ratio.copy()
     counts = {name: getattr(lanes, name).copy() for name in COUNTS}
     samples = np.array(astuple(lanes.samples))
     for member, kept in lanes.cut_short.items():
-        table[:, member], choice[:, member], ratio[:, member] = kept.column, kept.choice, kept.ratio
+        column = np.delete(kept.column, _of_metrics(lanes.layout))
+        table[:, member], choice[:, member], ratio[:, member] = column, kept.choice, kept.ratio
         table[lanes.layout.rows("clock").start, member] += before
         samples[:, member] = kept.samples
         for name, value in kept.counts.items():
@@ -45,6 +47,12 @@ def ending_of(lanes: Ensemble) -> Ending:
     )  # fmt: skip
 
 
+def _of_metrics(layout: Layout) -> range:
+    """The rows of the metrics, which an ending leaves out: those of the next run may be others, and begin anew."""
+    rows = layout.rows("acc")
+    return range(rows.start + len(ACCUMULATORS), rows.stop)
+
+
 def go_on(
     kernel: Kernel, settings: Settings, ending: Ending, recorded: Sequence[tuple[Programs, np.ndarray]]
 ) -> Ensemble:
@@ -52,9 +60,10 @@ def go_on(
     setup, members = recorded[0][0].setup, ending.table.shape[1]
     settings.before = ending.steps
     recordings, which = recordings_of(settings, setup, recorded, members)
-    status = ending.counts["status"]
+    status, own = ending.counts["status"], _of_metrics(recorded[0][0].layout)
+    table = np.insert(ending.table, [own.start] * len(own), 0.0, axis=0)
     lanes = Ensemble(
-        setup=setup, kernel=kernel, settings=settings, table=ending.table.copy(), recordings=recordings,
+        setup=setup, kernel=kernel, settings=settings, table=np.ascontiguousarray(table), recordings=recordings,
         recorded=which, choice=ending.choice.copy(), known=[list(blocks) for blocks in ending.blocks],
         ratio=ending.ratio.copy(), status=status.copy(),
     )  # fmt: skip
@@ -71,5 +80,6 @@ def go_on(
     lanes.status = np.where(status > 0, status, gravest)
     here = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") == 0.0))
     if len(here):
+        lanes.begin_metrics(here)
         lanes.evaluate("observe", here)
     return lanes

@@ -86,17 +86,25 @@ def _members(result: Any, lift: Any) -> xr.Dataset:
     meaning = {"flag_values": [int(o) for o in known], "flag_meanings": " ".join(o.name for o in known)}
     messages = list(result.messages) or [""] * result.members
     data: dict[str, Any] = {
-        _name(path, taken): ("member", lift(values), {"units": result.units.get(path, "1"), "path": path})
+        _name(path, taken): ("member", lift(values), _about("design", result.units.get(path, "1"), path=path))
         for path, values in result.design.items()
     }
-    data["status"] = ("member", lift(result.status).astype(np.int16), {"units": "1", **meaning})
-    data["message"] = ("member", np.array(messages, dtype=object), {"units": "1"})
+    for name, values in result.metrics.items():
+        about = _about("metric", result.metric_units[name], path=name, metric=result.metric_texts[name])
+        data[_name(name, taken)] = ("member", lift(values), about)
+    data["status"] = ("member", lift(result.status).astype(np.int16), _about("status", "1", **meaning))
+    data["message"] = ("member", np.array(messages, dtype=object), _about("message", "1"))
     for name, values in result.certificate.items():
-        data[name] = ("member", lift(values), {"units": CERTIFICATE.get(name, "1")})
+        data[name] = ("member", lift(values), _about("certificate", CERTIFICATE.get(name, "1")))
     member = ("member", np.arange(result.members, dtype=np.int64), {"units": "1"})
     dataset = xr.Dataset(data, coords={"member": member})
     dataset["message"].encoding["chunks"] = (max(1, min(MESSAGES, len(messages))),)
     return dataset
+
+
+def _about(role: str, units: str, **more: Any) -> dict[str, Any]:
+    """Attributes of a column of the table of members: what it is of them, its unit."""
+    return {"role": role, "units": units, **more}
 
 
 def _trajectories(

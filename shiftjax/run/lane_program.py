@@ -18,12 +18,14 @@ from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.equations import Acceleration, accelerate, gaps, least_change, null_space
 from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
 from shiftjax.dynamics.lane import BlockSolution, Lane
+from shiftjax.dynamics.metric import Measurement
 from shiftjax.dynamics.observed_state import ObservedState
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
 from shiftjax.run.integrators import METHODS
 from shiftjax.run.setup import (
+    ACCUMULATORS,
     MONITORS_PER_BLOCK,
     REPORTS,
     SUMS,
@@ -42,15 +44,17 @@ class Programs:
     """The lane programs of one setup, each built once and traced only when a kernel finds nothing compiled.
 
     Args:
-        channels: what the programs observe.
+        channels: what the programs observe. metrics: what they accumulate beside the certificate.
 
     Attributes:
-        width: scalars of the channels.
+        width: scalars of the channels. layout: of a lane.
     """
 
-    def __init__(self, setup: Setup, channels: Sequence[Channel] = ()) -> None:
+    def __init__(self, setup: Setup, channels: Sequence[Channel] = (), metrics: Measurement | None = None) -> None:
         self.setup, self.channels, self.identity = setup, tuple(channels), setup.identity()
         self.width = sum(channel.size for channel in channels)
+        self.metrics = metrics if metrics is not None and metrics.size else None
+        self.layout = setup.layout(self.width, self.metrics.size if self.metrics else 0)
         self._built: dict[Partition, LaneProgram] = {}
 
     def of(self, partition: Partition) -> LaneProgram:
@@ -76,7 +80,8 @@ class _Builder:
 
     def __init__(self, programs: Programs, partition: Partition) -> None:
         self.setup, self.channels, self.identity = programs.setup, programs.channels, programs.identity
-        self.partition, self.layout, self.plan = partition, self.setup.layout(programs.width), self.setup.plan
+        self.partition, self.layout, self.plan = partition, programs.layout, self.setup.plan
+        self.metrics = programs.metrics
         self.nv, self.nx = self.plan.nv, self.plan.nv + self.plan.ns  # speeds; with the states of forces
 
     def slots(self, name: str, count: int | None = None) -> list[int]:
@@ -121,8 +126,8 @@ class _Builder:
         accumulate = self.piece(
             "accumulate",
             self.accumulate,
-            [k for name in ("x", "rep", "mon", "acc") for k in self.slots(name)],
-            self.slots("acc"),
+            [*(k for name in ("x", "rep", "mon") for k in self.slots(name)), *self.slots("acc", len(ACCUMULATORS))],
+            self.slots("acc", len(ACCUMULATORS)),
         )
         observe: tuple[Piece, ...] = ()
         if layout.nc:
@@ -142,8 +147,17 @@ class _Builder:
             self.accelerate_pieces(),
             self.project_pieces(),
             observe,
-            (accumulate,),
+            (accumulate, *self.metric_pieces()),
         )
+
+    def metric_pieces(self) -> tuple[Piece, ...]:
+        """The accumulators of the metrics at the end of a step, where there are any."""
+        if self.metrics is None:
+            return ()
+        own = self.slots("acc")[len(ACCUMULATORS) :]
+        depends = (self.metrics.identity(), self.partition if self.metrics.of_partition else None)
+        reads = [*self.state_slots, *self.slots("dx", self.nv), *own]
+        return (self.piece("metrics", self.measure, reads, own, depends),)
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         """dx, and all monitors but the gap."""
@@ -165,10 +179,18 @@ class _Builder:
         return [larger(old, new) for old, new in zip(acc, fresh, strict=False)] + acc[6:]
 
     def observe(self, s: list[Scalar]) -> Vec:
-        nv = self.nv
-        q, v, states, lane = self.split(s[: len(s) - nv])
-        state = ObservedState(lane, self.partition, q, v, states, list(s[len(s) - nv :]))
+        state = self.state(s)
         return [value for channel in self.channels for value in channel.observe(state)]
+
+    def measure(self, s: list[Scalar]) -> Vec:
+        assert self.metrics is not None
+        end = len(s) - self.metrics.size
+        return self.metrics.update(s[end:], self.state(s[:end]), s[len(self.state_slots) - 1])
+
+    def state(self, s: list[Scalar]) -> ObservedState:
+        """What is observed, of the state and dx."""
+        q, v, states, lane = self.split(s[: len(s) - self.nv])
+        return ObservedState(lane, self.partition, q, v, states, list(s[len(s) - self.nv :]))
 
 
 class _Whole(_Builder):

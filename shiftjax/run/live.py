@@ -23,8 +23,10 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
+from shiftjax.run.arguments import check_arguments
 from shiftjax.run.assembly import follow
 from shiftjax.run.closing import CLOSED, LaneOf
+from shiftjax.run.derive import Expression, derived_columns
 from shiftjax.run.drives import Drivable, covered, driven
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.host_evaluation import StartLane
@@ -70,7 +72,7 @@ class Live:
     """A running simulation of one design.
 
     Attributes:
-        model: as it was given; values: path -> number now, of those that may change.
+        model: as it was given; values: path -> number now, of those that may change and those that follow from them.
         step: seconds; time: how far the run is [s].
         nodes: "fixed" and the bodies, in the order of poses; units: of the channels.
         report: the topology report of `shiftjax info --json`.
@@ -85,6 +87,7 @@ class Live:
         step: float = 1e-3,
         channels: Sequence[str] = (),
         drive: Mapping[str, Drivable] | None = None,
+        derive: Mapping[str, Expression] | None = None,
         method: str = "rk4",
         backend: str | None = None,
     ) -> None:
@@ -94,10 +97,12 @@ class Live:
             model: a Model, a library name or a path. vary: paths of the numbers that may change.
             step: seconds. channels: paths to observe. method: "rk4" or "euler".
             drive: joint -> its motion, as of `simulate`, of one design.
+            derive: number path -> what it follows from, as of `simulate`; worked out at every change.
 
         Raises:
             ModelError: anything the model or the arguments make impossible.
         """
+        check_arguments(derive=derive)
         check_method(method)
         one_of("backend", "cpu" if backend is None else backend, BACKENDS)
         refuse_text("vary", vary)
@@ -110,13 +115,15 @@ class Live:
         numbers = model.numbers()
         bodies = [path for path, _ in model.bodies()]
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
+        self.model, self._derive = model, dict(derive or {})
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
-        found = prepare(model, wanted, method=method, pulled=True, drive=functions)
+        found = prepare(model, self._derived(wanted), method=method, pulled=True, drive=functions)
         every = channels_of(found.plan, [*seen, *channels], model.resolve)
         refuse_open_welds(found)
         refuse_massless_motion(found, found.file_start)
         refuse_impossible(found.model, found.vary, found.values)
-        self.model, self.step, self.nodes = model, float(step), (FIXED, *bodies)
+        self._free = tuple(model.resolve(path) for path in vary)
+        self.step, self.nodes = float(step), (FIXED, *bodies)
         self.report: dict[str, Any] = report_of(found)
         self._prepared, self._programs = found, Programs(found.setup, every)
         self._channels = every[len(seen) :]
@@ -131,7 +138,7 @@ class Live:
 
     @property
     def values(self) -> dict[str, float]:
-        """Path -> value of every number that may change."""
+        """Path -> value of every number that may change or follows from others."""
         return {path: float(value[0]) for path, value in zip(self._prepared.vary, self._prepared.values, strict=True)}
 
     def restart(self, values: Mapping[str, float] | None = None) -> None:
@@ -215,7 +222,7 @@ class Live:
     def certificate(self) -> dict[str, float]:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
         error of the energy balance in parts of the largest energy."""
-        acc = dict(zip(ACCUMULATORS, self._lanes.rows("acc")[:, 0].astype(float), strict=True))
+        acc = dict(zip(ACCUMULATORS, self._lanes.certificate[:, 0].astype(float), strict=True))
         scale = max(acc["kinetic"], acc["potential"])
         energy = acc["energy_error"] / scale if scale > 0 else 0.0
         return {"gap": acc["gap"], "pivot_ratio": max(acc["squared_condition"], 1.0) ** -0.5, "energy_error": energy}
@@ -301,15 +308,27 @@ class Live:
 
     def _with(self, values: Mapping[str, float]) -> Prepared:
         """What was prepared, with other numbers."""
-        new = self._prepared.values.copy()
+        now = self.values
         for path, value in values.items():
             full = self.model.resolve(path)
-            one_of("number to change", full, self._prepared.vary)
+            one_of("number to change", full, self._free)
             if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
                 raise ModelError(full, repr(value)[:80], "a finite number", "Give one.")
-            new[self._prepared.vary.index(full)] = value
+            now[full] = float(value)
+        every = self._derived({path: [now[path]] for path in self._free})
+        new = np.array([every[path] for path in self._prepared.vary], float).reshape(-1, 1)
         refuse_impossible(self.model, self._prepared.vary, new)
         return replace(self._prepared, values=new)
+
+    def _derived(self, free: Mapping[str, list[float]]) -> Mapping[str, Any]:
+        """The numbers of this design, (1,) each, with those that follow from others."""
+        if not self._derive:
+            return free
+        every = derived_columns(self.model, free, self._derive)
+        for path, (value,) in every.items():
+            if not np.isfinite(value):
+                raise ModelError(f"derive {path}", f"{value:g}", "a finite number", "Correct it, or change less.")
+        return every
 
     def _between(self, found: Prepared, time: float) -> LaneOf:
         """Members and fraction -> the lane so far from the numbers of now to those of `found`, at a time."""

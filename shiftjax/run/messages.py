@@ -111,7 +111,7 @@ def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tupl
     told = [c.path for c in observed if c.path.rpartition(".")[2] in ("a", "reaction_force", "reaction_moment")]
     if not told or not lanes.setup.blocks:
         return ()
-    condition = lanes.rows("acc")[ACCUMULATORS.index("squared_condition")].astype(float)
+    condition = lanes.certificate[ACCUMULATORS.index("squared_condition")].astype(float)
     eps = float(np.finfo(lanes.table.dtype).eps)
     uncertain = eps * condition**1.5
     near = np.flatnonzero((lanes.status <= 0) & (uncertain > UNCERTAIN))

@@ -7,6 +7,7 @@ everywhere: `channels[path]` is (n, ...), `certificate[name]` and `status` are (
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,9 @@ class Result:
         time: (n,) output instants [s].
         channels: path -> (B, n, ...) what was asked to be recorded; NaN after a member ended early.
         units: channel path or design path -> unit.
+        metrics: name -> (B,) figures over all steps; NaN where a member ended early. `metric_units` has their units,
+            `metric_texts` what they are.
+        extremes: channel path -> (B, 2, ...) the smallest and the largest value over all steps, where asked for.
         certificate: name of `CERTIFICATE` -> (B,) accuracy figures, plain numbers without `vary`.
         status: (B,) `Outcome` of every member.
         messages: what happened to each member, "" when good; one entry without `vary`.
@@ -79,6 +83,10 @@ class Result:
     schedule: Schedule | None = None
     branch: np.ndarray | None = None
     ending: Ending | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    extremes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    metric_units: Mapping[str, str] = field(default_factory=dict)
+    metric_texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def batched(self) -> bool:
@@ -145,6 +153,7 @@ class Result:
             "notes": list(self.notes),
             "settings": plain(self.settings),
             "certificate": {name: plain(value) for name, value in self.certificate.items()},
+            "metrics": {name: plain(value) for name, value in self.metrics.items()},
             "programs": int(self.programs),
             "compile_s": float(self.compile_s),
             "wall_s": float(self.wall_s),

@@ -80,11 +80,11 @@ class Setup:
         """Three a substructure, then the loop gap and the loss of mass."""
         return MONITORS_PER_BLOCK * self.blocks + 2
 
-    def layout(self, channels: int = 0) -> Layout:
+    def layout(self, channels: int = 0, metrics: int = 0) -> Layout:
         """The regions of one lane; x holds speeds, states of forces, quadratures.
 
         Args:
-            channels: how many scalars are recorded.
+            channels: how many scalars are recorded. metrics: how many accumulators they have.
         """
         plan = self.plan
         return Layout(
@@ -93,7 +93,7 @@ class Setup:
             np=len(self.varied),
             nm=self.monitors,
             nr=len(REPORTS),
-            na=len(ACCUMULATORS),
+            na=len(ACCUMULATORS) + metrics,
             nc=channels,
             ns=shared_scratch(plan),
         )

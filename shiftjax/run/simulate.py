@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.messages import messages, notes, recorded_near_singular
+from shiftjax.run.metrics import Definition, Metrics
 from shiftjax.run.partitions import partitions
 from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import prepare, start_of
@@ -60,7 +62,9 @@ def simulate(
     method: str = "rk4",
     output_step: float | None = None,
     channels: Sequence[str] = (),
-    keep: int | str = "none",
+    metrics: Mapping[str, Definition] | None = None,
+    extremes: bool = False,
+    keep: int | str | Sequence[int] = "none",
     log_jacobian: bool = False,
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float] | None = None,
@@ -97,7 +101,11 @@ def simulate(
         output_step: what is recorded: seconds between instants, a whole multiple of the step; where left out, the
             file's, else first and last instant.
         channels: paths to record.
-        keep: "all", "none" or how many members have the poses of all bodies recorded.
+        metrics: name -> a figure of every member, taken over all steps: a text such as "peak_to_peak(crank.q)",
+            "rms(norm(tip.velocity))" or "first_crossing(crank.q, 90deg)"; a mapping of `kind`, `of` and options; or a
+            function of times (n,) and recorded channels by path (B, n, ...) that gives (B,).
+        extremes: whether the smallest and the largest value of every channel are taken over all steps.
+        keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         log_jacobian: the log holds the Jacobian block at every repartition.
 
         vary: the designs: number path -> (B,) values, one a member.
@@ -140,7 +148,8 @@ def simulate(
     begun = clock.perf_counter()
     check_arguments(
         vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, cut=cut,
-        independent=independent, log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
+        independent=independent, metrics=metrics, extremes=extremes,
+        log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
         cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend, threads=threads,
         progress=progress, announce=announce,
     )  # fmt: skip
@@ -155,15 +164,16 @@ def simulate(
         cut=cut, cluster=cluster,
     )  # fmt: skip
     observed = channels_of(prepared.plan, channels, prepared.model.resolve)
+    began_at = start.settings["t0"] + start.settings["span"] if start is not None else 0.0
+    whole = (began_at, began_at + times[0] * times[1])
+    measured = Metrics(metrics, prepared.plan, prepared.model.resolve, whole, observed if extremes else ())
     kernel = make_kernel(backend, precision, threads)
     _check_limits(energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit)
     settings = Settings(
-        *times, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition, move_steps=move_steps,
-        log_jacobian=log_jacobian, progress=progress,
+        *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition,
+        move_steps=move_steps, log_jacobian=log_jacobian, progress=progress,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit,
     )  # fmt: skip
-    if start is not None:
-        settings.t0 = start.settings["t0"] + start.settings["span"]
     _refuse_beyond_tables(prepared, settings)
     kept = members_to_keep(keep, prepared.members)
     need = need_of(prepared, observed, len(kept), settings.steps // settings.every + 1)
@@ -172,7 +182,9 @@ def simulate(
     began = _start(prepared, start)
     blocks = _blocks(prepared, began, settings, schedule, independent)
     before = None if independent else start
-    lanes = _lanes(prepared, kernel, settings, began, blocks, observed, kept, before, strict_start=strict_start)
+    lanes = _lanes(
+        prepared, kernel, settings, began, blocks, observed, measured, kept, before, strict_start=strict_start
+    )
     bounds = hold_back(prepared, lanes, began)
     asked = {
         "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent], "drive": _described(drive),
@@ -185,6 +197,7 @@ def simulate(
         whole = schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
             prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
+            measure=partial(measured.figures, lanes.measured, settings.t0, lanes.status > 0),
             messages=messages(prepared, lanes, began, start),
             notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed)),
             ending=ending_of(lanes) if whole else None, report=report_of(prepared), asked=asked,
@@ -315,6 +328,7 @@ def _lanes(
     began: Start,
     blocks: Sequence[Sequence[Block]],
     observed: Sequence[Channel],
+    measured: Metrics,
     kept: np.ndarray,
     before: Result | None,
     *,
@@ -330,7 +344,7 @@ def _lanes(
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
     others = np.setdiff1d(np.arange(prepared.members), kept)
     every = ((observed, others), ((*observed, *coordinates), kept))
-    recordings = [(Programs(setup, channels), own) for channels, own in every if len(own)]
+    recordings = [(Programs(setup, channels, measured), own) for channels, own in every if len(own)]
     if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
         assert before.ending is not None
         return go_on(kernel, settings, before.ending, recordings)

@@ -17,6 +17,8 @@ from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
+from shiftjax.run.arguments import check_arguments
+from shiftjax.run.derive import Expression, derived_columns
 from shiftjax.run.drives import Drivable, driven, refuse_beyond_tables
 from shiftjax.run.ensemble import Settings, begin
 from shiftjax.run.integrators import check_method
@@ -40,11 +42,16 @@ class Simulator:
 
     Attributes:
         partition: the nominal partition, that of the file's own assembled start; a lane for which it goes bad trips.
-        step_size: seconds.
+        step_size: seconds. vary: full paths of the numbers that differ between lanes; derived: of those that follow.
     """
 
-    def __init__(self, prepared: Prepared, step_size: float, backend: str | None) -> None:
+    def __init__(
+        self, prepared: Prepared, step_size: float, backend: str | None, derive: Mapping[str, Expression]
+    ) -> None:
         self.prepared, self.step_size, self.backend = prepared, step_size, backend
+        self._derive = derive
+        self.derived = tuple(prepared.model.resolve(path) for path in derive)
+        self.vary = tuple(path for path in prepared.vary if path not in self.derived)
         self.precision = prepared.setup.precision
         self._multiplier = prepared.model.settings.infinity_norm_multiplier
         blocks = partitions(prepared, prepared.file_start, self._multiplier)
@@ -56,7 +63,7 @@ class Simulator:
         """Assembles members on the host, with the nominal partition.
 
         Args:
-            vary: (B,) values for every path given to `compile`.
+            vary: (B,) values for every path given to `compile`; derived numbers follow from them.
 
         Returns:
             params: path -> (B,); state: (B, rows) of every group.
@@ -66,9 +73,11 @@ class Simulator:
         """
         self._need_x64()
         given = {self.prepared.model.resolve(path): values for path, values in vary.items()}
-        if set(given) != set(self.prepared.vary):
-            raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.prepared.vary)}", "Give values for these paths.")
+        if set(given) != set(self.vary):
+            raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.vary)}", "Give values for these paths.")
         setup = self.prepared.setup
+        if self._derive:
+            given = derived_columns(self.prepared.model, given, self._derive)
         vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
         drive = {group.name: setup.functions[group.function] for group in self.prepared.plan.constraints
                  if group.prescribes and group.function >= 0}  # fmt: skip
@@ -138,16 +147,19 @@ def compile(
     precision: str = "f64",
     backend: str | None = None,
     drive: Mapping[str, Drivable] | None = None,
+    derive: Mapping[str, Expression] | None = None,
 ) -> Simulator:
     """Compiles one step of a model.
 
     Args:
         model: a Model, a library name or a path. vary: number paths that will differ between lanes; step: seconds.
         drive: joint -> its motion, as of `simulate`, without arrays: vary the driver's numbers.
+        derive: number path -> what it follows from, as of `simulate`; worked out at every `start`.
 
     Raises:
         ModelError: anything the model or the arguments make impossible.
     """
+    check_arguments(derive=derive)
     check_method(method)
     refuse_text("vary", vary)
     one_of("backend", "cpu" if backend is None else backend, BACKENDS)
@@ -159,12 +171,14 @@ def compile(
         raise ModelError("drive", f"arrays for {listed(arrays)}", "one number each", "Name these paths in `vary`.")
     numbers = model.numbers()
     paths = [model.resolve(path) for path in vary]
-    nominal = {path: [numbers.get(path, 0.0)] for path in paths}
+    nominal: dict[str, Any] = {path: [numbers.get(path, 0.0)] for path in paths}
+    if derive:
+        nominal = derived_columns(model, nominal, derive)
     prepared = prepare(model, nominal, method=method, precision=precision, drive=functions)
     refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(1), 1.0), 0.0, np.inf)
     refuse_massless_motion(prepared, prepared.file_start)
     refuse_impossible(prepared.model, prepared.vary, prepared.values)
-    return Simulator(prepared, step, backend)
+    return Simulator(prepared, step, backend, dict(derive or {}))
 
 
 __all__ = ["Simulator", "compile"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui import legend, livepane, plots, shapepane, ui, values
+from shiftjax.viewer.gui import elements, legend, livepane, plots, shapepane, ui, values
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.display import DRAWN, PARENT
 from shiftjax.viewer.gui.layout import Box
@@ -47,6 +47,9 @@ def properties(state: State) -> list[tuple[str, str]]:
         return _body(state, path)
     if path in state.mechanism.joints:
         return _joint(state, path)
+    item = elements.element_at(state.mechanism.model, path)
+    if item is not None:
+        return elements.properties(state.mechanism.model, item)
     return _frame(state, path)
 
 

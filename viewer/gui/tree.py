@@ -16,6 +16,11 @@ from shiftjax.run.result import plain
 from shiftjax.viewer.study_like import StudyLike
 
 OPEN = ("assembly", "bodies", "joints", "fixed", "run")  # kinds of rows that are open at first
+GROUPS = {  # name of a group -> the lists of an assembly whose elements it holds
+    "forces": ("restraints", "force_modules"),
+    "constraints": ("constraints",),
+    "drivers": ("drivers",),
+}
 
 
 @record
@@ -120,15 +125,22 @@ def _assembly(top: Assembly, above: str, depth: int, active: bool) -> Iterator[R
                 yield Row(f"group:{path}:{kind}", kind, kind, depth + 1)
             for item in items:
                 yield from _element(item, path, depth + 2, active and item.active)
-        forces = [(item, kind) for kind in ("restraints", "force_modules") for item in getattr(assembly, kind)]
-        if forces:
-            yield Row(f"group:{path}:forces", "forces", "forces", depth + 1)
-        for item, kind in forces:
-            key = f"{kind}:{child(path, item.name)}"
-            name = _named(item.name, active and item.active)
-            drawn = isinstance(item, Restraint) and item.frames is not None and active and item.active
-            yield Row(key, name, "force", depth + 2, child(path, item.name), drawn, item.type)
+        for group, kinds in GROUPS.items():
+            yield from _group(assembly, path, depth + 1, active, group, kinds)
         stack.extend((inner, path, depth + 1, active) for inner in reversed(assembly.assemblies))
+
+
+def _group(
+    assembly: Assembly, path: str, depth: int, active: bool, group: str, kinds: tuple[str, ...]
+) -> Iterator[Row]:
+    """Forces, constraints or drivers of an assembly; only restraints between frames are drawn."""
+    items = [(item, kind) for kind in kinds for item in getattr(assembly, kind)]
+    if items:
+        yield Row(f"group:{path}:{group}", group, group, depth)
+    for item, kind in items:
+        own, acts = child(path, item.name), active and item.active
+        drawn = isinstance(item, Restraint) and item.frames is not None and acts
+        yield Row(f"{kind}:{own}", _named(item.name, acts), group[:-1], depth + 1, own, drawn, item.type)
 
 
 def _element(item: Body | Joint, above: str, depth: int, active: bool) -> Iterator[Row]:
