@@ -21,8 +21,9 @@ from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, ta
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
+from shiftjax.run.labelled import NAME_BYTES, disk_name
 
-SUFFIXES = {".csv": (), ".parquet": ("pyarrow",), ".nc": ("h5netcdf",)}  # and what each needs
+SUFFIXES = {".csv": (), ".parquet": ("pyarrow",), ".nc": ("netCDF4",)}  # and what each needs
 PIECE = 1 << 16  # members
 INSTALL = "pip install 'shiftjax[report]'"
 
@@ -138,8 +139,11 @@ def _write_parquet(tree: xr.DataTree, path: Path) -> None:
 
 
 def _write_netcdf(tree: xr.DataTree, path: Path) -> None:
-    plain = tree.copy()
-    for node in plain.subtree:
-        for variable in node.variables.values():
-            variable.encoding.clear()  # chunks and codecs are Zarr's
-    plain.to_netcdf(path, engine="h5netcdf", format="NETCDF4")
+    def plain(dataset: xr.Dataset) -> xr.Dataset:
+        taken: set[str] = set()
+        names = {name: disk_name(str(name), taken) for name in dataset.variables if name not in dataset.dims}
+        found = dataset.rename({old: new for old, new in names.items() if len(str(old).encode()) > NAME_BYTES})
+        return found.drop_encoding()  # chunks and codecs are Zarr's
+
+    groups = {node.path: plain(node.to_dataset(inherit=False)) for node in tree.subtree}
+    xr.DataTree.from_dict(groups).to_netcdf(path, engine="netcdf4", format="NETCDF4")

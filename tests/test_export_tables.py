@@ -53,7 +53,10 @@ def test_pieces_make_one_table(study: Path, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(tables, "PIECE", 2)
     pieces = [tables.export(tree, tmp_path / f"pieces{suffix}") for suffix in (".csv", ".parquet")]
     assert whole[0].read_bytes() == pieces[0].read_bytes()
-    assert parquet.read_table(whole[1]).equals(parquet.read_table(pieces[1]))
+    one, other = parquet.read_table(whole[1]), parquet.read_table(pieces[1])
+    assert one.schema.equals(other.schema, check_metadata=True)
+    for name in one.column_names:
+        np.testing.assert_array_equal(one[name].to_pylist(), other[name].to_pylist())
 
 
 def test_parquet_has_units_roles_and_the_model_in_its_metadata(study: Path, tmp_path: Path) -> None:
@@ -74,24 +77,29 @@ def test_parquet_has_units_roles_and_the_model_in_its_metadata(study: Path, tmp_
     assert json.loads(table.schema.metadata[b"model"]) == json.loads(tree.attrs["model"])
 
 
+def by_path(dataset: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Variables by their names and by their paths; NetCDF has no names of more than 256 bytes."""
+    found = {str(name): dataset[name] for name in dataset.variables}
+    return found | {str(one.attrs["path"]): one for one in found.values() if "path" in one.attrs}
+
+
 def test_netcdf_is_the_whole_store(study: Path, tmp_path: Path) -> None:
-    pytest.importorskip("h5netcdf")
+    pytest.importorskip("netCDF4")
     target = tmp_path / "t.nc"
     assert main(["export", str(study), "--netcdf", str(target)]) == 0
     tree = store.read(study)
-    with xr.open_datatree(target, engine="h5netcdf") as found:
+    with xr.open_datatree(target, engine="netcdf4") as found:
         assert found.attrs == tree.attrs
         assert set(found.groups) == set(tree.groups)
         for node in tree.subtree:
-            ours, theirs = node.to_dataset(), found[node.path].to_dataset()
-            assert set(ours.variables) == set(theirs.variables)
+            ours, theirs = node.to_dataset(), by_path(found[node.path].to_dataset())
+            assert {str(name) for name in ours.variables} <= theirs.keys()
             for name, variable in ours.variables.items():
-                np.testing.assert_array_equal(theirs[name].values, variable.values)
-                assert theirs[name].attrs["units"] == variable.attrs["units"], name
+                np.testing.assert_array_equal(theirs[str(name)].values, variable.values)
+                assert theirs[str(name)].attrs["units"] == variable.attrs["units"], name
 
 
-def test_the_c_library_reads_the_netcdf(study: Path, tmp_path: Path) -> None:
-    pytest.importorskip("h5netcdf")
+def test_another_library_reads_the_netcdf(study: Path, tmp_path: Path) -> None:
     netcdf = pytest.importorskip("netCDF4")
     target = tables.export(store.read(study), tmp_path / "t.nc")
     with netcdf.Dataset(target) as found:
@@ -137,7 +145,7 @@ def test_wrong_places_are_refused(study: Path, tmp_path: Path, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "option", "code"), [("PIL", "t.csv", 0), ("pyarrow", "t.parquet", 2), ("h5netcdf", "t.nc", 2)]
+    ("package", "option", "code"), [("PIL", "t.csv", 0), ("pyarrow", "t.parquet", 2), ("netCDF4", "t.nc", 2)]
 )
 def test_tables_need_nothing_of_the_viewer(study: Path, tmp_path: Path, package: str, option: str, code: int) -> None:
     """And what is missing is named with its cure."""

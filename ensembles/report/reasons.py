@@ -138,7 +138,8 @@ def failures(content: Content, book: Book) -> str:
         return "<p>All members finished without a warning.</p>"
     parts = [
         "<p>Members with the same status and cause are one group, those that failed first. A region is found by "
-        "looking for the few conditions on single design numbers that tell the group from members that ended well.</p>"
+        "looking for the few conditions on single design numbers that tell members that failed from those that "
+        "finished, and members with a warning from those without.</p>"
     ]
     parts += [_group(content, book, k, group) for k, group in enumerate(every[:MOST_GROUPS], start=1)]
     if len(every) > MOST_GROUPS:
@@ -149,10 +150,9 @@ def failures(content: Content, book: Book) -> str:
 
 def _group(content: Content, book: Book, place: int, group: Group) -> str:
     members = content.members
-    rest = np.flatnonzero(members.status == 0)
-    if not len(rest):
-        rest = np.setdiff1d(np.arange(len(members.numbers)), group.rows)
     failed = group.outcome > 0
+    kind = "that finished" if failed else "that ended well"
+    rest = np.flatnonzero(members.finished if failed else members.status == 0)
     title = f"{group.outcome.name}: {number(len(group.rows))} {'failed' if failed else 'with a warning'}"
     hint = " (# stands for a number)" if "#" in group.cause else ""
     said = f"<p>Cause{hint}: {escape(group.cause)}.</p>" if group.cause else ""
@@ -169,7 +169,7 @@ def _group(content: Content, book: Book, place: int, group: Group) -> str:
                 figures.failures(content, group, found, rest),
                 f"group_{place}_{group.outcome.name}",
                 f"Where the members lie that ended {group.outcome.name}",
-                f"{key(style.RED)}the group, {key(style.PALE)}members that ended well (some of many), over the two "
+                f"{key(style.RED)}the group, {key(style.PALE)}members {kind} (some of many), over the two "
                 "numbers that tell most; dashed: the limits of the region.",
             )
         )
@@ -187,9 +187,8 @@ def sentence(content: Content, group: Group, found: Region, rest: np.ndarray) ->
     )
     count = len(group.rows)
     who = f"All {number(count)}" if found.inside == count else f"{number(found.inside)} of {number(count)}"
-    others = (
-        "no other member does" if not found.others else f"so do {number(found.others)} of {number(len(rest))} others"
-    )
+    kind = "that finished" if group.outcome > 0 else "that ended well"
+    others = f"so do {number(found.others)} of {number(len(rest))} {kind}" if found.others else f"none {kind} has"
     return f"<b>{who}</b> {'have' if count > 1 else 'has'} {words}; {others}."
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.polynomial import legendre
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 
 from shiftjax.record import record
 
@@ -21,7 +21,9 @@ MOST_TERMS = 300
 MEMBERS_A_TERM = 3
 HIGHEST = 12  # degree
 INTERACTION = 3  # numbers in one term
-GROUPS, RESAMPLES = 40, 200  # of the bootstrap, which draws groups of members
+RESAMPLES = 200
+BETTER = 1e-6  # share of the variance by which a higher degree must predict better
+MOST_LEVERAGE = 1.0 - 1e-9
 RIDGE = 1e-10  # of the mean square, so that a term that two grids cannot tell apart does no harm
 
 
@@ -52,16 +54,14 @@ def fit(x: np.ndarray, y: np.ndarray, seed: int = 0) -> Expansion | None:
     x, y = x[rows], y[rows]
     scale = y.std()
     z = (y - y.mean()) / scale
-    best: tuple[float, np.ndarray, np.ndarray] | None = None
+    best: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
     for degrees in candidates(x):
-        terms = matrix(x, degrees)
-        found = left_out(terms, z)
-        if found is not None and (best is None or found > best[0] + 1e-6):
-            best = found, degrees, terms
+        found = solved(matrix(x, degrees), z, np.random.default_rng(seed))
+        if found is not None and (best is None or found[0] > best[0] + BETTER):
+            best = *found, degrees
     if best is None:
         return None
-    predicted, degrees, terms = best
-    coefficients, resampled = solved(terms, z, np.random.default_rng(seed))
+    predicted, coefficients, resampled, degrees = best
     return Expansion(degrees, coefficients * scale, resampled * scale, predicted)
 
 
@@ -102,35 +102,30 @@ def matrix(x: np.ndarray, degrees: np.ndarray) -> np.ndarray:
     return terms
 
 
-def left_out(terms: np.ndarray, z: np.ndarray) -> float | None:
-    """1 - sum of squares of z (n,) minus its prediction by all other members, over that of z; None if singular."""
+def solved(terms: np.ndarray, z: np.ndarray, rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray] | None:
+    """Least squares of z (n,) by terms (n, t), None where they are singular.
+
+    The resampled members are taken in one step from the solution of all: c + G^-1 sum_k (w_k - 1) e_k x_k, with e_k
+    what member k is off by when it is left out of the fit, and w_k how often it was drawn. That needs one factorization
+    instead of one for each resampling, and its intervals are rather too wide than too narrow.
+
+    Returns:
+        1 - sum of squares of what members are off by when left out, over that of z; (t,) coefficients; (r, t) the same
+        of resampled members.
+    """
     size = len(z)
     try:
         factor = np.linalg.cholesky(terms.T @ terms / size + RIDGE * np.eye(terms.shape[1]))
     except np.linalg.LinAlgError:
         return None
     half = solve_triangular(factor, terms.T, lower=True) / np.sqrt(size)
-    leverage = np.minimum((half**2).sum(0), 1.0 - 1e-9)
-    rest = (z - half.T @ (half @ z)) / (1.0 - leverage)
-    return float(1.0 - (rest**2).sum() / ((z - z.mean()) ** 2).sum())
-
-
-def solved(terms: np.ndarray, z: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares (t,), and the same of resampled groups of members (r, t)."""
-    groups = np.array_split(rng.permutation(len(z)), min(GROUPS, len(z)))
-    squares = np.array([terms[g].T @ terms[g] for g in groups])
-    sides = np.array([terms[g].T @ z[g] for g in groups])
-    ridge = RIDGE * len(z) * np.eye(terms.shape[1])
-    coefficients = cho_solve(cho_factor(squares.sum(0) + ridge), sides.sum(0))
-    found = []
-    for _ in range(RESAMPLES):
-        weights = rng.multinomial(len(groups), np.full(len(groups), 1.0 / len(groups))).astype(np.float64)
-        try:
-            factor = cho_factor(np.tensordot(weights, squares, 1) + ridge)
-        except LinAlgError:
-            continue
-        found.append(cho_solve(factor, weights @ sides))
-    return coefficients, np.array(found).reshape(-1, terms.shape[1])
+    leverage = np.minimum((half**2).sum(0), MOST_LEVERAGE)
+    off = (z - half.T @ (half @ z)) / (1.0 - leverage)
+    predicted = float(1.0 - (off**2).sum() / ((z - z.mean()) ** 2).sum())
+    drawn = rng.multinomial(size, np.full(size, 1.0 / size), size=RESAMPLES) - 1.0
+    sides = np.concatenate([(half @ z)[None], (drawn * off) @ half.T])
+    found = solve_triangular(factor, sides.T / np.sqrt(size), lower=True, trans="T").T
+    return predicted, found[0], found[0] + found[1:]
 
 
 def shares(degrees: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
