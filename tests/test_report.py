@@ -17,15 +17,14 @@ from scipy.stats import qmc
 from shiftjax.cli import main
 from shiftjax.ensembles import store
 from shiftjax.ensembles.members import Column, Members, members_of
+from shiftjax.ensembles.report import effects, regions, sensitivity, surrogate, write
+from shiftjax.ensembles.report.html import exact, number
 from shiftjax.formats.files import load
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.simulate import simulate
 
 for package in ("SALib", "matplotlib", "plotly"):
     pytest.importorskip(package)
-
-from shiftjax.ensembles.report import effects, regions, sensitivity, surrogate, write
-from shiftjax.ensembles.report.html import exact, number
 
 A, B = 7.0, 0.1  # of the Ishigami function, whose indices are known in closed form
 V1 = 0.5 * (1.0 + B * np.pi**4 / 5.0) ** 2
@@ -101,7 +100,7 @@ def test_indices_of_grids_and_other_distributions() -> None:
     parts = np.array([2.0, 4 * 1.25 * 0.25, 4 * 2.25 * 0.25, 4 * 1.25 * 0.25])  # 1, 2, 3, 2 with 3
     assert found is not None
     np.testing.assert_allclose(found.first, parts[:3] / parts.sum(), atol=1e-6)
-    np.testing.assert_allclose(found.total, (parts[:3] + [0, parts[3], parts[3]]) / parts.sum(), atol=1e-6)
+    np.testing.assert_allclose(found.total, (parts[:3] + parts[3] * np.array([0.0, 1.0, 1.0])) / parts.sum(), atol=1e-6)
     x = rng.normal(size=(4000, 2))
     found = sensitivity.indices(x, x[:, 0] + x[:, 1] ** 2)
     assert found is not None

@@ -14,6 +14,7 @@ from shiftjax.record import record
 AXES = "xyz"
 MOST_CHANNELS = 3
 INSTANTS = 500  # drawn of a line
+PANEL = 4.5  # inches, of the width of a picture of the mechanism
 BAND = 200  # kept members whose range is drawn
 
 
@@ -109,8 +110,11 @@ def draw_paths(content: Content, found: Ends) -> Any:
     if not len(flat):
         return None
     across, up = sorted(np.argsort(np.ptp(flat, axis=0), kind="stable")[1:].tolist())
-    made = style.figure(3.3)
-    panels = made.subplots(1, 2, sharex=True, sharey=True)
+    low, high = flat.min(axis=0)[[across, up]], flat.max(axis=0)[[across, up]]
+    pad = 0.08 * float((high - low).max() or 1.0)
+    wide, tall = high - low + 2.0 * pad
+    made = style.figure(float(np.clip(PANEL * tall / wide, 1.6, PANEL)) + 0.7)
+    panels = made.subplots(1, 2)
     for k, (panel, colour) in enumerate(zip(panels, (style.BLUE, style.ORANGE), strict=True)):
         for body in places:
             panel.plot(body[k, ..., across], body[k, ..., up], color=colour, linewidth=0.9, alpha=0.55)
@@ -119,10 +123,10 @@ def draw_paths(content: Content, found: Ends) -> Any:
             for frame in start[1:]:
                 ends_of = np.stack([start[0], frame])[:, [across, up]].T
                 panel.plot(*ends_of, "o-", color=style.INK, linewidth=2.2, markersize=3.5)
-        panel.set(
-            aspect="equal", title=f"member {content.members.numbers[found.rows[k]]}", xlabel=f"{AXES[across]} [m]"
-        )
+        panel.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), aspect="equal")
+        panel.set(title=f"member {content.members.numbers[found.rows[k]]}", xlabel=f"{AXES[across]} [m]")
     panels[0].set_ylabel(f"{AXES[up]} [m]")
     if content.down[up]:
-        panels[0].invert_yaxis()  # the axis points down in such a model
+        for panel in panels:
+            panel.invert_yaxis()  # the axis points down in such a model
     return made

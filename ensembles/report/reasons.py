@@ -16,6 +16,7 @@ from shiftjax.outcome import Outcome
 EACH_END = 5  # members listed at each end of a metric
 WIDEST = 8  # design numbers in a table of members
 MOST_GROUPS = 12
+FEWEST = 3  # members of a group, for a region
 TOLD_MEMBERS = 8  # of a group, by number
 
 
@@ -178,6 +179,8 @@ def _group(content: Content, book: Book, place: int, group: Group) -> str:
 
 def sentence(content: Content, group: Group, found: Region, rest: np.ndarray) -> str:
     """The region in words, as HTML."""
+    if len(group.rows) < FEWEST:
+        return f"{number(len(group.rows))} of them: too few to tell a region."
     if not found.conditions:
         return "These members lie among the others: no condition on a single number tells them apart."
     unit = [unit_text(c.column.unit) for c in found.conditions]

@@ -17,6 +17,7 @@ from shiftjax.errors import ModelError
 from shiftjax.outcome import REMEDY
 from shiftjax.run.figures import worst
 
+LAWS = {"lhs": "Latin hypercube", "sobol": "Sobol sequence", "loguniform": "log-uniform", "uniform": "uniform"}
 MEANING = {
     "gap": "largest distance by which a loop was open",
     "velocity_gap": "the same of speeds",
@@ -111,25 +112,49 @@ def study(content: Content, book: Book) -> str:
 
 
 def _drawn(content: Content) -> dict[str, str]:
-    """Column -> its distribution in words, as far as the store says it."""
-    found: dict[str, str] = {}
+    """Column -> how it was drawn, as HTML, as far as the store says it."""
+    stated = json.loads(content.about.get("study") or "{}")
+    vary = dict(stated.get("vary") or {})
     for text in content.settings.get("vary") or ():
-        try:
-            vary = parse_vary(text)
-            found[content.members.column(vary.path, "report").name] = _words(vary)
-        except ModelError:  # written by another version
-            continue
+        path, _, words = str(text).rpartition("=")
+        vary[path] = words
+    found: dict[str, str] = {}
+    for path, words in vary.items():
+        _note(found, content, path, _words(path, words))
+    for path in stated.get("switch") or {}:
+        _note(found, content, path, "on and off")
+    for path, formula in (stated.get("derive") or {}).items():
+        _note(found, content, path, f"= {code(str(formula))}")
     return found
 
 
-def _words(vary: Vary) -> str:
+def _note(found: dict[str, str], content: Content, path: str, words: str) -> None:
+    """Notes what is said of a column; nothing of a number that is none."""
+    try:
+        found[content.members.column(path.replace("`", ""), "report").name] = words
+    except ModelError:
+        return
+
+
+def _words(path: str, words: object) -> str:
+    """A distribution in words; one that is not known here, as it was written."""
+    if isinstance(words, list):
+        return f"{number(len(words))} given values"
+    if isinstance(words, dict):
+        return escape(", ".join(f"{key} {value}" for key, value in words.items()))
+    try:
+        return _sentence(parse_vary(f"{path}={words}"))
+    except (ModelError, KeyError):
+        return escape(str(words))
+
+
+def _sentence(vary: Vary) -> str:
     unit = f" {vary.unit}" if vary.unit else ""
     if vary.distribution == "normal":
         return f"normal, mean {number(vary.low)}, standard deviation {number(vary.high)}{unit}"
     if vary.distribution == "grid":
         return f"grid of {vary.points} points"
-    names = {"lhs": "Latin hypercube", "sobol": "Sobol sequence", "loguniform": "log-uniform", "uniform": "uniform"}
-    return f"{names[vary.distribution]}, {number(vary.low)} to {number(vary.high)}{unit}"
+    return f"{LAWS[vary.distribution]}, {number(vary.low)} to {number(vary.high)}{unit}"
 
 
 def _facts(content: Content) -> list[tuple[str, object]]:
