@@ -44,7 +44,7 @@ def ishigami(x: np.ndarray) -> np.ndarray:
 
 
 def uniform(count: int, numbers: int = 3) -> np.ndarray:
-    return (2.0 * qmc.Sobol(numbers, seed=1).random(count) - 1.0) * np.pi
+    return (2.0 * qmc.Sobol(numbers, rng=np.random.default_rng(1)).random(count) - 1.0) * np.pi
 
 
 def test_indices_of_the_ishigami_function_from_any_sample() -> None:
@@ -177,7 +177,7 @@ def test_the_shortest_number_between_two() -> None:
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four-bars of which those with a long coupler cannot be closed; a few have kept motions."""
-    draws = qmc.Sobol(2, seed=3).random(256)[:MEMBERS]
+    draws = qmc.Sobol(2, rng=np.random.default_rng(3)).random(256)[:MEMBERS]
     vary = {"coupler:tip.T[0]": 0.4 + 1.1 * draws[:, 0], "coupler.mass": 1.0 + draws[:, 1]}
     channels = ["rocker_pivot.q", "coupler:tip.position"]
     metrics = {"turn": "peak_to_peak(rocker_pivot.q)", "height": "final(coupler:tip.position[2])"}

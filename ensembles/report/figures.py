@@ -15,6 +15,7 @@ from shiftjax.outcome import Outcome
 
 ACROSS = 4  # panels in a row
 BINS = 40
+TICKS = 6  # intervals of an axis below a small panel
 MOST_POINTS = 4000  # of a static scatter
 MOST_CORRELATED = 16  # names in a table of correlations
 ABOVE = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.01), "ncols": 2, "borderaxespad": 0.0}  # of a panel's legend
@@ -55,6 +56,7 @@ def histograms(content: Content) -> Any:
         panel.axvline(middle, color=style.ORANGE)
         panel.set(title=metric.name, xlabel=content.label(metric), ylabel="members" if panel is every[0] else "")
         panel.grid(axis="x", visible=False)
+        panel.locator_params(axis="x", nbins=TICKS)
     return made
 
 
@@ -129,6 +131,7 @@ def main_effects(content: Content, metric: Column) -> Any:
         )
         panel.plot(found.place, found.mean, color=style.BLUE)
         panel.set(xlabel=content.label(column), ylim=(low - pad, high + pad))
+        panel.locator_params(axis="x", nbins=TICKS)
         if panel.get_subplotspec().is_first_col():
             panel.set_ylabel(content.label(metric))
     return made

@@ -14,6 +14,7 @@ from shiftjax.record import record
 AXES = "xyz"
 MOST_CHANNELS = 3
 INSTANTS = 500  # drawn of a line
+ROOM = (0.5, 0.3)  # inches below a picture of the mechanism, and above it
 PANEL = 4.5  # inches, of the width of a picture of the mechanism
 BAND = 200  # kept members whose range is drawn
 
@@ -113,8 +114,11 @@ def draw_paths(content: Content, found: Ends) -> Any:
     low, high = flat.min(axis=0)[[across, up]], flat.max(axis=0)[[across, up]]
     pad = 0.08 * float((high - low).max() or 1.0)
     wide, tall = high - low + 2.0 * pad
-    made = style.figure(float(np.clip(PANEL * tall / wide, 1.6, PANEL)) + 0.7)
-    panels = made.subplots(1, 2)
+    height = float(np.clip(PANEL * tall / wide, 1.6, PANEL)) + ROOM[0] + ROOM[1]
+    made = style.figure(height)
+    made.set_layout_engine("none")  # the automatic one forgets titles of panels whose shape is given
+    edges = {"left": 0.06, "right": 0.99, "bottom": ROOM[0] / height, "top": 1.0 - ROOM[1] / height, "wspace": 0.12}
+    panels = made.subplots(1, 2, gridspec_kw=edges)
     for k, (panel, colour) in enumerate(zip(panels, (style.BLUE, style.ORANGE), strict=True)):
         for body in places:
             panel.plot(body[k, ..., across], body[k, ..., up], color=colour, linewidth=0.9, alpha=0.55)

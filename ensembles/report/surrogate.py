@@ -124,7 +124,7 @@ def solved(terms: np.ndarray, z: np.ndarray, rng: np.random.Generator) -> tuple[
     predicted = float(1.0 - (off**2).sum() / ((z - z.mean()) ** 2).sum())
     drawn = rng.multinomial(size, np.full(size, 1.0 / size), size=RESAMPLES) - 1.0
     sides = np.concatenate([(half @ z)[None], (drawn * off) @ half.T])
-    found = solve_triangular(factor, sides.T / np.sqrt(size), lower=True, trans="T").T
+    found = solve_triangular(factor, sides.T / np.sqrt(size), lower=True, trans=1).T
     return predicted, found[0], found[0] + found[1:]
 
 
