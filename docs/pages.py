@@ -21,6 +21,7 @@ PAGES = {  # file -> title; a new page is a line here
     "paths.md": "Paths and channels",
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
+    "studies.md": "Studies",
     "reports.md": "Reports and tables",
     "accuracy.md": "Accuracy",
     "statuses.md": "Statuses",

@@ -56,7 +56,7 @@ class Group(NamedTuple):
     Attributes:
         table: (rows, B), C-contiguous, changed in place.
         until: (B,) clocks at which the lanes stop.
-        out: (K, ticks, channels), C-contiguous, receives the channels at clock k every; None without recording.
+        out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every; None without recording.
         rows: (B,) rows of `out`, negative for lanes that are not recorded.
     """
 
@@ -83,7 +83,7 @@ class Kernel(Protocol):
         """Compiles those parts of `program` that are not yet compiled."""
         ...
 
-    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
+    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """Steps every lane until its clock is at least its `until`, or to its trip, in place.
 
         An exception that a signal raises, as KeyboardInterrupt, comes through soon; no lane is changed after it, and
@@ -93,6 +93,7 @@ class Kernel(Protocol):
 
         Args:
             h: step [s]. t0: time of clock 0 [s]. every: steps between two output ticks, 0 for none.
+            origin: clock of the first output tick.
         """
         ...
 

@@ -231,24 +231,26 @@ class TickLoop:
         """See `contract.Kernel.evaluate`."""
         raise NotImplementedError
 
-    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
+    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`; lanes stop at each of their output ticks."""
         for group in groups:
-            self._advance(group, h, t0, every if group.out is not None else 0)
+            self._advance(group, h, t0, every if group.out is not None else 0, origin)
 
-    def _advance(self, group: Group, h: float, t0: float, every: int) -> None:
+    def _advance(self, group: Group, h: float, t0: float, every: int, origin: int) -> None:
         program, table, until, out, rows = group
         clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
         while True:
             running = (trip == 0) & (clock < until) & (fraction > 0)
             if not running.any():
                 return
-            tick = (np.floor(clock / every) + 1) * every if every > 0 else np.full_like(clock, np.inf)
+            tick = (
+                (np.floor((clock - origin) / every) + 1) * every + origin if every > 0 else np.full_like(clock, np.inf)
+            )
             stop = np.where(running, np.minimum(tick, until), -np.inf).astype(self.dtype)
             self.run(program, table, stop, h, t0)
             if every > 0 and out is not None:
-                ticks = np.floor(clock / every)
-                due = running & (trip == 0) & (ticks * every == clock) & (rows >= 0) & (ticks < out.shape[1])
+                ticks = np.floor((clock - origin) / every)
+                due = running & (trip == 0) & (ticks * every + origin == clock) & (rows >= 0) & (ticks < out.shape[1])
                 if due.any():
                     channels = self.evaluate(program, "observe", table, t0, h)
                     assert channels is not None

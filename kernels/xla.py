@@ -26,6 +26,7 @@ from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop
 from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
 
 BATCH_PER_THREAD = 1024  # lanes
+LARGE = 5e6  # members times steps: 20 s of four-bars on two cores, where the backend cpu takes one
 
 
 def _phases(program: LaneProgram, precision: str, evaluate: Callable[..., Any] = core.eval_jaxpr) -> Phases:
@@ -199,22 +200,27 @@ class Kernel:
             known = self._ready[id(program)] = (program, found)
         return known[1]
 
-    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
+    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`; lanes that do not run are in no block."""
         work: deque[Callable[[], None]] = deque()
         halt = Event()
         for group in groups:
             lanes = np.flatnonzero(self._running(group.program, group.table, group.until))
-            ticks = every if group.out is not None else 0
+            ticks = (every if group.out is not None else 0), origin
             for block in _blocks(lanes):
                 run = self._executable(group.program, "advance", block)
                 work.append(partial(self._advance, group, block, run, h, t0, ticks, halt))
         _in_turn(work, self.threads, halt)
 
     def _advance(
-        self, group: Group, block: _Block, run: Callable, h: float, t0: float, every: int, halt: Event
+        self, group: Group, block: _Block, run: Callable, h: float, t0: float, ticks: tuple[int, int], halt: Event
     ) -> None:
-        """Steps the lanes of one block, `TICKS` output ticks a call, until they are done or `halt` says so."""
+        """Steps the lanes of one block, `TICKS` output ticks a call, until they are done or `halt` says so.
+
+        Args:
+            ticks: steps between two of them, and the clock of the first.
+        """
+        every, origin = ticks
         program, _, _, out, _ = group
         table = np.ascontiguousarray(group.table[:, block.columns])
         until = np.where(block.padding, -np.inf, group.until[block.columns]).astype(self.dtype)
@@ -224,15 +230,15 @@ class Kernel:
             running = self._running(program, table, until)
             if not running.any() or halt.is_set():
                 break
-            stops, count = _stops(table[clock], until, running, every)
+            stops, count = _stops(table[clock], until, running, every, origin)
             table, seen = self._call(run, table, stops, np.int32(count), h, t0)
             if out is None or every == 0:
                 continue
             at, stopped, channels = seen[:count, 0], seen[:count, 1], seen[:count, 2:]
-            ticks = np.floor(at / every)
-            due = running & (stopped == 0) & (ticks * every == at) & (rows >= 0) & (ticks < out.shape[1])
+            number = np.floor((at - origin) / every)
+            due = running & (stopped == 0) & (number * every + origin == at) & (rows >= 0) & (number < out.shape[1])
             which, lane = np.nonzero(due)
-            out[rows[lane], ticks[due].astype(int)] = channels[which, :, lane]
+            out[rows[lane], number[due].astype(int)] = channels[which, :, lane]
         group.table[:, block.lanes] = table[:, : len(block.lanes)]
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
@@ -265,6 +271,17 @@ class Kernel:
             return [np.asarray(part) for part in run(*others, self.dtype.type(h), self.dtype.type(t0))]
 
 
+def told_before(work: float) -> str:
+    """What is said before a run on this backend that another does much faster; "" where nothing is.
+
+    Args:
+        work: members times steps.
+    """
+    if work < LARGE or jax.default_backend() != "cpu":
+        return ""
+    return f"a run of {work:.3g} steps of members with backend xla on a CPU: backend cpu is some 20 times faster"
+
+
 class _Block(NamedTuple):
     """Some lanes, padded to a width that XLA compiles for: the first of them is repeated and does not run."""
 
@@ -287,14 +304,16 @@ def _blocks(lanes: np.ndarray) -> Iterator[_Block]:
         yield _Block(some, np.concatenate([some, np.full(width - len(some), some[0])]))
 
 
-def _stops(clock: np.ndarray, until: np.ndarray, running: np.ndarray, every: int) -> tuple[np.ndarray, int]:
+def _stops(
+    clock: np.ndarray, until: np.ndarray, running: np.ndarray, every: int, origin: int
+) -> tuple[np.ndarray, int]:
     """(TICKS, W) clocks at which the lanes of a block stop, one after the other, and how many of them are needed."""
     if every == 0:
         stops = np.broadcast_to(until, (TICKS, len(until)))
         return np.where(running, stops, -np.inf).astype(clock.dtype), 1
-    done = np.floor(clock / every)
-    stops = np.minimum((done + 1 + np.arange(TICKS)[:, None]) * every, until)
-    needed = np.ceil(until / every) - done
+    done = np.floor((clock - origin) / every)
+    stops = np.minimum((done + 1 + np.arange(TICKS)[:, None]) * every + origin, until)
+    needed = np.ceil((until - origin) / every) - done
     count = int(min(TICKS, max(1, needed[running].max())))
     return np.where(running, stops, -np.inf).astype(clock.dtype), count
 

@@ -96,6 +96,7 @@ class Field:
         of: label of the nested objects (`mechanism.fields.ELEMENTS`).
         required: whether a file must contain it.
         least, above: inclusive and exclusive lower bound of a number. fewest: smallest length of a list.
+        rising: whether each number of a list must be larger than the one before.
         written: False for older notations that are read but not written.
     """
 
@@ -113,6 +114,7 @@ class Field:
     least: float | None = None
     above: float | None = None
     fewest: int = 0
+    rising: bool = False
     written: bool = True
 
     @property

@@ -7,11 +7,7 @@ program, or lane values.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from shiftjax.algebra import Scalar, add, cos, div, floor, mul, neg, sin, sub
 from shiftjax.field import Field, Role, number
@@ -25,7 +21,7 @@ OUTSIDE = Field(
 INTERPOLATION = Field(
     "interpolation", "a cubic spline, or straight lines", "choice", default="cubic", choices=("cubic", "linear")
 )
-TIMES = Field("times", "of the knots, rising", "numbers", Role.NUMBER, "s", required=True)
+TIMES = Field("times", "of the knots, rising", "numbers", Role.NUMBER, "s", required=True, rising=True)
 
 
 class Law:
@@ -50,7 +46,7 @@ class Law:
         raise NotImplementedError
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
-        """What its numbers must not be: words -> whether they are so, () or (B,)."""
+        """What its numbers together must not be, as of `ForceKind.faults`."""
         return {}
 
 
@@ -185,7 +181,7 @@ def tabulated(
 
 
 def faults_of_table(n: Mapping[str, Any], **columns: Sequence[Any]) -> dict[str, Any]:
-    """What the times and columns of a table must not be."""
+    """What the times and columns of a table together must not be."""
     times = n["times"]
     lengths = {f"{len(column)} {name} for {len(times)} times": len(column) != len(times)
                for name, column in columns.items()}  # fmt: skip
@@ -193,7 +189,6 @@ def faults_of_table(n: Mapping[str, Any], **columns: Sequence[Any]) -> dict[str,
         "fewer than two times": len(times) < 2,
         f"more than {MAX_TIMES} times": len(times) > MAX_TIMES,
         **lengths,
-        "times that do not rise": reduce(np.logical_or, (~np.greater(b, a) for a, b in pairwise(times)), False),
     }
 
 

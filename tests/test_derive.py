@@ -266,7 +266,7 @@ def test_ranges_with_units() -> None:
     np.testing.assert_allclose(design["p"], [0.0, math.pi / 4, math.pi / 2], rtol=1e-15)
     drawn = sample([parse_vary("p=10cm:20cm~sobol")], 16)["p"]
     assert 0.1 <= drawn.min() and drawn.max() <= 0.2
-    with pytest.raises(ModelError, match="'no unit' and 'deg'; allowed: the same unit at both"):
+    with pytest.raises(ModelError, match="'no unit' and 'deg'; allowed: the same unit at all"):
         parse_vary("p=10:40deg")
 
 

@@ -28,6 +28,8 @@ from shiftjax.docs.notebook import markdown
 from shiftjax.docs.pages import FOLDER, MADE, PAGES, pictures, text
 from shiftjax.docs.statuses import statuses
 from shiftjax.dynamics.channels import CHANNELS
+from shiftjax.ensembles import study_file
+from shiftjax.ensembles.designs import designs
 from shiftjax.field import Role
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.result import CERTIFICATE
@@ -77,8 +79,11 @@ def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
             document = json.loads(code)
             if "assemblies" in document and "model_parameters" in document:
                 shiftjax.load(document)
+        elif kind == "toml":
+            Path(code.split()[1]).write_text(code, encoding="utf-8")
+            assert designs(study_file.read(code.split()[1]))
         else:
-            assert kind == "text", f"{name} has a block of kind {kind!r}: python, sh, json, text are known"
+            assert kind == "text", f"{name} has a block of kind {kind!r}: python, sh, json, toml, text are known"
 
 
 def commands(page: str) -> Iterator[list[str]]:

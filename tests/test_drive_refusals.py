@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax.cli.drive import parse_drive
+from shiftjax.ensembles.motion import parse_drive
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import four_bars, rod
 from tests.test_drives import NAME, run, written
@@ -31,8 +33,11 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ),
     ({"type": "polynomial", "coefficients": []}, "found no coefficient"),
     ({"type": "polynomial", "coefficients": 3}, "a list of ascending coefficients"),
-    ({"type": "table", "times": [0, 1, 1], "values": [0, 1, 2]}, "found times that do not rise"),
-    ({"type": "table", "times": [0, 2, 1], "values": [0, 1, 2]}, "found times that do not rise"),
+    (
+        {"type": "table", "times": [0, 1, 1], "values": [0, 1, 2]},
+        "times: found times 1, 1; allowed: increasing numbers",
+    ),
+    ({"type": "table", "times": [0, 2, 1], "values": [0, 1, 2]}, "found times 2, 1; allowed: increasing"),
     ({"type": "table", "times": [0], "values": [0]}, "found fewer than two times"),
     ({"type": "table", "times": [0, 1], "values": [0, 1, 2]}, "found 3 values for 2 times"),
     ({"type": "table", "times": [0, 1], "values": [0, 1], "outside": "stop"}, "'stop'; allowed: one of hold, linear"),
@@ -53,13 +58,23 @@ def test_files_with_impossible_drivers_are_refused(entry: dict[str, Any], messag
 
 
 def test_times_of_members_must_rise_too() -> None:
-    model = written("table")
-    with pytest.raises(ModelError, match="bar0:pivot_drive: found times that do not rise"):
+    """One rule for files, `replace`, `assign` and members; a bad member does not end the sweep."""
+    model, said = written("table"), r"bar0:pivot_drive.times\[1\]: found times 0.7, 0.5; allowed: increasing numbers"
+    with pytest.raises(ModelError, match=said):
         model.replace({f"{NAME}.times[1]": 0.7})
-    with pytest.raises(ModelError, match="bar0:pivot_drive: found times that do not rise in 2 members"):
-        run(model, vary={f"{NAME}.times[1]": [0.3, 0.6, 0.5]})
-    with pytest.raises(ModelError, match="times that do not rise"):
+    with pytest.raises(ModelError, match=said):
         run(model, assign={f"{NAME}.times[1]": 0.7})
+    result = run(model, vary={f"{NAME}.times[1]": [0.3, 0.7, 0.5, np.nan]})
+    assert result.status.tolist() == [0, Outcome.unphysical, Outcome.unphysical, Outcome.non_finite]
+    assert re.match(said, result.messages[1]) and "times 0.5, 0.5" in result.messages[2]
+    alone = run(model.replace({f"{NAME}.times[1]": 0.3}))
+    assert result.final is not None and alone.final is not None
+    np.testing.assert_allclose(result.final["q"][0], alone.final["q"], atol=1e-12)  # constants fold otherwise
+    last = f"{NAME}.times[{sum(path.startswith(f'{NAME}.times') for path in model.numbers()) - 1}]"
+    result = run(model, vary={last: [model.numbers()[last], -1.0]})  # its table would end before the run
+    assert result.status.tolist() == [0, Outcome.unphysical]
+    faulty = run(model, vary={last: [-1.0]})
+    assert faulty.status.tolist() == [Outcome.unphysical]
     moved = model.replace({f"{NAME}.times[1]": 0.7, f"{NAME}.times[2]": 0.8})
     assert run(moved, 0.1).status == 0, "both together"
 
@@ -110,7 +125,7 @@ BAD: list[tuple[Any, str]] = [
     (np.array([]), r"shape \(0,\)"),
     (shiftjax.Harmonic, "found <class"),
     (shiftjax.Polynomial([]), "no coefficient"),
-    (shiftjax.Table([0, 1, 1], [0, 1, 2]), "times that do not rise"),
+    (shiftjax.Table([0, 1, 1], [0, 1, 2]), "drive pivot: found times 1, 1; allowed: increasing"),
     (MADE.Table([0, np.array([1.0, 2.0])], [0, 1]), "the same for all members"),
     (lambda t: [t, t], "one number for a time"),
     (lambda: 1.0, "TypeError"),

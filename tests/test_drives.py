@@ -13,8 +13,8 @@ from scipy.interpolate import CubicSpline
 
 import shiftjax
 from shiftjax.cli import main
-from shiftjax.cli.drive import parse_drive
 from shiftjax.ensembles import store
+from shiftjax.ensembles.motion import parse_drive
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save, to_dict
 from shiftjax.formats.builder import ModelBuilder

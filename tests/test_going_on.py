@@ -7,22 +7,27 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import shiftjax
 from shiftjax.outcome import Outcome
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import four_bars
+from tests.test_drives import written
 
 AGAIN = 1e-6  # rad: a start that is projected once more, through flat poses (measured 6e-8)
 SPEEDS = np.random.default_rng(3).uniform(0.1, 6.0, 60)
 
 # model, step [s], varied, spans [s]
-RUNS: dict[str, tuple[str, float, dict[str, Any], Sequence[float]]] = {
+RUNS: dict[str, tuple[Any, float, dict[str, Any], Sequence[float]]] = {
     "flat poses": ("n_four_bar_2", 1e-3, {"pivot_0.initial_velocity": SPEEDS}, (0.5, 1.5)),
     "many parts": ("n_four_bar_2", 1e-3, {"pivot_0.initial_velocity": SPEEDS}, (0.111,) * 18),
     "repartitions": ("bricard", 2e-3, {"joint1.initial_velocity": SPEEDS}, (0.5, 0.7, 0.8)),
+    "a driver of the file": (written("harmonic"), 1e-3, {"coupler.mass": [0.5, 1.0, 2.0]}, (0.111,) * 7),
+    "a table that ends": (written("table"), 1e-3, {"coupler.mass": [0.5, 2.0]}, (0.3, 0.111, 0.389)),
     "ends early, or inaccurate": (
         "four_bar", 1e-2, {"crank_pivot.initial_velocity": [2.0, np.nan, 60.0, 400.0, 8.0]}, (0.1, 0.3)
     ),
@@ -59,6 +64,50 @@ def test_parts_are_the_whole_to_the_last_bit(name: str) -> None:
             ends = [(getattr(a, recorded)[path][:, -1], getattr(b, recorded)[path][:, 0]) for a, b in pairwise(parts)]
             good = np.flatnonzero(whole.status <= 0) if recorded == "channels" else slice(None)
             assert all(np.abs(a[good] - b[good]).max() < AGAIN for a, b in ends if name != "ends early, or inaccurate")
+
+
+@pytest.mark.parametrize("drive", [2.0, shiftjax.Harmonic(0.3, 7.0), lambda t: 0.3 * jnp.sin(7.0 * t) - 1.0])
+def test_driven_runs_go_on_by_the_same_clock(drive: Any) -> None:
+    """Issue 10: the second run counted its time anew from a rounded end, one ulp off."""
+    settings: dict[str, Any] = {"step": 1e-3, "drive": {"pivot": drive}, "channels": ["energy.total"]}
+    whole = simulate(four_bars(), 0.777, output_step=1e-3, **settings)
+    first = simulate(four_bars(), 0.111, output_step=0.111, **settings)
+    second = simulate(four_bars(), 0.333, output_step=7e-3, start=first, **settings)
+    third = simulate(four_bars(), 0.333, output_step=1e-3, start=second, **settings)
+    assert whole.final is not None and third.final is not None
+    assert all(np.array_equal(whole.final[name], third.final[name]) for name in whole.final)
+    for part, begin, every in ((second, 111, 7), (third, 444, 1)):
+        there = begin + every * np.arange(len(part.time))
+        assert np.array_equal(part.channels["energy.total"], whole.channels["energy.total"][there])
+        np.testing.assert_allclose(part.time, whole.time[there], rtol=1e-15)
+        assert part.settings["t0"] == pytest.approx(begin * 1e-3, rel=1e-15)
+    again = simulate(four_bars(), 0.333, output_step=1e-3, start=second, schedule=third.schedule, **settings)
+    assert again.final is not None and np.array_equal(again.final["q"], third.final["q"])
+
+
+def test_a_drive_whose_number_has_changed_is_another_one() -> None:
+    """The same function object, compiled once more: what it refers to is part of it."""
+    rate = 1.0
+
+    def motion(t: Any) -> Any:
+        return rate * t
+
+    first = simulate(four_bars(), 0.1, 1e-3, drive={"pivot": motion})
+    rate = 2.0
+    again = simulate(four_bars(), 0.1, 1e-3, drive={"pivot": motion}, channels=["pivot.q"])
+    assert again.channels["pivot.q"][-1] == pytest.approx(0.2, abs=1e-12)
+    rest = simulate(four_bars(), 0.1, 1e-3, drive={"pivot": lambda t: t}, start=first, channels=["pivot.q"])
+    assert rest.channels["pivot.q"][-1] == pytest.approx(0.2, abs=1e-12)
+
+
+def test_a_clock_that_f32_cannot_count_on_begins_afresh() -> None:
+    settings: dict[str, Any] = {"step": 1e-3, "precision": "f32", "energy_limit": 1.0, "angle_limit": 1.0}
+    first = simulate("pendulum", 0.1, **settings)
+    assert first.ending is not None
+    late = replace(first, ending=replace(first.ending, steps=2**24 - 50))
+    second = simulate("pendulum", 0.1, start=late, **settings)
+    assert second.status == 0 and second.certificate["steps"] == 100
+    assert second.settings["t0"] == pytest.approx((2**24 - 50) * 1e-3)
 
 
 def test_members_that_ended_stay_ended() -> None:

@@ -50,11 +50,12 @@ def advance(
     every: int = 0,
     t0: float = 0.0,
     out: np.ndarray | None = None,
+    origin: int = 0,
 ) -> np.ndarray:
     """A copy of the lanes, run; every lane is recorded in its own row of `out`."""
     after, count = lanes.copy(), lanes.shape[1]
     stops = np.broadcast_to(np.asarray(until, float), (count,))
-    kernel.advance([Group(program, after, stops, out, np.arange(count))], h=H, t0=t0, every=every)
+    kernel.advance([Group(program, after, stops, out, np.arange(count))], h=H, t0=t0, every=every, origin=origin)
     return after
 
 
@@ -101,6 +102,17 @@ def test_time_does_not_add_up_rounding(kernel: Kernel) -> None:
     assert out[0, 1:, 2].tolist() == [0.1 + k * H for k in (3, 6, 9, 12)]  # clocks beyond the last tick are left out
     seen = kernel.evaluate(program, "observe", lanes, 0.1, H)
     assert seen is not None and seen[2].tolist() == [0.1 + 30 * H] * 4
+
+
+def test_ticks_count_from_any_clock(kernel: Kernel) -> None:
+    """A run that goes on keeps its clock; what it records begins where it begins."""
+    program = fixed()
+    begun = advance(kernel, program, started(kernel, program), 10, t0=0.1)
+    out, all_ = np.full((4, 5, 3), np.nan), np.full((4, 31, 3), np.nan)
+    lanes = advance(kernel, program, begun, 24, every=3, t0=0.1, out=out, origin=10)
+    same = advance(kernel, program, started(kernel, program), 24, every=1, t0=0.1, out=all_)
+    assert lanes.tobytes() == same.tobytes()
+    assert out[:, 1:].tobytes() == all_[:, [13, 16, 19, 22]].tobytes() and np.isnan(out[:, 0]).all()
 
 
 def test_a_lane_without_a_step_does_not_run(kernel: Kernel) -> None:

@@ -64,6 +64,7 @@ LAZY = {
     "shiftjax/run/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/plotting.py": {"matplotlib"},
     "ensembles/picture.py": {"matplotlib"},
+    "ensembles/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
     "ensembles/tables.py": {"pyarrow"},
     "ensembles/report/figures.py": {"matplotlib"},
     "ensembles/report/overview.py": {"matplotlib"},
@@ -92,7 +93,9 @@ JAX_FREE = (
     "shiftjax.topology.plan",
     "shiftjax.topology.partition",
     "shiftjax.ensembles.store",
+    "shiftjax.ensembles.designs",
     "shiftjax.ensembles.sample",
+    "shiftjax.ensembles.study_file",
     "shiftjax.ensembles.report",
     "shiftjax.ensembles.tables",
     "shiftjax.ensembles.top",

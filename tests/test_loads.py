@@ -315,7 +315,7 @@ def test_a_live_run_has_loads_beside_the_hand() -> None:
         ("constant_load", {"joint": "pivot"}, "load: found nothing"),
         ("constant_load", {"joint": "ball", "load": 1.0}, "joints of one displacement"),
         ("table_load", {"joint": "pivot", "times": [0, 1], "values": [1]}, "1 values for 2 times"),
-        ("table_load", {"joint": "pivot", "times": [1, 0], "values": [1, 2]}, "times that do not rise"),
+        ("table_load", {"joint": "pivot", "times": [1, 0], "values": [1, 2]}, "found times 1, 0; allowed: increasing"),
         (
             "table_load",
             {"joint": "pivot", **TABLE, "interpolation": "linear", "first_rate": 1.0},

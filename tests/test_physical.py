@@ -92,7 +92,7 @@ def test_inertias_that_no_body_can_have(case: str) -> None:
 
 OTHERS = {
     "rod.mass": (-1.0, "mass -1", "a mass of 0 or more"),
-    "stop.knot_points[1]": (-2.0, "knots -1, -2", "increasing numbers"),
+    "stop.knot_points[1]": (-2.0, "knot points -1, -2", "increasing numbers"),
     "pivot.axis[1]": (0.0, "axis 0, 0, 0", "an axis of length"),
 }
 

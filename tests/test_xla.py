@@ -12,6 +12,7 @@ import pytest
 from jax import core
 
 import shiftjax
+from shiftjax.cli import main
 from shiftjax.kernels import xla, xla_executables
 from tests.sample_programs import advance, pendulum, pendulums
 
@@ -128,3 +129,17 @@ def test_barriers_keep_xla_from_computing_sines_again():
 
     assert sines(core.eval_jaxpr, None) > 1
     assert sines(xla_executables.unfused, xla_executables.OPTIONS["cpu"]) == 1
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="said of CPUs alone")
+def test_a_large_run_is_told_of_the_faster_backend_before_it_begins(monkeypatch, capfd):
+    """Issue 10: a sweep that takes 20 times as long on XLA says so first, where XLA was asked for."""
+    assert "backend cpu is some 20 times faster" in xla.told_before(xla.LARGE) and not xla.told_before(xla.LARGE - 1)
+    monkeypatch.setattr(xla, "LARGE", 20.0)
+    told = []
+    for backend, span in (("xla", 0.02), ("xla", 0.019), ("cpu", 0.02), (None, 0.02)):
+        found = shiftjax.simulate("pendulum", span, 1e-3, output_step=span, backend=backend, announce=told.append)
+        assert any("20 times faster" in note for note in found.notes) == (backend == "xla" and span == 0.02)
+    assert [bool(need.faster) for need in told] == [True, False, False, False]
+    assert main(["run", "pendulum", "--span", "0.02", "--step", "0.001", "--backend", "xla"]) == 0
+    assert "a run of 20 steps of members with backend xla" in capfd.readouterr().err

@@ -130,7 +130,7 @@ class Kernel:
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0) -> None:
+    def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`."""
         work: deque[Chunk] = deque()
         width = self.target.lanes
@@ -140,7 +140,7 @@ class Kernel:
             ready = self.prepare(program)
             member, until = self._check(program, table, rows, out), self._stops(table, until)
             stops = until.copy()  # written between the calls of compiled code
-            job = self._job(ready, table, h=h, t0=t0, every=every if out is not None else 0)
+            job = self._job(ready, table, h=h, t0=t0, every=every if out is not None else 0, origin=origin)
             job[JOB.index("member")], job[JOB.index("until")] = member.ctypes.data, stops.ctypes.data
             if out is not None:
                 for name, value in (("out", out.ctypes.data), ("ticks", out.shape[1]), ("channels", out.shape[2])):
@@ -158,7 +158,7 @@ class Kernel:
         """See `contract.Kernel.evaluate`."""
         ready = self.prepare(program)
         self._check(program, table, None, None)
-        job = self._job(ready, table, h=h, t0=t0, every=0)
+        job = self._job(ready, table, h=h, t0=t0, every=0, origin=0)
         layout, lanes = program.layout, table.shape[1]
         names = WRITES[phase]
         slots = np.array([slot for name in names for slot in layout.slots(name)], np.int64)
@@ -182,7 +182,8 @@ class Kernel:
         job[JOB.index("table")], job[JOB.index("lanes")] = table.ctypes.data, table.shape[1]
         for name in ("h", "t0"):
             job.view(np.float64)[JOB.index(name)] = numbers[name]
-        job[JOB.index("every")] = numbers["every"]
+        for name in ("every", "origin"):
+            job[JOB.index(name)] = int(numbers[name])
         for phase, addresses in ready.lists.items():
             job[JOB.index(f"list_{phase}")] = addresses.ctypes.data
         return job

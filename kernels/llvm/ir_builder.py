@@ -9,11 +9,11 @@ from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.vector_math import Writer
 
 JOB = (  # fields of 8 bytes: pointers, integers, doubles
-    *("table", "lanes", "until", "member", "out", "ticks", "channels", "every", "h", "t0"),
+    *("table", "lanes", "until", "member", "out", "ticks", "channels", "every", "origin", "h", "t0"),
     *(f"list_{phase}" for phase in (*PHASES, "phase")),
     *("count", "slots", "targets"),
 )
-DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "count")
+DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "origin", "count")
 UNROLL = 48  # largest trip count of a loop over slots that is unrolled
 
 

@@ -314,15 +314,20 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         infinity = self.t.number(float("inf"))
         return self.splat(self.w.line(f"select i1 {wanted}, {self.t.scalar} {number}, {self.t.scalar} {infinity}"))
 
+    def origin(self) -> str:
+        """The clock of the first output tick."""
+        return self.splat(self.w.line(f"sitofp i64 {self.field('origin')} to {self.t.scalar}"))
+
     def periods(self, clock: str, period: str) -> str:
-        """Whole periods that have passed."""
-        ratio = self.w.op("fdiv", clock, period)
+        """Whole periods that have passed since the first output tick."""
+        ratio = self.w.op("fdiv", self.w.op("fsub", clock, self.origin()), period)
         return self.w.line(f"call {self.v} @llvm.floor.{self.t.suffix}({self.v} {ratio})")
 
     def set_stop(self, clock: str, until: str) -> None:
         """The clock of the next output tick or the end."""
         period = self.period()
         tick = self.w.op("fmul", self.w.op("fadd", self.periods(clock, period), self.t.splat(1.0)), period)
+        tick = self.w.op("fadd", tick, self.origin())
         self.store(self.select(self.compare("olt", tick, until), tick, until), "stop")
 
     def begin(self) -> None:
@@ -365,7 +370,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         clock, until, period = self.load("clock"), self.load("until"), self.period()
         running = self.mask()
         periods = self.periods(clock, period)
-        on_tick = self.compare("oeq", self.w.op("fmul", periods, period), clock)
+        on_tick = self.compare("oeq", self.w.op("fadd", self.w.op("fmul", periods, period), self.origin()), clock)
         # after a rejected step the lane is still on the tick that was recorded before
         tick = self.logic("and", self.mask("accepted") if self.controlled else running, on_tick)
         self.emit(f"br i1 {self.reduce('or', tick)}, label %record, label %recorded\nrecord:")

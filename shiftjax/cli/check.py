@@ -1,23 +1,33 @@
-"""`shiftjax check`: is this file a model, and what would a run say of it? Nothing is simulated.
+"""`shiftjax check`: is this file a model or a study, and what would a run say of it? Nothing is simulated.
 
 It assembles the model and prints its start. Exit codes are those of `run`: 0 where it would begin, warnings or not; 2
 where it would be refused, as a file that is no model is; 3 where it would end at once, as with loops that do not close.
-With `--schema` the JSON Schema of the format is printed, for editors and other programs.
+Of a study, a file NAME.toml, it says which members it has, what varies, and what is measured and kept.
+With `--schema`, or `--study-schema`, the JSON Schema of the format is printed, for editors and other programs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
-from shiftjax.errors import ModelError
+from shiftjax.dynamics.channels import channels
+from shiftjax.ensembles import study_file
+from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.designs import Group, designs
+from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
+from shiftjax.kernels.backends import BACKENDS
 from shiftjax.run.result import plain
 from shiftjax.run.verdict import verdict
+from shiftjax.topology.analysis import analyze
 
 REFUSED = 2
 ROUNDING = 1e-12  # of a start that is zero
@@ -27,23 +37,37 @@ COUNTED = {"bodies": "body", "joints": "joint", "loops": "loop", "restraints": "
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser, needed=False)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of model files (no MODEL needed)")
+    parser.add_argument("--study-schema", action="store_true", help="print the JSON Schema of studies")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
 
 
 def call(options: argparse.Namespace) -> int:
-    if options.schema:
+    if options.schema or options.study_schema:
         if options.model is not None:
-            raise ModelError("--schema", f"a model, {options.model!r}", "no model", "Leave one of them out.")
-        print(json.dumps(schema(), indent=1, ensure_ascii=False))
+            option = "--schema" if options.schema else "--study-schema"
+            raise ModelError(option, f"a model, {options.model!r}", "no model", "Leave one of them out.")
+        print(json.dumps(schema() if options.schema else study_file.schema(), indent=1, ensure_ascii=False))
         return 0
     if options.model is None:
         raise ModelError("check", "no model", "a model, or --schema", "Say which, as `shiftjax check four_bar`.")
+    if study_file.is_study(options.model):
+        return _of_study(options)
     found = verdict(load(options.model))
     if options.json:
         print(json.dumps(plain(found), allow_nan=False, ensure_ascii=False))
     else:
         show(str(options.model), found)
     return REFUSED if found["refused"] else SOME_FAILED if found["errors"] else 0
+
+
+def _of_study(options: argparse.Namespace) -> int:
+    """`shiftjax check STUDY.toml`."""
+    found = outline(study_file.read(options.model))
+    if options.json:
+        print(json.dumps(plain(found), allow_nan=False, ensure_ascii=False))
+    else:
+        show_study(str(options.model), found)
+    return REFUSED if any(group["refused"] for group in found["groups"]) else 0
 
 
 def show(name: str, found: dict[str, Any]) -> None:
@@ -81,3 +105,108 @@ def _said(entry: dict[str, Any], origin: str, file: str) -> str:
 
 def _shown(number: float) -> str:
     return f"{0.0 if abs(number) < ROUNDING else number:.6g}"
+
+
+def outline(definition: Definition) -> dict[str, Any]:
+    """What a study is: members, groups, what varies from where to where, metrics, what is kept.
+
+    Raises:
+        ModelError: anything for which none of its members could be run.
+    """
+    groups = designs(definition)
+    members = sum(group.members for group in groups)
+    kept = definition.kept
+    found = {
+        "members": members,
+        "groups": [_group(group) for group in groups],
+        "varied": _varied(definition, groups),
+        "metrics": {name: _of(words) for name, words in definition.metrics.items()},
+        "kept": kept.text(),
+        "kept_members": len(kept.stated(members)),
+    }
+    _refuse_settings(definition, groups)
+    return found
+
+
+def _group(group: Group) -> dict[str, Any]:
+    said = verdict(group.model)
+    return {
+        "switches": dict(group.switches),
+        "first": group.first,
+        "members": group.members,
+        "absent": list(group.absent),
+        "dof": said["dof"],
+        "refused": said["refused"],
+        "warnings": [*said["errors"], *said["warnings"]],
+        "notes": [*said["notes"]],
+    }
+
+
+def _varied(definition: Definition, groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """A line for every number that varies, of the first group that has it."""
+    laws = [" ".join(filter(None, (v.distribution, v.sampling))) for v in definition.varied]
+    drawn = ["table"] * (len(groups[0].values) - len(laws)) + laws  # the columns of the table come first
+    units = {path: number for group in reversed(groups) for path, number in group.model.number_units().items()}
+    found = []
+    for (path, values), how in zip(groups[0].values.items(), drawn, strict=True):
+        there = next((group.values[path] for group in groups if path not in group.absent), values)
+        found.append(
+            {
+                "path": path,
+                "smallest": float(np.min(there)),
+                "largest": float(np.max(there)),
+                "drawn": how,
+                "unit": units[path],
+            }
+        )
+    return found
+
+
+def _of(words: Any) -> str:
+    return words if isinstance(words, str) else str(words["of"])
+
+
+def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
+    """Raises for settings that every run would refuse."""
+    if definition.backend is not None:
+        one_of("backend", definition.backend, BACKENDS)
+    for group in groups:
+        if definition.span is None and group.model.settings.span is None:
+            raise ModelError("span", "nothing", "seconds to run", "The model file has none either; add span = 1.0.")
+        try:
+            channels(analyze(group.model), group.settings.get("channels", ()), group.model.resolve)
+        except ModelError as error:
+            raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
+
+
+def show_study(name: str, found: dict[str, Any]) -> None:
+    """The outline as a person reads it."""
+    groups = found["groups"]
+    count = f"{found['members']} member{'s' * (found['members'] != 1)}"
+    valid = "cannot run" if any(group["refused"] for group in groups) else "valid"
+    print(f"{name}: {valid}; {count}" + (f" in {len(groups)} groups, a model each" if len(groups) > 1 else ""))
+    if found["varied"]:
+        rows = [
+            (v["path"], f"{v['smallest']:.6g}", f"{v['largest']:.6g}", v["drawn"], v["unit"]) for v in found["varied"]
+        ]
+        print()
+        common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
+    if len(groups) > 1:
+        rows = [(_states(g), str(g["first"]), str(g["members"]), str(g["dof"]), str(len(g["absent"]))) for g in groups]
+        print()
+        common.table(("group", "first member", "members", "dof", "paths left out"), rows)
+    if found["metrics"]:
+        print()
+        common.table(("metric", "of"), list(found["metrics"].items()), left=(0, 1))
+    print(f"\nkept: {found['kept']}")
+    told: dict[str, None] = {}
+    for group in groups:
+        where = f"{_states(group)}: " if len(groups) > 1 else ""
+        for kind in ("refused", "warnings", "notes"):
+            told |= dict.fromkeys(f"{kind.rstrip('s')}: {where}{text}" for text in group[kind])
+    for line in told:
+        print(line)
+
+
+def _states(group: dict[str, Any]) -> str:
+    return ", ".join(f"{path} {'on' if on else 'off'}" for path, on in group["switches"].items())

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from shiftjax.cli.drive import parse_drive
 from shiftjax.constraints.drives import Drive
+from shiftjax.ensembles.motion import parse_drive
 from shiftjax.ensembles.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load

@@ -26,6 +26,8 @@ def simulated(run: Callable[..., Result], options: argparse.Namespace) -> tuple[
     def announce(need: Need) -> None:
         if need.total > MUCH:
             print(f"memory: about {size(need.total)}", file=sys.stderr)
+        if need.faster:
+            print(f"note: {need.faster}", file=sys.stderr)
         if options.out is not None:
             store.refuse_no_room(options.out, need.stored)
 

@@ -5,19 +5,28 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shiftjax.cli import common, parsing, running
-from shiftjax.ensembles import picture, store
+from shiftjax.ensembles import picture, store, study_file
+from shiftjax.ensembles.definition import Definition, from_document
+from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.keeping import USUAL
 from shiftjax.ensembles.sample import sample
-from shiftjax.ensembles.spec import FORMS, Vary, parse_vary
+from shiftjax.ensembles.spec import FORMS, Vary, parse_vary, split_assignment
 from shiftjax.errors import ModelError
 from shiftjax.run.figures import CERTIFICATE, figure_text, plain, worst
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
+
+SAME = "span step method output_step backend precision energy_limit gap_limit angle_limit samples".split()
+TABLES = ("vary", "set", "derive", "drive")  # options PATH=WORDS
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -27,11 +36,14 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--samples", type=int, metavar="N", help="how many designs are drawn (at every grid point)")
     add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
     add("--keep", type=parsing.keep, default=64, metavar="all|K|none", help="trajectories stored; default 64")
+    add("--write", metavar="STUDY", help="write these options as a study, STUDY.toml, instead of running them")
     add("--picture", metavar="FILE", help="draw the trajectories that are kept, as .png, .svg or .pdf")
     parsing.add_run(parser)
 
 
 def call(options: argparse.Namespace) -> int:
+    if options.write is not None:
+        return write(options)
     model = common.open_model(options)
     if options.seed < 0:
         raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
@@ -163,3 +175,40 @@ def numbers_of(path: str, values: np.ndarray, result: Result) -> list[tuple[str,
     flat = values[members].reshape(len(members), values.shape[1], -1)
     names = [path] if values.ndim == 2 else [f"{path}[{k}]" for k in range(flat.shape[2])]
     return [(name, flat[:, :, k], members) for k, name in enumerate(names)]
+
+
+def definition_of(options: argparse.Namespace) -> Definition:
+    """The definition that the options of `shiftjax sweep` give.
+
+    Raises:
+        ModelError: an option that is wrong, named by its key in a study.
+    """
+    words: dict[str, Any] = {name: getattr(options, name) for name in SAME}
+    words |= {name: _entries(getattr(options, name), f"--{name}") for name in TABLES}
+    words |= {"model": options.model, "seed": options.seed, "channels": options.channel, "hold": options.hold}
+    words |= {"strict_start": options.strict_start, "keep": None if options.keep == USUAL else options.keep}
+    return from_document({key: value for key, value in words.items() if value is not None}, Path.cwd())
+
+
+def write(options: argparse.Namespace) -> int:
+    """`sweep --write`: the definition as a file, once it is known that it makes members."""
+    for name in ("out", "picture"):
+        if getattr(options, name) is not None:
+            todo = "Leave one of them out; the study that is written runs with shiftjax sweep."
+            raise ModelError(f"--{name}", "with --write", "one of them", todo)
+    definition = definition_of(options)
+    members = sum(group.members for group in designs(definition))
+    study_file.write(definition, options.write, force=options.force)
+    print(f"written: {options.write}, {members} members")
+    return 0
+
+
+def _entries(texts: Sequence[str], option: str) -> dict[str, str]:
+    """PATH=WORDS of an option that may be repeated, by path."""
+    found: dict[str, str] = {}
+    for text in texts:
+        path, words = split_assignment(text, option)
+        if path in found:
+            raise ModelError(f"{option} {path}", "the path twice", "each path once", "Leave one of them out.")
+        found[path] = words
+    return found

@@ -111,7 +111,9 @@ class ForceKind:
         return (*self.fields, *(state.start for state in self.states))
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:
-        """What its numbers must not be: words -> whether they are so, () or (B,).
+        """What its numbers together must not be: words -> whether they are so, () or (B,).
+
+        Of a number by itself, and of a list that must rise, its `Field` says it.
 
         Args:
             n: numbers and words by field; a number may be a (B,) array.

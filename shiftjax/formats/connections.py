@@ -12,7 +12,7 @@ from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, show
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
-from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, faults_of, label_of, numbers_of
+from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, label_of, numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import (
@@ -64,7 +64,9 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
 def _check_possible(node: Node, found: Joint | Restraint | Element) -> None:
     for fault in faults(found, numbers_of(found)):
         if fault.bad[0]:
-            node[str(fault.steps[0][0])].refuse(fault.allowed, fault.todo, fault.found(0))
+            keys = {str(steps[0]) for steps in fault.steps}
+            at = node[keys.pop()] if len(keys) == 1 else node
+            at.refuse(fault.allowed, fault.todo, fault.found(0))
 
 
 def _ends(node: Node, pair_key: str, names: Names, local: str) -> tuple[FrameRef, FrameRef]:
@@ -259,8 +261,6 @@ def element(
     flags = entry("active"), entry("comment")
     found = Element(name, node["type"].text(), tuple(joints), tuple(frames), values, *flags)
     _check_possible(node, found)
-    for fault in faults_of(found):
-        node.refuse(f"numbers that {what} of type {found.type} can have", "Correct them.", fault)
     return found
 
 

@@ -11,8 +11,8 @@ from shiftjax.mechanism.paths import Steps, child, steps
 from shiftjax.mechanism.records import STARTS, Assembly, Body
 
 
-def with_number(value: Any, where: Steps, number: float) -> Any:
-    """The element with the number at the steps `where` replaced."""
+def with_number(value: Any, where: Steps, number: Any) -> Any:
+    """The element with the number at the steps `where` replaced, by one or by (B,) of them."""
     if not where:
         return number
     head, rest = where[0], where[1:]

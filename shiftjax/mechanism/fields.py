@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind
 from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
@@ -123,7 +121,8 @@ RESTRAINT = (
     Field("distance_type", "the axis of the first frame along which it acts; their distance where left out", "choice",
           choices=("Tx", "Ty", "Tz")),
     Field("coefficients", "of f in Q = -f(x), one list for each piece", "pieces", Role.FORCE, SPRING, required=True),
-    Field("knot_points", "ends of the pieces, rising: piece k holds left of knot k", "numbers", Role.KNOT, "{x}", ()),
+    Field("knot_points", "ends of the pieces, rising: piece k holds left of knot k", "numbers", Role.KNOT, "{x}", (),
+          rising=True),
 )  # fmt: skip
 MODULE = (COMMENT, NAME, ACTIVE, Field("type", "the kind of force", "choice", required=True))
 CONSTRAINT = (COMMENT, NAME, ACTIVE, Field("type", "the kind of constraint", "choice", required=True))
@@ -273,15 +272,6 @@ def numeric_fields(item: Any) -> tuple[Field, ...]:
 def kind_of(item: Element) -> ForceKind | ConstraintKind | None:
     """The kind of a force or constraint; None for a tire or controller."""
     return FORCES.get(item.type) or CONSTRAINTS.get(item.type)
-
-
-def faults_of(item: Any) -> tuple[str, ...]:
-    """What is wrong with the numbers of an element beyond each by itself, in words; some may be (B,) arrays."""
-    kind = kind_of(item) if isinstance(item, Element) else None
-    found = kind.faults(item.values) if kind is not None and kind.listed else {}
-    counts = {words: int(np.sum(wrong)) for words, wrong in found.items()}
-    return tuple(f"{words} in {count} members" if np.ndim(found[words]) else words
-                 for words, count in counts.items() if count)  # fmt: skip
 
 
 @cache

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers as abstract_numbers
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from shiftjax.errors import ModelError, nearest, need, need_mapping
 from shiftjax.field import Role
 from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
-from shiftjax.mechanism.fields import LABELS, UNSIMULATED, faults_of, kinds_with, numbers_of, role_of, unit_of
+from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
 from shiftjax.mechanism.paths import Steps, child, listed, parts, shortened, split, steps, text_of
@@ -256,7 +256,6 @@ class Model:
             found, assemblies=rebuilt(self.assemblies, lambda a, path: changed_assembly(a, path, grouped))
         )
         _refuse_impossible(found, touched)
-        refuse_faults((path, item) for path, item in found.acting() if path in grouped)
         return found
 
     def resolve(self, path: str) -> str:
@@ -332,13 +331,6 @@ def _finite(path: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, abstract_numbers.Real) or not math.isfinite(value):
         raise ModelError(path, repr(value)[:80], "one finite number", "Give a number.")
     return float(value)
-
-
-def refuse_faults(elements: Iterable[tuple[str, Any]]) -> None:
-    """Raises where the numbers of an element do not fit together."""
-    for path, item in elements:
-        for fault in faults_of(item):
-            raise ModelError(path, fault, "numbers that its type can have", "Correct them together.")
 
 
 def complete(model: Model) -> Model:

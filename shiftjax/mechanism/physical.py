@@ -1,7 +1,7 @@
-"""What numbers an element may have: the bounds of its fields, masses and inertias that a body can have, rising knots.
+"""What numbers an element may have: what its fields and its kind say of them, and inertias that a body can have.
 
 Problem: of one element, or of many variants of it at once, say which variants are impossible, and why.
-The rule is here once: files, `Model.replace` and varied members ask it.
+The rule is here once: files, the builder, `Model.replace`, drives and varied members ask it.
 Inertia is about the centre of mass, so its principal moments a <= b <= c are sums over the body's own matter: none is
 negative, and c <= a + b (Goldstein, Classical Mechanics, section 5.3). The second is asked only where a is not zero:
 planar models state one moment, (0, 0, c), or two. A rod, (0, c, c), a rotor of no mass, and a massless body pass.
@@ -16,9 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.constraints import CONSTRAINTS
 from shiftjax.field import Field
+from shiftjax.forces import FORCES
+from shiftjax.mechanism.edit import with_number
 from shiftjax.mechanism.paths import Steps
-from shiftjax.mechanism.records import Body, Inertia, Joint, Restraint
+from shiftjax.mechanism.records import Body, Element, Inertia, Joint
 from shiftjax.record import record
 
 ROUNDED = 1e-6  # of the largest moment: a principal moment this small is zero in a matrix of six digits
@@ -33,7 +36,7 @@ class Fault:
     """Something impossible about an element.
 
     Attributes:
-        steps: the numbers of which it is said, the first named in messages.
+        steps: the numbers of which it is said, the first named in messages; none of an element without numbers.
         bad: (B,) variants of which it is true. found: says what was found in a variant.
         certain: False for inertias that some files state all the same; those are read, with a warning.
     """
@@ -65,12 +68,14 @@ def faults(
         for steps, field in fields.items():
             if field.least is not None or field.above is not None:
                 yield _out_of_bounds(field, steps, values[steps])
+        for field in dict.fromkeys(field for field in fields.values() if field.rising):
+            yield _falling(field, {steps: values[steps] for steps, own in fields.items() if own == field})
         if isinstance(item, Body):
             yield from _of_inertia(values)
-        if isinstance(item, Restraint) and len(item.knot_points) > 1:
-            yield _falling(values)
         if isinstance(item, Joint) and item.axis is not None:
             yield _no_direction(values)
+        if isinstance(item, Element):
+            yield from _of_kind(item, values, {steps: varied[steps] for steps in varied if steps in values}, count)
 
 
 def _out_of_bounds(field: Field, steps: Steps, x: np.ndarray) -> Fault:
@@ -119,14 +124,37 @@ def _of_inertia(values: Values) -> Iterator[Fault]:
     )  # fmt: skip
 
 
-def _falling(values: Values) -> Fault:
-    places = tuple(steps for steps in values if steps[0] == "knot_points")
-    knots = np.stack([values[place] for place in places])
-    bad = np.asarray((np.diff(knots, axis=0) <= 0.0).any(0))
+def _falling(field: Field, values: Values) -> Fault:
+    rows = np.stack(list(values.values()))
+    falls = np.diff(rows, axis=0) <= 0.0
+    name = field.name.replace("_", " ")
+
+    def found(k: int) -> str:
+        first = int(falls[:, k].argmax())
+        return f"{name} {rows[first, k]:g}, {rows[first + 1, k]:g}"
+
     return Fault(
-        places, bad, lambda k: f"knots {', '.join(f'{x:g}' for x in knots[:, k])}", "increasing numbers",
-        "Sort the knots, with their coefficients.",
-    )  # fmt: skip
+        tuple(values),
+        np.asarray(falls.any(0)),
+        found,
+        "increasing numbers",
+        f"Sort the {name}, with what belongs to them.",
+    )
+
+
+def _of_kind(item: Element, values: Values, varied: Values, count: int) -> Iterator[Fault]:
+    """What the kind of a force or constraint says of its numbers together."""
+    kind = FORCES.get(item.type) or CONSTRAINTS.get(item.type)
+    if kind is None or not kind.listed:
+        return
+    for steps, own in varied.items():
+        item = with_number(item, steps, own)
+    for words, wrong in kind.faults(item.values).items():
+        bad = np.broadcast_to(wrong, count).astype(bool)
+        yield Fault(
+            tuple(values), bad, lambda k, words=words: words, f"numbers that {item.type} can have",
+            "Correct them together.",
+        )  # fmt: skip
 
 
 def _no_direction(values: Values) -> Fault:

@@ -32,7 +32,7 @@ REACHED = 0.7  # of the step at which errors of the method's order would just me
 def sample(lanes: Ensemble, members: np.ndarray) -> None:
     """Adds a sample of those members that have come to the next instant of samples."""
     s = lanes.samples
-    clock = lanes.settings.before + lanes.row("clock")[members].astype(float)
+    clock = lanes.row("clock")[members].astype(float)
     here = clock >= next_samples(s.at[members])
     mine, clock = members[here], clock[here]
     if len(mine):
@@ -61,7 +61,7 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
         (B,) by the error of the energy, and the rounding of large angles; (B,) by what is lost at singular poses.
     """
     s, everyone = lanes.samples, np.arange(len(lanes.status))
-    clock = lanes.settings.before + lanes.row("clock").astype(float)
+    clock = lanes.row("clock").astype(float)
     path, slowness = _parts(lanes, everyone, clock - s.at)
     path, slowness = path + s.path, slowness + s.slowness
     if not moves_freely(lanes):

@@ -30,7 +30,6 @@ from shiftjax.run.branches import (
 )
 from shiftjax.run.closing import (
     CLOSED,
-    RANK,
     LaneOf,
     Path,
     Way,
@@ -42,14 +41,17 @@ from shiftjax.run.closing import (
     place,
     walk,
 )
-from shiftjax.run.host_evaluation import StartLane, closure, per_member, prescribed_speeds
+from shiftjax.run.geometries import designs_of
+from shiftjax.run.host_evaluation import StartLane, can_close, closure, per_member
 from shiftjax.run.start import Start, Statements
+from shiftjax.run.start_speeds import consistent_speeds, speeds_off
 from shiftjax.topology.plan import Plan
 
 NEAR = 0.1  # rad or parts of the model's length: joints that follow are often stated roughly, to say on which side
 UNSTATED = 1e-2  # weight of a joint that says nothing, when joints are moved least
 SOUGHT = 8  # poses from which a member is closed that no way leads to
 SAME = 1e-6  # poses this near are one [rad or m]
+BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together
 DYAD = 3  # a block of so many joints has two assemblies, told apart by the sign of its Jacobian
 
 
@@ -82,17 +84,33 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
     """
     q_file = per_member(file_lane.coordinates(), 1)
     tied = [_of_the_file(plan, file_lane, q_file, s, said.positions) for s in range(len(plan.substructures))]
+
+    def started(own: np.ndarray) -> Start:
+        return _started(plan, lambda some, fraction: lane_of(own[some], fraction), len(own), q_file, tied, said)
+
+    return Start.joined([started(own) for own in np.array_split(np.arange(members), -(-members // _block(plan)))])
+
+
+def _block(plan: Plan) -> int:
+    """How many members are assembled together."""
+    entries = max((block.rows * len(block.columns) for block in plan.substructures), default=1)
+    return max(BLOCK // (8 * entries), 1)
+
+
+def _started(
+    plan: Plan, lane_of: LaneOf, members: int, q_file: np.ndarray, tied: Sequence[_Tied], said: Statements
+) -> Start:
+    """Assembles some members; what follows from numbers that many share is found once for each design."""
     full = lane_of(np.arange(members), 1.0)
+    designs = designs_of(plan, full.params.numbers, members)
     target = per_member(full.coordinates(), members)
-    q = np.repeat(q_file, members, axis=1)
-    _set_free(plan, q, target)
-    unsure, branch = np.zeros(members, bool), np.full(members, "", dtype=object)
-    for part in tied:
-        q, doubt = _Members(plan, lane_of, part, q_file, target, q).placed()
-        unsure |= doubt
-        branch = branch + signs(full, q, part.index, part.blocks)
-    gap, worst, closed = gaps(plan, full, q)
-    v, kept = _consistent_speeds(plan, full, q, tied, said.speeds)
+    q, doubt, branch, gap, worst, closed = map(
+        designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
+    )
+    told = [holdable(plan, part.J[0], part.index, said.speeds)[0] for part in tied]
+    columns = [columns_of(plan, part.index, joints) for part, joints in zip(tied, told, strict=True)]
+    kept = [k for joints in told for k in joints] if tied else list(said.speeds)
+    v = consistent_speeds(plan, full, q[:, designs.first], designs, columns, said.speeds)
     held = [k for part in tied for k in part.held]
     binding = [k for k in said.positions if k in held or k in said.named_positions]
     bound = (distances(plan, q, target, binding) / units_of(plan, full, binding)).max(0, initial=0.0) > TOLD
@@ -101,12 +119,27 @@ def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, sa
     bound |= (off / units).max(0, initial=0.0) > NEAR
     change, moved = most(off, units, counted)
     counted = said.speeds if said.alone else [k for k in said.speeds if k in kept or k in said.named_speeds]
-    off = _speeds_off(plan, v, per_member(full.speeds(), members), counted)
+    off = speeds_off(plan, v, per_member(full.speeds(), members), counted)
     speed_change, speed_moved = most(off, units_of(plan, full, counted), counted)
     return Start(
         q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
-        bound, branch, unsure & closed,
+        bound, branch, doubt & closed,
     )  # fmt: skip
+
+
+def _poses(
+    plan: Plan, lane_of: LaneOf, q_file: np.ndarray, target: np.ndarray, tied: Sequence[_Tied]
+) -> tuple[np.ndarray, ...]:
+    """Of designs with coordinates `target` (nq, D): coordinates, doubts, branches, and what `gaps` says."""
+    count = target.shape[1]
+    full, q = lane_of(np.arange(count), 1.0), np.repeat(q_file, count, axis=1)
+    _set_free(plan, q, target)
+    unsure, branch = np.zeros(count, bool), np.full(count, "", dtype=object)
+    for part in tied:
+        q, doubt = _Members(plan, lane_of, part, q_file, target, q).placed()
+        unsure |= doubt
+        branch = branch + signs(full, q, part.index, part.blocks)
+    return q, unsure, branch, *gaps(plan, full, q)
 
 
 # -- the file's own pose -------------------------------------------------------------------------------------------
@@ -226,12 +259,15 @@ class _Members:
         """Coordinates (nq, B), and of which members the branch is not sure (B,)."""
         part, count = self.part, self.q.shape[1]
         everyone = np.arange(count)
-        straight = self._walked(everyone, self.q, self.target)
-        clean, found = self._clean(everyone, straight), straight.q.copy()
-        reached = straight.reached.copy()
-        tries = [(everyone, straight)]
+        possible = can_close(self.lane_of(everyone, 1.0), self.target, part.index, part.held)
+        hopeless, left = ~possible, np.flatnonzero(possible)
+        straight = self._walked(left)
+        clean, reached, found = np.zeros(count, bool), np.zeros(count, bool), self.q.copy()
+        clean[left], reached[left], found[:, left] = self._clean(left, straight), straight.reached, straight.q
+        tries = [(left, straight)]
         for other in (self._numbers_first, self._joints_first, self._the_other_way_round):
-            left = np.flatnonzero(~clean)
+            # the way with joints that follow is where the hopeless ones let go of what they cannot keep
+            left = np.flatnonzero(~clean if len(tries) == 1 else ~clean & ~hopeless)
             if not len(left) or (not part.judged and reached.all()):
                 break
             path = other(left)
@@ -240,12 +276,12 @@ class _Members:
             clean[left[better]] = reached[left[better]] = True
             tries.append((left, path))
         doubt = np.zeros(count, bool)
-        if part.judged and not clean.all():
-            left = np.flatnonzero(~clean)
+        left = np.flatnonzero(~clean & ~hopeless)
+        if part.judged and len(left):
             found[:, left], reached[left], doubt[left] = self._settled(left, tries)
         lost = np.flatnonzero(~reached)
         if len(lost):
-            found[:, lost] = self._released(lost, straight.q[:, lost])
+            found[:, lost] = self._released(lost, tries[1][1].of(tries[1][0], lost))
         if part.free and (part.weight < 1.0).any():
             columns = columns_of(self.plan, part.index, part.held)
             full = self.lane_of(everyone, 1.0)
@@ -260,8 +296,9 @@ class _Members:
             good &= signs(self.lane_of(members, 1.0), path.q, part.index, part.blocks) == own
         return good
 
-    def _walked(self, members: np.ndarray, q: np.ndarray, target: np.ndarray) -> Path:
+    def _walked(self, members: np.ndarray) -> Path:
         """Numbers and joints together."""
+        q, target = self.q[:, members], self.target[:, members]
         begin = np.repeat(self.q_file, len(members), axis=1)
         steps = number_steps(self.lane_of(members, 1.0), self.lane_of(members, 0.0), len(members))
         part = self.part
@@ -398,17 +435,20 @@ class _Members:
             sure[left] |= ((np.max(apart, axis=0) < SAME) & paths[0].reached)[left]  # all ways and the search agree
         return out, found, found & ~sure
 
-    def _released(self, members: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Members that cannot have all that is stated: as much of it as the loops allow, the least binding let go."""
+    def _released(self, members: np.ndarray, open_: Path) -> np.ndarray:
+        """Members that cannot have all that is stated: as much of it as the loops allow, the least binding let go.
+
+        Args:
+            open_: how they walked with numbers first.
+        """
         part, plan, target = self.part, self.plan, self.target[:, members]
         full = self.lane_of(members, 1.0)
         columns = columns_of(plan, part.index, part.held)
-        open_ = self._numbers_first(members)
         begin, size = close(plan, full, open_.q, part.index, columns)
         out, closed = begin, size <= CLOSED
         if not closed.all():
             bad = np.flatnonzero(~closed)
-            begin[:, bad], size = close(plan, full.of(bad), q[:, bad], part.index, ())
+            begin[:, bad], size = close(plan, full.of(bad), self._walked(members[bad]).q, part.index, ())
             closed[bad] = size <= CLOSED
             out = begin.copy()
         left = closed.copy()
@@ -426,54 +466,6 @@ class _Members:
             out[:, here[kept]] = path.q[:, kept]
             left[here[kept]] = False
         return out
-
-
-# -- speeds --------------------------------------------------------------------------------------------------------
-
-
-def _consistent_speeds(
-    plan: Plan, lane: StartLane, q: np.ndarray, tied: Sequence[_Tied], order: Sequence[int]
-) -> tuple[np.ndarray, list[int]]:
-    """Stated joints keep their speeds as far as the loops allow, the others take the smallest that agree with J v = nu.
-
-    Args:
-        order: joints whose speeds are stated, the most binding first; what can be kept is judged at the file's pose.
-
-    Returns:
-        speeds (nv, B), and the joints that keep theirs.
-    """
-    out, kept = per_member(lane.speeds(), q.shape[1]), [] if plan.substructures else list(order)
-    stated = {plan.joints[k].v + i for k in order for i in range(plan.joints[k].nv)}
-    for s, block in enumerate(plan.substructures):
-        columns, unit = np.asarray(block.columns), np.asarray(lane.units)[list(block.columns)]
-        out[[v for v in columns if v not in stated]] = 0.0
-        _, J = closure(lane, q, s)
-        moves = any(plan.constraints[k].time_dependent for k in block.groups)
-        nu = prescribed_speeds(lane, q, s) if moves else np.zeros(J.shape[:2])
-        good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
-        J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
-        given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
-        joints = holdable(plan, tied[s].J[0], s, order)[0]
-        held = columns_of(plan, s, joints)
-        rest = [k for k in range(len(columns)) if k not in held]
-        right = nu - (J[:, :, held] @ given[:, held, None])[:, :, 0]
-        given[:, rest] = (np.linalg.pinv(J[:, :, rest], rcond=RANK) @ right[:, :, None])[:, :, 0]
-        missing = nu - (J @ given[:, :, None])[:, :, 0]
-        off = np.abs(missing).max(1) > 1e-9 * (1.0 + np.abs(given).max(1))
-        if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
-            given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
-        out[columns] = (given * unit).T
-        kept += joints
-    return out, kept
-
-
-def _speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, joints: Sequence[int]) -> np.ndarray:
-    """(J, B) by which joints miss their stated speeds [per second]."""
-    out = np.zeros((len(joints), v.shape[1]))
-    for line, k in zip(out, joints, strict=True):
-        own = slice(plan.joints[k].v, plan.joints[k].v + plan.joints[k].nv)
-        line[:] = np.abs(v[own] - wanted[own]).max(0, initial=0.0)
-    return out
 
 
 # -- under a standing mechanism --------------------------------------------------------------------------------------

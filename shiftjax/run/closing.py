@@ -20,7 +20,7 @@ import numpy as np
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.run.host_evaluation import StartLane, closure, retract
+from shiftjax.run.host_evaluation import StartLane, can_close, closure, retract
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
@@ -104,12 +104,21 @@ def close(
     Returns:
         coordinates (nq, B) and the residual (B,), dimensionless.
     """
-    columns = np.asarray(plan.substructures[index].columns)
+    return _closed(plan, lane, q, index, held, weight)[:2]
+
+
+def _closed(
+    plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int], weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `close`, and the Jacobian (B, m, n) there; at poses that still move it is that of the last one."""
+    block = plan.substructures[index]
+    columns = np.asarray(block.columns)
     unit = np.asarray(lane.units)[columns]
     q = q.copy()
     size = np.full(q.shape[1], np.inf)
     running = np.arange(q.shape[1])
     best, since = size.copy(), np.zeros(q.shape[1], int)
+    last = np.zeros((q.shape[1], block.rows, len(columns)))
     for _ in range(ITERATIONS):
         phi, J = closure(lane, q[:, running], index)
         now = np.abs(phi).max(1)
@@ -121,21 +130,26 @@ def close(
         best[running] = np.where(better, now, best[running])
         going &= since[running] < PATIENCE
         size[running] = np.where(finite, now, np.inf)
+        last[running[~going]] = J[~going]
         if not going.any():
-            break
-        running, lane = running[going], lane.of(going)
-        change = _least_change(phi[going], J[going], held, weight)
-        longest = np.maximum(np.abs(change) / np.where(unit == 1.0, STEP_ANGLE, STEP_LENGTH), 1.0).max(1)
-        change /= longest[:, None]
+            return q, size, last
+        if not going.all():
+            running, lane, phi, J = running[going], lane.of(going), phi[going], J[going]
+        change = _least_change(phi, J, held, weight)
+        change /= np.maximum(np.abs(change) / np.where(unit == 1.0, STEP_ANGLE, STEP_LENGTH), 1.0).max(1)[:, None]
         step = np.zeros((plan.nv, len(running)))
         step[columns] = (change * unit).T
         q[:, running] = retract(plan, q[:, running], step)
-    return q, size
+    last[running] = J
+    return q, size, last
 
 
 def _least_change(phi: np.ndarray, J: np.ndarray, held: Sequence[int], weight: np.ndarray | None) -> np.ndarray:
     """(B, n) Gauss-Newton step of least weighted change, held columns still."""
-    J = J.copy() if weight is None else J / weight
+    if weight is not None:
+        J = J / weight
+    elif len(held):
+        J = J.copy()
     J[:, :, list(held)] = 0.0
     Jt = J.transpose(0, 2, 1)
     normal = Jt @ J
@@ -143,8 +157,9 @@ def _least_change(phi: np.ndarray, J: np.ndarray, held: Sequence[int], weight: n
     mean = np.maximum(np.trace(normal, axis1=1, axis2=2) / n, 1e-300)
     normal[:, np.arange(n), np.arange(n)] += DAMPING * mean[:, None]
     right = -(Jt @ phi[:, :, None])
-    bad = ~(np.isfinite(normal).all((1, 2)) & np.isfinite(right).all((1, 2)))
-    normal[bad], right[bad] = np.eye(n), 0.0
+    if not np.isfinite(normal.sum() + right.sum()):
+        bad = ~(np.isfinite(normal).all((1, 2)) & np.isfinite(right).all((1, 2)))
+        normal[bad], right[bad] = np.eye(n), 0.0
     change = np.linalg.solve(normal, right)[:, :, 0]
     return change if weight is None else change / weight
 
@@ -245,10 +260,14 @@ def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
         place(plan, guess, way.held, way.begin[:, at], way.target[:, at], fraction)
         for row, value in lane.prescribed().items() if driven else ():
             guess[row] = value
-        found, size = close(plan, lane, guess, way.index, columns)
+        able = can_close(lane, guess, way.index, way.held)
+        if not able.all():
+            step[at[~able]] *= 0.5
+            at, fraction, guess, lane = at[able], fraction[able], guess[:, able], lane.of(able)
+        found, size, J = _closed(plan, lane, guess, way.index, columns)
         off = _distance(plan, found, guess, way.index, lane)
         good = (size <= CLOSED) & (off < JUMP)
-        turned = sign.turned(at, lane, found)
+        turned = sign.turned(at, J)
         good &= ~turned | (step[at] < 2.0 * FINEST * whole[at])  # a jump is seen by finer steps; a singular pose stays
         sign.passed(at, good)
         mine = at[good]
@@ -332,15 +351,19 @@ class _Sign:
             self.last, self.volume = J, _volume(J)
             self.largest = self.volume.copy()
 
-    def turned(self, at: np.ndarray, lane: Lane, q: np.ndarray) -> np.ndarray:
-        """Looks at the next poses of some members: whether a singular pose lies between the last one and each."""
+    def turned(self, at: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """Looks at the next poses of some members: whether a singular pose lies between the last one and each.
+
+        Args:
+            J: (K, m, n) at the next poses.
+        """
         if self.last is None:
             return np.zeros(len(at), bool)
-        self.next = closure(lane, q, self.way.index)[1][:, :, list(self.way.judged)]
+        self.next = J[:, :, list(self.way.judged)]
         self.next_volume = _volume(self.next)
+        self.opposite = same_side(self.last[at], self.next) < 0
         least = np.maximum(self.largest[at], self.next_volume) - SINGULAR
-        judged = (self.next_volume > least) & (self.volume[at] > least)
-        return judged & (same_side(self.last[at], self.next) < 0)
+        return (self.next_volume > least) & (self.volume[at] > least) & self.opposite
 
     def passed(self, at: np.ndarray, which: np.ndarray) -> None:
         """Takes some of these poses as the last ones."""
@@ -350,7 +373,7 @@ class _Sign:
         self.largest[mine] = np.maximum(self.largest[mine], volume)
         least = self.largest[mine] - SINGULAR
         clear = (volume > least) & (self.volume[mine] > least)
-        self.crossed[mine] |= clear & (same_side(self.last[mine], J) < 0)
+        self.crossed[mine] |= clear & self.opposite[which]
         fresh = (volume > least) | (self.volume[mine] <= least)
         self.last[mine[fresh]], self.volume[mine[fresh]] = J[fresh], volume[fresh]
 

@@ -54,7 +54,7 @@ def collect(
     ticks = settings.steps // settings.every + 1
     pick = (lambda a: a) if batched else (lambda a: a[0])
     channels, poses = _recorded(prepared, lanes, observed, kept, ticks)
-    time = settings.t0 + settings.h * settings.every * np.arange(ticks)
+    time = settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks))
     measured = measure(time, channels)
     units = prepared.model.number_units()
     x = lanes.rows("x").T.astype(float)
@@ -95,7 +95,7 @@ def collect(
             "precision": setup.precision,
             "repartition": settings.repartition,
             "move_steps": settings.move_steps,
-            "t0": settings.t0,
+            "t0": settings.begin,
             **asked,
         },
         log=_log(prepared.plan, lanes.log),
@@ -150,7 +150,7 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     with np.errstate(all="ignore"):
         condition = np.maximum(acc["squared_condition"], 1.0)
         ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
-    steps = lanes.settings.before + np.floor(lanes.row("clock") + WHOLE).astype(int)
+    steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
     angle = sum(angle_errors(lanes))
     never = ~began.closed | np.isin(lanes.status, (Outcome.unphysical, Outcome.not_assembled))
     gap = np.where(never, began.gap, acc["gap"])

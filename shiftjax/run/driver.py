@@ -41,21 +41,21 @@ def run(lanes: Ensemble) -> None:
 
 
 def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
-    total, before, members = lanes.settings.steps, lanes.settings.before, len(lanes.status)
-    late = batch[(lanes.status[batch] <= 0) & (lanes.row("clock")[batch] < 0)]
+    before, end, members = lanes.settings.before, lanes.settings.end, len(lanes.status)
+    late = batch[(lanes.status[batch] <= 0) & (lanes.row("clock")[batch] < before)]
     if len(late):  # of a run that goes on: the end of the one before cut their steps short
-        run_to(lanes, 0, late)
+        run_to(lanes, before, late)
         with shielded():
             lanes.begin_metrics(late[lanes.status[late] <= 0])
-            lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == 0)])
+            lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == before)])
             sample(lanes, late[lanes.status[late] <= 0])
-    until = 0
-    while until < total:  # at the end of a chunk all lanes wait for the last one
-        until = min(total, int(next_samples(np.array([before + until]))[0]) - before)
+    until = before
+    while until < end:  # at the end of a chunk all lanes wait for the last one
+        until = min(end, int(next_samples(np.array([until]))[0]))
         run_to(lanes, until, batch)
         with shielded():
             sample(lanes, batch[lanes.status[batch] <= 0])
-        lanes.settings.progress((batch[0] + len(batch) * until / total) / members)
+        lanes.settings.progress((batch[0] + len(batch) * (until - before) / (end - before)) / members)
 
 
 def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> None:

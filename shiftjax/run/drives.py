@@ -13,9 +13,11 @@ from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
 from shiftjax.errors import ModelError
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.edit import rebuilt
+from shiftjax.mechanism.fields import numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.mechanism.model import Model, refuse_faults, unused
+from shiftjax.mechanism.model import Model, unused
 from shiftjax.mechanism.paths import child, parts
+from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import Assembly, Element, Joint, walk
 from shiftjax.run.host_evaluation import StartLane
 from shiftjax.topology.plan import Plan
@@ -144,7 +146,9 @@ def _element(name: str, path: str, joint: Joint, motion: Drive, where: str) -> t
     for word in kind.words:
         values[word.name] = known[word.name]
     found = Element(name, type_, (path,), values=FrozenJson(values))
-    refuse_faults([(where, found)])
+    for fault in faults(found, numbers_of(found)):
+        if fault.bad[0]:
+            raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
     return found, arrays
 
 

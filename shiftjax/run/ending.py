@@ -16,7 +16,7 @@ class Ending:
 
     Attributes:
         program: what code ran, and how: another one cannot take the lanes up.
-        steps: since the start of the first run; all clocks count from there.
+        t0: when the first run began [s]. steps: since then; all clocks count from there.
         table: (rows, B); choice: (S, B) index into blocks[s]; ratio: (S, B) pivot ratio at partition.
         blocks: for every substructure the partitions that occurred.
         counts: (B,) arrays of the ensemble by name: status, warnings, repartitions ...
@@ -24,6 +24,7 @@ class Ending:
     """
 
     program: tuple[object, ...]
+    t0: float
     steps: int
     table: np.ndarray
     choice: np.ndarray

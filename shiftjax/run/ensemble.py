@@ -46,7 +46,10 @@ class Repartition:
 
 @dataclass
 class Settings:
-    """How to run: clock, trigger and recording. `every` in steps; `multiplier` is m of ||B|| > m max(||B||_0, 1)."""
+    """How to run: clock, trigger and recording. `every` in steps; `multiplier` is m of ||B|| > m max(||B||_0, 1).
+
+    Clocks count from t0, over all the runs of which this one is the last: they stand at `before` where it begins.
+    """
 
     h: float
     steps: int
@@ -61,6 +64,16 @@ class Settings:
     gap_limit: float = 1e-6  # gap over the model's length,
     angle_limit: float = 1e-3  # error of coordinates [rad, or parts of the model's length]
     progress: Callable[[float], None] = lambda done: None
+
+    @property
+    def end(self) -> int:
+        """Clock at which the run ends."""
+        return self.before + self.steps
+
+    @property
+    def begin(self) -> float:
+        """Time at which the run begins [s]."""
+        return self.t0 + self.before * self.h
 
 
 class Programs(Protocol):
@@ -184,7 +197,7 @@ class Ensemble:
 
     def keep_before_end(self, members: np.ndarray) -> None:
         """Keeps lanes that froze so near the end of the span that it decides how they go on."""
-        for k in members[self.row("clock")[members] > self.settings.steps - max(map(len, PATTERNS))]:
+        for k in members[self.row("clock")[members] > self.settings.end - max(map(len, PATTERNS))]:
             member = int(k)
             if member not in self.cut_short:
                 counts = {name: float(getattr(self, name)[member]) for name in COUNTS}
@@ -244,8 +257,9 @@ class Ensemble:
         member, clock, substructure, choice = decisions[:, np.lexsort(decisions[[0, 1]])]
         s = self.settings
         return Schedule(
-            s.h, s.steps, s.t0, tuple(map(tuple, self.known)), PATTERNS, self.first_choice, member, clock,
-            substructure, choice, np.rint(self.row("clock")).astype(int), self.status.copy(), self.rejected.copy(),
+            s.h, s.steps, s.begin, tuple(map(tuple, self.known)), PATTERNS, self.first_choice, member,
+            clock - s.before, substructure, choice, np.rint(self.row("clock")).astype(int) - s.before,
+            self.status.copy(), self.rejected.copy(),
         )  # fmt: skip
 
     def choose(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:
@@ -284,7 +298,7 @@ class Ensemble:
 
     def interrupt(self) -> None:
         """Marks the members that have not come to their end."""
-        self.status[(self.status <= 0) & (self.row("clock") < np.minimum(self.settings.steps, self.ends))] = int(
+        self.status[(self.status <= 0) & (self.row("clock") < np.minimum(self.settings.end, self.ends))] = int(
             Outcome.interrupted
         )
 
@@ -297,7 +311,7 @@ class Ensemble:
             program = recording.programs.of(partition)
             seen = self.kernel.evaluate(program, phase, part, self.settings.t0, self.settings.h)
             if phase == "observe":
-                tick = np.rint(self.row("clock")[mine]).astype(int) // self.settings.every
+                tick = (np.rint(self.row("clock")[mine]).astype(int) - self.settings.before) // self.settings.every
                 recording.out[recording.row(mine), tick] = np.asarray(seen).T
             else:
                 self.table[:, mine] = part
@@ -314,7 +328,7 @@ class Ensemble:
             else:
                 part = np.ascontiguousarray(part[:, mine])
             rows = recording.row(mine)
-            rows[self.row("clock")[mine] < 0] = -1  # before the first instant of a run that goes on
+            rows[self.row("clock")[mine] < self.settings.before] = -1  # before the first instant of a run that goes on
             groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
         try:
             self._run([group for _, group in groups])
@@ -343,7 +357,7 @@ class Ensemble:
 
     def _run(self, groups: Sequence[Group]) -> None:
         s = self.settings
-        self.kernel.advance(groups, h=s.h, t0=s.t0, every=s.every)
+        self.kernel.advance(groups, h=s.h, t0=s.t0, every=s.every, origin=s.before)
 
 
 def recordings_of(

@@ -12,6 +12,7 @@ from shiftjax.kernels.lane_program import Layout
 from shiftjax.outcome import Outcome
 from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
+from shiftjax.run.result import Result
 from shiftjax.run.samples import Samples
 from shiftjax.run.setup import ACCUMULATORS, Setup
 
@@ -25,25 +26,30 @@ def program_of(setup: Setup, identity: str, settings: Settings) -> tuple[object,
     )  # fmt: skip
 
 
+def end_of(result: Result) -> float:
+    """The time at which a run ended [s], by the clock that its lanes go on with, or without one by its own."""
+    if result.ending is None:
+        return result.settings["t0"] + result.settings["span"]
+    return result.ending.t0 + result.ending.steps * result.settings["step"]
+
+
 def ending_of(lanes: Ensemble) -> Ending:
     """The lanes at the end of a run; those cut short by the end stand where they were before."""
-    before, table = lanes.settings.before, np.delete(lanes.table, _of_metrics(lanes.layout), axis=0)
-    table[lanes.layout.rows("clock").start] += before
+    own = _of_metrics(lanes.layout)
+    table = np.delete(lanes.table, own, axis=0)
     choice, ratio = lanes.choice.copy(), lanes.ratio.copy()
     counts = {name: getattr(lanes, name).copy() for name in COUNTS}
     samples = np.array(astuple(lanes.samples))
     for member, kept in lanes.cut_short.items():
-        column = np.delete(kept.column, _of_metrics(lanes.layout))
-        table[:, member], choice[:, member], ratio[:, member] = column, kept.choice, kept.ratio
-        table[lanes.layout.rows("clock").start, member] += before
+        table[:, member] = np.delete(kept.column, own)
+        choice[:, member], ratio[:, member] = kept.choice, kept.ratio
         samples[:, member] = kept.samples
         for name, value in kept.counts.items():
             counts[name][member] = value
-    counts["tried_at"] += before
     identity = lanes.recordings[0].programs.identity
     return Ending(
-        program_of(lanes.setup, identity, lanes.settings), before + lanes.settings.steps, table, choice, ratio,
-        tuple(map(tuple, lanes.known)), counts, samples,
+        program_of(lanes.setup, identity, lanes.settings), lanes.settings.t0, lanes.settings.end, table, choice,
+        ratio, tuple(map(tuple, lanes.known)), counts, samples,
     )  # fmt: skip
 
 
@@ -56,9 +62,9 @@ def _of_metrics(layout: Layout) -> range:
 def go_on(
     kernel: Kernel, settings: Settings, ending: Ending, recorded: Sequence[tuple[Programs, np.ndarray]]
 ) -> Ensemble:
-    """The lanes of an ending, their clocks counted from there; the first tick is recorded of those that stand on it."""
+    """The lanes of an ending, whose clocks count on; the first tick is recorded of those that stand on it."""
     setup, members = recorded[0][0].setup, ending.table.shape[1]
-    settings.before = ending.steps
+    settings.t0, settings.before = ending.t0, ending.steps
     recordings, which = recordings_of(settings, setup, recorded, members)
     status, own = ending.counts["status"], _of_metrics(recorded[0][0].layout)
     table = np.insert(ending.table, [own.start] * len(own), 0.0, axis=0)
@@ -69,8 +75,6 @@ def go_on(
     )  # fmt: skip
     for name, values in ending.counts.items():
         setattr(lanes, name, values.copy())
-    lanes.tried_at -= ending.steps
-    lanes.row("clock")[:] -= ending.steps
     lanes.samples = Samples(*ending.samples.copy())
     for outcome in JUDGED:
         lanes.warnings &= ~(1 << -int(outcome))
@@ -78,7 +82,7 @@ def go_on(
     for outcome in sorted(o for o in Outcome if o < 0):
         gravest = np.where((gravest == 0) & (lanes.warnings & 1 << -int(outcome) != 0), int(outcome), gravest)
     lanes.status = np.where(status > 0, status, gravest)
-    here = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") == 0.0))
+    here = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") == settings.before))
     if len(here):
         lanes.begin_metrics(here)
         lanes.evaluate("observe", here)

@@ -5,17 +5,21 @@ Arrays have members last, (n, B); matrices handed to linear algebra have them fi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec
+from shiftjax.algebra import Scalar, Vec, largest
 from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
+from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.polygons import at_corners, excess, judged_loops
+from shiftjax.run.recorded import evaluate
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
 
@@ -92,19 +96,60 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
     Returns:
         phi: (B, m) with rotation vectors for orientations; J: (B, m, n).
     """
-    members = q.shape[1]
-    motion = lane.motion(list(q), None)
-    rows = lane.rows(motion, index)
-    row_unit = scales(rows.unit, lane.length)
-    phi = per_member(lane.residuals(motion, index, rows), members) / np.asarray(row_unit)[:, None]
-    unit, columns = lane.units, lane.plan.substructures[index].columns
-    J = np.zeros((members, len(rows.J), len(columns)))
-    for i, entries in enumerate(rows.J):
-        for j, speed in enumerate(columns):
-            if speed in entries:
-                J[:, i, j] = entries[speed] * (unit[speed] / row_unit[i])
+    block = lane.plan.substructures[index]
     # C order whatever B: matrix products add up in an order that depends on strides.
-    return np.ascontiguousarray(phi.T), J
+    phi, J = np.empty((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
+    _evaluate(
+        lane, q, ("closure", index), lambda own, at: _closure(own, at, index),
+        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
+    )  # fmt: skip
+    return phi, J
+
+
+def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
+    """(B,) False for members of which some loop cannot close as long as the joints `held` stay as in q (nq, B)."""
+    plan, over = lane.plan, np.zeros(q.shape[1])
+    judged = judged_loops(plan, index, held)
+
+    def function(own: Lane, at: Vec) -> dict[str, Scalar]:
+        motions = ((k, own.motion(at_corners(plan, at, k, held), None)) for k in judged)
+        return {"over": largest([excess(plan, motion, own.length, k, held) for k, motion in motions])}
+
+    if judged:
+        _evaluate(lane, q, ("polygons", index, *held), function, lambda label: over)
+    return ~(over > 0.0)
+
+
+def _evaluate(
+    lane: Lane,
+    q: np.ndarray,
+    what: Hashable,
+    function: Callable[[Lane, Vec], dict[Any, Scalar]],
+    out: Callable[[Any], np.ndarray],
+) -> None:
+    """A lane function of coordinates (nq, B), as of `recorded.evaluate`."""
+    nq, matrices = len(q), lane.params.matrices
+
+    def of_values(values: Vec) -> dict[Any, Scalar]:
+        own = replace(lane, params=Parameters(values[nq:-1], matrices), t=values[-1])
+        return function(own, values[:nq])
+
+    owners = (lane.plan, lane.functions, matrices)
+    evaluate([*q, *lane.params.numbers, lane.t], q.shape[1], (what, lane.length), owners, of_values, out)
+
+
+def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:
+    """Dimensionless residuals by row, and entries of the Jacobian by row and column; lane code."""
+    motion = lane.motion(q, None)
+    rows = lane.rows(motion, index)
+    row_unit, unit = scales(rows.unit, lane.length), lane.units
+    residuals = zip(lane.residuals(motion, index, rows), row_unit, strict=True)
+    found: dict[int | tuple[int, int], Scalar] = {i: value / size for i, (value, size) in enumerate(residuals)}
+    for i, line in enumerate(rows.J):
+        for j, speed in enumerate(lane.plan.substructures[index].columns):
+            if speed in line:
+                found[i, j] = line[speed] * (unit[speed] / row_unit[i])
+    return found
 
 
 def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
@@ -124,8 +169,8 @@ def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
 def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Largest |B_ij| and pivot ratio (smallest over largest length) of a partition for all members, each (B,)."""
     members = q.shape[1]
-    rows = lane.rows(lane.motion(list(q), None), index)
     with np.errstate(all="ignore"):
+        rows = lane.rows(lane.motion(list(q), None), index)
         solution = lane.solve(block, rows, rows.phi)
         ratio = 1.0 / np.sqrt(per_member([solution.squared_condition], members)[0])
     return per_member([solution.b_norm], members)[0], ratio

@@ -30,12 +30,16 @@ GROUPS = (  # limit and use of a container, of both versions of Linux' control g
 
 @record
 class Need:
-    """Bytes that a run takes at its largest, and that a store of it takes on disk before compression."""
+    """Bytes that a run takes at its largest, and that a store of it takes on disk before compression.
+
+    Of one that another backend does much faster, `faster` says so.
+    """
 
     lanes: float  # all members' numbers
     recorded: float  # channels of all members
     poses: float  # of the members that are kept
     stored: float
+    faster: str = ""
 
     @property
     def total(self) -> float:

@@ -38,7 +38,7 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result |
             out[k] = before.messages[k]
             continue
         ended = [Outcome(int(lanes.status[k]))] if lanes.status[k] > 0 else []
-        warned = [o for o in Outcome if o < 0 and lanes.warnings[k] & 1 << -int(o)]
+        warned = [o for o in Outcome if o < 0 and lanes.warnings[k] & 1 << -int(o)] if lanes.warnings[k] else []
         out[k] = "; ".join(_message(prepared, lanes, began, int(k), outcome) for outcome in [*ended, *warned])
     return tuple(out)
 

@@ -44,5 +44,5 @@ def _found(model: Model, paths: Sequence[str], values: np.ndarray) -> Iterator[t
         changed: Mapping[Steps, np.ndarray] = varied.get(path, {})
         for fault in faults(item, numbers_of(item), changed):
             if fault.bad.any():
-                where = next((place for place in fault.steps if place in changed), fault.steps[0])
+                where = next((place for place in fault.steps if place in changed), next(iter(fault.steps), ()))
                 yield path + text_of(where), fault, np.flatnonzero(fault.bad) if changed else everyone

@@ -5,7 +5,7 @@ Host code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,9 +14,7 @@ import numpy as np
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, refuse_text
 from shiftjax.field import Role
-from shiftjax.mechanism.edit import changed
-from shiftjax.mechanism.model import Model, refuse_faults
-from shiftjax.mechanism.paths import split
+from shiftjax.mechanism.model import Model
 from shiftjax.run.assembly import assemble
 from shiftjax.run.closing import LaneOf
 from shiftjax.run.drives import Drivable, driven, refuse_driven
@@ -75,7 +73,6 @@ def prepare(
     )
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = _varied(model, vary, place)
-    _refuse_faulty_members(model, known)
     if twice := next((path for path in map(model.resolve, assign or ()) if path in known), None):
         todo = "Leave it out in one of them."
         raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
@@ -119,11 +116,21 @@ def prepare(
     )
 
 
-def start_of(prepared: Prepared) -> Start:
-    """Assembled starts of all members."""
+def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
+    """Assembled starts of all members.
+
+    Args:
+        faulty: members whose numbers nothing can have: they stay open, and no division by theirs is tried.
+    """
     if not prepared.vary and prepared.model == prepared.base:
         return prepared.file_start
-    return assemble(prepared.plan, prepared.file_lane(), prepared.lane_of, prepared.members, prepared.said)
+    never = np.array([*faulty], int)
+    values = prepared.values.copy()
+    values[:, never] = np.array(prepared.own_numbers)[[*prepared.places], None]
+    sound = replace(prepared, values=values)
+    found = assemble(sound.plan, sound.file_lane(), sound.lane_of, sound.members, sound.said)
+    found.closed[never] = False
+    return found
 
 
 def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[int]) -> Statements:
@@ -196,12 +203,3 @@ def _varied(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) 
     if out and 0 in sizes.values():
         raise ModelError("vary", "no members", "at least one", "Give at least one value.")
     return out
-
-
-def _refuse_faulty_members(model: Model, known: Mapping[str, np.ndarray]) -> None:
-    """Raises where the numbers of an element that some members vary do not fit together."""
-    varied: dict[str, dict[str, Any]] = {}
-    for path, values in known.items():
-        target, field = split(path)
-        varied.setdefault(target, {})[field] = values
-    refuse_faults((path, changed(item, path, varied)) for path, item in model.acting() if path in varied)

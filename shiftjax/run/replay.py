@@ -32,12 +32,12 @@ def _follow(lanes: Ensemble, schedule: Schedule, progress: Callable[[float], Non
     rounds = schedule.rounds()
     for k, decisions in enumerate(rounds):
         members = schedule.member[decisions]
-        _advance(lanes, members, schedule.clock[decisions])
+        _advance(lanes, members, lanes.settings.before + schedule.clock[decisions])
         with shielded():
             _decide(lanes, schedule, decisions, members)
         progress(k / len(rounds))
     everyone = np.arange(len(schedule.end))
-    _advance(lanes, everyone, schedule.end)
+    _advance(lanes, everyone, lanes.settings.before + schedule.end)
     follows = lanes.status <= 0
     lanes.status[follows] = schedule.status[follows]
     lanes.warnings[follows] |= np.where(schedule.status < 0, 1 << np.abs(schedule.status), 0)[follows]
@@ -59,12 +59,11 @@ def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members:
 
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
     """Lets some members run to their steps, by way of the instants of samples."""
-    before = lanes.settings.before
     while True:
         running = (lanes.status[members] <= 0) & (lanes.row("clock")[members] < until)
         members, until = members[running], until[running]
         if not len(members):
             return
-        lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members]) - before))
+        lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members])))
         lanes.status[members[lanes.row("trip")[members] != 0]] = int(Outcome.non_finite)
         sample(lanes, members[lanes.status[members] <= 0])

@@ -33,7 +33,7 @@ class Schedule:
     Of B members and S substructures, with D decisions.
 
     Attributes:
-        step: seconds. steps: of the span. t0: seconds.
+        step: seconds. steps: of the span. t0: when it begins [s]; all clocks count from there.
         blocks: for every substructure the partitions that occur.
         patterns: the `PATTERNS` of that time.
         start: (S, B) index into `blocks[s]` of the partition at the start.

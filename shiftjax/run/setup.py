@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.algebra import Scalar
-from shiftjax.constraints import CONSTRAINTS
+from shiftjax.constraints import CONSTRAINTS, FunctionOfTime
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.forces import FORCES
@@ -39,7 +39,8 @@ ACCUMULATORS = (
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
 SUMS = 2 + len(REPORTS) + 1  # of an island: its last two monitors, its reports, its power
 NO_PHYSICS = {"cli", "ensembles", "formats", "kernels", "models", "viewer"}  # folders that do not decide a piece's code
-_nameless: dict[int, tuple[object, str]] = {}  # id -> the object, kept alive so that the id stays its own
+# id, with what a Python function refers to -> the object, kept alive so that the id stays its own, and a token
+_nameless: dict[object, tuple[object, str]] = {}
 
 
 @record
@@ -197,8 +198,28 @@ def _function_text(function: object) -> tuple[str, str]:
     One whose `repr` says nothing of its numbers is new in every process.
     """
     named = type(function).__repr__ is not object.__repr__ and "<function" not in repr(function)
-    _, token = _nameless.setdefault(id(function), (function, uuid.uuid4().hex))
+    key: object = id(function)
+    if isinstance(function, FunctionOfTime) and (captured := _captured(function.function)) is not None:
+        function, key = function.function, (id(function.function), captured)
+    _, token = _nameless.setdefault(key, (function, uuid.uuid4().hex))
     return repr(function) if named else token, source_of(function)
+
+
+def _captured(function: object) -> str | None:
+    """The numbers that a Python function refers to; None where it refers to what may change without being seen."""
+    if not inspect.isfunction(function) or any(inspect.iscode(own) for own in function.__code__.co_consts):
+        return None
+    found = inspect.getclosurevars(function)
+    defaults = {f"default {k}": value for k, value in enumerate(function.__defaults__ or ())}
+    values = {**found.globals, **found.nonlocals, **defaults, **(function.__kwdefaults__ or {})}
+    out = []
+    for name, value in sorted(values.items()):
+        if inspect.ismodule(value) and value.__name__.partition(".")[0] in ("jax", "numpy", "math"):
+            value = value.__name__
+        if not isinstance(value, int | float | str | np.number):
+            return None
+        out.append(f"{name}={value!r}")
+    return ", ".join(out)
 
 
 @cache

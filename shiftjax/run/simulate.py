@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,6 +21,7 @@ from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kernels.xla import told_before
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.accuracy import judge
@@ -29,7 +31,7 @@ from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.drives import Drivable, refuse_beyond_tables
 from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
-from shiftjax.run.going_on import ending_of, go_on, program_of
+from shiftjax.run.going_on import end_of, ending_of, go_on, program_of
 from shiftjax.run.integrators import check_method
 from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.lane_program import Programs
@@ -164,9 +166,9 @@ def simulate(
         cut=cut, cluster=cluster,
     )  # fmt: skip
     observed = channels_of(prepared.plan, channels, prepared.model.resolve)
-    began_at = start.settings["t0"] + start.settings["span"] if start is not None else 0.0
-    whole = (began_at, began_at + times[0] * times[1])
-    measured = Metrics(metrics, prepared.plan, prepared.model.resolve, whole, observed if extremes else ())
+    began_at = end_of(start) if start is not None else 0.0
+    measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
+                       observed if extremes else ())  # fmt: skip
     kernel = make_kernel(backend, precision, threads)
     _check_limits(energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit)
     settings = Settings(
@@ -174,17 +176,16 @@ def simulate(
         move_steps=move_steps, log_jacobian=log_jacobian, progress=progress,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit,
     )  # fmt: skip
-    _refuse_beyond_tables(prepared, settings)
+    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    _refuse_beyond_tables(prepared, settings, np.setdiff1d(np.arange(prepared.members), list(faulty)))
     kept = members_to_keep(keep, prepared.members)
-    need = need_of(prepared, observed, len(kept), settings.steps // settings.every + 1)
-    refuse_too_much(need)
-    announce(need)
-    began = _start(prepared, start)
+    announce(need := _need(prepared, observed, len(kept), settings, backend))
+    began = _start(prepared, start, faulty)
     blocks = _blocks(prepared, began, settings, schedule, independent)
-    before = None if independent else start
     lanes = _lanes(
-        prepared, kernel, settings, began, blocks, observed, measured, kept, before, strict_start=strict_start
-    )
+        prepared, kernel, settings, began, blocks, observed, measured, kept, None if independent else start, faulty,
+        strict_start=strict_start,
+    )  # fmt: skip
     bounds = hold_back(prepared, lanes, began)
     asked = {
         "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent], "drive": _described(drive),
@@ -197,14 +198,24 @@ def simulate(
         whole = schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
             prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
-            measure=partial(measured.figures, lanes.measured, settings.t0, lanes.status > 0),
+            measure=partial(measured.figures, lanes.measured, settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, start),
-            notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed)),
+            notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
+                   *filter(None, [need.faster])),
             ending=ending_of(lanes) if whole else None, report=report_of(prepared), asked=asked,
             wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
     return _run(lanes, schedule, gather)
+
+
+def _need(prepared: Prepared, observed: Sequence[Channel], kept: int, settings: Settings, backend: str | None) -> Need:
+    """The memory of a run, refused where it is too much, and what is told of its backend."""
+    need = need_of(prepared, observed, kept, settings.steps // settings.every + 1)
+    if backend == "xla":
+        need = replace(need, faster=told_before(float(prepared.members) * settings.steps))
+    refuse_too_much(need)
+    return need
 
 
 def _check_limits(**limits: float) -> None:
@@ -218,8 +229,11 @@ def _check_limits(**limits: float) -> None:
             raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
 
 
-def _refuse_beyond_tables(prepared: Prepared, settings: Settings) -> None:
-    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+def _refuse_beyond_tables(prepared: Prepared, settings: Settings, members: np.ndarray) -> None:
+    """Refuses tables of some members that are shorter than the run."""
+    if not len(members):
+        return
+    lane = prepared.lane_of(members, 1.0)
     refuse_beyond_tables(prepared.plan, lane, settings.t0, settings.t0 + settings.h * settings.steps)
 
 
@@ -291,12 +305,12 @@ def _clock(
     return step, round(steps), round(every)
 
 
-def _start(prepared: Prepared, start: Result | None) -> Start:
+def _start(prepared: Prepared, start: Result | None, faulty: Mapping[int, str]) -> Start:
     """Assembled starts, or the end of an earlier result."""
     if start is None:
         refuse_open_welds(prepared)
         refuse_massless_motion(prepared, prepared.file_start)
-        return start_of(prepared)
+        return start_of(prepared, faulty)
     before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
     if start.final is None or before != now:
         raise ModelError(
@@ -331,6 +345,7 @@ def _lanes(
     measured: Metrics,
     kept: np.ndarray,
     before: Result | None,
+    faulty: Mapping[int, str],
     *,
     strict_start: bool,
 ) -> Ensemble:
@@ -338,7 +353,6 @@ def _lanes(
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     if strict_start:
         good &= ~began.changed
-    faulty = impossible(prepared.model, prepared.vary, prepared.values)
     good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
@@ -366,6 +380,8 @@ def _lanes(
 def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, identity: str) -> bool:
     """Whether the lanes of an ending are those of this run: the same code, numbers and settings."""
     if ending is None or ending.program != program_of(prepared.setup, identity, settings):
+        return False
+    if ending.steps + settings.steps >= CLOCKS[prepared.setup.precision]:
         return False
     place = prepared.setup.layout().rows("p")
     now = prepared.parameters().astype(ending.table.dtype)

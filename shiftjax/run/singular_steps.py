@@ -25,7 +25,7 @@ CHECKS = ((0.29, 0.46, 0.25), (0.54, 0.46))  # parts with which steps too near t
 
 def move_off(lanes: Ensemble, members: np.ndarray) -> None:
     """Covers the next steps of some frozen members such that no stage falls into the window, as well as it goes."""
-    left = np.minimum(lanes.settings.steps - np.rint(lanes.row("clock")[members]), max(map(len, PATTERNS)))
+    left = np.minimum(lanes.settings.end - np.rint(lanes.row("clock")[members]), max(map(len, PATTERNS)))
     for count in np.unique(left):
         fitting = [parts for parts in PATTERNS if 1 < len(parts) <= count] or [PLAIN]
         best_of(lanes, members[left == count], fitting)
@@ -116,11 +116,11 @@ def _doubt(
 
 def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.ndarray) -> None:
     """Writes the output instants inside and at the end of moved runs; those inside are interpolated."""
-    every = lanes.settings.every
+    every, begin = lanes.settings.every, lanes.settings.before
     after = lanes.table[:, members].copy()
     start = np.rint(before[lanes.layout.rows("clock").start])
     for k in range(1, int(taken.max(initial=0)) + 1):
-        due = ((start + k) % every == 0) & (k <= taken) & (start + k >= 0)
+        due = ((start + k - begin) % every == 0) & (k <= taken) & (start + k >= begin)
         if not due.any():
             continue
         mine, s = members[due], k / taken[due]

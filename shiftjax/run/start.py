@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -57,6 +58,11 @@ class Start:
     def changed(self) -> np.ndarray:
         """(B,) whether something stated could not be kept, of those whose loops are closed."""
         return self.closed & (self.binding | (self.speed_moved >= 0))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Start]) -> Start:
+        """The starts of several groups of members as one."""
+        return cls(*(np.concatenate([getattr(part, item.name) for part in parts], axis=-1) for item in fields(cls)))
 
     @classmethod
     def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:

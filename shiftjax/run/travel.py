@@ -160,9 +160,9 @@ def hold_back(prepared: Prepared, lanes: Ensemble, began: Start) -> Travel | Non
     if not any(group.prescribes for group in prepared.plan.constraints):
         return None
     s = lanes.settings
-    found = travel(prepared, began, s.t0, s.h * s.steps, s.steps)
+    found = travel(prepared, began, s.begin, s.h * s.steps, s.steps)
     with np.errstate(invalid="ignore"):
-        lanes.ends = np.maximum(np.floor((found.time - s.t0) / s.h - WHOLE), 0.0)
+        lanes.ends = np.maximum(np.floor((found.time - s.t0) / s.h - WHOLE), s.before)
     return found
 
 
@@ -170,7 +170,7 @@ def say_locked(prepared: Prepared, lanes: Ensemble, found: Travel | None) -> Non
     """Gives the lanes that stand at the end of their travel their status, whatever step brought them there."""
     if found is None:
         return
-    stopped = np.isin(lanes.status, STOPPED)
+    stopped = np.isin(lanes.status, STOPPED) & np.isfinite(prepared.values).all(0)
     at_end = lanes.row("clock") >= lanes.ends
     locked = np.isfinite(found.time) & ((at_end & (lanes.status <= 0)) | stopped)
     causes = {int(k): found.cause[k] for k in np.flatnonzero(locked)}

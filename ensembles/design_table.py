@@ -1,0 +1,92 @@
+"""A table of designs as a file: CSV or Parquet, a column a number path, a line a design. Host only, no jax."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+
+LONG = 10**8  # lines; more is no table of designs
+
+
+def columns(path: Path, where: str) -> dict[str, np.ndarray]:
+    """column -> (n,) finite float64 values, in the order of the file.
+
+    Args:
+        where: the key that names the file, for errors.
+
+    Raises:
+        ModelError: no such file, another suffix, no pyarrow, columns that are not different, no lines, no numbers.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in READ:
+        raise ModelError(where, f"suffix {path.suffix!r}", ", ".join(READ), "Save the table as one of these.")
+    if not path.is_file():
+        raise ModelError(where, f"no file {path}", "a table of designs", "Check the name; it is relative to the study.")
+    try:
+        found = READ[suffix](path, where)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(where, f"{path.name}: {error}", "a file that can be read", "Check it.") from None
+    if not found or not len(next(iter(found.values()))):
+        raise ModelError(where, f"{path.name} without designs", "a heading and lines", "Add what is to be run.")
+    for name, values in found.items():
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            here = f"{path.name}, column {name!r}, design {bad[0]}"
+            raise ModelError(where, f"{values[bad[0]]} in {here}", "finite numbers", "Correct it, or leave it out.")
+    return found
+
+
+def _csv(path: Path, where: str) -> dict[str, np.ndarray]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file, skipinitialspace=True)
+        names = [name.strip() for name in next(reader, [])]
+        _refuse_names(names, path, where)
+        lines = reader.line_num
+        empty = not any(field.strip() for line in reader for field in line)
+    if empty:
+        return {}
+    try:
+        values = np.loadtxt(path, delimiter=",", skiprows=lines, ndmin=2, encoding="utf-8-sig", max_rows=LONG)
+    except ValueError as error:
+        raise ModelError(where, f"{path.name}: {error}", "a number at every place", "Correct it there.") from None
+    if values.shape[1] != len(names):
+        found = f"{values.shape[1]} numbers a line under {len(names)} names in {path.name}"
+        raise ModelError(where, found, "as many as there are names", "Correct the file.")
+    return dict(zip(names, np.ascontiguousarray(values.T), strict=True))
+
+
+def _parquet(path: Path, where: str) -> dict[str, np.ndarray]:
+    if find_spec("pyarrow") is None:
+        raise ModelError(where, "no pyarrow", "pyarrow installed", "pip install pyarrow, or save the table as .csv.")
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        table: Any = pyarrow.parquet.read_table(path)
+    except pyarrow.ArrowException as error:
+        raise ModelError(where, f"{path.name}: {str(error)[:200]}", "a Parquet file", "Save it once more.") from None
+    _refuse_names(table.column_names, path, where)
+    found: dict[str, np.ndarray] = {}
+    for name in table.column_names:
+        try:
+            found[name] = np.asarray(table[name].cast(pyarrow.float64()).to_numpy(), float)
+        except pyarrow.ArrowException:
+            kind = f"{table[name].type} in column {name!r} of {path.name}"
+            raise ModelError(where, kind, "numbers", "Leave the column out.") from None
+    return found
+
+
+def _refuse_names(names: list[str], path: Path, where: str) -> None:
+    if not names or not all(names) or len(set(names)) < len(names):
+        found = f"the names {', '.join(map(repr, names))[:120]} in {path.name}"
+        raise ModelError(where, found, "different paths of numbers", "Name every column once.")
+
+
+READ: dict[str, Callable[[Path, str], dict[str, np.ndarray]]] = {".csv": _csv, ".parquet": _parquet}

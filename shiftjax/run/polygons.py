@@ -1,0 +1,93 @@
+"""Loops that cannot close whatever their free joints do: the polygon inequality.
+
+Free joints that only turn are corners: between two of them, along a loop, lie bodies that are one rigid body as long as
+the joints between are held, so that their distance is fixed. No side of a polygon is longer than all others together.
+Necessary, and for a planar loop of three corners sufficient.
+Refused: nothing; a loop in which a free joint slides is not judged.
+
+Lane code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from shiftjax.algebra import (
+    Scalar,
+    Vec,
+    largest,
+    matvec,
+    minus,
+    mul,
+    norm_squared,
+    plus,
+    sqrt,
+    sub,
+    total,
+    transpose,
+    zeros,
+)
+from shiftjax.joints.primitives import Ball, Rotation
+from shiftjax.plan_elements import Loop, MotionView
+from shiftjax.topology.plan import Plan
+
+MARGIN = 1e-7  # of the size: a hundred times what a closed loop may be open
+
+
+def judged_loops(plan: Plan, index: int, held: Sequence[int]) -> list[int]:
+    """The constraints of a substructure that are loops whose free joints only turn."""
+    return [k for k in plan.substructures[index].groups if _corners(plan, plan.constraints[k].loop, held)]
+
+
+def _corners(plan: Plan, loop: Loop | None, held: Sequence[int]) -> tuple[list[int], list[int]] | None:
+    """The free joints of both branches, from the base on; None where one does more than turn."""
+    if loop is None:
+        return None
+    near, far = (
+        [k for k in branch if plan.joints[k].nv and k not in held] for branch in (loop.virtual_branch, loop.real_branch)
+    )
+    primitives = [primitive for k in (*near, *far) for primitive in plan.joints[k].kind.primitives]
+    turns = primitives and all(isinstance(primitive, Rotation | Ball) for primitive in primitives)
+    return (near, far) if turns else None
+
+
+def at_corners(plan: Plan, q: Vec, group: int, held: Sequence[int]) -> Vec:
+    """Coordinates with all corners of a loop at zero: no side depends on them."""
+    corners, out = _corners(plan, plan.constraints[group].loop, held), list(q)
+    for k in (*corners[0], *corners[1]) if corners else ():
+        joint = plan.joints[k]
+        rest = [[1.0, 0.0, 0.0, 0.0] if p.quaternion else [0.0] * p.nq for p in joint.kind.primitives]
+        out[joint.q : joint.q + joint.nq] = [value for part in rest for value in part]
+    return out
+
+
+def excess(plan: Plan, motion: MotionView, length: float, group: int, held: Sequence[int]) -> Scalar:
+    """By how much the longest side of a loop is longer than all others together, less the margin [m].
+
+    Args:
+        length: characteristic length [m].
+    """
+    loop, (placed,) = plan.constraints[group].loop, plan.constraints[group].frames
+    corners = _corners(plan, loop, held)
+    assert loop is not None and corners is not None
+    chain = motion.chain(loop.base)
+    virtual, (R, p) = chain.node(loop.virtual), chain.frame(placed)
+    near, far = ([chain.frame(plan.joints[k].near_place)[1] for k in part] for part in corners)
+    sides = [_length(minus(a, b)) for part in (near, far) for a, b in pairwise(part)]
+    # the last corner of a branch, from the cut and along the axes of its body; the cut is rigid
+    a = matvec(transpose(virtual.R), minus(near[-1], virtual.p)) if near else zeros()
+    b = matvec(transpose(R), minus(far[-1], p)) if far else zeros()
+    if near and far:
+        sides += [_length(minus(near[0], far[0])), _length(minus(a, b))]
+    elif near:
+        sides.append(_length(minus(plus(p, matvec(R, a)), near[0])))
+    else:
+        sides.append(_length(minus(plus(virtual.p, matvec(virtual.R, b)), far[0])))
+    around = total(sides)
+    size = total([around, _length(a), _length(b), length])
+    return sub(sub(mul(2.0, largest(sides)), around), mul(MARGIN, size))
+
+
+def _length(x: Vec) -> Scalar:
+    return sqrt(norm_squared(x))
