@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.ensembles.body_paths import points_of
 from shiftjax.errors import ModelError
-from shiftjax.poses import to_world
 from shiftjax.run.plotting import draw_channel, member_colours
 from shiftjax.run.result import Result
 
@@ -69,26 +69,10 @@ def _title(result: Result) -> str:
     return f"{result.members} members: {counts}" + (f"; colour: {first}" if first else "")
 
 
-def _frames(result: Result, path: str, names: list[str], T: list[tuple[float, ...]]) -> np.ndarray:
-    """(K, 1, p, 3) a body's origin and frames in its coordinates [m]: numbers of the file, or of each member."""
-    p_BoFo_B = np.tile(np.array([(0.0, 0.0, 0.0), *T]), (len(result.kept), 1, 1, 1))
-    for k, name in enumerate(names, start=1):
-        for axis in range(3):
-            varied = result.design.get(f"{path}:{name}.T[{axis}]")
-            if varied is not None:
-                p_BoFo_B[:, 0, k, axis] = varied[result.kept]
-    return p_BoFo_B
-
-
 def points(result: Result) -> list[np.ndarray]:
     """(K, n, p, 3) of every body: paths of its origin and frames in the world [m]."""
-    placed = []
-    for path, body in result.model.bodies():
-        if path in result.poses:
-            pose = result.poses[path]
-            p_BoFo_B = _frames(result, path, [f.name for f in body.frames], [f.T for f in body.frames])
-            placed.append(to_world(pose[..., None, :], p_BoFo_B))
-    return placed
+    kept = {path: values[result.kept] for path, values in result.design.items()}
+    return points_of(result.model, result.poses, kept)
 
 
 def _draw_paths(panel: Any, result: Result, colours: np.ndarray) -> None:

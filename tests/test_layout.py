@@ -58,12 +58,19 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 LAZY = {
     "shiftjax/__init__.py": {"shiftjax"},
     "shiftjax/cli/__init__.py": {"shiftjax"},
+    "shiftjax/cli/export.py": {"shiftjax"},  # tables need none of the viewer's packages
     "shiftjax/cli/view.py": {"shiftjax"},
     "shiftjax/algebra.py": {"jax"},
     "shiftjax/run/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/plotting.py": {"matplotlib"},
     "ensembles/picture.py": {"matplotlib"},
     "ensembles/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
+    "ensembles/tables.py": {"pyarrow"},
+    "ensembles/report/figures.py": {"matplotlib"},
+    "ensembles/report/overview.py": {"matplotlib"},
+    "ensembles/report/page.py": {"plotly"},
+    "ensembles/report/sensitivity.py": {"SALib"},
+    "ensembles/report/style.py": {"matplotlib"},
 }
 LAZY_EVERYWHERE = {"glfw", "OpenGL", "pyassimp"}
 
@@ -89,6 +96,9 @@ JAX_FREE = (
     "shiftjax.ensembles.designs",
     "shiftjax.ensembles.sample",
     "shiftjax.ensembles.study_file",
+    "shiftjax.ensembles.report",
+    "shiftjax.ensembles.tables",
+    "shiftjax.ensembles.top",
     "shiftjax.viewer",
     "shiftjax.viewer.assimp",
     "shiftjax.viewer.building",

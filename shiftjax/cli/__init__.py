@@ -28,7 +28,9 @@ COMMANDS = {
     "models": "list the models of the library",
     "view": "look at a stored study, or at a model, in a window",
     "render": "draw a picture or a movie of a study, with or without a display",
-    "export": "write a study as an animated glTF or as one page that plays in any browser",
+    "report": "explain a stored study on one page: what moves its metrics, best and worst members, failures",
+    "top": "list the first members of a stored study by a metric",
+    "export": "write a study as a table, as NetCDF, as an animated glTF or as one page that plays in any browser",
     "docs": "open the documentation in a browser",
 }
 BAD_INPUT, ANYTHING_ELSE = 2, 1
@@ -70,13 +72,15 @@ def _call(words: list[str]) -> int:
         return options.call(options)
     except ModelError as error:
         return _fail(f"error: {error}", BAD_INPUT, options.traceback)
+    except ModuleNotFoundError as error:
+        if (lacking := _lacking(options.command, error)) is None:
+            return _internal(error, options)
+        return _fail(f"error: {lacking}", BAD_INPUT, options.traceback)
     except BrokenPipeError:  # the reader of a pipe has gone: `shiftjax models | head -1`
         sys.stderr.close()
         return ANYTHING_ELSE
     except Exception as error:
-        words_of_it = " ".join(str(error).split()) or "no message"
-        text = f"internal error: {type(error).__name__}: {words_of_it}"
-        return _fail(f"{text} (run again with --traceback to see where)", ANYTHING_ELSE, options.traceback)
+        return _internal(error, options)
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -96,7 +100,7 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
             )
             module = _loaded(name)
             module.define(command)
-            command.set_defaults(call=module.call)
+            command.set_defaults(call=module.call, command=name)
     return top
 
 
@@ -105,12 +109,24 @@ def _loaded(name: str) -> ModuleType:
     try:
         return import_module(f"shiftjax.cli.{name}")
     except ModuleNotFoundError as error:
-        if name not in DRAWING or (error.name or "").startswith("shiftjax"):
+        if (lacking := _lacking(name, error)) is None:
             raise
-        todo = "Install them with pip install 'shiftjax[viewer]'."
-        raise ModelError(
-            f"shiftjax {name}", f"no Python package {error.name!r}", "the viewer's packages", todo
-        ) from None
+        raise lacking from None
+
+
+def _lacking(name: str, error: ModuleNotFoundError) -> ModelError | None:
+    """The error of a package of the viewer that a command needs and that is not installed, None of any other."""
+    if name not in DRAWING or (error.name or "").startswith("shiftjax"):
+        return None
+    todo = "Install them with pip install 'shiftjax[viewer]'."
+    return ModelError(f"shiftjax {name}", f"no Python package {error.name!r}", "the viewer's packages", todo)
+
+
+def _internal(error: Exception, options: argparse.Namespace) -> int:
+    """What no user can cause: the error in one line."""
+    words = " ".join(str(error).split()) or "no message"
+    text = f"internal error: {type(error).__name__}: {words} (run again with --traceback to see where)"
+    return _fail(text, ANYTHING_ELSE, options.traceback)
 
 
 def _fail(message: str, code: int, with_traceback: bool) -> int:

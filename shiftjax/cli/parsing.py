@@ -35,6 +35,29 @@ def add_model(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     parser.add_argument("model", metavar="MODEL", nargs=None if needed else "?", help=line)
 
 
+def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
+    """A study that is looked at or exported, and which of its members."""
+    add = parser.add_argument
+    add(
+        "study",
+        metavar="STUDY",
+        nargs=None if needed else "?",
+        help="what `run --out` or `sweep --out` wrote (.zarr, .json), or a model, run first",
+    )
+    add("--span", type=positive, metavar="T", help="of a model: duration of its run [s]")
+    add(
+        "--member",
+        default=None,
+        metavar="K",
+        help="a number or a choice as below, of which the first; left out, the first kept",
+    )
+    add(
+        "--ghosts",
+        metavar="CHOICE",
+        help="further members, see-through: 3,7 or worst:5 of kept, kept, energy_error>1e-9",
+    )
+
+
 def add_drive(parser: argparse.ArgumentParser) -> None:
     line = "move this joint: at a constant speed, or by harmonic(amplitude=.3,frequency=2), polynomial(...), table(...)"
     parser.add_argument("--drive", action="append", default=[], metavar="JOINT=MOTION", help=line)

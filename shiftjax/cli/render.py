@@ -22,7 +22,7 @@ MARKS = frozenset({"kind:frame", "kind:centre"})  # shown in a window on demand
 
 
 def define(parser: argparse.ArgumentParser) -> None:
-    showing.add_study(parser)
+    parsing.add_study(parser)
     showing.add_beside(parser)
     add = parser.add_argument
     add("--time", type=float, metavar="T", help="instant of a still [s]; left out, the start")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.cli import parsing
 from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
 from shiftjax.models import names
@@ -21,28 +20,6 @@ from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.scene import FAST, RenderSettings, Scene
 from shiftjax.viewer.study import Study
 from shiftjax.viewer.study_like import StudyLike
-
-
-def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
-    add = parser.add_argument
-    add(
-        "study",
-        metavar="STUDY",
-        nargs=None if needed else "?",
-        help="what `run --out` or `sweep --out` wrote (.zarr, .json), or a model, run first",
-    )
-    add("--span", type=parsing.positive, metavar="T", help="of a model: duration of its run [s]")
-    add(
-        "--member",
-        default=None,
-        metavar="K",
-        help="a number or a choice as below, of which the first; left out, the first kept",
-    )
-    add(
-        "--ghosts",
-        metavar="CHOICE",
-        help="further members, see-through: 3,7 or worst:5 of kept, kept, energy_error>1e-9",
-    )
 
 
 def add_beside(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--doctor", action="store_true", help="say what graphics there are, what is missing and its cure"
     )
-    showing.add_study(parser, needed=False)
+    parsing.add_study(parser, needed=False)
     add = parser.add_argument
     add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")

@@ -86,12 +86,12 @@ def _members(result: Any, lift: Any) -> xr.Dataset:
     meaning = {"flag_values": [int(o) for o in known], "flag_meanings": " ".join(o.name for o in known)}
     messages = list(result.messages) or [""] * result.members
     data: dict[str, Any] = {
-        _name(path, taken): ("member", lift(values), _about("design", result.units.get(path, "1"), path=path))
+        disk_name(path, taken): ("member", lift(values), _about("design", result.units.get(path, "1"), path=path))
         for path, values in result.design.items()
     }
     for name, values in result.metrics.items():
         about = _about("metric", result.metric_units[name], path=name, metric=result.metric_texts[name])
-        data[_name(name, taken)] = ("member", lift(values), about)
+        data[disk_name(name, taken)] = ("member", lift(values), about)
     data["status"] = ("member", lift(result.status).astype(np.int16), _about("status", "1", **meaning))
     data["message"] = ("member", np.array(messages, dtype=object), _about("message", "1"))
     for name, values in result.certificate.items():
@@ -119,7 +119,7 @@ def _trajectories(
     data: dict[str, Any] = {}
     for path, values in channels.items():
         dims = ("member", "time", *(f"axis_{size}" for size in values.shape[2:]))
-        data[_name(path, taken)] = (dims, values, {"units": units.get(path, "1"), "path": path})
+        data[disk_name(path, taken)] = (dims, values, {"units": units.get(path, "1"), "path": path})
     shape = (len(kept), len(time), len(poses), 7)
     stacked = np.stack(list(poses.values()), axis=2) if poses else np.zeros(shape)
     about = {"units": "m, m, m, 1, 1, 1, 1", "long_name": "position and unit quaternion (w first) in the world"}
@@ -144,7 +144,7 @@ def chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return (members, times, *(max(1, size) for size in shape[2:]))
 
 
-def _name(path: str, taken: set[str]) -> str:
+def disk_name(path: str, taken: set[str]) -> str:
     """A variable's name on disk: its path if valid as a file name; the path itself is in the attributes."""
     name = "".join(c if c.isprintable() and c not in "/\\%" else quote(c, safe="") for c in path)
     long = len(name.encode()) > NAME_BYTES

@@ -1,0 +1,235 @@
+"""The first half of a report: what was run, how exact it is, what came out."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+
+import numpy as np
+
+from shiftjax.ensembles.members import Column
+from shiftjax.ensembles.report import figures, style
+from shiftjax.ensembles.report.content import Content, unit_text
+from shiftjax.ensembles.report.html import Book, code, key, number, table
+from shiftjax.ensembles.report.sensitivity import percent
+from shiftjax.ensembles.spec import Vary, parse_vary
+from shiftjax.errors import ModelError
+from shiftjax.outcome import REMEDY
+from shiftjax.run.figures import worst
+
+LAWS = {"lhs": "Latin hypercube", "sobol": "Sobol sequence", "loguniform": "log-uniform", "uniform": "uniform"}
+MEANING = {
+    "gap": "largest distance by which a loop was open",
+    "velocity_gap": "the same of speeds",
+    "energy_error": "energy that came from nowhere or was lost, over the largest energy that moved",
+    "angle_error": "estimated error of the joint coordinates at the end",
+    "repartitions": "changes of the independent coordinates on the way",
+    "pivot_ratio": "distance from a singular pose, 1 at best; 0 is singular",
+    "steps": "steps taken",
+    "rejected": "steps taken again in another way",
+    "start_change": "by how much the stated start had to move to close the loops",
+}
+
+
+def summary(content: Content, book: Book) -> str:
+    """The whole study in a few numbers and sentences."""
+    members = content.members
+    total, failed = len(members.numbers), int(np.sum(~members.finished))
+    warned = int(np.sum(members.status < 0))
+    cards = [
+        (number(total), "members", False),
+        (number(len(content.varied)), "varied numbers", False),
+        (number(len(members.metrics)), "metrics", False),
+        (number(total - failed), "finished", False),
+        (number(warned), "finished with a warning", False),
+        (number(failed), "failed", failed > 0),
+    ]
+    boxes = "".join(
+        f'<div class="card{" bad" * bad}"><b>{value}</b><span>{words}</span></div>' for value, words, bad in cards
+    )
+    found = "".join(f"<li>{line}</li>" for line in _findings(content))
+    bar = book.add(
+        figures.statuses(content),
+        "statuses",
+        "How the members ended",
+        "Each member has one status; " + "; ".join(_status_words(content)) + ".",
+    )
+    return f'<div class="cards">{boxes}</div><ul class="findings">{found}</ul>{bar}'
+
+
+def _status_words(content: Content) -> list[str]:
+    return [f"<b>{outcome.name}</b>: {escape(REMEDY[outcome] or 'good')}" for outcome in content.members.counts()]
+
+
+def _findings(content: Content) -> list[str]:
+    """One sentence a metric, one about accuracy."""
+    lines = []
+    for metric in content.told:
+        values, unit = metric.values[content.known(metric)], unit_text(metric.unit)
+        low, high = (f"{number(v)} {unit}".strip() for v in (values.min(), values.max()))
+        line = f"{code(metric.name)} lies from {low} to {high}, in the median at {number(float(np.median(values)))}"
+        line += f" {unit}" * bool(unit)
+        moved = _most_moved(content, metric)
+        lines.append(f"{line}{'; ' + moved if moved else ''}.")
+    gap = next((c for c in content.members.certificate if c.name == "gap"), None)
+    if gap is not None and content.known(gap).any():
+        figure, _ = worst("gap", np.where(content.known(gap), gap.values, np.nan))
+        lines.append(f"No loop of a member that finished was ever open by more than {number(figure, 2)} m.")
+    if not content.members.metrics:
+        lines.append("No metrics were asked for: only designs, statuses and accuracy can be told of.")
+    return lines
+
+
+def _most_moved(content: Content, metric: Column) -> str:
+    found = content.influence.get(metric.name)
+    if found is None:
+        return ""
+    weights = np.where(np.isfinite(found.total), found.total, found.first)
+    first = int(np.nanargmax(weights))
+    kind = "total" if np.isfinite(found.total[first]) else "first-order"
+    share = percent(float(np.clip(weights[first], 0.0, 1.0)))
+    return f"{code(content.short(content.varied[first].name))} moves it most ({kind} share of the variance {share})"
+
+
+def study(content: Content, book: Book) -> str:
+    """Model, varied numbers, settings, versions."""
+    drawn = _drawn(content)
+    rows = [
+        (
+            code(content.short(c.name)),
+            number(float(np.nanmin(c.values))),
+            number(float(np.nanmax(c.values))),
+            unit_text(c.unit),
+            drawn.get(c.name, "follows from others" if c.name in content.followers else "given values"),
+        )
+        for c in content.members.design
+    ]
+    varied = table(("varied", "smallest", "largest", "unit", "drawn"), rows, (0, 3, 4)) if rows else ""
+    facts = [(name, escape(str(value))) for name, value in _facts(content)]
+    notes = "".join(f"<p class=note>{escape(str(note))}</p>" for note in _notes(content))
+    lead = f"<p>Paths are those of the model; all begin with {code(content.prefix)}.</p>" if content.prefix else ""
+    return lead + varied + "<h3>How it was run</h3>" + table(("setting", "value"), facts, (0, 1)) + notes
+
+
+def _drawn(content: Content) -> dict[str, str]:
+    """Column -> how it was drawn, as HTML, as far as the store says it."""
+    stated = json.loads(content.about.get("study") or "{}")
+    vary = dict(stated.get("vary") or {})
+    for text in content.settings.get("vary") or ():
+        path, _, words = str(text).rpartition("=")
+        vary[path] = words
+    found: dict[str, str] = {}
+    for path, words in vary.items():
+        _note(found, content, path, _words(path, words))
+    for path in stated.get("switch") or {}:
+        _note(found, content, path, "on and off")
+    for path, formula in (stated.get("derive") or {}).items():
+        _note(found, content, path, f"= {code(str(formula))}")
+    return found
+
+
+def _note(found: dict[str, str], content: Content, path: str, words: str) -> None:
+    """Notes what is said of a column; nothing of a number that is none."""
+    try:
+        found[content.members.column(path.replace("`", ""), "report").name] = words
+    except ModelError:
+        return
+
+
+def _words(path: str, words: object) -> str:
+    """A distribution in words; one that is not known here, as it was written."""
+    if isinstance(words, list):
+        return f"{number(len(words))} given values"
+    if isinstance(words, dict):
+        return escape(", ".join(f"{key} {value}" for key, value in words.items()))
+    try:
+        return _sentence(parse_vary(f"{path}={words}"))
+    except (ModelError, KeyError):
+        return escape(str(words))
+
+
+def _sentence(vary: Vary) -> str:
+    unit = f" {vary.unit}" if vary.unit else ""
+    if vary.distribution == "normal":
+        return f"normal, mean {number(vary.low)}, standard deviation {number(vary.high)}{unit}"
+    if vary.distribution == "grid":
+        return f"grid of {vary.points} points"
+    return f"{LAWS[vary.distribution]}, {number(vary.low)} to {number(vary.high)}{unit}"
+
+
+def _facts(content: Content) -> list[tuple[str, object]]:
+    used, about = content.settings, content.about
+    facts: list[tuple[str, object]] = [("model", content.name)]
+    for name, unit in (("span", "s"), ("step", "s"), ("output_step", "s")):
+        if used.get(name) is not None:
+            facts.append((name.replace("_", " "), f"{used[name]:g} {unit}"))
+    facts += [(name, used[name]) for name in ("method", "precision", "backend", "samples", "seed") if _said(used, name)]
+    if used.get("assign"):
+        facts.append(("set", ", ".join(f"{content.short(k)} = {v:g}" for k, v in used["assign"].items())))
+    facts.append(("shiftjax", about.get("shiftjax_version", "not stored")))
+    if "wall_s" in about:
+        facts.append(("time it took", f"{float(about['wall_s']):.3g} s"))
+    return facts
+
+
+def _said(used: dict[str, object], name: str) -> bool:
+    return used.get(name) not in (None, "", [], {})
+
+
+def _notes(content: Content) -> list[str]:
+    return list(json.loads(content.about.get("notes", "[]")))
+
+
+def accuracy(content: Content, book: Book) -> str:
+    """The certificate: median and worst of every figure, with the member."""
+    rows = []
+    for column in content.members.certificate:
+        known = content.known(column)
+        if not known.any():
+            continue
+        figure, row = worst(column.name, np.where(known, column.values, np.nan))
+        median = number(float(np.median(column.values[known])), 2)
+        member = str(content.members.numbers[row])
+        meaning = MEANING.get(column.name, "")
+        rows.append((code(column.name), median, number(figure, 2), member, unit_text(column.unit) or "1", meaning))
+    head = ("figure", "median", "worst", "member", "unit", "what it is")
+    lead = "<p>Every run measures its own accuracy. Members that failed are left out here.</p>"
+    drawn = book.add(
+        figures.accuracy(content),
+        "accuracy",
+        "Accuracy of the members",
+        "A point (x, y) says: x percent of the members that finished are at least as exact as y. "
+        "Zeros are drawn at the smallest positive figure.",
+    )
+    return lead + table(head, rows, (0, 4, 5)) + drawn
+
+
+def metrics(content: Content, book: Book) -> str:
+    """Smallest, median and largest of every metric, and how its values are spread."""
+    if not content.members.metrics:
+        return "<p>This store holds no metrics.</p>"
+    rows = []
+    for metric in content.members.metrics:
+        known = np.flatnonzero(content.known(metric))
+        if not len(known):
+            rows.append((code(metric.name), code(metric.about), *["–"] * 5, unit_text(metric.unit), "0"))
+            continue
+        values = metric.values[known]
+        low, high = known[values.argmin()], known[values.argmax()]
+        cells = (
+            number(float(values.min())),
+            str(content.members.numbers[low]),
+            number(float(np.median(values))),
+            number(float(values.max())),
+            str(content.members.numbers[high]),
+        )
+        rows.append((code(metric.name), code(metric.about), *cells, unit_text(metric.unit), number(len(known))))
+    head = ("metric", "computed as", "smallest", "member", "median", "largest", "member")
+    head = (*head, "unit", "known of")
+    drawn = "" if not content.told else book.add(
+        figures.histograms(content),
+        "distributions",
+        "Distributions of the metrics",
+        f"How many members have which value; {key(style.ORANGE)}median.",
+    )  # fmt: skip
+    return table(head, rows, (0, 1, 7)) + drawn

@@ -1,0 +1,37 @@
+"""What `shiftjax export` draws: an animated glTF, or one page that plays in any browser; no graphics needed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from shiftjax.cli import showing
+from shiftjax.viewer import opening
+from shiftjax.viewer.export import gltf, html
+from shiftjax.viewer.member_scenes import MemberScenes
+
+
+def write(options: argparse.Namespace) -> None:
+    """Writes what --glb and --html name."""
+    wanted = {".glb": options.glb, ".html": options.html}
+    targets = {
+        suffix: showing.new_file(name, (suffix,), force=options.force)
+        for suffix, name in wanted.items()
+        if name is not None
+    }
+    with opening.opened(options.study, showing.run_options(options)) as study:
+        stored = MemberScenes(study)
+        showing.report_warnings(stored.first)
+        member, others = showing.members_of(study, options)
+        tracks = {k: study.track(k) for k in (member, *map(int, others))}
+        scene, scenes = stored.scene(member), {k: stored.scene(k) for k in tracks}
+        remarks: tuple[str, ...] = ()
+        if ".glb" in targets:
+            remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"], scenes=scenes)
+        if ".html" in targets:
+            title = study.model.name or str(options.study)
+            remarks += html.write_html(scene, study.time, tracks, targets[".html"], title, scenes=scenes)
+    for remark in dict.fromkeys(remarks):
+        print(f"note: {remark}", file=sys.stderr)
+    for written in targets.values():
+        print(f"written: {written}", file=sys.stderr)
