@@ -16,7 +16,9 @@ from shiftjax.ensembles.definition import Definition, from_document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.report.writing import write as write_report
 from shiftjax.errors import ModelError, need_count, one_of
+from shiftjax.formats.files import load
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.outcome import Outcome
 from shiftjax.run.result import Result
@@ -115,6 +117,31 @@ class Study:
         alone = {"vary": FrozenJson(), "samples": None, "table": None, "correlation": FrozenJson()}
         return designs(dataclasses.replace(self.definition, **alone))
 
+    def report(self, path: str | Path, *, force: bool = False) -> Path:
+        """Writes the study explained on one page, NAME.html: distributions, effects, extremes, failures, accuracy.
+
+        Raises:
+            ModelError: a package of the extra `report` is missing, a place that cannot be written.
+        """
+        tree = self.xarray
+        return write_report(tree, load(json.loads(tree.attrs["model"])), path, force=force)
+
     def __repr__(self) -> str:
         state = "complete" if self.complete else f"{len(study_store.done(self.path))} shards done"
         return f"Study of {self.members} members in {self.path}: {state}"
+
+
+def lone(result: Result) -> Result:
+    """A result of one member without the member axis, as of a single run."""
+    if not result.batched or result.members != 1:
+        raise ModelError("lone", f"{result.members} members", "one", "Take a result of one member.")
+
+    def first(values: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {name: np.asarray(value)[0] for name, value in (values or {}).items()}
+
+    numbers = {name: value.item() for name, value in first(result.certificate).items()}
+    return dataclasses.replace(
+        result, channels=first(result.channels), certificate=numbers, status=result.status[0],
+        poses=first(result.poses), metrics=first(result.metrics), extremes=first(result.extremes),
+        final=first(result.final), branch=None if result.branch is None else result.branch[0], ending=None,
+    )  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from shiftjax.cli import common, parsing, running
 from shiftjax.ensembles import store
+from shiftjax.ensembles.study import Study, lone
 from shiftjax.run.figures import CERTIFICATE, figure_text
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
@@ -18,17 +19,41 @@ from shiftjax.run.simulate import simulate
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     parsing.add_run(parser)
+    line = "of a stored study, given instead of MODEL: run this member again, as it was"
+    parser.add_argument("--member", type=int, metavar="K", help=line)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")
     parser.add_argument("--log-jacobian", action="store_true", help="the same with the Jacobian block at that instant")
 
 
 def call(options: argparse.Namespace) -> int:
+    if options.member is not None:
+        return _again(options)
     model = common.open_model(options)
     if options.out is not None:
         store.check_target(options.out, force=options.force, batched=False)
     wanted = "none" if options.out is None else "all"
     given = {**common.arguments(options, model), "keep": wanted, "log_jacobian": options.log_jacobian}
     result, stop = running.simulated(partial(simulate, model, **given), options)
+    common.report_outcomes(result)
+    if options.json:
+        print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
+    else:
+        show(result, options)
+    running.save(result, options)
+    return running.exit_code(result, stop)
+
+
+def _again(options: argparse.Namespace) -> int:
+    """`shiftjax run STORE --member K`: the same bits as in the study; channels may be added."""
+    study = Study(options.model)
+    if options.out is not None:
+        store.check_target(options.out, force=options.force, batched=False)
+    model, vary, settings = study.recipe(options.member)
+    channels = list(dict.fromkeys([*settings.get("channels", []), *options.channel]))
+    more = {"channels": channels, "extremes": bool(channels), "metrics": study.definition.measured, "keep": "all"}
+    more |= {"threads": options.threads, "log_jacobian": options.log_jacobian}
+    result, stop = running.simulated(partial(simulate, model, vary=vary, **{**settings, **more}), options)
+    result = lone(result)
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))

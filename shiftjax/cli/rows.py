@@ -1,0 +1,43 @@
+"""Lines of the tables that commands print of many members: extremes with the members that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from shiftjax.run.figures import CERTIFICATE, figure_text, worst
+
+METRIC_HEAD = ("metric", "smallest", "member", "median", "largest", "member", "unit")
+CERTIFICATE_HEAD = ("certificate", "median", "worst", "member", "unit")
+
+
+def metric_row(name: str, values: np.ndarray, unit: str) -> tuple[str, ...]:
+    """Extremes of a metric (B,) with the members that have them, over those that have one."""
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return (name, "nan", "-", "nan", "nan", "-", unit)
+    low, high = (int(known[pick(values[known])]) for pick in (np.argmin, np.argmax))
+    middle = f"{np.median(values[known]):.6g}"
+    return (name, f"{values[low]:.6g}", str(low), middle, f"{values[high]:.6g}", str(high), unit)
+
+
+def metric_summary(values: np.ndarray) -> dict[str, object]:
+    """The same for JSON."""
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return {"smallest": None, "median": None, "largest": None}
+    low, high = (int(known[pick(values[known])]) for pick in (np.argmin, np.argmax))
+    figures = {"smallest": values[low], "median": np.median(values[known]), "largest": values[high]}
+    return {**{key: float(x) for key, x in figures.items()}, "smallest_member": low, "largest_member": high}
+
+
+def certificate_rows(certificate: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
+    """Every figure: its median, its worst value and the member that has it."""
+    rows = []
+    for name, values in certificate.items():
+        figure, member = worst(name, np.asarray(values, np.float64))
+        finite = values[np.isfinite(values)]
+        middle = figure_text(float(np.median(finite))) if len(finite) else "nan"
+        rows.append((name, middle, figure_text(figure), str(member), CERTIFICATE.get(name, "1")))
+    return rows

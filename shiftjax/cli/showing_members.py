@@ -1,0 +1,63 @@
+"""What `shiftjax sweep STUDY.toml` prints of the members of a store."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.cli import common
+from shiftjax.cli.rows import CERTIFICATE_HEAD, METRIC_HEAD, certificate_rows, metric_row, metric_summary
+from shiftjax.ensembles.members import Members
+from shiftjax.outcome import REMEDY
+from shiftjax.run.figures import plain, worst
+
+LISTED = 8  # members named of an outcome
+
+
+def warn(members: Members) -> None:
+    """What did not end well, on stderr: which members, what happened, what to do."""
+    for outcome in members.counts():
+        if outcome == 0:
+            continue
+        which = np.flatnonzero(members.status == int(outcome))
+        todo = REMEDY.get(outcome, "")
+        print(f"{outcome.name}: {todo}", file=sys.stderr)
+        for member in which[:LISTED]:
+            print(f"  member {members.numbers[member]}: {_own(members.messages[member])}".rstrip(" :"), file=sys.stderr)
+        if len(which) > LISTED:
+            print(f"  ... and {len(which) - LISTED} more", file=sys.stderr)
+
+
+def _own(message: object) -> str:
+    """What a message says of its member, without what it says of all that have the same."""
+    text = str(message)
+    for todo in REMEDY.values():
+        text = text.replace(todo, "")
+    return "; ".join(part.strip(" :") for part in text.split(";") if part.strip(" :"))
+
+
+def show(name: Path, members: Members) -> None:
+    """The study as tables a person reads."""
+    counts = ", ".join(f"{count} {outcome.name}" for outcome, count in members.counts().items())
+    print(f"{name}: {len(members.status)} members: {counts}\n")
+    rows = [(c.name, f"{np.nanmin(c.values):.6g}", f"{np.nanmax(c.values):.6g}", c.unit) for c in members.design]
+    common.table(("varied", "smallest", "largest", "unit"), rows)
+    print()
+    common.table(CERTIFICATE_HEAD, certificate_rows({c.name: c.values for c in members.certificate}))
+    if members.metrics:
+        print()
+        common.table(METRIC_HEAD, [metric_row(c.name, c.values, c.unit) for c in members.metrics])
+
+
+def summary(store: Path, members: Members) -> dict[str, object]:
+    """The study in one JSON object."""
+    return {
+        "members": len(members.status),
+        "status": {outcome.name: count for outcome, count in members.counts().items()},
+        "failed": np.flatnonzero(members.status > 0).tolist(),
+        "metrics": {c.name: metric_summary(c.values) for c in members.metrics},
+        "certificate": {c.name: plain(worst(c.name, c.values)[0]) for c in members.certificate},
+        "store": str(store),
+    }

@@ -1,0 +1,63 @@
+"""Options of `shiftjax sweep` as the definition of a study: of a study file with what they change, or of a model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shiftjax.cli import common
+from shiftjax.ensembles import study_file
+from shiftjax.ensembles.definition import Definition, document, from_document
+from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.spec import split_assignment
+from shiftjax.errors import ModelError
+
+SAME = "span step method output_step backend precision energy_limit gap_limit angle_limit samples keep".split()
+TABLES = ("vary", "set", "derive", "drive")  # options PATH=WORDS
+
+
+def definition_of(options: argparse.Namespace) -> Definition:
+    """The definition that the options of `shiftjax sweep` give: a study file's, with what they change, or a model's.
+
+    Raises:
+        ModelError: an option that is wrong, named by its key in a study.
+    """
+    words: dict[str, Any] = {name: getattr(options, name) for name in SAME}
+    words |= {"channels": options.channel, "hold": options.hold, "seed": options.seed or None}
+    words |= {"strict_start": options.strict_start or None}
+    tables = {name: _entries(getattr(options, name), f"--{name}") for name in TABLES}
+    tables["metrics"] = common.metrics(options)
+    if study_file.is_study(options.model):
+        read = study_file.read(options.model)
+        given, folder = document(read), read.folder
+    else:
+        given, folder = {"model": options.model}, str(Path.cwd())
+    changed = {name: {**given.get(name, {}), **entries} for name, entries in tables.items() if entries}
+    told = {key: value for key, value in words.items() if value is not None and value != []}
+    return from_document({**given, **told, **changed}, folder)
+
+
+def _entries(texts: Sequence[str], option: str) -> dict[str, str]:
+    """PATH=WORDS of an option that may be repeated, by path."""
+    found: dict[str, str] = {}
+    for text in texts:
+        path, words = split_assignment(text, option)
+        if path in found:
+            raise ModelError(f"{option} {path}", "the path twice", "each path once", "Leave one of them out.")
+        found[path] = words
+    return found
+
+
+def write(options: argparse.Namespace) -> int:
+    """`sweep --write`: the definition as a file, once it is known that it makes members."""
+    for name in ("out", "picture"):
+        if getattr(options, name) is not None:
+            todo = "Leave one of them out; the study that is written runs with shiftjax sweep."
+            raise ModelError(f"--{name}", "with --write", "one of them", todo)
+    definition = definition_of(options)
+    members = sum(group.members for group in designs(definition))
+    study_file.write(definition, options.write, force=options.force)
+    print(f"written: {options.write}, {members} members")
+    return 0
