@@ -37,18 +37,23 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def column(path: str, name: str) -> np.ndarray:
+    """A column of the table of a store."""
+    return np.asarray(store.read(path)["members"].to_dataset()[name])
+
+
 def test_a_study_is_run_told_and_stored(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tables on stdout, the store beside; the trajectories are those of the keep block."""
     assert main(["sweep", str(study)]) == 0
     out = capsys.readouterr().out
     tree = store.read("swing.zarr")
-    swing = tree["members"]["swing"].values
+    swing = column("swing.zarr", "swing")
     line = next(line.split() for line in out.splitlines() if line.startswith("swing "))
     assert line[1:] == [f"{swing.min():.6g}", str(swing.argmin()), f"{np.median(swing):.6g}", f"{swing.max():.6g}",
                         str(swing.argmax()), "rad"]  # fmt: skip
     wanted = np.union1d([2], np.argsort(swing)[:2])
-    np.testing.assert_array_equal(tree["trajectories"]["member"].values, wanted)
-    assert tree["trajectories"]["rocker_pivot.q"].shape == (3, 3)
+    np.testing.assert_array_equal(tree["trajectories"].to_dataset()["member"].values, wanted)
+    assert tree["trajectories"].to_dataset()["rocker_pivot.q"].shape == (3, 3)
 
 
 def test_options_override_a_study(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,14 +62,14 @@ def test_options_override_a_study(study: Path, capsys: pytest.CaptureFixture[str
     assert main(["sweep", str(study), *words, "--out", "other.zarr"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["members"] == 6 and set(told["metrics"]) == {"swing", "mean"}
-    masses = store.read("other.zarr")["members"]["four_bar:coupler.mass"].values
+    masses = column("other.zarr", "four_bar:coupler.mass")
     np.testing.assert_array_equal(masses, np.repeat([1.0, 1.5, 2.0], 2))
 
 
 def test_a_member_runs_again_as_it_was(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same bits, with a channel more."""
     assert main(["sweep", str(study)]) == 0
-    swing = store.read("swing.zarr")["members"]["swing"].values
+    swing = column("swing.zarr", "swing")
     capsys.readouterr()
     assert main(["run", "swing.zarr", "--member", "7", "--channel", "crank_pivot.v", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
