@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from shiftjax.docs.api import api
+from shiftjax.docs.metrics import metrics
 from shiftjax.docs.notebook import markdown
 from shiftjax.docs.statuses import statuses
 
@@ -21,6 +22,7 @@ PAGES = {  # file -> title; a new page is a line here
     "paths.md": "Paths and channels",
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
+    "metrics.md": "Metrics",
     "studies.md": "Studies",
     "reports.md": "Reports and tables",
     "accuracy.md": "Accuracy",
@@ -33,6 +35,7 @@ PAGES = {  # file -> title; a new page is a line here
 }
 MADE = {  # pages that no file holds: they are always the program's own
     "api.md": lambda: api(sys.modules["shiftjax"]),
+    "metrics.md": metrics,
     "statuses.md": statuses,
 }
 PICTURES = (".png", ".svg")
