@@ -40,8 +40,10 @@ EXPRESSIONS = f"""## Expressions
 
 An expression is made of channels by path (`tip.position[0]`, [Paths and channels](paths.md)), numbers with or without
 a unit (`90deg`), the time `t`, `pi`, `+ - * / **`, lists and the functions
-{", ".join(f"`{name}`" for name in FUNCTIONS)}, all number by number, and {" and ".join(f"`{name}`" for name in VECTORS)} of vectors. A name with other characters than
-letters, digits and `_` stands in backticks. Metrics themselves may be added, divided and so on, as `share` above.
+{", ".join(f"`{name}`" for name in FUNCTIONS)}, all number by number, and
+{" and ".join(f"`{name}`" for name in VECTORS)} of vectors.
+A name with other characters than letters, digits and `_` stands in backticks. Metrics themselves may be added, divided
+and so on, as `share` above.
 
 A long option, such as a target curve, is written as a table: `coupler = {{ kind = "path_distance",
 of = "[tip.position[0], tip.position[2]]", points = [[0.3, -0.3], [0.5, -0.35]] }}`.
@@ -58,7 +60,8 @@ of = "[tip.position[0], tip.position[2]]", points = [[0.3, -0.3], [0.5, -0.35]] 
 ## Functions of your own
 
 A function of times (n,) and recorded channels (B, n, ...) that gives (B,) is called after the run, on what was
-recorded. A kind of metric on lane scalars, which is compiled into the step, is one entry of `shiftjax.dynamics.metrics.METRICS`.
+recorded. A kind of metric on lane scalars, which is compiled into the step, is one entry of
+`shiftjax.dynamics.metrics.METRICS`.
 
 ```python
 def loudness(time, channels):

@@ -103,9 +103,10 @@ def sweep(
     """
     definition = study if isinstance(study, Definition) else _read(study)
     place, temporary = _place(out, resume=resume, force=force)
+    source = definition.model if isinstance(definition.model, str) else ""
     definition = _embedded(definition)
     if not place.exists():
-        _begin(definition, place)
+        _begin(definition, place, source)
     elif json.loads(study_store.about_of(place)["study"]) != document(definition):
         todo = "Resume it with its own study, or choose another name."
         raise ModelError(str(place), "the store of another study", "that of this one", todo)
@@ -175,7 +176,7 @@ def _embedded(definition: Definition) -> Definition:
     return from_document(json.loads(json.dumps(words)), definition.folder)
 
 
-def _begin(definition: Definition, place: Path) -> None:
+def _begin(definition: Definition, place: Path, source: str) -> None:
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
     count, needs = total(groups), list[Need]()
@@ -192,7 +193,7 @@ def _begin(definition: Definition, place: Path) -> None:
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
-    about |= {"groups": json.dumps(listed)}
+    about |= {"groups": json.dumps(listed), "model_source": source, "notes": "[]"}  # messages tell of each member
     draft = place.with_name(f".{place.name}.begun")
     remove(draft)
     study_store.create(draft, about, rows, count, size)
