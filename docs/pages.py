@@ -23,6 +23,7 @@ PAGES = {  # file -> title; a new page is a line here
     "drives.md": "Drives and loads",
     "studies.md": "Studies",
     "reports.md": "Reports and tables",
+    "reference_studies.md": "Reference studies",
     "accuracy.md": "Accuracy",
     "statuses.md": "Statuses",
     "format.md": "File format",

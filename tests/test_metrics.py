@@ -251,6 +251,12 @@ def test_a_word_may_stand_without_quotes() -> None:
     assert found["a"] == found["b"] > 0
 
 
+def test_a_metric_may_have_several_lines() -> None:
+    metrics = {"a": "maximum(\n rocker_pivot.q)\n  - minimum(rocker_pivot.q)\n", "b": "peak_to_peak(rocker_pivot.q)"}
+    found = simulate("four_bar", span=0.1, metrics=metrics).metrics
+    assert found["a"] == found["b"] > 0
+
+
 def test_functions_that_are_undefined_for_some_numbers_are_read_without_a_warning() -> None:
     """The tilt of a body: the sine of an angle is below 1 in a run, though not for every number."""
     tilt = "2 * maximum(asin(norm([coupler.orientation[1], coupler.orientation[2], coupler.orientation[3]])))"

@@ -34,6 +34,11 @@ def few(name: str, **more: object) -> Definition:
     return dataclasses.replace(study_file.read(library.study(name)), samples=FEW, **more)
 
 
+def columns(study: Study) -> dict[str, np.ndarray]:
+    """The numbers of the table, (members,) each."""
+    return {str(name): study.table[name].to_numpy() for name in study.table.columns}
+
+
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory):
     """Each study with few members, run once."""
@@ -76,6 +81,13 @@ def test_check_has_nothing_to_say(name: str, tmp_path: Path, monkeypatch: pytest
     assert not [line for line in out.splitlines() if line.startswith(("note", "warning", "refused"))]
 
 
+def test_the_command_line_and_sweep_find_a_study_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", "bricard_tolerances.toml", "--samples", str(FEW), "--out", "loop.zarr"]) == 0
+    found, other = Study("loop.zarr").table, sweep(few("bricard_tolerances")).table
+    np.testing.assert_array_equal(found["turn"], other["turn"])
+
+
 @pytest.mark.parametrize("name", library.STUDIES)
 def test_a_study_runs(name: str, ran) -> None:
     """Every metric of every member that finished is a number, and what was to be kept is."""
@@ -96,14 +108,14 @@ def test_a_study_runs(name: str, ran) -> None:
 def test_the_known_design_draws_the_curve() -> None:
     lengths = {"crank:tip.T[0]": [0.16], "coupler:tip.T[0]": [0.46], "rocker:tip.T[0]": [0.42]}
     study = sweep(dataclasses.replace(few("four_bar_coupler_curve"), vary=lengths, samples=None))
-    assert study.table["distance"][0] < DRAWN
+    assert columns(study)["distance"][0] < DRAWN
     study = sweep(few("four_bar_coupler_curve"))
-    assert study.table["distance"].min() > 1000 * DRAWN
+    assert np.nanmin(columns(study)["distance"]) > 1000 * DRAWN
 
 
 def test_exactly_the_cranks_that_cannot_turn_lock() -> None:
     """Grashof: the crank turns where the four lengths close in both of its poses along the ground."""
-    table = sweep(dataclasses.replace(few("four_bar_coupler_curve"), samples=128)).table
+    table = columns(sweep(dataclasses.replace(few("four_bar_coupler_curve"), samples=128)))
     crank, coupler, rocker = (table[f"four_bar:{name}:tip.T[0]"] for name in ("crank", "coupler", "rocker"))
     turns = (crank + 0.5 < coupler + rocker) & (abs(0.5 - crank) > abs(coupler - rocker))
     assert 10 < turns.sum() < 120
@@ -111,15 +123,15 @@ def test_exactly_the_cranks_that_cannot_turn_lock() -> None:
 
 
 def test_the_suspension_without_tolerances_is_between_those_with(ran) -> None:
-    table = ran("vehicle_ride").table
+    table = columns(ran("vehicle_ride"))
     figures = sweep(nominal(few("vehicle_ride"))).table.iloc[0]
     for name in ("travel", "camber", "peak_moment", "ball_force"):
         assert table[name].min() < figures[name] < table[name].max()
-    assert table["travel"].between(0.046, 0.050).all()
+    assert ((table["travel"] > 0.046) & (table["travel"] < 0.050)).all()
 
 
 def test_a_longer_arm_reaches_further(ran) -> None:
-    table = ran("excavator_digging_reach").table
+    table = columns(ran("excavator_digging_reach"))
     arm = table["excavator:boom:tip.T[0]"] + table["excavator:stick:tip.T[0]"]
     assert np.corrcoef(arm, table["reach"])[0, 1] > 0.5
     assert (table["reach"] < 0.3 + arm + 1.1).all()  # the pivot of the boom, and the bucket
@@ -128,7 +140,7 @@ def test_a_longer_arm_reaches_further(ran) -> None:
 def test_the_perfect_robot_is_where_it_should_be(ran) -> None:
     figures = sweep(nominal(few("delta_workspace_accuracy"))).table.iloc[0]
     assert figures["deviation"] < 1e-8 and figures["tilt"] < 1e-8  # m, of target points rounded to 1e-9; rad
-    table = ran("delta_workspace_accuracy").table
+    table = columns(ran("delta_workspace_accuracy"))
     assert (table["deviation"] > 1e-5).all() and (table["deviation"] < 1e-3).all()
 
 
