@@ -25,6 +25,7 @@ PAGES = {  # file -> title; a new page is a line here
     "metrics.md": "Metrics",
     "studies.md": "Studies",
     "reports.md": "Reports and tables",
+    "reference_studies.md": "Reference studies",
     "accuracy.md": "Accuracy",
     "statuses.md": "Statuses",
     "format.md": "File format",

@@ -162,7 +162,7 @@ class _Names:
             value, unit = assigned(words, where)
             self.set[self.number(where, path, unit)] = value
         self.derive = {self.number(inside("derive", path), path): text for path, text in definition.derive.items()}
-        self.channels = {path: self._resolved("channels", path) for path in definition.channels}  # as written -> full
+        self.channels = {path: self._channel(path) for path in definition.channels}  # as written -> full
         self.hold = {path: self._resolved("hold", path) for path in definition.hold}
 
     def number(self, where: str, path: str, unit: str = "") -> str:
@@ -179,6 +179,14 @@ class _Names:
         self._seen[full] = where
         check_unit(unit, self._numbers[full].unit, where)
         return full
+
+    def _channel(self, path: str) -> str:
+        """The full path of a channel; a body alone stands for its frame origin."""
+        target, dot, quantity = path.rpartition(".")
+        try:
+            return self._model.resolve(f"{target}:origin{dot}{quantity}")
+        except ModelError:
+            return self._resolved("channels", path)
 
     def _resolved(self, where: str, path: str) -> str:
         try:

@@ -13,6 +13,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import InlineTable
 
+import shiftjax.models as library
 from shiftjax.ensembles.definition import Definition, document, from_document
 from shiftjax.ensembles.definition_keys import KEYS
 from shiftjax.errors import ModelError, need, need_path
@@ -31,12 +32,15 @@ def is_study(name: str | Path) -> bool:
 def read(path: str | Path) -> Definition:
     """The definition that a file holds; names of files in it are relative to its folder.
 
+    Args:
+        path: of a file, or the name of a study of the library, with .toml or without, where there is no such file.
+
     Raises:
         ModelError: no file of that name, no TOML, an unknown key, a value that cannot be used; its `where` begins with
             the name of the file.
     """
     need_path("study file", path)
-    source = Path(path)
+    source = _found(Path(path))
     if source.suffix.lower() != SUFFIX:
         raise ModelError(str(path), f"suffix {source.suffix!r}", SUFFIX, "A study is a TOML file.")
     text = read_text(source)
@@ -49,6 +53,12 @@ def read(path: str | Path) -> Definition:
         return from_document(words, source.absolute().parent)
     except ModelError as error:
         raise ModelError(f"{source.name}: {error.where}", error.found, error.allowed, error.todo) from None
+
+
+def _found(path: Path) -> Path:
+    """The file of a path: that of a library study where there is none, but one of its name."""
+    plain = path.parent == Path() and path.suffix.lower() in ("", SUFFIX)
+    return library.study(path.stem) if plain and not path.exists() and path.stem in library.STUDIES else path
 
 
 def write(definition: Definition, path: str | Path, *, force: bool = False) -> Path:

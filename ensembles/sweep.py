@@ -8,8 +8,10 @@ is the same to the last bit whichever way it came about, on machines of one kind
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -146,11 +148,19 @@ def _read(study: str | Path) -> Definition:
     return study_file.read(study)
 
 
+class _Temporary:
+    """A folder that goes with the object, or at the end; `tempfile.TemporaryDirectory` would warn of it."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="shiftjax-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+
 def _place(out: str | Path | None, *, resume: bool, force: bool) -> tuple[Path, Any]:
     """The folder of the store, and what keeps a temporary one."""
     if out is None:
-        temporary = tempfile.TemporaryDirectory(prefix="shiftjax-")
-        return Path(temporary.name) / f"study{SUFFIX}", temporary
+        temporary = _Temporary()
+        return temporary.folder / f"study{SUFFIX}", temporary
     need_path("sweep: out", out)
     place = Path(out)
     if place.suffix != SUFFIX:

@@ -1,4 +1,4 @@
-"""The library of mechanisms: names, files and one line about each. Free of jax."""
+"""The library of mechanisms, and of studies of them: names, files and one line about each. Free of jax."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ SUMMARIES = {
     "meshed_pendulum": "a pendulum with mesh geometry (OBJ and MTL), lights and a frame to hang from",
 }
 
+STUDIES = {
+    "four_bar_coupler_curve": "path synthesis: lengths of a four-bar that draw a given coupler curve",
+    "vehicle_ride": "a double wishbone over a bump: camber, toe and forces by hardpoints and spring rate",
+    "excavator_digging_reach": "reach, depth and height of a bucket by boom, stick and places of pins",
+    "delta_workspace_accuracy": "where a delta robot really is, made to a tenth of a millimetre",
+    "bricard_tolerances": "Monte Carlo of an overconstrained loop: masses and the push at its start",
+}
+
 
 def names() -> tuple[str, ...]:
     """Names of all library models, simple ones first."""
@@ -52,3 +60,10 @@ def path(name: str) -> Path:
 def summary(name: str) -> str:
     """One line about a library model."""
     return SUMMARIES[name]
+
+
+def study(name: str) -> Path:
+    """The file of a library study, one of `STUDIES`; KeyError for an unknown name."""
+    if name not in STUDIES:
+        raise KeyError(name)
+    return FOLDER / "studies" / f"{name}.toml"

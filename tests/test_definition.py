@@ -180,6 +180,14 @@ def test_draws_are_those_of_the_command_line() -> None:
     assert group.values["four_bar:crank.mass"] == pytest.approx([0.7] * 8 + [0.8] * 8, rel=1e-15)  # kg, from g
 
 
+def test_a_channel_of_a_body_is_that_of_its_origin() -> None:
+    channels = ["coupler.position", "rocker.position"]
+    on, off = designs(Definition("four_bar", channels=channels, switch={"rocker": [True, False]}))
+    assert on.settings["channels"] == channels and off.settings["channels"] == ["coupler.position"]
+    with pytest.raises(ModelError, match=r"channels.*'couplr'"):
+        designs(Definition("four_bar", channels=["couplr.position"]))
+
+
 def test_a_group_without_anything_that_varies_is_one_member() -> None:
     (group,) = designs(four(set={"crank.mass": 0.8}, hold=["crank_pivot"]))
     assert (group.members, group.values, group.settings) == (1, {}, {"span": 0.1, "hold": ["crank_pivot"]})

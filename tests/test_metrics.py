@@ -245,6 +245,25 @@ def test_a_kind_from_outside_is_compiled_in(monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_allclose(result.metrics["s"], 2 * result.channels["rocker_pivot.q"][:, 1:].sum(1), rtol=SUMS)
 
 
+def test_a_word_may_stand_without_quotes() -> None:
+    metrics = {"a": "first_crossing(rocker_pivot.v, 0, up)", "b": "first_crossing(rocker_pivot.v, direction='up')"}
+    found = simulate("four_bar", span=1.0, metrics=metrics).metrics
+    assert found["a"] == found["b"] > 0
+
+
+def test_a_metric_may_have_several_lines() -> None:
+    metrics = {"a": "maximum(\n rocker_pivot.q)\n  - minimum(rocker_pivot.q)\n", "b": "peak_to_peak(rocker_pivot.q)"}
+    found = simulate("four_bar", span=0.1, metrics=metrics).metrics
+    assert found["a"] == found["b"] > 0
+
+
+def test_functions_that_are_undefined_for_some_numbers_are_read_without_a_warning() -> None:
+    """The tilt of a body: the sine of an angle is below 1 in a run, though not for every number."""
+    tilt = "2 * maximum(asin(norm([coupler.orientation[1], coupler.orientation[2], coupler.orientation[3]])))"
+    found = simulate("four_bar", span=0.1, metrics={"tilt": tilt, "none": "log(-1 * maximum(1 + t))"}).metrics
+    assert 0 < found["tilt"] < np.pi and np.isnan(found["none"])
+
+
 WRONG = [
     ("rocker_pivot.q", "outside of a metric"),
     ("peaktopeak(rocker_pivot.q)", "Did you mean 'peak_to_peak'"),
@@ -255,6 +274,8 @@ WRONG = [
     ("value_at(rocker_pivot.q, when=1)", "option 'when'"),
     ("value_at(rocker_pivot.q, 1, 2)", "arguments"),
     ("first_crossing(rocker_pivot.q, direction='left')", "any, up, down"),
+    ("first_crossing(rocker_pivot.q, 0, left)", "any, up, down"),
+    ("first_crossing(rocker_pivot.q, up)", "found 'up'"),
     ("path_distance(coupler:tip.position, points=[[1, 2]])", "points of \\[2\\] numbers"),
     ("path_distance(coupler:tip.position, points=3)", "finite numbers in a list"),
     ("tracking_error(rocker_pivot.q, points=[1, 2], times=[0.1])", "one time a point"),

@@ -272,6 +272,8 @@ members = "every 10"
         ('model = "four_bar"\nspan = 1\nbackend = "gpu"\n', "backend: found 'gpu'"),
         ('model = "four_bar"\nspan = 1\nchannels = ["crank.mass_of"]\n', "channels, "),
         ('model = "four_bar"\nspan = 1\nkeep = [3]\n', "keep.members: found member 3"),
+        ('model = "four_bar"\nspan = 1\n[metrics]\na = "maximun(crank_pivot.q)"\n', "metric a: .*'maximum'"),
+        ('model = "four_bar"\nspan = 1\n[metrics]\na = "value_at(crank_pivot.q, 2)"\n', "times from 0 to 1"),
     ],
 )
 def test_check_refuses_what_every_run_would(text: str, match: str, tmp_path: Path, capsys) -> None:
@@ -279,6 +281,15 @@ def test_check_refuses_what_every_run_would(text: str, match: str, tmp_path: Pat
     (tmp_path / "study.toml").write_text(text)
     assert main(["check", str(tmp_path / "study.toml")]) == 2
     assert re.search(match, capsys.readouterr().err)
+
+
+def test_check_shows_a_long_metric_on_one_line(tmp_path: Path, capsys) -> None:
+    points = ",\n".join("[1, 2, 3]" for _ in range(100))
+    text = f'model = "four_bar"\nspan = 1\n[metrics]\nd = """path_distance(coupler:tip.position,\n[{points}])"""\n'
+    (tmp_path / "study.toml").write_text(text)
+    assert main(["check", str(tmp_path / "study.toml")]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "path_distance" in line)
+    assert re.fullmatch(r"d +path_distance\(coupler:tip.position, \[\[1, 2, 3\].* …", line) and len(line) < 120
 
 
 def test_check_says_what_a_switch_leaves_out(tmp_path: Path, capsys) -> None:

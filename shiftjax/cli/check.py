@@ -25,11 +25,13 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
+from shiftjax.run.metrics import Metrics
 from shiftjax.run.result import plain
 from shiftjax.run.verdict import verdict
 from shiftjax.topology.analysis import analyze
 
 REFUSED = 2
+LONGEST = 90  # characters of a metric in a table
 ROUNDING = 1e-12  # of a start that is zero
 COUNTED = {"bodies": "body", "joints": "joint", "loops": "loop", "restraints": "restraint", "numbers": "number"}
 
@@ -166,6 +168,12 @@ def _of(words: Any) -> str:
     return words if isinstance(words, str) else str(words["of"])
 
 
+def _shortened(text: str) -> str:
+    """On one line, with its beginning only where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
+
+
 def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
     """Raises for settings that every run would refuse."""
     if definition.backend is not None:
@@ -174,9 +182,11 @@ def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
         if definition.span is None and group.model.settings.span is None:
             raise ModelError("span", "nothing", "seconds to run", "The model file has none either; add span = 1.0.")
         try:
-            channels(analyze(group.model), group.settings.get("channels", ()), group.model.resolve)
+            channels(plan := analyze(group.model), group.settings.get("channels", ()), group.model.resolve)
         except ModelError as error:
             raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
+        span = definition.span or group.model.settings.span or 0.0
+        Metrics(definition.measured, plan, group.model.resolve, (0.0, span))
 
 
 def show_study(name: str, found: dict[str, Any]) -> None:
@@ -197,7 +207,8 @@ def show_study(name: str, found: dict[str, Any]) -> None:
         common.table(("group", "first member", "members", "dof", "paths left out"), rows)
     if found["metrics"]:
         print()
-        common.table(("metric", "of"), list(found["metrics"].items()), left=(0, 1))
+        rows = [(name, _shortened(of)) for name, of in found["metrics"].items()]
+        common.table(("metric", "of"), rows, left=(0, 1))
     print(f"\nkept: {found['kept']}")
     told: dict[str, None] = {}
     for group in groups:

@@ -100,7 +100,8 @@ def parse(text: str, where: str) -> Parsed:
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
         raise refused(where, repr(text)[:80], f"a text of up to {LONGEST} characters")
     try:
-        node = ast.parse(_TOKEN.sub(place, text).strip(), mode="eval").body
+        line = re.sub(r"[\r\n]+", " ", _TOKEN.sub(place, text)).strip()
+        node = ast.parse(line, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise refused(where, repr(text)[:80], ALLOWED + ", ".join((*FUNCTIONS, *VECTORS))) from None
     return Parsed(node, tuple(paths))

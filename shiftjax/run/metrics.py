@@ -249,7 +249,7 @@ class _Reader:
             todo = f"Write it like maximum({definition.strip()})."
             raise refused(self.where, repr(definition)[:80], f"a call of {', '.join(METRICS)}", todo)
         units = {name: self._unit(place) for name, place in self.places.items()}
-        size = len(evaluate(node, {name: [np.ones(1)] for name in self.places}, self.where))
+        size = _size(node, {name: 1 for name in self.places}, self.where)
         if size != 1:
             raise refused(self.where, f"{size} numbers", "one number", "Make a metric of each.")
         return _Metric(definition, node, self.places, unit_of(node, units) or "1")
@@ -316,9 +316,9 @@ class _Reader:
         """The expression that a metric is taken of."""
         used = sorted({n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in _names(parsed)})
         found = channels_of(self.plan, [parsed.paths[int(name[1:])] for name in used], self.resolve)
-        names = {name: [np.ones(1)] * channel.size for name, channel in zip(used, found, strict=True)}
+        sizes = {name: channel.size for name, channel in zip(used, found, strict=True)}
         text = parsed.written(node)
-        size = len(evaluate(node, {**names, "t": [np.ones(1)]}, self.where))
+        size = _size(node, {**sizes, "t": 1}, self.where)
         if size != 1 and not kind.vector:
             raise refused(self.where, f"{text}, {size} numbers", "one number", "Pick with [k], or take its norm(...).")
         units = {name: channel.unit for name, channel in zip(used, found, strict=True)} | {"t": "s"}
@@ -374,10 +374,18 @@ def _names(parsed: Parsed) -> set[str]:
     return {f"_{k}" for k in range(len(parsed.paths))}
 
 
+def _size(node: ast.expr, sizes: Mapping[str, int], where: str) -> int:
+    """How many numbers an expression has; raises where it is none."""
+    with np.errstate(all="ignore"):  # it need not be defined for numbers that no run has
+        return len(evaluate(node, {name: [np.ones(1)] * size for name, size in sizes.items()}, where))
+
+
 def _literal(node: ast.expr) -> Any:
-    """A number, a text or nested tuples of numbers; None for anything else."""
+    """A number, a text, with quotes or without, or nested tuples of numbers; None for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
+    if isinstance(node, ast.Name) and node.id != "pi":
+        return node.id
     if isinstance(node, ast.List | ast.Tuple):
         return tuple(_literal(inner) for inner in node.elts)
     return number(node)
