@@ -68,7 +68,7 @@ def create_trajectories(place: Store, some: xr.Dataset, kept: np.ndarray) -> Non
         if "member" not in variable.dims:
             _fill(_array(group, str(name), variable, None, None), variable)
         elif name == "member":
-            _array(group, "member", variable, len(kept), None)[:] = kept
+            _fill(_array(group, "member", variable, len(kept), None), xr.Variable("member", kept))
         else:  # each member has chunks of its own
             own = (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
             _array(group, str(name), variable, len(kept), own)
@@ -111,8 +111,6 @@ def is_done(folder: Path, shard: int) -> bool:
 def finish(place: Store) -> None:
     """Says that the study is complete."""
     root = zarr.open_group(place, mode="r+")
-    if "trajectories" not in root:
-        _dataset(root, "trajectories", xr.Dataset(coords={"member": ("member", np.zeros(0, np.int64))}))
     root.attrs.update({STATE: "complete"})
 
 

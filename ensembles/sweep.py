@@ -39,7 +39,7 @@ from shiftjax.ensembles.shards import (
     trajectories,
 )
 from shiftjax.ensembles.study import Study
-from shiftjax.errors import ModelError, need_path, wrong
+from shiftjax.errors import ModelError, need_count, need_path, wrong
 from shiftjax.formats.files import load
 from shiftjax.formats.writer import to_dict
 from shiftjax.record import record
@@ -97,6 +97,7 @@ def sweep(
     force: bool = False,
     executor: Executor | None = None,
     threads: int | None = None,
+    shard: int | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Study:
     """Runs a study, or what is missing of one.
@@ -109,12 +110,15 @@ def sweep(
         executor: of `concurrent.futures`, or `dask.distributed.Client(...).get_executor()`; its processes must see the
             folder of the store. Left out, shards run here one after the other.
         threads: of the kernel in each process; all cores where left out.
+        shard: members of a shard, of a study that begins; as many as take some ten seconds here where left out.
         progress: called now and then, about once a shard and several times in each that runs here.
 
     Raises:
         ModelError: what the definition, a model or the store make impossible.
         KeyboardInterrupt: Ctrl-C. All shards that were done are in the store, and `resume` goes on.
     """
+    if shard is not None:
+        need_count("sweep: shard", shard, 1)
     definition = study if isinstance(study, Definition) else _read(study)
     place, temporary = _place(out)
     definition = _embedded(definition)
@@ -126,7 +130,7 @@ def sweep(
         if place.exists():
             _resumed(definition, place)
         else:
-            _begin(definition, place)
+            _begin(definition, place, shard)
         with study_store.writing(place):
             study_store.clean(place)
         _run(opened(str(place)), executor, threads, progress)
@@ -230,7 +234,7 @@ def _embedded(definition: Definition) -> Definition:
     return from_document(json.loads(json.dumps(words)), Path(definition.folder).absolute())
 
 
-def _begin(definition: Definition, place: Path) -> None:
+def _begin(definition: Definition, place: Path, shard: int | None) -> None:
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
     count, needs = total(groups), list[Need]()
@@ -243,7 +247,7 @@ def _begin(definition: Definition, place: Path) -> None:
     if first is None or rows is None:
         raise wrong("study", "no members", "one or more")
     steps = round(first.settings["span"] / first.settings["step"])
-    size = shard_size(max(needs, key=lambda need: need.total), steps)
+    size = shard or shard_size(max(needs, key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
@@ -255,8 +259,7 @@ def _begin(definition: Definition, place: Path) -> None:
         with study_store.writing(place, draft) as files:
             remove(draft)
             study_store.create(files, about, rows, count, size)
-            if len(stated):
-                study_store.create_trajectories(files, _kinds(definition, groups), stated)
+            study_store.create_trajectories(files, _kinds(definition, groups), stated)
             draft.rename(place)
     finally:
         with shielded():

@@ -16,7 +16,7 @@ def study(**more: Any) -> Definition:
     """Four-bars, of which some cannot be assembled."""
     given: dict[str, Any] = {
         "model": "four_bar",
-        "vary": {"coupler.mass": "0.5:2~sobol", "crank:tip.T[0]": "0.15:0.75~sobol"},
+        "vary": {"coupler.mass": "0.5:2~sobol", "crank:tip.T[0]": "0.15:1.5~sobol"},
         "samples": MEMBERS,
         "span": 0.05,
         "output_step": 0.01,

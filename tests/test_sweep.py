@@ -25,6 +25,7 @@ from tests.sweeps import MEMBERS, SIZE, assert_same, small, study
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARDS = MEMBERS // SIZE
+FAILED = ("not_assembled", "loop_open")
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +56,7 @@ def test_shards_in_threads_are_the_same(serial: Study, tmp_path: Path) -> None:
         found = sweep(study(), tmp_path / "study.zarr", executor=pool, threads=1, progress=told.append)
     assert_same(found.path, serial.path)
     assert [progress.done for progress in told] == [SIZE * k for k in range(SHARDS + 1)]
-    assert told[-1].failed == (serial.table["status"] == "not_assembled").sum() > 0
+    assert told[-1].failed == serial.table["status"].isin(FAILED).sum() > 0
 
 
 def test_shards_in_processes_are_the_same_and_a_killed_one_is_named(
@@ -149,7 +150,10 @@ def test_lost_shards_run_again_but_not_for_ever(serial: Study, tmp_path: Path) -
     with Flaky(2) as pool:
         assert_same(sweep(study(), tmp_path / "study.zarr", executor=pool).path, serial.path)
         assert set(pool.lost.values()) == {3}
-    with Flaky(3) as pool, pytest.raises(ModelError, match=r"shard \d+ lost 3 times \(RuntimeError\('the worker died'\)"):
+    with (
+        Flaky(3) as pool,
+        pytest.raises(ModelError, match=r"shard \d+ lost 3 times \(RuntimeError\('the worker died'\)"),
+    ):
         sweep(study(), tmp_path / "other.zarr", executor=pool)
 
 
@@ -186,9 +190,11 @@ def assert_kept(found: Study, expected: list[int]) -> None:
                 assert np.isnan(pose).all()
         for channel in set(map(str, kept.data_vars)) - {"pose"}:
             there = channel in alone.channels
-            assert (alone.channels[channel][0].tobytes() == mine[channel].values.tobytes()) if there else np.isnan(
-                mine[channel].values
-            ).all()
+            assert (
+                (alone.channels[channel][0].tobytes() == mine[channel].values.tobytes())
+                if there
+                else np.isnan(mine[channel].values).all()
+            )
 
 
 STUDIES: dict[str, dict[str, Any]] = {
@@ -196,7 +202,7 @@ STUDIES: dict[str, dict[str, Any]] = {
     "derived": {
         "vary": {"coupler.mass": "0.5:2~sobol", "rocker.mass": "1:0.1~normal"},
         "derive": {"crank.mass": "0.5 * {coupler.mass} + {rocker.mass}"},
-        "set": {"crank.inertia.Iyy": 0.02},
+        "set": {"crank.inertia.Iyy": 0.0017},
     },
     "driven": {
         "vary": {"crank_pivot_drive.amplitude": "0.1:0.4~uniform", "coupler.mass": "0.5:2~sobol"},
@@ -235,10 +241,10 @@ def test_every_row_is_its_member_alone(name: str, folder: Path) -> None:
     (folder / "designs.csv").write_text("")  # the store says all
     rng = np.random.default_rng(len(name))
     status = found.table["status"].to_numpy()
-    assert set(status) <= {"ok", "not_assembled"} and (status == "ok").any()
+    assert set(status) <= {"ok", "inaccurate", *FAILED} and np.isin(status, ["ok", "inaccurate"]).any()
     rows = [0, 24, 25 % found.members, found.members - 1, *rng.integers(found.members, size=4).tolist()]
-    rows += np.flatnonzero(status == "not_assembled")[:2].tolist()
-    assert name not in ("plain", "tables") or (status == "not_assembled").any()
+    rows += np.flatnonzero(np.isin(status, FAILED))[:2].tolist()
+    assert name not in ("plain", "tables") or np.isin(status, FAILED).any()
     for k in rows:
         assert_row(found, k)
     assert_kept(found, list(range(0, found.members, 6)))
@@ -275,7 +281,9 @@ def test_a_switched_study_is_one_table(tmp_path: Path) -> None:
         ({"members": [5], "worst": [{"metric": "swing", "count": 1}, {"metric": "energy_error", "count": 2}]}, None),
     ],
 )
-def test_trajectories_are_those_of_the_members_that_are_kept(keep: Any, expected: list[int] | None, tmp_path: Path) -> None:
+def test_trajectories_are_those_of_the_members_that_are_kept(
+    keep: Any, expected: list[int] | None, tmp_path: Path
+) -> None:
     found = sweep(study(samples=40, keep=keep), tmp_path / "study.zarr")
     if expected is None:
         table = found.table
