@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib.util import find_spec
+from typing import Any
 
 from shiftjax.errors import ModelError, need, need_count
 
@@ -43,10 +44,8 @@ def executor_of(address: str, *, workers: int | None = None) -> Iterator[Executo
 
     if address == LOCAL:
         count = workers or os.cpu_count() or 1
-        with (
-            LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-            Client(cluster) as client,
-        ):
+        more: dict[str, Any] = {"processes": True, "dashboard_address": None}
+        with LocalCluster(n_workers=count, threads_per_worker=1, **more) as cluster, Client(cluster) as client:
             yield client.get_executor()
         return
     try:

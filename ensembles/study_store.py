@@ -89,8 +89,8 @@ def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
         array = _array_of(group, name)
         if array.metadata.dimension_names[:1] == ("member",) and name != "member":
             nothing = np.full((len(places), *array.shape[1:]), np.nan)
-            for place, values in zip(places, rows[name].values if name in rows else nothing, strict=True):
-                array[int(place)] = values
+            for row, values in zip(places, rows[name].values if name in rows else nothing, strict=True):
+                array[int(row)] = values
 
 
 def mark(place: Store, shard: int) -> None:

@@ -253,7 +253,8 @@ def test_every_row_is_its_member_alone(name: str, folder: Path) -> None:
 def test_a_switched_study_is_one_table(tmp_path: Path) -> None:
     asked = study(samples=25, keep="none", **STUDIES["driven"])
     found = sweep(asked, tmp_path / "study.zarr")
-    table, column = found.table, "four_bar:crank_pivot_drive.amplitude"
+    table: Any = found.table
+    column = "four_bar:crank_pivot_drive.amplitude"
     assert [(g["first"], g["members"], g["switches"]) for g in found.groups] == [
         (0, 25, {"four_bar:crank_pivot_drive": True}),
         (25, 25, {"four_bar:crank_pivot_drive": False}),
@@ -286,7 +287,7 @@ def test_trajectories_are_those_of_the_members_that_are_kept(
 ) -> None:
     found = sweep(study(samples=40, keep=keep), tmp_path / "study.zarr")
     if expected is None:
-        table = found.table
+        table: Any = found.table
         finished = table["status"].map({"ok": 0, "inaccurate": -1}).fillna(1).to_numpy()
         order = {name: ranked(table[name].to_numpy(), finished, rising=False).tolist() for name in table if name in (
             "swing", "late", "energy_error")}  # fmt: skip
