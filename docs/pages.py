@@ -24,6 +24,7 @@ PAGES = {  # file -> title; a new page is a line here
     "drives.md": "Drives and loads",
     "metrics.md": "Metrics",
     "studies.md": "Studies",
+    "scale.md": "A million runs on 100 nodes",
     "reports.md": "Reports and tables",
     "reference_studies.md": "Reference studies",
     "accuracy.md": "Accuracy",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,16 +32,26 @@ class WrittenFolder(LocalStore):
         self.bytes = 0
 
     async def set(self, key: str, value: Any) -> None:
+        with self._counted(key):
+            await super().set(key, value)
+        self.bytes += len(value)
+
+    async def set_if_not_exists(self, key: str, value: Any) -> None:
+        with self._counted(key):
+            await super().set_if_not_exists(key, value)
+
+    @contextmanager
+    def _counted(self, key: str) -> Iterator[None]:
+        """A file that is being written."""
         with self._lock:
             if self._stopped:
                 raise OSError(f"{key} is not written any more")
             self._writing += 1
         try:
-            await super().set(key, value)
+            yield
         finally:
             with self._lock:
                 self._writing -= 1
-        self.bytes += len(value)
 
     def stop(self) -> None:
         """Returns when no file is being written, and none will be."""
@@ -55,20 +67,23 @@ class CheckedFolder(LocalStore):
 
     Args:
         growing: of a study that is not complete, whose missing chunks read as missing values.
+        done: chunks of the table of members that are there nonetheless.
     """
 
-    def __init__(self, root: Path, *, read_only: bool = True, growing: bool = False) -> None:
+    def __init__(
+        self, root: Path, *, read_only: bool = True, growing: bool = False, done: Collection[int] = ()
+    ) -> None:
         super().__init__(root, read_only=read_only)
-        self.growing = growing
+        self.growing, self._done = growing, frozenset(str(chunk) for chunk in done)
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
         found = await super().get(key, prototype, byte_range)
         name = key.rpartition("/")[2]
         if name != "zarr.json" and not name.startswith(".z"):  # a chunk
-            if found is None and not self.growing:
-                raise self._damaged(key, "a chunk that is missing")
-            if found is None:
+            if found is None and self.growing and not (key.startswith("members/") and name in self._done):
                 return None
+            if found is None:
+                raise self._damaged(key, "a chunk that is missing")
             if key.startswith("shards/"):  # marks, which have no checksum
                 return found
             data = found.to_bytes()

@@ -17,7 +17,7 @@ import xarray as xr
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.group import Group
 from shiftjax.record import record
-from shiftjax.run.labelled import to_tree
+from shiftjax.run.labelled import ORDER, to_tree
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
@@ -122,6 +122,18 @@ def table(result: Result, part: Part) -> xr.Dataset:
     }
     more = xr.Dataset({**design, **switches}, coords={"member": rows["member"]})
     return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
+
+
+def together(some: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Trajectories of one member of every model of a study: one dataset that has the channels and bodies of all."""
+    bodies = list(dict.fromkeys(str(body) for one in some for body in one["body"].values))
+    whole = [one.reindex(body=bodies).assign_coords(member=[0]) for one in some]
+    found = whole[0]
+    for one in whole[1:]:
+        found = found.assign({name: one[name] for name in one.data_vars if name not in found})
+    found["body"].attrs.update(some[0]["body"].attrs)
+    names = [str(name) for name in found.data_vars if name != "pose"]
+    return found.assign_attrs({ORDER: [*names, "pose"]})
 
 
 def trajectories(result: Result, rows: np.ndarray, part: Part, mine: np.ndarray | None = None) -> xr.Dataset:

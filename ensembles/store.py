@@ -26,7 +26,7 @@ import xarray as xr
 
 from shiftjax.ensembles.folders import CheckedFolder, WrittenFolder, encoding
 from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
-from shiftjax.ensembles.study_store import is_running
+from shiftjax.ensembles.study_store import done, is_running
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
@@ -119,7 +119,8 @@ def _opened(source: Path) -> xr.DataTree:
     about = json.loads((source / "zarr.json").read_text(encoding="utf-8"))["attributes"]
     checked = about.get("format") == FORMAT["format"] and about.get("format_version", 0) >= CHECKSUMS_SINCE
     growing = is_running(about)
-    folder: Any = CheckedFolder(source, growing=growing) if checked else source
+    ready = done(source) if growing else ()
+    folder: Any = CheckedFolder(source, growing=growing, done=ready) if checked else source
     tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
     if growing:
         return _unfinished(tree)

@@ -21,6 +21,7 @@ from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.formats.files import load
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.outcome import Outcome
+from shiftjax.run.labelled import MISSING_TEXT
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
@@ -103,6 +104,8 @@ class Study:
         which = max(i for i, group in enumerate(self.groups) if group["first"] <= k)
         group = self._models[which]
         row = self.xarray["members"].to_dataset().isel(member=int(k))
+        if not self.complete and str(row["message"].values) == MISSING_TEXT:
+            raise ModelError(f"member {k}", "one that has not run", "one that has", "Resume the study first.")
         derived = group.settings.get("derive", {})
         vary = {
             str(name): np.array([float(value)])

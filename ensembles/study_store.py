@@ -3,14 +3,18 @@
 Problem: a study takes hours; what is done must not be lost, whatever happens. Properties: the store is a result as
 `store` describes it, complete or not; the table of members has its chunks where shards begin and end, so that no two
 writers meet in a file; a file is there whole or not at all; a shard counts as done when its mark is written, after all
-its files; one that is run again writes the same bytes. One process at a time leads a study; its lock says which.
+its files; one that is run again writes the same bytes. One process at a time leads a study; its lock says which, and
+ends with it. Not met: a machine that loses power may lose files of shards that are marked, which a read then names.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import shutil
 import socket
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,26 +23,29 @@ from typing import Any
 import numpy as np
 import xarray as xr
 import zarr
+from zarr.abc.store import Store
 
-from shiftjax.ensembles.folders import CODECS
-from shiftjax.ensembles.replacing import alive
+from shiftjax.ensembles.folders import CODECS, WrittenFolder
 from shiftjax.errors import ModelError
 from shiftjax.run.labelled import FORMAT, MISSING, MISSING_TEXT, ORDER, chunks
 from shiftjax.run.log_table import log_dataset
+from shiftjax.shield import shielded
 
 DONE = "shards/done"  # an array of marks, each a chunk, that is a file, of its own
 STATE = "study_state"  # attribute: "running" until all shards are done
 PARTIAL = "*.partial"  # files that a process left that was killed while it wrote
+_led: set[Path] = set()  # studies that this process leads: a lock of a file holds between processes only
+_guard = threading.Lock()
 
 
-def create(folder: Path, about: Mapping[str, Any], rows: xr.Dataset, members: int, size: int) -> None:
+def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: int, size: int) -> None:
     """A store without members.
 
     Args:
         about: attributes of the root. rows: some rows of the table of members, from which its columns follow.
         members: how many there will be. size: of a shard.
     """
-    root = zarr.create_group(folder, zarr_format=3)
+    root = zarr.create_group(place, zarr_format=3)
     table = root.create_group("members", attributes={ORDER: [str(name) for name in rows.data_vars]})
     for name, variable in rows.variables.items():
         _array(table, str(name), variable, members, (size,))
@@ -52,41 +59,43 @@ def create(folder: Path, about: Mapping[str, Any], rows: xr.Dataset, members: in
     root.attrs.update({**about, STATE: "running", "shard_size": size})  # last: without it there is no study
 
 
-def create_trajectories(folder: Path, some: xr.Dataset, kept: np.ndarray) -> None:
+def create_trajectories(place: Store, some: xr.Dataset, kept: np.ndarray) -> None:
     """Room for the trajectories of the members that are kept, from those of some of them."""
-    group = zarr.open_group(folder, mode="r+").create_group(
+    group = zarr.open_group(place, mode="r+").create_group(
         "trajectories", attributes={str(k): v for k, v in some.attrs.items()}, overwrite=True
     )
     for name, variable in some.variables.items():
         if "member" not in variable.dims:
             _fill(_array(group, str(name), variable, None, None), variable)
         elif name == "member":
-            _array(group, "member", variable, len(kept), None)[:] = kept
+            _fill(_array(group, "member", variable, len(kept), None), xr.Variable("member", kept))
         else:  # each member has chunks of its own
             own = (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
             _array(group, str(name), variable, len(kept), own)
 
 
-def write_rows(folder: Path, rows: xr.Dataset, first: int) -> None:
+def write_rows(place: Store, rows: xr.Dataset, first: int) -> None:
     """Rows of the table of members, from a given one on."""
-    place = zarr.open_group(folder, path="members", mode="r+")
+    table = zarr.open_group(place, path="members", mode="r+")
     for name, variable in rows.data_vars.items():
-        _array_of(place, str(name))[first : first + variable.shape[0]] = variable.values
+        _array_of(table, str(name))[first : first + variable.shape[0]] = variable.values
 
 
-def write_some(folder: Path, rows: xr.Dataset, places: np.ndarray) -> None:
-    """Trajectories of some members, each into its row."""
-    group = zarr.open_group(folder, path="trajectories", mode="r+")
-    for name, variable in rows.variables.items():
-        if variable.dims[:1] == ("member",) and name != "member":
-            array = _array_of(group, str(name))
-            for place, values in zip(places, variable.values, strict=True):
-                array[int(place)] = values
+def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
+    """Trajectories of some members, each into its row; NaN for what their model does not have."""
+    group = zarr.open_group(place, path="trajectories", mode="r+")
+    rows = rows.reindex(body=[str(body) for body in _array_of(group, "body")[:]])
+    for name in group.array_keys():
+        array = _array_of(group, name)
+        if array.metadata.dimension_names[:1] == ("member",) and name != "member":
+            nothing = np.full((len(places), *array.shape[1:]), np.nan)
+            for row, values in zip(places, rows[name].values if name in rows else nothing, strict=True):
+                array[int(row)] = values
 
 
-def mark(folder: Path, shard: int) -> None:
+def mark(place: Store, shard: int) -> None:
     """Says that a shard is done."""
-    _array_of(zarr.open_group(folder, mode="r+"), DONE)[shard] = 1
+    _array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 1
 
 
 def done(folder: Path) -> set[int]:
@@ -94,11 +103,14 @@ def done(folder: Path) -> set[int]:
     return set(np.flatnonzero(_array_of(zarr.open_group(folder, mode="r"), DONE)[:]).tolist())
 
 
-def finish(folder: Path) -> None:
+def is_done(folder: Path, shard: int) -> bool:
+    """Whether a shard is done."""
+    return bool(_array_of(zarr.open_group(folder, mode="r"), DONE)[shard])
+
+
+def finish(place: Store) -> None:
     """Says that the study is complete."""
-    root = zarr.open_group(folder, mode="r+")
-    if "trajectories" not in root:
-        _dataset(root, "trajectories", xr.Dataset(coords={"member": ("member", np.zeros(0, np.int64))}))
+    root = zarr.open_group(place, mode="r+")
     root.attrs.update({STATE: "complete"})
 
 
@@ -115,29 +127,80 @@ def clean(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """The study is this process's.
+    """The study is this process's. What a dead process of this machine held is free: the lock is the system's, which
+    ends with its process; the file of it says whose it is.
 
     Raises:
         ModelError: another process of this machine that is alive has it, or one of another machine.
     """
-    lock, mine = folder.with_name(f".{folder.name}.lock"), f"{os.getpid()}@{socket.gethostname()}"
-    while True:
-        try:
-            with lock.open("x", encoding="utf-8") as file:
-                file.write(mine)
-            break
-        except FileExistsError:
-            owner = lock.read_text(encoding="utf-8") if lock.exists() else ""
-            number, _, host = owner.partition("@")
-            here = host == socket.gethostname()
-            if owner and (not here or (number.isdigit() and alive(int(number)))):
-                todo = f"Wait until it has ended; if it has, remove {lock}."
-                raise ModelError(str(folder), f"a study that process {owner} runs", "one at a time", todo) from None
-            lock.unlink(missing_ok=True)
+    lock = folder.absolute().with_name(f".{folder.name}.lock")
+    mine = f"{os.getpid()}@{socket.gethostname()}"
+    with _guard:
+        if lock in _led:
+            raise _busy(folder, lock, mine)
+        _led.add(lock)
     try:
-        yield
+        with writing(folder):
+            file = _lock(folder, lock, mine)
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+            os.close(file)
     finally:
-        lock.unlink(missing_ok=True)
+        with _guard:
+            _led.discard(lock)
+
+
+def _lock(folder: Path, lock: Path, mine: str) -> int:
+    """The open file of a lock that this process holds."""
+    while True:
+        file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            owner = os.read(file, 512).decode(errors="replace")
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                raise _busy(folder, lock, owner) from None
+            if not lock.exists() or os.stat(lock).st_ino != os.fstat(file).st_ino:
+                os.close(file)  # its owner has just ended, and removed it
+                continue
+            if owner and owner.partition("@")[2] != socket.gethostname():
+                raise _busy(folder, lock, owner)
+            os.ftruncate(file, 0)
+            os.pwrite(file, mine.encode(), 0)
+        except BaseException:
+            os.close(file)
+            raise
+        return file
+
+
+def _busy(folder: Path, lock: Path, owner: str) -> ModelError:
+    todo = f"Wait until it has ended; if it has, remove {lock}."
+    return ModelError(str(folder), f"a study that process {owner} runs", "one at a time", todo)
+
+
+@contextmanager
+def writing(folder: Path, draft: Path | None = None) -> Iterator[Store]:
+    """Where the files of a study are written, or those of its draft. After an error none is written any more: zarr's
+    threads would go on.
+
+    Raises:
+        ModelError: a full disk, a store that is read-only, and whatever else keeps a file from being written.
+    """
+    place = WrittenFolder(draft or folder)
+    try:
+        try:
+            yield place
+        except BaseException:
+            with shielded():
+                place.stop()
+            raise
+    except OSError as error:
+        free = shutil.disk_usage(folder.absolute().parent).free
+        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
+        todo = "Make room or change its rights, and resume: the shards that are done stay."
+        raise ModelError(str(folder), found, "a store that can grow", todo) from error
 
 
 def about_of(folder: Path) -> dict[str, Any]:

@@ -7,13 +7,14 @@ is the same to the last bit whichever way it came about, on machines of one kind
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -27,19 +28,32 @@ from shiftjax.ensembles.definition import Definition, document, from_document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import extremes
 from shiftjax.ensembles.group import Group
-from shiftjax.ensembles.replacing import refuse_unwritable, remove
-from shiftjax.ensembles.shards import Part, parts, run_members, shard_size, simulated, table, total, trajectories
+from shiftjax.ensembles.replacing import remove
+from shiftjax.ensembles.shards import (
+    Part,
+    parts,
+    run_members,
+    shard_size,
+    simulated,
+    table,
+    together,
+    total,
+    trajectories,
+)
 from shiftjax.ensembles.study import Study
-from shiftjax.errors import ModelError, need_path, wrong
+from shiftjax.errors import ModelError, need_count, need_path, wrong
 from shiftjax.formats.files import load
 from shiftjax.formats.writer import to_dict
 from shiftjax.record import record
 from shiftjax.run.labelled import FORMAT, to_tree
 from shiftjax.run.memory import Need
+from shiftjax.run.result import plain
 from shiftjax.shield import shielded
 from shiftjax.version import VERSION
 
 SUFFIX = ".zarr"
+ATTEMPTS = 3  # at a shard, with an executor
+PLANNED = ("shiftjax_version", "study", "study_folder", "shard_size", "designs")  # attributes that make a plan
 OF_A_RUN = ("programs", "compile_s", "wall_s")  # attributes of a result that a study does not have
 
 
@@ -50,7 +64,7 @@ class Progress:
     Attributes:
         members: of the study. done: members that are done, with those that were before. running: members' worth of
             work that is under way. failed: members that ended early. repartitioned: members that changed coordinates.
-        seconds: since this call began. rate: steps a second since then.
+        seconds: since this call began. rate: members a second since then.
     """
 
     members: int
@@ -85,6 +99,7 @@ def sweep(
     force: bool = False,
     executor: Executor | None = None,
     threads: int | None = None,
+    shard: int | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Study:
     """Runs a study, or what is missing of one.
@@ -97,23 +112,30 @@ def sweep(
         executor: of `concurrent.futures`, or `dask.distributed.Client(...).get_executor()`; its processes must see the
             folder of the store. Left out, shards run here one after the other.
         threads: of the kernel in each process; all cores where left out.
+        shard: members of a shard, of a study that begins; as many as take some ten seconds here where left out.
         progress: called now and then, about once a shard and several times in each that runs here.
 
     Raises:
         ModelError: what the definition, a model or the store make impossible.
         KeyboardInterrupt: Ctrl-C. All shards that were done are in the store, and `resume` goes on.
     """
+    if shard is not None:
+        need_count("sweep: shard", shard, 1)
     definition = study if isinstance(study, Definition) else _read(study)
-    place, temporary = _place(out, resume=resume, force=force)
+    place, temporary = _place(out)
     source = definition.model if isinstance(definition.model, str) else ""
     definition = _embedded(definition)
-    if not place.exists():
-        _begin(definition, place, source)
-    elif json.loads(study_store.about_of(place)["study"]) != document(definition):
-        todo = "Resume it with its own study, or choose another name."
-        raise ModelError(str(place), "the store of another study", "that of this one", todo)
+    if resume and place.exists() and not study_store.is_running(_resumed(definition, place)):
+        return Study(place, temporary)
     with study_store.locked(place):
-        study_store.clean(place)
+        if place.exists() and not resume:
+            _make_way(place, force=force)
+        if place.exists():
+            _resumed(definition, place)
+        else:
+            _begin(definition, place, source, shard)
+        with study_store.writing(place):
+            study_store.clean(place)
         _run(opened(str(place)), executor, threads, progress)
     return Study(place, temporary)
 
@@ -125,19 +147,34 @@ def run_shard(folder: str, shard: int, threads: int | None = None) -> tuple[int,
         the shard, members that ended early, members that changed coordinates.
     """
     plan = opened(folder)
+    if study_store.is_done(plan.folder, shard):  # by a worker that was taken for lost
+        return shard, 0, 0
     found = [_run_part(plan, part, threads) for part in parts(plan.groups, shard, plan.size)]
     return shard, *_write(plan, shard, found)
 
 
-@lru_cache(maxsize=4)
 def opened(folder: str) -> Plan:
-    """The plan of a store."""
+    """The plan of a store.
+
+    Raises:
+        ModelError: no study, one of another version, or one whose designs are not those that it was begun with.
+    """
     about = study_store.about_of(Path(folder))
+    return _plan(folder, json.dumps({key: about[key] for key in PLANNED}))
+
+
+@lru_cache(maxsize=4)
+def _plan(folder: str, words: str) -> Plan:
+    """The plan of a store with such attributes; another study may come to stand in the same folder."""
+    about = json.loads(words)
     if about["shiftjax_version"] != VERSION:
         found, todo = f"a study of version {about['shiftjax_version']}", f"Go on with that version; this is {VERSION}."
         raise ModelError(folder, found, f"one of version {VERSION}", todo)
     definition = from_document(json.loads(about["study"]), about["study_folder"])
     groups = designs(definition)
+    if about["designs"] != _digest(groups):
+        found = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
+        raise ModelError(folder, found, "the same designs", "Put the file back, or begin a new study.")
     keep = definition.kept
     stated = keep.stated(total(groups)) if not (keep.worst or keep.best) else np.zeros(0, np.int64)
     return Plan(Path(folder), definition, groups, int(about["shard_size"]), tuple(stated.tolist()))
@@ -156,25 +193,47 @@ class _Temporary:
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
 
-def _place(out: str | Path | None, *, resume: bool, force: bool) -> tuple[Path, Any]:
+def _digest(groups: Sequence[Group]) -> str:
+    """Of all numbers and models of a study, as they are when it begins."""
+    found = hashlib.sha256()
+    for group in groups:
+        found.update(json.dumps(plain(to_dict(group.model)), sort_keys=True).encode())
+        for path, values in group.values.items():
+            found.update(path.encode() + np.ascontiguousarray(values, "<f8").tobytes())
+    return found.hexdigest()
+
+
+def _place(out: str | Path | None) -> tuple[Path, Any]:
     """The folder of the store, and what keeps a temporary one."""
     if out is None:
         temporary = _Temporary()
         return temporary.folder / f"study{SUFFIX}", temporary
     need_path("sweep: out", out)
-    place = Path(out)
+    place = Path(out).absolute()  # workers have working folders of their own
     if place.suffix != SUFFIX:
         raise ModelError(str(out), f"suffix {place.suffix!r}", SUFFIX, "Studies are stored as NAME.zarr.")
     if not place.absolute().parent.is_dir():
         raise ModelError(str(out), "no such folder", "a folder that exists", f"Make {place.parent} first.")
-    refuse_unwritable(place)
-    if place.exists() and not resume:
-        if not force:
-            raise ModelError(str(out), "something of that name", "a new name", "Use resume to go on, force to replace.")
-        if not (place / "zarr.json").is_file():
-            raise ModelError(str(out), "something else of that name", "a result to replace", "Move it away yourself.")
-        remove(place)
     return place, None
+
+
+def _make_way(place: Path, *, force: bool) -> None:
+    """Removes the result that is to be replaced."""
+    if not force:
+        raise ModelError(str(place), "something of that name", "a new name", "Use resume to go on, force to replace.")
+    if not (place / "zarr.json").is_file():
+        raise ModelError(str(place), "something else of that name", "a result to replace", "Move it away yourself.")
+    with study_store.writing(place):
+        remove(place)
+
+
+def _resumed(definition: Definition, place: Path) -> dict[str, Any]:
+    """The attributes of a store, which must be of this study."""
+    about = study_store.about_of(place)
+    if json.loads(about["study"]) != document(definition):
+        todo = "Resume it with its own study, or choose another name."
+        raise ModelError(str(place), "the store of another study", "that of this one", todo)
+    return about
 
 
 def _embedded(definition: Definition) -> Definition:
@@ -183,10 +242,10 @@ def _embedded(definition: Definition) -> Definition:
     if isinstance(definition.model, str):
         file = definition.model_file
         words["model"] = to_dict(load(definition.model if file is None else file))
-    return from_document(json.loads(json.dumps(words)), definition.folder)
+    return from_document(json.loads(json.dumps(words)), Path(definition.folder).absolute())
 
 
-def _begin(definition: Definition, place: Path, source: str) -> None:
+def _begin(definition: Definition, place: Path, source: str, shard: int | None) -> None:
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
     count, needs = total(groups), list[Need]()
@@ -199,21 +258,30 @@ def _begin(definition: Definition, place: Path, source: str) -> None:
     if first is None or rows is None:
         raise wrong("study", "no members", "one or more")
     steps = round(first.settings["span"] / first.settings["step"])
-    size = shard_size(max(needs, key=lambda need: need.total), steps)
+    size = shard or shard_size(max(needs, key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
-    about |= {"groups": json.dumps(listed), "model_source": source, "notes": "[]"}  # messages tell of each member
-    draft = place.with_name(f".{place.name}.begun")
-    remove(draft)
-    study_store.create(draft, about, rows, count, size)
+    about |= {"groups": json.dumps(listed), "designs": _digest(groups), "model_source": source}
+    about["notes"] = "[]"  # messages tell of each member
     kept = definition.kept
-    if not (kept.worst or kept.best) and len(stated := kept.stated(count)):
-        part = Part(groups[0], 0, 1)
-        _, some = run_members(part, definition, np.zeros(1, np.int64))
-        assert some is not None
-        study_store.create_trajectories(draft, some, stated)
-    draft.rename(place)
+    stated = np.zeros(0, np.int64) if kept.worst or kept.best else kept.stated(count)
+    draft = place.with_name(f".{place.name}.begun")
+    try:
+        with study_store.writing(place, draft) as files:
+            remove(draft)
+            study_store.create(files, about, rows, count, size)
+            study_store.create_trajectories(files, _kinds(definition, groups), stated)
+            draft.rename(place)
+    finally:
+        with shielded():
+            remove(draft)
+
+
+def _kinds(definition: Definition, groups: Sequence[Group]) -> xr.Dataset:
+    """Trajectories of a member that have all that those of any member have."""
+    found = [run_members(Part(group, 0, 1), definition, np.array([group.first]))[1] for group in groups]
+    return together([some for some in found if some is not None])
 
 
 def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: Callable[[Progress], None]) -> None:
@@ -226,18 +294,11 @@ def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: C
     if executor is None:
         _run_here(plan, todo, threads, told)
     else:
-        futures = [executor.submit(run_shard, str(plan.folder), shard, threads) for shard in todo]
-        try:
-            for future in as_completed(futures):
-                shard, *counts = future.result()
-                told.shard(_members(plan, shard), *counts)
-        finally:
-            for future in futures:
-                future.cancel()
+        _run_there(plan, todo, threads, told, executor)
     if study_store.is_running(study_store.about_of(plan.folder)):
         _keep_extremes(plan, threads)
-        with shielded():
-            study_store.finish(plan.folder)
+        with shielded(), study_store.writing(plan.folder) as files:
+            study_store.finish(files)
 
 
 def _members(plan: Plan, shard: int) -> int:
@@ -254,6 +315,41 @@ def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: _Telle
                 found.append(_run_part(plan, part, threads, told.part))
                 before += part.end - part.begin
             write(lambda shard=shard, found=found: told.shard(_members(plan, shard), *_write(plan, shard, found)))
+
+
+def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: _Teller, executor: Executor) -> None:
+    """Shards in other processes; what is lost with one of them runs again."""
+    for attempt in range(1, ATTEMPTS + 1):
+        lost: dict[int, BaseException] = {}
+        futures: dict[Future[tuple[int, int, int]], int] = {}
+        try:
+            for shard in todo:
+                futures[executor.submit(run_shard, str(plan.folder), shard, threads)] = shard
+            for future in as_completed(futures):
+                error = future.exception()
+                if isinstance(error, ModelError | BrokenExecutor):
+                    raise error
+                if error is not None:
+                    lost[futures[future]] = error
+                else:
+                    shard, *counts = future.result()
+                    told.shard(_members(plan, shard), *counts)
+        except BrokenExecutor as error:
+            raise _lost(plan, "processes of which one was killed") from error
+        finally:
+            for future in futures:
+                future.cancel()
+        if not lost:
+            return
+        if attempt == ATTEMPTS:
+            shard, error = next(iter(lost.items()))
+            raise _lost(plan, f"shard {shard} lost {ATTEMPTS} times ({error!r:.200})") from error
+        todo = list(lost)
+
+
+def _lost(plan: Plan, found: str) -> ModelError:
+    todo = "Resume, with fewer processes if the memory was not enough: the shards that are done stay."
+    return ModelError(str(plan.folder), found, "processes that live as long as the study", todo)
 
 
 @contextmanager
@@ -291,13 +387,14 @@ def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> tuple[int, int]:
     kept = np.array(plan.kept, np.int64)
     rows: list[xr.Dataset] = [rows for _, rows, _ in found]
     joined = xr.concat(rows, dim="member", combine_attrs="override")
-    study_store.write_rows(plan.folder, joined, shard * plan.size)
-    for _, own, some in found:
-        failed += int((own["status"].values > 0).sum())
-        changed += int((own["repartitions"].values > 0).sum())
-        if some is not None:
-            study_store.write_some(plan.folder, some, np.searchsorted(kept, some["member"].values))
-    study_store.mark(plan.folder, shard)
+    with study_store.writing(plan.folder) as files:
+        study_store.write_rows(files, joined, shard * plan.size)
+        for _, own, some in found:
+            failed += int((own["status"].values > 0).sum())
+            changed += int((own["repartitions"].values > 0).sum())
+            if some is not None:
+                study_store.write_some(files, some, np.searchsorted(kept, some["member"].values))
+        study_store.mark(files, shard)
     return failed, changed
 
 
@@ -308,7 +405,10 @@ def _keep_extremes(plan: Plan, threads: int | None) -> None:
         return
     tree = Study(plan.folder).xarray
     chosen = np.union1d(keep.stated(total(plan.groups)), extremes(tree["members"].to_dataset(), keep))
-    made = False
+    if not len(chosen):
+        return
+    with study_store.writing(plan.folder) as files:
+        study_store.create_trajectories(files, _kinds(plan.definition, plan.groups), chosen)
     for group in plan.groups:
         mine = chosen[(chosen >= group.first) & (chosen < group.first + group.members)] - group.first
         if not len(mine):
@@ -317,10 +417,8 @@ def _keep_extremes(plan: Plan, threads: int | None) -> None:
         few = {path: values[mine] for path, values in group.vary().items()}
         given = {"channels": group.settings.get("channels", []), "keep": "all", "vary": few, "threads": threads}
         some = trajectories(simulated(part, plan.definition, given), np.arange(len(mine)), part, mine)
-        if not made:
-            study_store.create_trajectories(plan.folder, some, chosen)
-            made = True
-        study_store.write_some(plan.folder, some, np.searchsorted(chosen, some["member"].values))
+        with study_store.writing(plan.folder) as files:
+            study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))
 
 
 class _Teller:

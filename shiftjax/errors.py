@@ -24,6 +24,10 @@ class ModelError(ValueError):
         self.where, self.found, self.allowed, self.todo = where, found, allowed, todo
         super().__init__(f"{where}: found {found}; allowed: {allowed}. {todo}")
 
+    def __reduce__(self) -> tuple[type[ModelError], tuple[str, str, str, str]]:
+        """Whole on its way between processes, from a worker to who asked."""
+        return type(self), (self.where, self.found, self.allowed, self.todo)
+
 
 def one_of(where: str, word: object, known: Iterable[str]) -> None:
     """Raises unless the word is one of the known ones."""

@@ -65,6 +65,7 @@ LAZY = {
     "shiftjax/run/plotting.py": {"matplotlib"},
     "ensembles/picture.py": {"matplotlib"},
     "ensembles/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
+    "ensembles/distribute.py": {"distributed"},
     "ensembles/tables.py": {"pyarrow"},
     "ensembles/report/figures.py": {"matplotlib"},
     "ensembles/report/overview.py": {"matplotlib"},

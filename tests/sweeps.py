@@ -1,0 +1,50 @@
+"""A small study of several shards, and when two stores are the same: for tests of what may happen to a sweep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from shiftjax.ensembles import shards
+from shiftjax.ensembles.definition import Definition
+
+MEMBERS, SIZE = 192, 16  # members of the study and of a shard of it
+
+
+def study(**more: Any) -> Definition:
+    """Four-bars, of which some cannot be assembled."""
+    given: dict[str, Any] = {
+        "model": "four_bar",
+        "vary": {"coupler.mass": "0.5:2~sobol", "crank:tip.T[0]": "0.15:1.5~sobol"},
+        "samples": MEMBERS,
+        "span": 0.05,
+        "output_step": 0.01,
+        "channels": ["rocker_pivot.q"],
+        "metrics": {"swing": "peak_to_peak(rocker_pivot.q)", "late": "final(crank_pivot.q)"},
+        "keep": "every 40",
+    }
+    return Definition(**{**given, **more})
+
+
+def small(patch: Any) -> None:
+    """Shards of `SIZE` members, by the `setattr` of pytest or the one of Python."""
+    patch(shards, "LEAST", SIZE)
+    patch(shards, "STEPS", 1.0)
+
+
+def files(store: Path) -> dict[str, bytes]:
+    """Name in the store -> what is in the file; attributes in one order."""
+
+    def content(path: Path) -> bytes:
+        raw = path.read_bytes()
+        return json.dumps(json.loads(raw), sort_keys=True).encode() if path.name == "zarr.json" else raw
+
+    return {p.relative_to(store).as_posix(): content(p) for p in sorted(store.rglob("*")) if p.is_file()}
+
+
+def assert_same(store: Path, other: Path) -> None:
+    """Every array and attribute, bit for bit, and no file beside."""
+    mine, theirs = files(store), files(other)
+    assert mine.keys() == theirs.keys()
+    assert [name for name in mine if mine[name] != theirs[name]] == []
