@@ -22,6 +22,7 @@ PAGES = {  # file -> title; a new page is a line here
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
     "studies.md": "Studies",
+    "workspaces.md": "Workspaces",
     "reports.md": "Reports and tables",
     "accuracy.md": "Accuracy",
     "statuses.md": "Statuses",

@@ -108,7 +108,9 @@ def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Re
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
     given["metrics"] = definition.measured
     if definition.assemble_only:
-        return assemble(part.group.model, **{k: value for k, value in given.items() if k not in ("output_step", "progress")})
+        return assemble(
+            part.group.model, **{k: value for k, value in given.items() if k not in ("output_step", "progress")}
+        )
     if given.get("output_step", 0) is None:  # nothing is recorded but the ends
         given["output_step"] = given.get("span") or part.group.model.settings.span
     return simulate(part.group.model, **given)

@@ -26,7 +26,17 @@ from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import extremes
 from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.replacing import refuse_unwritable, remove
-from shiftjax.ensembles.shards import ASSEMBLY, Part, parts, run_members, shard_size, simulated, table, total, trajectories
+from shiftjax.ensembles.shards import (
+    ASSEMBLY,
+    Part,
+    parts,
+    run_members,
+    shard_size,
+    simulated,
+    table,
+    total,
+    trajectories,
+)
 from shiftjax.ensembles.study import Study
 from shiftjax.errors import ModelError, need_path, wrong
 from shiftjax.formats.files import load

@@ -25,6 +25,8 @@ from tests.test_start_cost import LENGTHS, NEAR, beyond_reach, random_four_bars
 from tests.test_starts import hinge
 
 POSE = 1e-9  # rad: near a flat pose rounding is magnified by its square root
+KEPT = 1e-12  # rad: the last projection moves a held joint by rounding at most
+ROUNDING = 1e-9  # of numbers about 1, speeds near flat poses: other coordinates are projected there
 EXACT = 1e-12  # m: of leg lengths about 1, some roundings
 CRANK = "crank_pivot.initial_displacement"
 CLOCK: dict[str, Any] = {"span": 2e-3, "step": 1e-3}
@@ -56,7 +58,7 @@ def test_random_four_bars_are_masked_as_the_closed_form_says(side: int) -> None:
     assert all(0.1 < mask.mean() < 0.9 for mask in (grashof, grashof[good], grashof[~good]))
     expected = hinge(vary[CRANK], side, tuple(vary[path] for path in LENGTHS))
     assert np.abs(wrapped(result.channels["rocker_pivot.q"][:, 0] - expected))[good].max() < POSE
-    assert np.array_equal(result.channels["crank_pivot.q"][good, 0], vary[CRANK][good])
+    assert np.abs(result.channels["crank_pivot.q"][:, 0] - vary[CRANK])[good].max() < KEPT
     assert result.branch is not None and len(set(result.branch[good])) == 1
 
 
@@ -78,17 +80,18 @@ def test_what_cannot_be_closed_has_its_margin() -> None:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_it_is_what_a_run_begins_with(strict: bool) -> None:
-    """Statuses, branches, poses and channels are those of the first instant of `simulate`, bit for bit."""
+    """Branches, poses and channels are those of the first instant of `simulate`, to the rounding of a projection."""
     channels = ["rocker_pivot.q", "rocker_pivot.v", "coupler:tip.position"]
     given: dict[str, Any] = {"vary": random_four_bars(60), "channels": channels, "keep": 7, "strict_start": strict}
     still = assemble("four_bar", metrics={"x": "final(coupler:tip.position[0])"}, **given)
     run = simulate("four_bar", **CLOCK, **given)
     assert still.time.tolist() == [0.0] and still.settings["span"] == 0.0
     for path in channels:
-        assert np.array_equal(still.channels[path][:, 0], run.channels[path][:, 0], equal_nan=True)
+        np.testing.assert_allclose(still.channels[path][:, 0], run.channels[path][:, 0], rtol=ROUNDING, atol=ROUNDING)
     for body, poses in run.poses.items():
-        assert np.array_equal(still.poses[body], poses[:, :1], equal_nan=True)
-    assert np.array_equal(still.status > 0, run.status > 0) and np.array_equal(still.branch, run.branch)
+        np.testing.assert_allclose(still.poses[body], poses[:, :1], rtol=0, atol=ROUNDING)
+    unable = [result.status == Outcome.not_assembled for result in (still, run)]
+    assert np.array_equal(*unable) and np.array_equal(still.branch, run.branch)
     good = still.status <= 0
     assert np.array_equal(still.metrics["x"][good], still.channels["coupler:tip.position"][good, 0, 0])
     assert np.isnan(still.metrics["x"][~good]).all()
@@ -205,7 +208,7 @@ def test_a_study_may_only_assemble(tmp_path: Path) -> None:
     assert shown.time.tolist() == [0.0] and len(shown.kept) == 5
     assert np.isfinite(shown.poses(0, 0.0)).all()
     with pytest.raises(ModelError, match="metric swing: found rms"):
-        sweep(study(metrics={"swing": "rms(rocker_pivot.q)"}))
+        sweep(study(metrics={"swing": "rms(rocker_pivot.q)"}), tmp_path / "moving.zarr")
 
 
 def test_a_study_file_says_so(tmp_path: Path) -> None:
@@ -264,9 +267,10 @@ def test_a_study_analyses_each_topology_once(monkeypatch: pytest.MonkeyPatch, tm
     counts = {}
     for samples, switch in ((1, {}), (40, {}), (40, {"bar1": [True, False]})):
         calls.clear()
-        found = sweep(Definition(four_bars(2), samples=samples, switch=switch, **given))
+        out = tmp_path / f"{samples}-{len(switch)}.zarr"
+        found = sweep(Definition(four_bars(2), samples=samples, switch=switch, **given), out)
         counts[samples, bool(switch)] = len(calls)
         assert len(found.table) == samples * (2 if switch else 1)
     assert counts[1, False] == counts[40, False]
     assert counts[40, True] == 2 * counts[40, False]
-    assert sorted(set(found.table["bar1.active"])) == [0, 1] and (found.table["status"] == "ok").all()
+    assert sorted(set(found.table["bar1"])) == [0, 1] and (found.table["status"] == "ok").all()
