@@ -1,9 +1,9 @@
-"""Which of thousands of random four-bars can be assembled as stated, on the branch of the file? Against the closed form.
+"""Which of thousands of random four-bars can be assembled as stated, on the branch of the file? By the closed form.
 
     PYTHONPATH=. python benchmarks/study_feasibility.py [--members 10000]
 
-Lengths between 0.2 and 1.6 m, Grashof and not, the crank at any stated angle, on either branch. Ends where the mask or a
-pose is wrong; designs nearer to their limit than LIMIT are not judged, and counted.
+Lengths between 0.2 and 1.6 m, Grashof and not, the crank at any stated angle, on either branch. Ends where the mask or
+a pose is wrong; designs nearer to their limit than LIMIT are not judged, and counted.
 """
 
 from __future__ import annotations
