@@ -30,6 +30,7 @@ from shiftjax.run.figures import CERTIFICATE
 Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
 SETTINGS = ("span", "step", "output_step", "method", "precision", "backend", "strict_start")
+MOTION = ("span", "step", "output_step", "method", "energy_limit", "gap_limit", "angle_limit")  # of no use to assemble
 SETTINGS += ("energy_limit", "gap_limit", "angle_limit", "channels", "hold")
 EMPTY = FrozenJson()
 
@@ -57,6 +58,7 @@ class Definition:
         metrics: name -> a text, or a mapping with `of`.
         keep: whose trajectories are kept: "all", "none", "every 10", how many, a list of members, or a mapping of
             `members`, `worst` and `best`.
+        assemble_only: loops are closed and nothing is run; span, step, output_step, method and limits say nothing then.
         strict_start: members whose stated start the loops do not allow are not run.
         energy_limit, gap_limit, angle_limit: above which a member is `inaccurate`; math.inf for none.
         folder: where relative names of files are relative to; the working folder where empty.
@@ -86,6 +88,7 @@ class Definition:
     channels: Sequence[str] = ()
     metrics: Mapping[str, str | Mapping[str, Any]] = EMPTY
     keep: str | int | Sequence[int] | Mapping[str, Any] = EMPTY
+    assemble_only: bool = False
     strict_start: bool = False
     energy_limit: float | None = None
     gap_limit: float | None = None
@@ -122,10 +125,13 @@ class Definition:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The keywords of `simulate` that the definition gives, but for what makes the model and its designs."""
+        """The keywords of `simulate`, or of `assemble`, that the definition gives, but for what makes the model and its
+        designs."""
         given = {name: thaw(getattr(self, name)) for name in SETTINGS}
         return {
-            name: value for name, value in given.items() if value is not None and value != [] and value is not False
+            name: value
+            for name, value in given.items()
+            if value is not None and value != [] and value is not False and not (self.assemble_only and name in MOTION)
         }
 
     @property

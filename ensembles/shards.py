@@ -17,12 +17,14 @@ import xarray as xr
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.group import Group
 from shiftjax.record import record
+from shiftjax.run.assemble import assemble
 from shiftjax.run.labelled import ORDER, to_tree
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
 STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
+ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms
 LEAST, MOST = 256, 1 << 16  # members of a shard
 SHARE = 0.125  # of the free memory: one shard runs while the one before is written, and both are counted generously
 
@@ -59,7 +61,7 @@ def parts(groups: Sequence[Group], shard: int, size: int) -> Iterator[Part]:
             yield Part(group, begin, end)
 
 
-def shard_size(need: Need, steps: int) -> int:
+def shard_size(need: Need, steps: float) -> int:
     """Members of a shard: a power of two, as many as keep the machine busy for a while and fit into the memory.
 
     Args:
@@ -102,9 +104,13 @@ def run_members(
 
 
 def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Result:
-    """The result of the members of a part, or of those whose numbers stand in `more`."""
+    """The result of the members of a part, or of those whose numbers stand in `more`, simulated or only assembled."""
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
     given["metrics"] = definition.measured
+    if definition.assemble_only:
+        return assemble(
+            part.group.model, **{k: value for k, value in given.items() if k not in ("output_step", "progress")}
+        )
     if given.get("output_step", 0) is None:  # nothing is recorded but the ends
         given["output_step"] = given.get("span") or part.group.model.settings.span
     return simulate(part.group.model, **given)

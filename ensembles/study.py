@@ -22,6 +22,7 @@ from shiftjax.formats.files import load
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.outcome import Outcome
 from shiftjax.run.labelled import MISSING_TEXT
+from shiftjax.run.assemble import assemble
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
@@ -88,17 +89,18 @@ class Study:
         return self.table.iloc[ranked(values, status, rising=not largest)[:n]]
 
     def member(self, k: int) -> Result:
-        """One member, simulated again with its channels and all poses: the same to the last bit, on the machine on
+        """One member, run again with its channels and all poses: the same to the last bit, on the machine on
         which the study ran.
 
         Args:
             k: its number in the study.
         """
         model, vary, settings = self.recipe(k)
-        return simulate(model, vary=vary, keep="all", metrics=self.definition.measured, **settings)
+        run = assemble if self.definition.assemble_only else simulate
+        return run(model, vary=vary, keep="all", metrics=self.definition.measured, **settings)
 
     def recipe(self, k: int) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
-        """Model, designs (1,) and settings with which `simulate` runs one member."""
+        """Model, designs (1,) and settings with which `simulate`, or `assemble`, gives one member."""
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < self.members:
             raise ModelError("member", repr(k), f"a whole number from 0 to {self.members - 1}", "Choose one of them.")
         which = max(i for i, group in enumerate(self.groups) if group["first"] <= k)

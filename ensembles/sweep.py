@@ -30,6 +30,7 @@ from shiftjax.ensembles.extremes import extremes
 from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.shards import (
+    ASSEMBLY,
     Part,
     parts,
     run_members,
@@ -257,7 +258,7 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
         first = first or result
     if first is None or rows is None:
         raise wrong("study", "no members", "one or more")
-    steps = round(first.settings["span"] / first.settings["step"])
+    steps = ASSEMBLY if definition.assemble_only else round(first.settings["span"] / first.settings["step"])
     size = shard or shard_size(max(needs, key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]

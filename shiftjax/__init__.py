@@ -42,6 +42,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
     },
     "Running": {
         "simulate": ("shiftjax.run.simulate", "Simulates a model, or many variants of it at once."),
+        "assemble": (
+            "shiftjax.run.assemble",
+            "Closes the loops of a model, or of many variants of it, and goes no step.",
+        ),
         "Live": ("shiftjax.run.live", "A running simulation of one design."),
         "compile": ("shiftjax.run.step_function", "Compiles one step of a model."),
         "Simulator": ("shiftjax.run.step_function", "A model compiled for stepping."),
@@ -170,6 +174,7 @@ if TYPE_CHECKING:
     from shiftjax.kernels.lane_program import Method as Method
     from shiftjax.mechanism.model import Model as Model
     from shiftjax.outcome import Outcome as Outcome
+    from shiftjax.run.assemble import assemble as assemble
     from shiftjax.run.info import info as info
     from shiftjax.run.integrators import METHODS as METHODS
     from shiftjax.run.interrupted import Interrupted as Interrupted

@@ -48,6 +48,7 @@ class MetricKind:
         unit: unit of the expression -> unit of the metric.
         options: that follow the expression, in their order.
         vector: whether the expression may have several numbers.
+        of_an_instant: whether it says something of one pose, too, with no motion.
         meaning: a sentence for documentation and messages.
     """
 
@@ -58,6 +59,7 @@ class MetricKind:
     unit: Callable[[str], str] = lambda unit: unit
     options: tuple[tuple[str, Option], ...] = ()
     vector: bool = False
+    of_an_instant: bool = False
 
 
 class Measurement(Protocol):

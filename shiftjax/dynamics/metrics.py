@@ -185,6 +185,7 @@ METRICS: Table[MetricKind] = Table(
             update=lambda acc, now, before, _: [],
             value=lambda acc, start, end, _: np.array(end.value[0], copy=True),
             meaning="the value at the end",
+            of_an_instant=True,
         ),
         "minimum": MetricKind(
             begin=lambda start, _: [_first(start)],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from shiftjax.constraints import CoordinateFunction
@@ -48,3 +49,9 @@ def check_arguments(**given: Any) -> None:
     """Raises `ModelError` where an argument of a run is of a wrong kind."""
     for name, value in given.items():
         CHECKS[name](name, value)
+
+
+def described(functions: Mapping[str, Any] | None) -> dict[str, str]:
+    """Functions as text: their numbers where they show them, else their names."""
+    plain = {path: str(getattr(f, "__qualname__", None) or f) for path, f in (functions or {}).items()}
+    return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}

@@ -146,6 +146,15 @@ class Metrics:
     def of_partition(self) -> bool:
         return any(channel.quantity.of_partition for channel in self.channels.values())
 
+    def refuse_of_motions(self) -> None:
+        """Raises where a metric says nothing of one pose."""
+        allowed = ", ".join(f"{name}(...)" for name, kind in METRICS.items() if kind.of_an_instant)
+        for name, metric in self._metrics.items():
+            for term in (self.terms[place] for place in metric.terms.values()):
+                if not term.kind.of_an_instant:
+                    found = f"{term.name}, which is taken over a motion"
+                    raise ModelError(f"metric {name}", found, f"{allowed}: nothing moves", "Change it or leave it out.")
+
     def identity(self) -> tuple[object, ...]:
         """What decides the code of `update`."""
         parts = [*(c.quantity.observe for c in self.channels.values()), *(term.kind.update for term in self.terms)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,48 +11,40 @@ from typing import Any
 import numpy as np
 
 import shiftjax.run.driver as driver
-import shiftjax.run.host_evaluation as host
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
-from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.xla import told_before
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.accuracy import judge
-from shiftjax.run.arguments import check_arguments
+from shiftjax.run.arguments import check_arguments, described
+from shiftjax.run.beginning import CLOCKS, first_partitions, lanes_at, start_from
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.drives import Drivable, refuse_beyond_tables
-from shiftjax.run.ending import Ending
-from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
-from shiftjax.run.going_on import end_of, ending_of, go_on, program_of
+from shiftjax.run.ensemble import Ensemble, Settings
+from shiftjax.run.going_on import end_of, ending_of
 from shiftjax.run.integrators import check_method
 from shiftjax.run.interrupted import Interrupted
-from shiftjax.run.lane_program import Programs
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.messages import messages, notes, recorded_near_singular
 from shiftjax.run.metrics import Definition, Metrics
-from shiftjax.run.partitions import partitions
 from shiftjax.run.physical import impossible
-from shiftjax.run.prepare import prepare, start_of
+from shiftjax.run.prepare import prepare
 from shiftjax.run.prepared import Prepared
-from shiftjax.run.refusals import massless_members, refuse_massless_motion, refuse_open_welds
 from shiftjax.run.replay import replay
 from shiftjax.run.report import report_of
 from shiftjax.run.result import Result, members_to_keep
 from shiftjax.run.schedule import Schedule
-from shiftjax.run.start import Start
 from shiftjax.run.travel import hold_back, say_locked
-from shiftjax.topology.partition import Block
 
 DEFAULT_STEP = 1e-3  # s
 LARGEST = float(np.finfo(float).max)
-CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
 
 
 def simulate(
@@ -180,16 +171,16 @@ def simulate(
     _refuse_beyond_tables(prepared, settings, np.setdiff1d(np.arange(prepared.members), list(faulty)))
     kept = members_to_keep(keep, prepared.members)
     announce(need := _need(prepared, observed, len(kept), settings, backend))
-    began = _start(prepared, start, faulty)
-    blocks = _blocks(prepared, began, settings, schedule, independent)
-    lanes = _lanes(
+    began = start_from(prepared, start, faulty)
+    blocks = first_partitions(prepared, began, settings, schedule, independent)
+    lanes = lanes_at(
         prepared, kernel, settings, began, blocks, observed, measured, kept, None if independent else start, faulty,
         strict_start=strict_start,
     )  # fmt: skip
     bounds = hold_back(prepared, lanes, began)
     asked = {
-        "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent], "drive": _described(drive),
-        "tie": _described(tie), "cut": [*cut], "cluster": cluster, "backend": backend or "cpu",
+        "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent], "drive": described(drive),
+        "tie": described(tie), "cut": [*cut], "cluster": cluster, "backend": backend or "cpu",
     }  # fmt: skip
 
     def gather() -> Result:
@@ -235,24 +226,6 @@ def _refuse_beyond_tables(prepared: Prepared, settings: Settings, members: np.nd
         return
     lane = prepared.lane_of(members, 1.0)
     refuse_beyond_tables(prepared.plan, lane, settings.t0, settings.t0 + settings.h * settings.steps)
-
-
-def _blocks(
-    prepared: Prepared, began: Start, settings: Settings, schedule: Schedule | None, independent: Sequence[str]
-) -> list[list[Block]]:
-    """For every substructure the partition of every member."""
-    if schedule is None:
-        return partitions(prepared, began, settings.multiplier, independent)
-    if independent:
-        raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
-    schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
-    return schedule.partitions()
-
-
-def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
-    """Functions as text: their numbers where they show them, else their names."""
-    plain = {path: str(getattr(f, "__qualname__", None) or f) for path, f in (functions or {}).items()}
-    return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}
 
 
 def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
@@ -303,86 +276,3 @@ def _clock(
             "Change one of them.",
         )
     return step, round(steps), round(every)
-
-
-def _start(prepared: Prepared, start: Result | None, faulty: Mapping[int, str]) -> Start:
-    """Assembled starts, or the end of an earlier result."""
-    if start is None:
-        refuse_open_welds(prepared)
-        refuse_massless_motion(prepared, prepared.file_start)
-        return start_of(prepared, faulty)
-    before, now = ({path: joint.type for path, joint in m.joints()} for m in (start.model, prepared.model))
-    if start.final is None or before != now:
-        raise ModelError(
-            "start", "a result of another mechanism", "one of the same joints", "Go on with its own model."
-        )
-    q, v, states = (np.atleast_2d(np.asarray(start.final[name])).T for name in ("q", "v", "states"))
-    if q.shape[1] != prepared.members:
-        raise ModelError("start", f"{q.shape[1]} members", f"{prepared.members}", "Go on with the same vary.")
-    status, gap = np.atleast_1d(start.status), np.zeros(prepared.members)
-    good = status <= 0
-    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
-    for s, block in enumerate(prepared.plan.substructures):
-        groups = [prepared.plan.constraints[k] for k in block.groups]
-        still = np.repeat([not group.time_dependent for group in groups], [group.rows for group in groups])
-        gap = np.maximum(gap, np.abs(host.closure(lane, q, s)[0][:, still]).max(1, initial=0.0))
-    if (gap[good] > GAP_LIMIT[prepared.setup.precision]).any():
-        found = f"loops open by up to {gap[good].max():.3g} (rad, or parts of the model's length)"
-        raise ModelError("start", found, "the end of a run with the same lengths", "Vary the same values as there.")
-    # The figures of a member that ended early stay; only one that never started has none.
-    never = status == int(Outcome.not_assembled)
-    figures = np.atleast_1d(start.certificate["gap"])
-    return Start.standing(q, v, states, ~never, figures)
-
-
-def _lanes(
-    prepared: Prepared,
-    kernel: Kernel,
-    settings: Settings,
-    began: Start,
-    blocks: Sequence[Sequence[Block]],
-    observed: Sequence[Channel],
-    measured: Metrics,
-    kept: np.ndarray,
-    before: Result | None,
-    faulty: Mapping[int, str],
-    *,
-    strict_start: bool,
-) -> Ensemble:
-    """All members at their start, or as an earlier run left them; of those kept all coordinates are recorded, too."""
-    good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
-    if strict_start:
-        good &= ~began.changed
-    good[list(faulty)] = False
-    plan, setup = prepared.plan, prepared.setup
-    coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
-    others = np.setdiff1d(np.arange(prepared.members), kept)
-    every = ((observed, others), ((*observed, *coordinates), kept))
-    recordings = [(Programs(setup, channels, measured), own) for channels, own in every if len(own)]
-    if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
-        assert before.ending is not None
-        return go_on(kernel, settings, before.ending, recordings)
-    if before is not None:
-        good &= np.atleast_1d(before.status) <= 0
-    lanes = begin(kernel, settings, began, prepared.parameters(), good, blocks, recordings)
-    lost = np.flatnonzero((lanes.status == int(Outcome.non_finite)) & np.isfinite(prepared.values).all(0))
-    lanes.end(massless_members(prepared, began, lost), Outcome.no_mass)
-    lanes.end(faulty, Outcome.unphysical)
-    lanes.status[~np.isfinite(prepared.values).all(0)] = int(Outcome.non_finite)
-    lanes.warn(np.flatnonzero(began.changed & good), Outcome.start_changed)
-    lanes.warn(np.flatnonzero(began.unsure), Outcome.branch_unsure)
-    if before is not None:
-        ended = np.atleast_1d(before.status) > 0
-        lanes.status[ended] = np.atleast_1d(before.status)[ended]
-    return lanes
-
-
-def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, identity: str) -> bool:
-    """Whether the lanes of an ending are those of this run: the same code, numbers and settings."""
-    if ending is None or ending.program != program_of(prepared.setup, identity, settings):
-        return False
-    if ending.steps + settings.steps >= CLOCKS[prepared.setup.precision]:
-        return False
-    place = prepared.setup.layout().rows("p")
-    now = prepared.parameters().astype(ending.table.dtype)
-    return np.array_equal(ending.table[place.start : place.stop], now, equal_nan=True)

@@ -22,9 +22,12 @@ def summary(result: Any) -> list[str]:
     ended = ", ".join(f"{len(found)} {outcome.name}" for outcome, found in result.outcomes())
     if not result.batched:
         ended = result.outcomes()[0][0].name
-    how = [f"{used[key]:g} s" for key in ("span",) if key in used]
-    how += [f"{used[key] * 1e3:g} ms" for key in ("step",) if key in used]
-    how += [str(used[key]) for key in ("method", "backend", "precision") if used.get(key)]
+    if used.get("span") == 0:
+        how = ["assembled only", *(str(used[key]) for key in ("backend", "precision") if used.get(key))]
+    else:
+        how = [f"{used[key]:g} s" for key in ("span",) if key in used]
+        how += [f"{used[key] * 1e3:g} ms" for key in ("step",) if key in used]
+        how += [str(used[key]) for key in ("method", "backend", "precision") if used.get(key)]
     lines = [f"Result of {name}: " + (f"{result.members} members, {ended}" if result.batched else ended)]
     lines.append(f"  run: {', '.join(how)}; {len(result.time)} instants recorded")
     lines += [f"  varied: {line}" for line in _some(_varied(result))]

@@ -1,0 +1,115 @@
+"""`assemble`: from a model to closed loops, for one design or many. What `simulate` begins with, and no step of it."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.dynamics.channels import channels as channels_of
+from shiftjax.errors import one_of
+from shiftjax.formats.files import load
+from shiftjax.kernels.backends import BACKENDS, make_kernel
+from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.mechanism.model import Model
+from shiftjax.run.arguments import check_arguments, described
+from shiftjax.run.beginning import first_partitions, lanes_at, start_from
+from shiftjax.run.collect import collect
+from shiftjax.run.derive import Expression, with_derived
+from shiftjax.run.drives import Drivable, refuse_beyond_tables
+from shiftjax.run.ensemble import Settings
+from shiftjax.run.memory import Need, need_of, refuse_too_much
+from shiftjax.run.messages import messages, notes
+from shiftjax.run.metrics import Definition, Metrics
+from shiftjax.run.physical import impossible
+from shiftjax.run.prepare import prepare
+from shiftjax.run.report import report_of
+from shiftjax.run.result import Result, members_to_keep
+
+STEP = 1e-3  # s: that of a run from here; nothing depends on it
+
+
+def assemble(
+    model: Model | str,
+    *,
+    channels: Sequence[str] = (),
+    metrics: Mapping[str, Definition] | None = None,
+    keep: int | str | Sequence[int] = "none",
+    vary: Mapping[str, Any] | None = None,
+    assign: Mapping[str, float] | None = None,
+    derive: Mapping[str, Expression] | None = None,
+    hold: Sequence[str] = (),
+    strict_start: bool = False,
+    drive: Mapping[str, Drivable] | None = None,
+    tie: Mapping[str, CoordinateFunction] | None = None,
+    backend: str | None = None,
+    precision: str = "f64",
+    threads: int | None = None,
+    announce: Callable[[Need], None] = lambda need: None,
+) -> Result:
+    """Closes the loops of a model, or of many variants of it, and goes no step.
+
+    Which designs can be assembled as stated, on the branch of the file, and where they then stand: they are those of
+    status 0. Poses and channels are, to rounding, those with which `simulate` of the same arguments begins.
+
+    Args:
+        model: a Model, a library name or a path.
+        channels: paths to record, at the only instant.
+        metrics: name -> a figure of every member; `final(...)` and functions of channels mean something without motion.
+        keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
+        vary, assign, derive, hold, drive, tie: as those of `simulate`.
+        strict_start: members whose stated start the loops do not allow are `not_assembled`, else `start_changed`.
+        backend, precision, threads, announce: as those of `simulate`.
+
+    Returns:
+        a Result with the one instant 0 and a span of 0; without `vary` it has no member axis. `simulate(start=...)`
+        goes on from it. Of members that cannot be closed the certificate has the `gap` that stays, of those that start
+        elsewhere than stated by how much, `start_change`; `pivot_ratio` is small near singular poses.
+
+    Raises:
+        ModelError: anything the model or the arguments make impossible; a metric of a motion.
+    """
+    begun = clock.perf_counter()
+    check_arguments(
+        vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, metrics=metrics,
+        strict_start=strict_start, backend=backend, threads=threads, announce=announce,
+    )  # fmt: skip
+    model = model if isinstance(model, Model) else load(model)
+    one_of("precision", precision, DTYPES)
+    one_of("backend", backend or "cpu", BACKENDS)
+    vary, assign = with_derived(model, vary, assign, derive)
+    prepared = prepare(model, vary or {}, hold=hold, assign=assign, precision=precision, drive=drive, tie=tie)
+    observed = channels_of(prepared.plan, channels, prepared.model.resolve)
+    measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (0.0, 0.0))
+    measured.refuse_of_motions()
+    # Nothing moves, so that the file's coordinates serve longer: with the multiplier of a run a grid of 216 deltas took
+    # 205 s of compilation, so 0.4 s.
+    settings = Settings(STEP, 0, 1, multiplier=math.inf)
+    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    sound = np.setdiff1d(np.arange(prepared.members), list(faulty))
+    if len(sound):
+        refuse_beyond_tables(prepared.plan, prepared.lane_of(sound, 1.0), 0.0, 0.0)
+    kept = members_to_keep(keep, prepared.members)
+    announce(need := need_of(prepared, observed, len(kept), 1))
+    refuse_too_much(need)
+    began = start_from(prepared, None, faulty)
+    lanes = lanes_at(
+        prepared, make_kernel(backend, precision, threads), settings, began,
+        first_partitions(prepared, began, settings, None, ()), observed, measured, kept, None, faulty,
+        strict_start=strict_start,
+    )  # fmt: skip
+    asked = {
+        "assign": dict(assign or {}), "hold": [*hold], "drive": described(drive), "tie": described(tie),
+        "backend": backend or "cpu",
+    }  # fmt: skip
+    return collect(
+        prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
+        measure=partial(measured.figures, lanes.measured, 0.0, lanes.status > 0),
+        messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
+        report=report_of(prepared), asked=asked, wall=lambda: clock.perf_counter() - begun,
+    )  # fmt: skip
