@@ -27,9 +27,9 @@ import numpy as np
 from timer import emit
 
 import shiftjax
+from shiftjax.ensembles import sweep
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.sweep import sweep
 from shiftjax.kernels.llvm.cpu import Kernel
 
 STEP = 1e-3  # s

@@ -37,7 +37,9 @@ EMPTY = FrozenJson()
 
 @record
 class Definition:
-    """A study, as words; everything but the model may be left out. What each key may hold stands in docs/studies.md.
+    """A study, as words; everything but the model may be left out.
+
+    What each key may hold stands in docs/studies.md.
 
     Attributes:
         model: a library name, the path of a model file, or a Model.

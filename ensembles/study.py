@@ -21,8 +21,8 @@ from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.formats.files import load
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.outcome import Outcome
-from shiftjax.run.labelled import MISSING_TEXT
 from shiftjax.run.assemble import assemble
+from shiftjax.run.labelled import MISSING_TEXT
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 

@@ -87,6 +87,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "What `simulate(derive=...)` needs for a uniform round rod along an axis of its body.",
         ),
     },
+    "Studies": {
+        "Definition": ("shiftjax.ensembles.definition", "A study, as words; everything but the model may be left out."),
+        "sweep": ("shiftjax.ensembles.execution", "Runs a study, or what is missing of one."),
+        "Study": ("shiftjax.ensembles.study", "A study in its store, complete or not."),
+    },
     "Results": {
         "Result": ("shiftjax.run.result", "The outcome of `simulate`."),
         "Interrupted": (
@@ -124,6 +129,11 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "CHANNELS": ("shiftjax.dynamics.channels", "Every channel by its name; assign to a new name to add one."),
         "Quantity": ("shiftjax.dynamics.channel", "A kind of channel: what is recorded of an object."),
+        "METRICS": ("shiftjax.dynamics.metrics", "Every metric by its name; assign to a new name to add one."),
+        "MetricKind": (
+            "shiftjax.dynamics.metric",
+            "How a metric is computed: from all accepted steps, without a trajectory.",
+        ),
         "READERS": ("shiftjax.formats", "Every reader of files by its name; assign to a new name to add one."),
     },
 }
@@ -154,10 +164,15 @@ if TYPE_CHECKING:
     from shiftjax.constraints.drives import Table as Table
     from shiftjax.dynamics.channel import Quantity as Quantity
     from shiftjax.dynamics.channels import CHANNELS as CHANNELS
+    from shiftjax.dynamics.metric import MetricKind as MetricKind
+    from shiftjax.dynamics.metrics import METRICS as METRICS
     from shiftjax.ensembles import store as store
+    from shiftjax.ensembles.definition import Definition as Definition
+    from shiftjax.ensembles.execution import sweep as sweep
     from shiftjax.ensembles.rod import rod as rod
     from shiftjax.ensembles.sample import sample as sample
     from shiftjax.ensembles.spec import Vary as Vary
+    from shiftjax.ensembles.study import Study as Study
     from shiftjax.errors import ModelError as ModelError
     from shiftjax.forces import FORCES as FORCES
     from shiftjax.forces import ForceKind as ForceKind

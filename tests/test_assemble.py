@@ -10,9 +10,8 @@ import pytest
 
 import shiftjax.run.prepare as prepare_module
 from shiftjax import Outcome, assemble, load, simulate
-from shiftjax.ensembles import study_file
+from shiftjax.ensembles import study_file, sweep
 from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.sweep import sweep
 from shiftjax.errors import ModelError
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model

@@ -13,10 +13,9 @@ import pytest
 
 import shiftjax.models as library
 from shiftjax.cli import main
-from shiftjax.ensembles import study_file
+from shiftjax.ensembles import study_file, sweep
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.study import Study
-from shiftjax.ensembles.sweep import sweep
 from shiftjax.errors import ModelError
 
 FEW = 16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -17,9 +18,9 @@ import pytest
 from shiftjax.ensembles import distribute, study_store
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.distribute import executor_of
+from shiftjax.ensembles.execution import Progress, run_shard, sweep
 from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.study import Study
-from shiftjax.ensembles.sweep import Progress, run_shard, sweep
 from shiftjax.errors import ModelError
 from tests.sweeps import MEMBERS, SIZE, assert_same, small, study
 
@@ -300,5 +301,6 @@ def test_a_temporary_store_lives_as_long_as_its_study() -> None:
     found = sweep(Definition("pendulum", span=0.01, keep="none"))
     path = found.path
     assert found.members == 1 and path.exists() and found.complete
-    found._keeper.cleanup()
+    del found
+    gc.collect()
     assert not path.exists()

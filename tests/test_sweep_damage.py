@@ -1,4 +1,4 @@
-"""A sweep survives what may happen to it: killed, told to end, a full disk, damage, another process at the store."""
+"""A sweep survives what may happen to it: killed, told to end, a full disk, damage, another process at the store. F14."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 from zarr.storage import _local
 
+from shiftjax.ensembles import execution as engine
 from shiftjax.ensembles import store, study_store
-from shiftjax.ensembles import sweep as engine
 from shiftjax.ensembles.definition import document
+from shiftjax.ensembles.execution import Progress, sweep
 from shiftjax.ensembles.study import Study
-from shiftjax.ensembles.sweep import Progress, sweep
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from tests.sweeps import MEMBERS, SIZE, assert_same, files, small, study
@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CHILD = """
 import sys, time
 from shiftjax.cli.ending import stoppable
-from shiftjax.ensembles.sweep import sweep
+from shiftjax.ensembles.execution import sweep
 from tests.sweeps import small, study
 def told(progress):
     print(progress.done, flush=True)

@@ -179,7 +179,7 @@ def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
     if definition.backend is not None:
         one_of("backend", definition.backend, BACKENDS)
     for group in groups:
-        if definition.span is None and group.model.settings.span is None:
+        if not definition.assemble_only and definition.span is None and group.model.settings.span is None:
             raise ModelError("span", "nothing", "seconds to run", "The model file has none either; add span = 1.0.")
         try:
             channels(plan := analyze(group.model), group.settings.get("channels", ()), group.model.resolve)

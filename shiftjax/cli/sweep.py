@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from contextlib import suppress
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +18,13 @@ from shiftjax.cli import common, ensemble_tables, parsing, running, showing_memb
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles import picture, store, study_file
 from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.distribute import LOCAL, executor_of
+from shiftjax.ensembles.execution import SUFFIX, Progress, sweep
 from shiftjax.ensembles.keeping import USUAL
 from shiftjax.ensembles.members import members_of
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, parse_vary
 from shiftjax.ensembles.study import Study
-from shiftjax.ensembles.sweep import SUFFIX, Progress, sweep
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
@@ -37,6 +39,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--keep", type=parsing.keep, metavar="all|K|none", help=f"trajectories stored; default {USUAL}")
     add("--write", metavar="STUDY", help="write these options as a study, STUDY.toml, instead of running them")
     add("--picture", metavar="FILE", help="draw the trajectories that are kept, as .png, .svg or .pdf")
+    add("--dask", metavar="local|tcp://HOST:PORT", help="of a study: run it on processes of this machine, or a cluster")
+    add("--assemble-only", action="store_true", help="of a study: close the loops of every design, and run none")
     add("--resume", action="store_true", help="of a study: go on with what stands in --out")
     parsing.add_run(parser)
 
@@ -46,8 +50,10 @@ def call(options: argparse.Namespace) -> int:
         return _study(options)
     if options.write is not None:
         return studies.write(options)
-    if options.resume:
-        raise ModelError("--resume", "no study", "a study file", "Write one with --write STUDY.toml, and sweep it.")
+    for name in ("resume", "dask", "assemble_only"):
+        if getattr(options, name):
+            todo = "Write one with --write STUDY.toml, and sweep it."
+            raise ModelError(f"--{name.replace('_', '-')}", "no study", "a study file", todo)
     model = common.open_model(options)
     if options.seed < 0:
         raise ModelError("--seed", str(options.seed), "a whole number from 0", "Take another seed.")
@@ -85,9 +91,10 @@ def _study(options: argparse.Namespace) -> int:
     definition = studies.definition_of(options)
     out = options.out or f"{Path(options.model).stem}{SUFFIX}"
     try:
-        with _bar(definition) as bar:
+        with _bar(definition) as bar, _executor(options.dask) as executor:
             study = sweep(
-                definition, out, resume=options.resume, force=options.force, threads=options.threads,
+                definition, out, resume=options.resume, force=options.force, executor=executor,
+                threads=1 if options.dask == LOCAL else options.threads,
                 progress=lambda progress: _told(bar, progress),
             )  # fmt: skip
     except KeyboardInterrupt:
@@ -103,6 +110,11 @@ def _study(options: argparse.Namespace) -> int:
         showing_members.show(study.path, members)
     print(f"written: {out}", file=sys.stderr)
     return SOME_FAILED if (members.status > 0).any() else 0
+
+
+def _executor(address: str | None) -> AbstractContextManager[Executor | None]:
+    """What runs the shards: None for this process."""
+    return nullcontext() if address is None else executor_of(address)
 
 
 def _bar(definition: Definition) -> Any:
