@@ -1,4 +1,4 @@
-"""A sweep survives (F14) what may happen to it: killed, told to end, a full disk, damage, another process at the store."""
+"""A sweep survives (F14): kill -9, signals, a full disk, damage, another process at the store."""
 
 from __future__ import annotations
 
