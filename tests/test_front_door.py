@@ -45,7 +45,9 @@ def test_every_table_of_the_package_is_public() -> None:
         for module in ("joints", "forces", "constraints", "formats", "run.integrators", "kernels.backends")
         for name, value in vars(import_module(f"shiftjax.{module}")).items()
         if isinstance(value, Table)
-    } | {"CHANNELS": import_module("shiftjax.dynamics.channels").CHANNELS}
+    }
+    found |= {"CHANNELS": import_module("shiftjax.dynamics.channels").CHANNELS}
+    found |= {"METRICS": import_module("shiftjax.dynamics.metrics").METRICS}
     assert found.keys() == {name for name in LINES if isinstance(getattr(shiftjax, name), Table)}
     assert all(getattr(shiftjax, name) is table for name, table in found.items())
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from shiftjax.record import record
@@ -32,3 +35,10 @@ class Ending:
     blocks: tuple[tuple[Block, ...], ...]
     counts: dict[str, np.ndarray]
     samples: np.ndarray
+
+
+def end_of(ending: Ending | None, settings: Mapping[str, Any]) -> float:
+    """The time at which a run ended [s], by the clock that its lanes go on with, or without one by its settings."""
+    if ending is None:
+        return settings["t0"] + settings["span"]
+    return ending.t0 + ending.steps * settings["step"]

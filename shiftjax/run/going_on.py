@@ -12,7 +12,6 @@ from shiftjax.kernels.lane_program import Layout
 from shiftjax.outcome import Outcome
 from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
-from shiftjax.run.result import Result
 from shiftjax.run.samples import Samples
 from shiftjax.run.setup import ACCUMULATORS, Setup
 
@@ -24,13 +23,6 @@ def program_of(setup: Setup, identity: str, settings: Settings) -> tuple[object,
     return (
         identity, setup.method, settings.h, settings.multiplier, settings.repartition, settings.move_steps
     )  # fmt: skip
-
-
-def end_of(result: Result) -> float:
-    """The time at which a run ended [s], by the clock that its lanes go on with, or without one by its own."""
-    if result.ending is None:
-        return result.settings["t0"] + result.settings["span"]
-    return result.ending.t0 + result.ending.steps * result.settings["step"]
 
 
 def ending_of(lanes: Ensemble) -> Ending:

@@ -27,8 +27,9 @@ from shiftjax.run.beginning import CLOCKS, first_partitions, lanes_at, start_fro
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.drives import Drivable, refuse_beyond_tables
+from shiftjax.run.ending import end_of
 from shiftjax.run.ensemble import Ensemble, Settings
-from shiftjax.run.going_on import end_of, ending_of
+from shiftjax.run.going_on import ending_of
 from shiftjax.run.integrators import check_method
 from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.memory import Need, need_of, refuse_too_much
@@ -157,7 +158,7 @@ def simulate(
         cut=cut, cluster=cluster,
     )  # fmt: skip
     observed = channels_of(prepared.plan, channels, prepared.model.resolve)
-    began_at = end_of(start) if start is not None else 0.0
+    began_at = end_of(start.ending, start.settings) if start is not None else 0.0
     measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
                        observed if extremes else ())  # fmt: skip
     kernel = make_kernel(backend, precision, threads)
