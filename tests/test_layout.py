@@ -113,7 +113,7 @@ JAX_FREE = (
     "shiftjax.viewer.study",
     "shiftjax.cli",
 )
-DEPTH = 14  # files from the ground to a command; 12 up to a run, two more for a study of runs
+DEPTH = 15  # files from the ground to a command; 12 up to a run, three more for a study of runs
 HARD_LIMIT = 500  # lines a file
 FUNCTION_LIMIT = 60  # lines a function body
 
