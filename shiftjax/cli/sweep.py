@@ -127,7 +127,7 @@ def _told(bar: Any, progress: Progress) -> None:
     """Shows how far the study is."""
     bar.total = progress.members
     bar.set_postfix_str(
-        f", {progress.rate:.3g} a second, {progress.failed} failed, {progress.repartitioned} repartitioned",
+        f", {progress.rate:.3g} members a second, {progress.failed} failed, {progress.repartitioned} repartitioned",
         refresh=False,
     )
     bar.update(int(progress.done + progress.running) - bar.n)
