@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from shiftjax.record import record
-
-if TYPE_CHECKING:
-    from jax.extend.core import ClosedJaxpr
 
 PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
 DTYPES = {"f64": "float64", "f32": "float32"}
@@ -111,7 +108,7 @@ class Piece:
 
     name: str  # for messages only
     key: str  # sha256 text that identifies the code without tracing it
-    trace: Callable[[], ClosedJaxpr]  # scalar jaxpr, one invar per input, one outvar per output
+    trace: Callable[[], Any]  # to a scalar ClosedJaxpr, one invar per input, one outvar per output; or to its `Graph`
     inputs: tuple[int, ...]  # slots
     outputs: tuple[int, ...]  # slots
     repeats: tuple[tuple[int, ...], ...] = ()  # slots of the inputs and outputs of each further run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -12,14 +11,7 @@ from shiftjax.kernels.contract import WRITES
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
 from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_loop import StepLoop, TickLoop
-
-OPERATIONS: dict[str, Any] = {
-    **{"add": operator.add, "mul": operator.mul, "div": operator.truediv, "lt": operator.lt, "le": operator.le},
-    **{"eq": operator.eq, "ne": operator.ne, "and": operator.and_, "or": operator.or_, "not": operator.invert},
-    **{"max": np.maximum, "min": np.minimum, "abs": np.abs, "pow": np.power, "atan2": np.arctan2, "select": np.where},
-    **{"true": lambda: np.True_, "false": lambda: np.False_, "is_finite": np.isfinite, "sign": np.sign},
-    **{name: getattr(np, name) for name in ("sin", "cos", "sqrt", "exp", "log", "tanh", "sinh", "cosh")},
-}
+from tests.graphs import evaluate
 
 
 class NumpyBackend(TickLoop):
@@ -41,13 +33,9 @@ class NumpyBackend(TickLoop):
 
         def run(slots: list[Any]) -> None:
             for inputs, outputs, graph in ((*run, graph) for piece, graph in pieces for run in piece.runs()):
-                values: list[Any] = []
-                get = lambda ref, v=values: -v[ref >> 1] if ref & 1 else v[ref >> 1]  # noqa: E731
-                known = {"in": lambda k, n=inputs: slots[n[k]], "const": self.dtype.type}
-                for op, *parts in graph.nodes:
-                    values.append(known[op](*parts) if op in known else OPERATIONS[op](*map(get, parts)))
-                for slot, ref in zip(outputs, graph.outputs, strict=True):
-                    slots[slot] = get(ref)
+                found = evaluate(graph, [slots[k] for k in inputs], self.dtype.type)
+                for slot, value in zip(outputs, found, strict=True):
+                    slots[slot] = value
 
         return run
 
