@@ -8,14 +8,14 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from shiftjax.kernels.contract import WRITES, Group
-from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
+from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Piece
 from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
 from shiftjax.kernels.llvm.long_wait import LongWait
@@ -30,7 +30,7 @@ from shiftjax.record import record
 
 CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
 BATCH_PER_THREAD = 4 * CHUNKS_PER_THREAD  # blocks that keep the threads busy, four in a chunk
-_CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+CODE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 @record
@@ -60,8 +60,8 @@ class Kernel:
         self.cache = cache
         self.compiled, self.compile_s = 0, 0.0
         self.batch = BATCH_PER_THREAD * self.threads * self.target.lanes
-        self._loader = Loader(self.target)
-        self._loaded: set[str] = set()
+        self.loader = Loader(self.target)
+        self.loaded: set[str] = set()
         self._ready: dict[int, tuple[LaneProgram, LoadedProgram]] = {}
         self._pool: ThreadPoolExecutor | None = None
         self._own = threading.local()
@@ -73,22 +73,28 @@ class Kernel:
         known = self._ready.get(id(program))
         if known is not None:
             return known[1]
-        start = time.perf_counter()
         identity = stepper_identity(program)
         name = "step_" + hashlib.sha256(identity.encode()).hexdigest()[:32]
-        target = self.target
-        wanted: dict[str, tuple[str, Any, bool]] = {
-            "support": ("support", lambda: support_text(target), False),
-            name: (identity, lambda: stepper_text(program, name, target), True),
-        }
-        for piece in program.pieces():
-            text = lambda piece=piece: piece_text(piece, target)  # noqa: E731
-            wanted[piece_name(piece)] = (piece.identity(), text, False)
-        self._load({k: v for k, v in wanted.items() if k not in self._loaded})
+        self.load(name, identity, lambda: stepper_text(program, name, self.target), program.pieces())
         ready = self._link(program, name)
         self._ready[id(program)] = (program, ready)
-        self.compile_s += time.perf_counter() - start
         return ready
+
+    def load(self, loop: str, identity: str, text: Callable[[], str], pieces: Sequence[Piece]) -> None:
+        """Compiles and loads what is missing of a loop and of the pieces that it runs.
+
+        Args:
+            loop: the name of its module; identity, text: what decides it, and what it is.
+        """
+        start, target = time.perf_counter(), self.target
+        wanted: dict[str, tuple[str, Any, bool]] = {
+            "support": ("support", lambda: support_text(target), False),
+            loop: (identity, text, True),
+        }
+        for piece in pieces:
+            wanted[piece_name(piece)] = (piece.identity(), lambda piece=piece: piece_text(piece, target), False)
+        self._load({k: v for k, v in wanted.items() if k not in self.loaded})
+        self.compile_s += time.perf_counter() - start
 
     def _load(self, wanted: dict[str, tuple[str, Any, bool]]) -> None:
         """Objects from the disk cache, else compiled in one thread while this one emits the next text."""
@@ -106,11 +112,11 @@ class Kernel:
                     self.compiled += 1
                     report.written()
             for symbol, code in codes.items():
-                self._loader.add(code.result() if isinstance(code, Future) else code)
-                self._loaded.add(symbol)
+                self.loader.add(code.result() if isinstance(code, Future) else code)
+                self.loaded.add(symbol)
         finally:  # nobody waits for a piece that is compiled in vain
             compiler.shutdown(wait=False, cancel_futures=True)
-        self._loader.finish()
+        self.loader.finish()
 
     def _compile(self, key: str, text: str, *, optimize: bool) -> bytes:
         code = compile_text(text, self.target, optimize=optimize)
@@ -119,14 +125,15 @@ class Kernel:
         return code
 
     def _link(self, program: LaneProgram, name: str) -> LoadedProgram:
-        def addresses(phase: str) -> np.ndarray:
-            found = [self._loader.address(piece_name(piece)) for piece in program.phase(phase)]
-            return np.array([*(found or [self._loader.address(NO_OP)]), 0], np.uint64)
-
-        lists = {phase: addresses(phase) for phase in PHASES}
-        advance = _CODE(self._loader.address(f"{name}_advance"))
-        evaluate = _CODE(self._loader.address(f"{name}_evaluate"))
+        lists = {phase: self.addresses(program.phase(phase)) for phase in PHASES}
+        advance = CODE(self.loader.address(f"{name}_advance"))
+        evaluate = CODE(self.loader.address(f"{name}_evaluate"))
         return LoadedProgram(advance, evaluate, lists, Workspace(program.layout, program.method).size, (Pace(), Pace()))
+
+    def addresses(self, pieces: Sequence[Piece]) -> np.ndarray:
+        """Where loaded pieces are, ended by 0."""
+        found = [self.loader.address(piece_name(piece)) for piece in pieces]
+        return np.array([*(found or [self.loader.address(NO_OP)]), 0], np.uint64)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
@@ -138,9 +145,9 @@ class Kernel:
         chunk = max(1, -(-total // (self.threads * CHUNKS_PER_THREAD)))
         for program, table, until, out, rows in groups:
             ready = self.prepare(program)
-            member, until = self._check(program, table, rows, out), self._stops(table, until)
+            member, until = self.check(program, table, rows, out), self._stops(table, until)
             stops = until.copy()  # written between the calls of compiled code
-            job = self._job(ready, table, h=h, t0=t0, every=every if out is not None else 0, origin=origin)
+            job = self.job(table, ready.lists, h=h, t0=t0, every=every if out is not None else 0, origin=origin)
             job[JOB.index("member")], job[JOB.index("until")] = member.ctypes.data, stops.ctypes.data
             if out is not None:
                 for name, value in (("out", out.ctypes.data), ("ticks", out.shape[1]), ("channels", out.shape[2])):
@@ -152,13 +159,13 @@ class Kernel:
                 Chunk(ready.advance, job, arrays, k, min(k + chunk, blocks), width, ready.slots, ready.paces[0], span)
                 for k in range(0, blocks, chunk)
             )
-        self._run(work)
+        self.run(work)
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         """See `contract.Kernel.evaluate`."""
         ready = self.prepare(program)
-        self._check(program, table, None, None)
-        job = self._job(ready, table, h=h, t0=t0, every=0, origin=0)
+        self.check(program, table, None, None)
+        job = self.job(table, ready.lists, h=h, t0=t0, every=0, origin=0)
         layout, lanes = program.layout, table.shape[1]
         names = WRITES[phase]
         slots = np.array([slot for name in names for slot in layout.slots(name)], np.int64)
@@ -174,17 +181,18 @@ class Kernel:
         job[JOB.index("list_phase")] = ready.lists[phase].ctypes.data
         width, arrays = self.target.lanes, (table, fresh, slots, addresses)
         blocks, pace = -(-lanes // width), ready.paces[1]
-        self._run(deque([Chunk(ready.evaluate, job, arrays, 0, blocks, width, ready.slots, pace, None)]))
+        self.run(deque([Chunk(ready.evaluate, job, arrays, 0, blocks, width, ready.slots, pace, None)]))
         return fresh
 
-    def _job(self, ready: LoadedProgram, table: np.ndarray, **numbers: float) -> np.ndarray:
+    def job(self, table: np.ndarray, lists: Mapping[str, np.ndarray], **numbers: float) -> np.ndarray:
+        """The argument of compiled code: h, t0, every and origin as numbers."""
         job = np.zeros(len(JOB), np.int64)
         job[JOB.index("table")], job[JOB.index("lanes")] = table.ctypes.data, table.shape[1]
         for name in ("h", "t0"):
             job.view(np.float64)[JOB.index(name)] = numbers[name]
         for name in ("every", "origin"):
             job[JOB.index(name)] = int(numbers[name])
-        for phase, addresses in ready.lists.items():
+        for phase, addresses in lists.items():
             job[JOB.index(f"list_{phase}")] = addresses.ctypes.data
         return job
 
@@ -196,9 +204,10 @@ class Kernel:
             raise ValueError(f"a clock of {np.max(until):g} steps does not fit float32: restart it, increasing t0")
         return np.ascontiguousarray(until, self.dtype)
 
-    def _check(
+    def check(
         self, program: LaneProgram, table: np.ndarray, member: np.ndarray | None, out: np.ndarray | None
     ) -> np.ndarray:
+        """Refuses arrays that compiled code would read wrongly; returns `member`, of -1 where left out."""
         rows, nc = program.layout.row_count, program.layout.nc
         if table.dtype != self.dtype or table.ndim != 2 or table.shape[0] != rows or not table.flags.c_contiguous:
             raise ValueError(
@@ -214,7 +223,7 @@ class Kernel:
                 raise ValueError(f"member {members.max()} has no row in out, which has {out.shape[0]}")
         return members
 
-    def _run(self, work: deque[Chunk]) -> None:
+    def run(self, work: deque[Chunk]) -> None:
         """Runs all chunks with all threads; ctypes releases the GIL while a slice of one runs."""
         count = min(self.threads, len(work))
 

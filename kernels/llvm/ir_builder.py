@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from shiftjax.kernels.adjoint import REVERSED
 from shiftjax.kernels.lane_program import PHASES, Layout, Method
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.vector_math import Writer
 
+BACKWARD = ("measure", *(f"back_{phase}" for phase in REVERSED))
 JOB = (  # fields of 8 bytes: pointers, integers, doubles
     *("table", "lanes", "until", "member", "out", "ticks", "channels", "every", "origin", "h", "t0"),
     *(f"list_{phase}" for phase in (*PHASES, "phase")),
     *("count", "slots", "targets"),
+    *("bars", "ends", *(f"list_{name}" for name in BACKWARD)),  # of backward sweeps
 )
 DOUBLES, INTEGERS = ("h", "t0"), ("lanes", "ticks", "channels", "every", "origin", "count")
 UNROLL = 48  # largest trip count of a loop over slots that is unrolled
@@ -20,11 +23,14 @@ UNROLL = 48  # largest trip count of a loop over slots that is unrolled
 class Workspace:
     """Offsets in the workspace: the slots of the layout, and at negative offsets the private slots of the step loop.
 
+    Args:
+        own: further private slots, by name.
+
     Attributes:
         private: number of private slots; size: of the whole workspace.
     """
 
-    def __init__(self, layout: Layout, method: Method) -> None:
+    def __init__(self, layout: Layout, method: Method, own: Mapping[str, int] | None = None) -> None:
         self.layout = layout
         self.offset = {name: layout.slots(name).start for name in layout.regions()}
         private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
@@ -34,6 +40,7 @@ class Workspace:
         private |= {"event0": layout.ne, "sum": 1, "flags": 1}
         if layout.controlled:
             private |= {"size": 1, "accepted": 1, "acc0": layout.na}
+        private |= own or {}
         self.private = sum(private.values())
         self.size = self.private + layout.slot_count
         first = -self.private
@@ -175,6 +182,25 @@ class IrBuilder:
         """Loads a flag as an i1."""
         raw = self.w.line(f"load i32, ptr {self.flag(which)}")
         return self.w.line(f"icmp ne i32 {raw}, 0")
+
+    def blocks(self, body: Callable[[], None]) -> None:
+        """`body` for every block, with its first lane in %lane."""
+        self.emit(f"%ws = getelementptr {self.v}, ptr %base, i64 {self.space.private}")
+        self.emit("br label %head\nhead:")
+        self.emit("%block = phi i64 [ %first, %entry ], [ %block.next, %tail ]")
+        self.emit("%more = icmp slt i64 %block, %last")
+        self.emit("br i1 %more, label %body, label %exit\nbody:")
+        self.emit(f"%lane = mul i64 %block, {self.t.width}")
+        body()
+        self.emit("br label %tail\ntail:")
+        self.emit("%block.next = add i64 %block, 1\n  br label %head\nexit:\n  ret void")
+
+    def pair_tables(self, pairs: dict[str, list[tuple[int, int]]]) -> str:
+        """Constants of (row, slot) entries, by name."""
+        return "\n".join(
+            f"@{key} = private constant [{2 * len(value)} x i64] [{', '.join(f'i64 {k}' for p in value for k in p)}]"
+            for key, value in pairs.items()
+        )
 
     def function(self, head: str, body: Callable[[], None]) -> str:
         """The text of one function."""

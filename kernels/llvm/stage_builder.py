@@ -43,16 +43,21 @@ class StageBuilder(IrBuilder):
                 self.call_list("accelerate")
                 self.collect(seen=seen)
                 seen = True
+            self.stage_done(stage)
         self.combine(m.stages)
         if self.controlled:
             self.estimate()
         self.set_time(1.0)
+        self.stage_done(m.stages)
         self.call_list("project")
         if seen:
             self.each(self.layout.nm, lambda k: self.store(self.largest(k), "mon", k))
         for phase, wanted in (("error", self.controlled), ("events", self.layout.ne)):
             if wanted:
                 self.call_list(phase)
+
+    def stage_done(self, stage: int) -> None:
+        """For what is done with q, x and dx of a stage, and of the end before it is projected."""
 
     def drifts(self, stage: int) -> bool:
         """Whether qdot of a stage is needed."""

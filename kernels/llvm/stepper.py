@@ -14,7 +14,6 @@ element are unused; its q, x, dx are restored each step so that they stay bounde
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Method
@@ -73,11 +72,7 @@ class Stepper(StageBuilder):
     def module(self, name: str) -> str:
         """All functions of the module."""
         t, v = self.t, self.v
-        pairs = {"loads": self.space.loads(), "saves": self.space.saves()}
-        tables = "\n".join(
-            f"@{key} = private constant [{2 * len(value)} x i64] [{', '.join(f'i64 {k}' for p in value for k in p)}]"
-            for key, value in pairs.items()
-        )
+        tables = self.pair_tables({"loads": self.space.loads(), "saves": self.space.saves()})
         declared = f"""
 declare {v} @llvm.fma.{t.suffix}({v}, {v}, {v})
 declare {v} @llvm.floor.{t.suffix}({v})
@@ -113,21 +108,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """All blocks in order, each to its end."""
         self.blocks(self.step_until)
 
-    def blocks(self, body: Callable[[], None]) -> None:
-        """`body` for every block, with its first lane in %lane."""
-        self.emit(f"%ws = getelementptr {self.v}, ptr %base, i64 {self.space.private}")
-        self.emit("br label %head\nhead:")
-        self.emit("%block = phi i64 [ %first, %entry ], [ %block.next, %tail ]")
-        self.emit("%more = icmp slt i64 %block, %last")
-        self.emit("br i1 %more, label %body, label %exit\nbody:")
-        self.emit(f"%lane = mul i64 %block, {self.t.width}")
-        self.emit("call void @load(ptr %job, ptr %ws, i64 %lane)")
-        body()
-        self.emit("br label %tail\ntail:")
-        self.emit("%block.next = add i64 %block, 1\n  br label %head\nexit:\n  ret void")
-
     def step_until(self) -> None:
         """Steps of one block until no lane runs."""
+        self.emit("call void @load(ptr %job, ptr %ws, i64 %lane)")
         self.emit("call void @begin(ptr %job, ptr %ws, i64 %lane)")
         self.emit("br label %again\nagain:")
         self.emit(f"br i1 {self.get_flag(2)}, label %step, label %stopped\nstep:")
@@ -423,11 +406,11 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def load_rows(self) -> None:
         """Rows of W lanes into slots; lanes beyond the last are copies of the last."""
-        self.lines.extend(fill(LOAD_ROWS, self.t, pairs=len(self.space.loads())))
+        self.lines.extend(fill(LOAD_ROWS, self.t, table=0, name="@loads", pairs=len(self.space.loads())))
 
     def save_rows(self) -> None:
         """Slots of the lanes whose bit is set into rows."""
-        self.lines.extend(fill(SAVE_ROWS, self.t, pairs=len(self.space.saves())))
+        self.lines.extend(fill(SAVE_ROWS, self.t, table=0, name="@saves", pairs=len(self.space.saves())))
 
     def copy_slots(self) -> None:
         """`count` slots to `targets`, lane by lane."""
@@ -438,6 +421,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         """One phase of every block; `count` slots go to `targets`."""
 
         def body() -> None:
+            self.emit("call void @load(ptr %job, ptr %ws, i64 %lane)")
             self.set_vectors(str((1 << self.t.width) - 1))
             self.set_time(0.0)
             self.call_list("phase")

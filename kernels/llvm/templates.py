@@ -1,6 +1,7 @@
 """Templates of the step loop's LLVM text: running a list of pieces, copying rows to slots and back.
 
-Words in capitals are filled in: V vector type, S scalar type, W width, BYTES of a scalar, PAIRS (row, slot) entries.
+Words in capitals are filled in: V vector type, S scalar type, W width, BYTES of a scalar; PAIRS (row, slot) entries of
+the constant NAME; TABLE the field of the job that points to the rows.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 from shiftjax.kernels.llvm.target import Target
 
 LOAD_ROWS = """
-  %table = load ptr, ptr %job
+  %ptable = getelementptr i64, ptr %job, i64 TABLE
+  %table = load ptr, ptr %ptable
   %plane = getelementptr i64, ptr %job, i64 1
   %lanes = load i64, ptr %plane
   %end = add i64 %lane, W
@@ -18,7 +20,7 @@ LOAD_ROWS = """
 pair:
   %k = phi i64 [ 0, %entry ], [ %k.next, %copied ]
   %k2 = mul i64 %k, 2
-  %prow = getelementptr i64, ptr @loads, i64 %k2
+  %prow = getelementptr i64, ptr NAME, i64 %k2
   %pslot = getelementptr i64, ptr %prow, i64 1
   %row = load i64, ptr %prow
   %slot = load i64, ptr %pslot
@@ -52,7 +54,8 @@ done:
 """
 
 SAVE_ROWS = """
-  %table = load ptr, ptr %job
+  %ptable = getelementptr i64, ptr %job, i64 TABLE
+  %table = load ptr, ptr %ptable
   %plane = getelementptr i64, ptr %job, i64 1
   %total = load i64, ptr %plane
   %full = icmp eq i64 %lanes, ALL
@@ -60,7 +63,7 @@ SAVE_ROWS = """
 pair:
   %k = phi i64 [ 0, %entry ], [ %k.next, %copied ]
   %k2 = mul i64 %k, 2
-  %prow = getelementptr i64, ptr @saves, i64 %k2
+  %prow = getelementptr i64, ptr NAME, i64 %k2
   %pslot = getelementptr i64, ptr %prow, i64 1
   %row = load i64, ptr %prow
   %slot = load i64, ptr %pslot
@@ -138,7 +141,7 @@ done:
 """
 
 
-def fill(text: str, target: Target, **numbers: int) -> list[str]:
+def fill(text: str, target: Target, **numbers: int | str) -> list[str]:
     """The lines of `text` with its capitals filled in."""
     numbers |= {"all": (1 << target.width) - 1, "w": target.width, "bytes": target.bytes}
     words = {name.upper(): str(value) for name, value in numbers.items()} | {"V": target.vector, "S": target.scalar}

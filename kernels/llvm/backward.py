@@ -1,0 +1,142 @@
+"""Backward sweeps on the processor's vector units: cotangents of lanes over legs of steps, divided over threads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftjax.kernels.adjoint import REVERSED, AdjointProgram
+from shiftjax.kernels.lane_program import PHASES
+from shiftjax.kernels.llvm.cpu import CHUNKS_PER_THREAD, CODE, Kernel
+from shiftjax.kernels.llvm.ir_builder import JOB
+from shiftjax.kernels.llvm.slices import Chunk, Pace
+from shiftjax.kernels.llvm.sweeper import longest_leg, sweep_slots, sweeper_identity, sweeper_text
+from shiftjax.record import record
+
+
+class Leg(NamedTuple):
+    """Lanes that go back over some steps of one program.
+
+    Attributes:
+        table: (rows, B) lanes at the beginning of the leg; not changed.
+        bars: (rows of `AdjointLayout.rows`, B) cotangents at its end, which become those at its beginning; the row
+            "steps" has how many steps each lane goes back.
+        seeds: (K, ticks, channels) cotangents of what is recorded; None for none.
+        rows: (B,) rows of `seeds`, negative for lanes that have none.
+    """
+
+    adjoint: AdjointProgram
+    table: np.ndarray
+    bars: np.ndarray
+    seeds: np.ndarray | None
+    rows: np.ndarray
+
+
+@record
+class LoadedSweep:
+    """An adjoint program loaded into this process."""
+
+    sweep: Any  # compiled functions
+    touch: Any
+    lists: dict[str, np.ndarray]  # addresses of the pieces, by field of the job
+    slots: int  # workspace of one block
+    paces: tuple[Pace, Pace]
+
+
+class Backward:
+    """Runs adjoint programs with the compiler and the threads of a kernel."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._ready: dict[int, tuple[AdjointProgram, LoadedSweep]] = {}
+
+    def prepare(self, adjoint: AdjointProgram) -> LoadedSweep:
+        """Compiles and loads everything of `adjoint` that is not yet."""
+        known = self._ready.get(id(adjoint))
+        if known is not None:
+            return known[1]
+        kernel, program = self.kernel, adjoint.program
+        identity = sweeper_identity(adjoint)
+        name = "back_" + hashlib.sha256(identity.encode()).hexdigest()[:32]
+        pieces = (*program.pieces(), *adjoint.pieces())
+        kernel.load(name, identity, lambda: sweeper_text(adjoint, name, kernel.target), pieces)
+        lists = {phase: program.phase(phase) for phase in PHASES} | {"measure": adjoint.metrics}
+        lists |= {f"back_{phase}": getattr(adjoint, phase) for phase in REVERSED}
+        ready = LoadedSweep(
+            CODE(kernel.loader.address(f"{name}_sweep")),
+            CODE(kernel.loader.address(f"{name}_touch")),
+            {phase: kernel.addresses(pieces) for phase, pieces in lists.items()},
+            sweep_slots(adjoint.layout, program.method, kernel.target),
+            (Pace(), Pace()),
+        )
+        self._ready[id(adjoint)] = (adjoint, ready)
+        return ready
+
+    def longest(self, adjoint: AdjointProgram) -> int:
+        """Steps that a leg may have."""
+        return longest_leg(adjoint.layout, adjoint.method, self.kernel.target)
+
+    def sweep(self, legs: Sequence[Leg], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
+        """Carries cotangents over legs in place, those of recorded channels added at each tick after the beginning.
+
+        Args:
+            h: step [s]. t0: time of clock 0 [s]. every: steps between two output ticks, 0 for none.
+            origin: clock of the first output tick.
+        """
+        kernel, work = self.kernel, deque[Chunk]()
+        width = kernel.target.lanes
+        total = sum(-(-leg.table.shape[1] // width) for leg in legs)
+        chunk = max(1, -(-total // (kernel.threads * CHUNKS_PER_THREAD)))
+        for leg in legs:
+            ready = self.prepare(leg.adjoint)
+            steps = leg.bars[leg.adjoint.layout.rows()["steps"].start]
+            if steps.max(initial=0) > self.longest(leg.adjoint):
+                raise ValueError(f"a leg of {steps.max():g} steps, its tape holds {self.longest(leg.adjoint)}")
+            job, arrays = self._job(leg, ready, h=h, t0=t0, every=every, origin=origin)
+            blocks = -(-leg.table.shape[1] // width)
+            work.extend(
+                Chunk(ready.sweep, job, arrays, k, min(k + chunk, blocks), width, ready.slots, ready.paces[0], None)
+                for k in range(0, blocks, chunk)
+            )
+        kernel.run(work)
+
+    def touch(
+        self, leg: Leg, phase: str, ends: np.ndarray | None = None, *, h: float, t0: float = 0.0, every: int = 1,
+        origin: int = 0,
+    ) -> None:  # fmt: skip
+        """Reverses one phase in place, at the clocks of the table.
+
+        Args:
+            phase: of `REVERSED`; "observe" adds the cotangents of the tick of each lane's clock.
+            ends: (rows, B) lanes at the end of the projection that "project" reverses.
+        """
+        ready = self.prepare(leg.adjoint)
+        leg = leg if phase == "observe" else leg._replace(seeds=None)
+        job, arrays = self._job(leg, ready, h=h, t0=t0, every=every, origin=origin)
+        job[JOB.index("ends")] = (leg.table if ends is None else ends).ctypes.data
+        name = f"back_{phase}" if phase != "observe" else "error"  # `seeds` runs that list itself; this one is empty
+        job[JOB.index("list_phase")] = ready.lists[name].ctypes.data
+        width = self.kernel.target.lanes
+        blocks = -(-leg.table.shape[1] // width)
+        chunk = Chunk(ready.touch, job, (*arrays, ends), 0, blocks, width, ready.slots, ready.paces[1], None)
+        self.kernel.run(deque([chunk]))
+
+    def _job(self, leg: Leg, ready: LoadedSweep, **numbers: float) -> tuple[np.ndarray, tuple[Any, ...]]:
+        """The argument of compiled code, and the arrays to which it points."""
+        kernel, layout = self.kernel, leg.adjoint.layout
+        member = kernel.check(leg.adjoint.program, leg.table, leg.rows, leg.seeds)
+        bars = leg.bars
+        if bars.shape != (layout.row_count, leg.table.shape[1]) or bars.dtype != kernel.dtype:
+            raise ValueError(f"cotangents are {kernel.dtype} of shape {(layout.row_count, leg.table.shape[1])}")
+        if not bars.flags.c_contiguous:
+            raise ValueError("cotangents are C-contiguous")
+        job = kernel.job(leg.table, ready.lists, **numbers)
+        job[JOB.index("bars")], job[JOB.index("member")] = bars.ctypes.data, member.ctypes.data
+        if leg.seeds is not None:
+            places = [JOB.index(name) for name in ("out", "ticks", "channels")]
+            job[places] = leg.seeds.ctypes.data, *leg.seeds.shape[1:]
+        return job, (leg.table, bars, leg.seeds, member, ready)
