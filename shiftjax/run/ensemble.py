@@ -130,6 +130,18 @@ class Recording:
 COUNTS = ("status", "warnings", "repartitions", "rejected", "tries", "tried_at")
 
 
+class Notebook(Protocol):
+    """Notes lanes on their way, where the way back needs them; `gradients.tape.Tape` is one."""
+
+    def stops(self, clock: np.ndarray, until: np.ndarray) -> np.ndarray:
+        """Clocks at which lanes are noted next on their way."""
+        ...
+
+    def note(self, lanes: Ensemble, members: np.ndarray, pattern: np.ndarray | int = ...) -> None:
+        """Notes some lanes where they stand, and by which of the `PATTERNS` they go on."""
+        ...
+
+
 @dataclass(frozen=True)
 class Kept:
     """One lane as it stood before steps that were chosen to fit into the span."""
@@ -173,6 +185,7 @@ class Ensemble:
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
     jacobians: dict[int, Jacobian] = field(init=False, default_factory=dict)  # of substructures that needed one
+    tape: Notebook | None = None
 
     def __post_init__(self) -> None:
         members = self.table.shape[1]
@@ -295,6 +308,8 @@ class Ensemble:
         self.repartitions[members] += 1
         self.evaluate("accelerate", members)
         self.limit(s, members)
+        if self.tape is not None:
+            self.tape.note(self, members)
 
     def interrupt(self) -> None:
         """Marks the members that have not come to their end."""
@@ -318,6 +333,19 @@ class Ensemble:
 
     def advance(self, members: np.ndarray, until: float | np.ndarray) -> None:
         """Lets the kernel run some members up to a step, each to its own where there are several, or to its trip."""
+        until = np.broadcast_to(until, members.shape)
+        if self.tape is None:
+            self._advance(members, until)
+            return
+        clock, trip = self.row("clock"), self.row("trip")
+        while len(members):
+            self._advance(members, self.tape.stops(clock[members], until))
+            runs = trip[members] == 0
+            self.tape.note(self, members[runs])
+            further = runs & (clock[members] < until)
+            members, until = members[further], until[further]
+
+    def _advance(self, members: np.ndarray, until: np.ndarray) -> None:
         stops = np.zeros(self.table.shape[1])
         stops[members] = until
         groups: list[tuple[np.ndarray, Group]] = []

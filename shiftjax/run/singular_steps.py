@@ -54,6 +54,8 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
     best[fraction.start], best[clock.start] = 1.0, before[clock.start] + taken
     lost = ~np.isfinite(score)
     best[:, lost] = before[:, lost]
+    if lanes.tape is not None:
+        lanes.tape.note(lanes, members[~lost], pattern[~lost])
     lanes.table[:, members] = best
     lanes.status[members[lost]] = int(Outcome.non_finite)
     moved = ~lost
@@ -63,6 +65,8 @@ def best_of(lanes: Ensemble, members: np.ndarray, patterns: Sequence[tuple[float
         lanes.samples.doubt[mine] += _doubt(lanes, mine, *ends, score[here], steps)
     lanes.decided(members[moved], before[clock.start, moved], STEPS, pattern[moved])
     _record(lanes, members[moved], before[:, moved], taken[moved])
+    if lanes.tape is not None:
+        lanes.tape.note(lanes, members[moved])
 
 
 def _try(

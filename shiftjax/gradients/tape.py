@@ -1,0 +1,84 @@
+"""What a run leaves behind for its way back: the state of every lane where a leg of steps begins. Host code.
+
+A leg is a number of plain steps under one partition, or one pattern of steps off a singular pose. Lanes are noted at
+their start, at every decision of the driver, on a grid of steps, and at their end; what lies between is run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shiftjax.run.ensemble import Ensemble
+
+PLAIN_STEPS = -1  # in place of a pattern of steps
+
+
+@dataclass
+class Notes:
+    """Some lanes where a leg of each begins, or where it ended.
+
+    Attributes:
+        members: (K,). clock: (K,) in steps. columns: (rows, K) of `state_rows` of the table.
+        choice: (S, K) index of the partition of every substructure.
+        pattern: (K,) of the steps that follow, an index into `PATTERNS`, or `PLAIN_STEPS`.
+    """
+
+    members: np.ndarray
+    clock: np.ndarray
+    columns: np.ndarray
+    choice: np.ndarray
+    pattern: np.ndarray
+
+    def of(self, which: np.ndarray) -> Notes:
+        """Some of them."""
+        return Notes(
+            self.members[which], self.clock[which], self.columns[:, which], self.choice[:, which], self.pattern[which]
+        )  # fmt: skip
+
+    @classmethod
+    def joined(cls, parts: list[Notes]) -> Notes:
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in cls.__dataclass_fields__)
+        )
+
+
+@dataclass
+class Tape:
+    """The notes of a run in the order in which they are made; `run.ensemble.Ensemble.tape` is asked to make them.
+
+    Attributes:
+        every: steps between two notes of a lane, at most.
+        limit: bytes that the notes may take; a tape that needs more is `full` and holds nothing.
+    """
+
+    every: int
+    limit: float = np.inf
+    notes: list[Notes] = field(default_factory=list)
+    used: float = 0.0
+
+    @property
+    def full(self) -> bool:
+        return self.used > self.limit
+
+    def stops(self, clock: np.ndarray, until: np.ndarray) -> np.ndarray:
+        """Clocks at which lanes are noted next on their way."""
+        return np.minimum((np.floor(clock / self.every) + 1) * self.every, until)
+
+    def note(self, lanes: Ensemble, members: np.ndarray, pattern: np.ndarray | int = PLAIN_STEPS) -> None:
+        """Notes some lanes where they stand."""
+        if len(members) and not self.full:
+            columns = lanes.table[np.ix_(state_rows(lanes), members)]
+            clock, choice = lanes.row("clock")[members], lanes.choice[:, members]
+            self.notes.append(Notes(members, clock, columns, choice, np.full(len(members), pattern)))
+            self.used += columns.nbytes
+        if self.full:
+            self.notes.clear()
+
+
+def state_rows(lanes: Ensemble) -> np.ndarray:
+    """Rows of the table with which a lane goes on: q, x, dx, and the accumulators of metrics."""
+    layout = lanes.layout
+    measured = layout.rows("acc")[-len(lanes.measured) :] if len(lanes.measured) else []
+    return np.array([k for rows in (*map(layout.rows, ("q", "x", "dx")), measured) for k in rows])
