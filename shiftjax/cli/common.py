@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from shiftjax.constraints.drives import Drive
@@ -30,6 +30,13 @@ def open_model(options: argparse.Namespace, name: str = "") -> Model:
     if hasattr(options, "method") and wanted and wanted != (options.method or "rk4"):
         print(f"note: the file asks for {wanted}; this is run with {options.method or 'rk4'}", file=sys.stderr)
     return model
+
+
+def refuse(options: argparse.Namespace, names: Iterable[str], found: str, allowed: str) -> None:
+    """Raises where one of some options is given, since it would say nothing."""
+    for name in names:
+        if getattr(options, name) not in (None, False, []):
+            raise ModelError(f"--{name.replace('_', '-')}", found, allowed, "Leave it out.")
 
 
 def assigned(options: argparse.Namespace, model: Model) -> dict[str, float]:
