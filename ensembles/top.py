@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.members import Column, Members, listed
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.record import record
@@ -60,9 +61,7 @@ def top(members: Members, text: str, count: int = 10, end: str = "largest") -> T
     if not known.any():
         found = f"no finished member with a finite {text}"
         raise ModelError(f"top {text}", found, "one at least", "See `shiftjax report` for why members failed.")
-    rows = np.flatnonzero(known)
-    sign = -1.0 if end == "largest" else 1.0
-    rows = rows[np.argsort(sign * column.values[rows], kind="stable")][:count]
+    rows = ranked(column.values, members.status, rising=end == "smallest")[:count]
     failed = int(np.sum(~members.finished))
     return Top(column, end, rows, failed, len(known) - int(known.sum()) - failed)
 
