@@ -23,6 +23,7 @@ from shiftjax.algebra import (
     dot,
     exp,
     known,
+    larger,
     less,
     log,
     mul,
@@ -58,7 +59,7 @@ FUNCTIONS: dict[str, Function] = {
     "atan": (lambda x: atan2(x, 1.0), 1),
     "atan2": (atan2, 2),
     "min": (lambda a, b: select(less(a, b), a, b), 2),
-    "max": (lambda a, b: select(less(a, b), b, a), 2),
+    "max": (larger, 2),
 }
 VECTORS: dict[str, tuple[Callable[..., Scalar], int]] = {  # of so many vectors
     "norm": (lambda x: sqrt(norm_squared(x)), 1),
