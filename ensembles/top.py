@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.dynamics.expressions import unit_of
 from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.members import Column, Members, listed
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.record import record
-from shiftjax.run.derive import evaluate
+from shiftjax.run.derive import evaluate, parsed
 
 ENDS = ("largest", "smallest", "worst")
 
@@ -74,7 +75,9 @@ def column_of(members: Members, text: str) -> Column:
         values = np.asarray(evaluate(text, _Columns(members), f"top {text}"), np.float64)
     if values.ndim == 0:
         raise ModelError(f"top {text}", "one number for all", "an expression of columns", "Write {swing} / {mass}.")
-    return Column(text, "metric", "", values, text)
+    node, paths = parsed(text, f"top {text}")
+    unit = unit_of(node, {name: members.column(path, "top").unit for name, path in paths.items()}) or "1"
+    return Column(text, "metric", unit, values, text)
 
 
 class _Columns(Mapping[str, Any]):
