@@ -122,10 +122,8 @@ def table(result: Result, part: Part) -> xr.Dataset:
     members = part.end - part.begin
     nothing = np.full(members, np.nan)
     design = {p: ("member", nothing, {"role": "design", "units": "1", "path": p}) for p in part.group.absent}
-    switches = {
-        f"{path}.active": ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
-        for path, on in part.group.switches.items()
-    }
+    states = {f"{path}.active": np.full(members, on, np.int8) for path, on in part.group.switches.items()}
+    switches = {p: ("member", values, {"role": "switch", "units": "1", "path": p}) for p, values in states.items()}
     more = xr.Dataset({**design, **switches}, coords={"member": rows["member"]})
     return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
 

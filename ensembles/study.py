@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,8 @@ from shiftjax.run.simulate import simulate
 if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
+
+STILL = {"threads", "announce"}  # keywords of `Study.again` that mean something where nothing moves
 
 
 class Study:
@@ -95,9 +97,22 @@ class Study:
         Args:
             k: its number in the study.
         """
+        return self.again(k)
+
+    def again(self, k: int, channels: Sequence[str] = (), **more: Any) -> Result:
+        """`member` with further channels, and with keywords of `simulate` that change no bit of it.
+
+        Args:
+            k: its number in the study.
+            channels: paths recorded beside those of the study.
+            more: `threads`, `announce`; of a study that is run, `progress`, `extremes` and `log_jacobian`, too.
+        """
         model, vary, settings = self.recipe(k)
-        run = assemble if self.definition.assemble_only else simulate
-        return run(model, vary=vary, keep="all", metrics=self.definition.measured, **settings)
+        recorded = list(dict.fromkeys([*settings.get("channels", []), *channels]))
+        given = {**settings, "vary": vary, "channels": recorded, "keep": "all", "metrics": self.definition.measured}
+        if self.definition.assemble_only:
+            return assemble(model, **given, **{name: more[name] for name in STILL & more.keys()})
+        return simulate(model, **given, **more)
 
     def recipe(self, k: int) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
         """Model, designs (1,) and settings with which `simulate`, or `assemble`, gives one member."""

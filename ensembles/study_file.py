@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ import shiftjax.models as library
 from shiftjax.ensembles.definition import Definition, document, from_document
 from shiftjax.ensembles.definition_keys import KEYS
 from shiftjax.errors import ModelError, need, need_path
-from shiftjax.formats.files import read_text
+from shiftjax.formats.files import read_text, write_text
 from shiftjax.mechanism.model import Model
 
 SUFFIX = ".toml"
@@ -80,15 +79,7 @@ def write(definition: Definition, path: str | Path, *, force: bool = False) -> P
         raise ModelError(str(path), f"suffix {target.suffix!r}", SUFFIX, "A study is a TOML file.")
     if target.exists() and not force:
         raise ModelError(str(path), "something of that name", "a new name", "Use --force to replace it.")
-    text = tomlkit.dumps(_ordered(_words(definition, target.absolute().parent)))
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.absolute().parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise ModelError(str(path), error.strerror or str(error), "a place that can be written", "Check it.") from error
+    write_text(target, tomlkit.dumps(_ordered(_words(definition, target.absolute().parent))))
     return target
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.dynamics.expressions import unit_of
+from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.members import Column, Members, listed
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.record import record
-from shiftjax.run.derive import evaluate
+from shiftjax.run.derive import evaluate, parsed
 
 ENDS = ("largest", "smallest", "worst")
 
@@ -60,9 +62,7 @@ def top(members: Members, text: str, count: int = 10, end: str = "largest") -> T
     if not known.any():
         found = f"no finished member with a finite {text}"
         raise ModelError(f"top {text}", found, "one at least", "See `shiftjax report` for why members failed.")
-    rows = np.flatnonzero(known)
-    sign = -1.0 if end == "largest" else 1.0
-    rows = rows[np.argsort(sign * column.values[rows], kind="stable")][:count]
+    rows = ranked(column.values, members.status, rising=end == "smallest")[:count]
     failed = int(np.sum(~members.finished))
     return Top(column, end, rows, failed, len(known) - int(known.sum()) - failed)
 
@@ -75,7 +75,9 @@ def column_of(members: Members, text: str) -> Column:
         values = np.asarray(evaluate(text, _Columns(members), f"top {text}"), np.float64)
     if values.ndim == 0:
         raise ModelError(f"top {text}", "one number for all", "an expression of columns", "Write {swing} / {mass}.")
-    return Column(text, "metric", "", values, text)
+    node, paths = parsed(text, f"top {text}")
+    unit = unit_of(node, {name: members.column(path, "top").unit for name, path in paths.items()}) or "1"
+    return Column(text, "metric", unit, values, text)
 
 
 class _Columns(Mapping[str, Any]):

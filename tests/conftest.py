@@ -2,13 +2,16 @@
 
 import ctypes.util
 import os
+from pathlib import Path
 
 import jax
 import pytest
 
+from shiftjax.ensembles.execution import sweep
 from shiftjax.viewer import opening
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
+from tests import sweeps
 from tests.bars import stored
 
 jax.config.update("jax_enable_x64", True)
@@ -41,3 +44,17 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 def scene(study: Study) -> Scene:
     """Of the first of them."""
     return opening.first_scene(study)
+
+
+@pytest.fixture
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Studies in shards of `sweeps.SIZE` members."""
+    sweeps.small(monkeypatch.setattr)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of the study of `sweeps`, run in this process without an interruption; no test changes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        sweeps.small(patch.setattr)
+        return sweep(sweeps.study(), tmp_path_factory.mktemp("whole") / "study.zarr").path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from shiftjax.ensembles.definition import Definition
 from shiftjax.errors import ModelError
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
+from shiftjax.run import memory
 from shiftjax.run.result import CERTIFICATE
 from shiftjax.topology.analysis import analyze
 from shiftjax.viewer.study import Study as Shown
@@ -118,6 +120,17 @@ def test_metrics_of_a_motion_are_refused_by_name() -> None:
         assemble("four_bar", metrics={"x": "final(crank_pivot.q)", "swing": "2 * peak_to_peak(rocker_pivot.q)"})
     found = assemble("four_bar", channels=["crank_pivot.q"], metrics={"own": lambda t, c: c["crank_pivot.q"][:, 0]})
     assert found.metrics["own"] == found.channels["crank_pivot.q"][0]
+
+
+def test_too_much_memory_is_refused_before_any_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by `simulate`: who reserves room on disk when told does so for runs that begin only."""
+    (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:   200 kB\n")
+    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+    told: list[memory.Need] = []
+    for run in (assemble, partial(simulate, **CLOCK)):
+        with pytest.raises(ModelError, match=r"takes about .* free"):
+            run("four_bar", vary={CRANK: np.zeros(2000)}, channels=["energy.total"], announce=told.append)
+    assert told == []
 
 
 # -- workspaces ----------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from shiftjax.ensembles.report import effects, regions, sensitivity, surrogate, 
 from shiftjax.ensembles.report.html import exact, number
 from shiftjax.formats.files import load
 from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.assemble import assemble
 from shiftjax.run.simulate import simulate
 
 for package in ("SALib", "matplotlib", "plotly"):
@@ -297,6 +298,15 @@ def test_two_reports_of_one_store_are_equal(page: str, study: Path, tmp_path: Pa
     tree = store.read(study)
     again = write(tree, load(json.loads(tree.attrs["model"])), tmp_path / "again.html")
     assert again.read_text(encoding="utf-8") == page
+
+
+def test_channels_of_one_instant_are_no_lines(tmp_path: Path) -> None:
+    """A study that only assembles has paths at a point in time, and nothing over time."""
+    result = assemble("four_bar", vary={"crank_pivot.initial_displacement": np.linspace(0.3, 1.2, 8)}, keep="all",
+                      channels=["rocker_pivot.q"], metrics={"turn": "final(rocker_pivot.q)"})  # fmt: skip
+    where = store.write(result, tmp_path / "still.zarr")
+    assert main(["report", str(where), "--out", str(tmp_path / "still.html")]) == 0
+    assert "turn" in (tmp_path / "still.html").read_text(encoding="utf-8")
 
 
 def test_a_study_without_metrics_and_a_single_run_have_reports(tmp_path: Path, capsys) -> None:

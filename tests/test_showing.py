@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.cli import main, view
+from shiftjax.cli import export, main, render, showing, view
 from shiftjax.viewer import opening
 
 SIZE = ("--size", "160x120", "--fast")
@@ -57,12 +57,65 @@ def test_a_model_is_viewed_with_its_joints_driven():
     view.define(parser)
     words = ["four_bar", "--span", "0.5", "--drive", "crank_pivot=harmonic(amplitude=0.3, frequency=2)"]
     options = parser.parse_args(words)
-    with opening.opened(options.study, view.run_options(options)) as study:
+    with opening.opened(options.study, showing.run_options(options)) as study:
         (driver,) = (item for _, item in study.model.drivers())
         assert driver.type == "harmonic" and driver.values["amplitude"] == 0.3
         poses = study.poses(0, np.array([0.0, 0.5]))[:, study.nodes.index("four_bar:crank"), 3:]
     turned = 2 * np.arccos(np.abs((poses[0] * poses[1]).sum()))
     assert turned == pytest.approx(0.3 * np.sin(2 * 0.5), abs=1e-6)
+
+
+CHANGES = ("--set", "coupler.mass=2", "--derive", "rocker.mass=3*{coupler.mass}", "--hold", "rocker_pin")
+
+
+@pytest.mark.parametrize("command", [view, render, export])
+def test_a_model_is_shown_as_the_options_of_a_run_change_it(command):
+    """Numbers set and derived; what is recorded can be plotted."""
+    parser = argparse.ArgumentParser()
+    command.define(parser)
+    words = ["--channel", "rocker_pivot.q"] if command is view else []
+    words += ["--out", "a.png"] if command is render else []
+    options = parser.parse_args(["four_bar", "--span", "0.02", *CHANGES, *words])
+    with opening.opened(options.study, showing.run_options(options)) as study:
+        numbers = study.model.numbers()
+        assert (numbers["four_bar:coupler.mass"], numbers["four_bar:rocker.mass"]) == (2.0, 6.0)
+        assert study.settings["hold"] == ["rocker_pin"]
+        assert ("rocker_pivot.q" in study.channels) == (command is view)
+
+
+def test_a_live_run_is_changed_too(shell):
+    parser = argparse.ArgumentParser()
+    view.define(parser)
+    live = view.live_of(parser.parse_args(["four_bar", "--live", *CHANGES[:4]]), ["coupler.mass"])
+    assert live.values == {"four_bar:coupler.mass": 2.0, "four_bar:rocker.mass": 6.0}
+    live.restart({"coupler.mass": 1.0})
+    assert live.values["four_bar:rocker.mass"] == 3.0
+    code, _, err = shell("view", "four_bar", "--live", *CHANGES[4:])
+    assert code == 2 and "--hold: found with --live" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--span", "2"),
+        ("--span", "2", "--beside", "3"),
+        CHANGES[:2],
+        CHANGES[2:4],
+        CHANGES[4:],
+        ("--drive", "crank_pivot=1"),
+    ],
+)
+@pytest.mark.parametrize("command", ["view", "render", "export"])
+def test_what_changes_a_run_is_refused_of_a_stored_study(shell, sweep, tmp_path, command, words):
+    """Each by its name, since the study has been run; beside another model, --span is that one's."""
+    if command == "export":
+        words = words[:2]
+    more = {"view": (), "render": ("--out", tmp_path / "a.png"), "export": ("--glb", tmp_path / "a.glb")}[command]
+    code, _, err = shell(command, sweep, *words, *more)
+    assert code == 2 and f"{words[0]}: found with the stored study {sweep}; allowed: a model" in err
+    if command == "export":
+        code, _, err = shell(command, sweep, *words, "--csv", tmp_path / "a.csv")
+        assert code == 2 and f"{words[0]}: found with --csv" in err and not (tmp_path / "a.csv").exists()
 
 
 @pytest.mark.parametrize(

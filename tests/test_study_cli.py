@@ -76,12 +76,30 @@ def test_a_member_runs_again_as_it_was(study: Path, capsys: pytest.CaptureFixtur
     assert told["metrics"]["swing"] == swing[7] and set(told["channels"]) == {"rocker_pivot.q", "crank_pivot.v"}
 
 
+def test_a_member_that_was_only_assembled_runs_no_step(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same start as in the study, its channels at the only instant."""
+    study.write_text(STUDY.replace("peak_to_peak", "final").replace("samples", "assemble_only = true\nsamples"))
+    assert main(["sweep", str(study)]) == 0
+    swing = column("swing.zarr", "swing")
+    capsys.readouterr()
+    words = ["run", "swing.zarr", "--member", "7", "--channel", "crank_pivot.q"]
+    assert main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["metrics"]["swing"] == swing[7] and told["certificate"]["steps"] == 0
+    assert main(words) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    (line,) = [row for row in rows if row[:1] == ["rocker_pivot.q"]]
+    assert line[1:5] == [f"{swing[7]:.6g}"] * 4
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["sweep", "four_bar", "--vary", "coupler.mass=1:2:3", "--resume"], "--resume"),
         (["run", "swing.zarr", "--member", "24"], "from 0 to 23"),
         (["run", "swing.toml", "--member", "2"], "no study"),
+        (["run", "swing.zarr", "--member", "2", "--span", "1"], "--span"),
+        (["run", "swing.zarr", "--member", "2", "--drive", "crank_pivot=1"], "--drive"),
         (["sweep", "swing.toml"], "a new name"),
         (["sweep", "swing.toml", "--resume", "--samples", "9"], "another study"),
         (["sweep", "swing.toml", "--out", "x.csv"], "NAME.zarr"),

@@ -298,6 +298,25 @@ def test_check_says_what_a_switch_leaves_out(tmp_path: Path, capsys) -> None:
     assert "note: four_bar:coupler off: four_bar:" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        '[set]\n"crank_pivot.initial_velocity" = 1.0',
+        '[vary]\n"crank_pivot.initial_velocity" = [1, 2]',
+        'hold = ["crank_pivot"]',
+    ],
+)
+def test_check_refuses_a_start_that_a_driver_decides_as_sweep_does(tmp_path: Path, capsys, words: str) -> None:
+    driven = '[drive]\ncrank_pivot = "harmonic(amplitude=.3,frequency=2)"'
+    text = f'model = "four_bar"\nspan = 0.01\nkeep = "none"\n{words}\n{driven}'
+    (tmp_path / "study.toml").write_text(text)
+    said = []
+    for command in (["check"], ["sweep", "--out", str(tmp_path / "study.zarr")]):
+        assert main([command[0], str(tmp_path / "study.toml"), *command[1:]]) == 2
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1] and "a joint that the driver four_bar:crank_pivot_drive moves" in said[0]
+
+
 def test_the_schema_is_published(capsys) -> None:
     assert main(["check", "--study-schema"]) == 0
     schema = json.loads(capsys.readouterr().out)

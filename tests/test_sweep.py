@@ -22,23 +22,19 @@ from shiftjax.ensembles.execution import Progress, run_shard, sweep
 from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.study import Study
 from shiftjax.errors import ModelError
-from tests.sweeps import MEMBERS, SIZE, assert_same, small, study
+from tests.sweeps import MEMBERS, SIZE, assert_same, study
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARDS = MEMBERS // SIZE
 FAILED = ("not_assembled", "loop_open")
 
 
-@pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch.setattr)
+pytestmark = pytest.mark.usefixtures("small_shards")
 
 
-@pytest.fixture(scope="module")
-def serial(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    with pytest.MonkeyPatch.context() as patch:
-        small(patch.setattr)
-        return sweep(study(), tmp_path_factory.mktemp("serial") / "study.zarr")
+@pytest.fixture
+def serial(whole: Path) -> Study:
+    return Study(whole)
 
 
 # -- executors
@@ -261,7 +257,7 @@ def test_a_switched_study_is_one_table(tmp_path: Path) -> None:
         (25, 25, {"four_bar:crank_pivot_drive": False}),
     ]
     switch = [name for name, v in found.xarray["members"].data_vars.items() if v.attrs.get("role") == "switch"]
-    assert len(switch) == 1 and table[switch[0]].tolist() == [1] * 25 + [0] * 25
+    assert switch == ["four_bar:crank_pivot_drive.active"] and table[switch[0]].tolist() == [1] * 25 + [0] * 25
     assert table[column][:25].notna().all() and table[column][25:].isna().all()
     assert (table["four_bar:coupler.mass"].to_numpy()[:25] == table["four_bar:coupler.mass"].to_numpy()[25:]).all()
     assert (table["swing"].to_numpy()[:25] != table["swing"].to_numpy()[25:]).all()

@@ -28,7 +28,7 @@ from shiftjax.ensembles.execution import Progress, sweep
 from shiftjax.ensembles.study import Study
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
-from tests.sweeps import MEMBERS, SIZE, assert_same, files, small, study
+from tests.sweeps import MEMBERS, SIZE, assert_same, files, study
 
 ROOT = Path(__file__).resolve().parents[1]
 CHILD = """
@@ -47,17 +47,7 @@ SOON = 10.0  # s from a signal to the end, on a machine with many busy threads; 
 SHARDS = MEMBERS // SIZE
 
 
-@pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    small(monkeypatch.setattr)
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An uninterrupted one."""
-    with pytest.MonkeyPatch.context() as patch:
-        small(patch.setattr)
-        return sweep(study(), tmp_path_factory.mktemp("whole") / "study.zarr").path
+pytestmark = pytest.mark.usefixtures("small_shards")
 
 
 class Stop(Exception):

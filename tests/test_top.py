@@ -27,6 +27,20 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tree, tmp_path_factory.mktemp("study") / "bars.zarr")
 
 
+def test_an_expression_has_the_unit_that_its_parts_give_it(study: Path) -> None:
+    members = members_of(store.read(study))
+    units = {
+        "{swing} - 2 * {swing}": "rad",
+        "abs({rod.mass}) / 3": "kg",
+        "pi * 2 * {swing}": "rad",
+        "{swing} / {swing}": "1",
+        "sin({swing})": "1",
+        "{swing} / {rod.mass}": "mixed",
+        "{swing} + {rod.mass}": "mixed",
+    }
+    assert {text: top(members, text).column.unit for text in units} == units
+
+
 def test_largest_first_equal_ones_by_number_and_none_that_failed(study: Path) -> None:
     members = members_of(store.read(study))
     found = top(members, "swing")

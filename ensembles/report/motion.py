@@ -63,9 +63,14 @@ def channels(content: Content, metric: Column) -> list[str]:
 
 
 def draw_channels(content: Content, metric: Column, found: Ends) -> Any:
-    """Channels over time: the two ends as lines, the range of all kept members that finished as a band."""
+    """Channels over time: the two ends as lines, the range of all kept members that finished as a band.
+
+    None where there is nothing to draw.
+    """
     names = channels(content, metric)
     time = content.trajectories["time"].values
+    if len(time) < 2:
+        return None  # of a study that only assembles
     some = np.unique(np.linspace(0, len(time) - 1, min(INSTANTS, len(time))).round().astype(np.int64))
     lines = [
         (f"{name}[{k}]" if values.shape[2] > 1 else name, name, values[:, :, k])

@@ -122,7 +122,8 @@ def _drawn(content: Content) -> dict[str, str]:
     for path, words in vary.items():
         _note(found, content, path, _words(path, words))
     for path in stated.get("switch") or {}:
-        _note(found, content, path, "on and off")
+        for column in (path, f"{path}.active"):  # its name in older stores, and now
+            _note(found, content, column, "on and off")
     for path, formula in (stated.get("derive") or {}).items():
         _note(found, content, path, f"= {code(str(formula))}")
     return found

@@ -25,10 +25,12 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
+from shiftjax.run.derive import with_derived
 from shiftjax.run.metrics import Metrics
+from shiftjax.run.prepare import prepare
 from shiftjax.run.result import plain
 from shiftjax.run.verdict import verdict
-from shiftjax.topology.analysis import analyze
+from shiftjax.topology.plan import Plan
 
 REFUSED = 2
 LONGEST = 90  # characters of a metric in a table
@@ -181,12 +183,20 @@ def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
     for group in groups:
         if not definition.assemble_only and definition.span is None and group.model.settings.span is None:
             raise ModelError("span", "nothing", "seconds to run", "The model file has none either; add span = 1.0.")
+        plan = _plan(group)
         try:
-            channels(plan := analyze(group.model), group.settings.get("channels", ()), group.model.resolve)
+            channels(plan, group.settings.get("channels", ()), group.model.resolve)
         except ModelError as error:
             raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
         span = definition.span or group.model.settings.span or 0.0
         Metrics(definition.measured, plan, group.model.resolve, (0.0, span))
+
+
+def _plan(group: Group) -> Plan:
+    """The plan of a group, unless its first member states a start that it cannot have, as of a joint that is driven."""
+    derive = group.settings.get("derive")
+    vary, assign = with_derived(group.model, group.vary(0, 1), None, derive)
+    return prepare(group.model, vary or {}, hold=group.settings.get("hold", ()), assign=assign, refuse=False).plan
 
 
 def show_study(name: str, found: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from shiftjax.constraints.drives import Drive
@@ -16,6 +16,7 @@ from shiftjax.formats.files import load
 from shiftjax.formats.units import check_unit
 from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
+from shiftjax.outcome import Outcome
 from shiftjax.run.result import Result, remedy
 
 LISTED = 8  # members named in a list of failures
@@ -30,6 +31,13 @@ def open_model(options: argparse.Namespace, name: str = "") -> Model:
     if hasattr(options, "method") and wanted and wanted != (options.method or "rk4"):
         print(f"note: the file asks for {wanted}; this is run with {options.method or 'rk4'}", file=sys.stderr)
     return model
+
+
+def refuse(options: argparse.Namespace, names: Iterable[str], found: str, allowed: str) -> None:
+    """Raises where one of some options is given, since it would say nothing."""
+    for name in names:
+        if getattr(options, name) not in (None, False, []):
+            raise ModelError(f"--{name.replace('_', '-')}", found, allowed, "Leave it out.")
 
 
 def assigned(options: argparse.Namespace, model: Model) -> dict[str, float]:
@@ -54,14 +62,14 @@ def check_units(model: Model, units: Mapping[str, str], option: str) -> None:
                 check_unit(unit, own[full], f"{option} {path}")
 
 
-def derived(options: argparse.Namespace) -> dict[str, str]:
-    """The formulas of `--derive`."""
+def entries(texts: Iterable[str], option: str) -> dict[str, str]:
+    """PATH=WORDS of an option that may be repeated, by path."""
     found: dict[str, str] = {}
-    for text in options.derive:
-        path, formula = split_assignment(text, "--derive")
+    for text in texts:
+        path, words = split_assignment(text, option)
         if path in found:
-            raise ModelError(f"--derive {path}", "the path twice", "each path once", "Leave one of them out.")
-        found[path] = formula
+            raise ModelError(f"{option} {path}", "the path twice", "each path once", "Leave one of them out.")
+        found[path] = words
     return found
 
 
@@ -93,7 +101,7 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     names = "span step method output_step backend precision threads energy_limit gap_limit angle_limit"
     given = {name: getattr(options, name) for name in names.split()}
     given["assign"] = assigned(options, model) or None
-    given["derive"] = derived(options) or None
+    given["derive"] = entries(options.derive, "--derive") or None
     given["hold"] = options.hold or None
     given["strict_start"] = options.strict_start or None
     given["drive"] = drives(options) or None
@@ -120,17 +128,27 @@ def report_outcomes(result: Result) -> None:
     for note in result.notes:
         print(f"note: {note}", file=sys.stderr)
     for outcome, members in result.outcomes():
-        if outcome == 0:
-            continue
-        todo = remedy(outcome)
-        print(f"{outcome.name}: {todo}", file=sys.stderr)
-        for member in members[:LISTED]:
-            message = result.messages[member] if len(result.messages) > member else ""
-            own = message.replace(todo, "").strip(" :")  # what is special about this member
-            name = f"member {member}" if result.batched else "run"
-            print(f"  {name}: {own}" if own else f"  {name}", file=sys.stderr)
-        if len(members) > LISTED:
-            print(f"  ... and {len(members) - LISTED} more", file=sys.stderr)
+        named = [(f"member {k}" if result.batched else "run", k) for k in members[:LISTED]]
+        messages = [(name, result.messages[k] if len(result.messages) > k else "") for name, k in named]
+        report_outcome(outcome, len(members), messages)
+
+
+def report_outcome(outcome: Outcome, members: int, messages: Sequence[tuple[str, str]]) -> None:
+    """An outcome of some members, on stderr, unless it is good.
+
+    Args:
+        members: how many have it. messages: names of the first of them, and what happened to each.
+    """
+    if outcome == Outcome.ok:
+        return
+    todo = remedy(outcome)
+    print(f"{outcome.name}: {todo}", file=sys.stderr)
+    for name, message in messages:
+        parts = (part.strip(" :") for part in (message.replace(todo, "") if todo else message).split(";"))
+        own = "; ".join(filter(None, parts))  # what is special about this member
+        print(f"  {name}: {own}" if own else f"  {name}", file=sys.stderr)
+    if members > len(messages):
+        print(f"  ... and {members - len(messages)} more", file=sys.stderr)
 
 
 def about(result: Result) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from shiftjax.cli import parsing
+from shiftjax.cli import common, parsing
 from shiftjax.ensembles import store, tables
 from shiftjax.errors import ModelError
 
@@ -33,6 +33,8 @@ def call(options: argparse.Namespace) -> int:
         allowed = "--csv, --parquet, --netcdf, --glb, --html, one or several"
         raise ModelError("export", "no file to write", allowed, "Say what to write.")
     if targets:
+        found = "with --csv, --parquet or --netcdf, which are of stored studies"
+        common.refuse(options, ("span", *parsing.CHANGES), found, "--glb or --html of a model")
         tree = store.read(options.study)
         for target in targets.values():
             tables.export(tree, target, force=options.force)

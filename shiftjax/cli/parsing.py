@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 
+CHANGES = ("set", "derive", "drive", "hold")  # options of what a run changes of its model
+
 
 def positive(text: str) -> float:
     """An option's finite number above zero."""
@@ -56,11 +58,34 @@ def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
         metavar="CHOICE",
         help="further members, see-through: 3,7 or worst:5 of kept, kept, energy_error>1e-9",
     )
+    add_changes(parser.add_argument_group("of a model"))
 
 
-def add_drive(parser: argparse.ArgumentParser) -> None:
+def add_channel(parser: argparse.ArgumentParser, what: str = "record this") -> None:
+    line = f"{what}, as crank.q or energy.total"
+    parser.add_argument("--channel", action="append", default=[], metavar="PATH", help=line)
+
+
+def add_changes(parser: argparse._ActionsContainer) -> None:
+    """The options of `CHANGES`: what a run may change of its model."""
+    add = parser.add_argument
+    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
+    add(
+        "--derive",
+        action="append",
+        default=[],
+        metavar="PATH=FORMULA",
+        help="let a number follow from others, paths in braces: 'rod.mass=7.8*{rod:tip.T[0]}'; may be repeated",
+    )
     line = "move this joint: at a constant speed, or by harmonic(amplitude=.3,frequency=2), polynomial(...), table(...)"
-    parser.add_argument("--drive", action="append", default=[], metavar="JOINT=MOTION", help=line)
+    add("--drive", action="append", default=[], metavar="JOINT=MOTION", help=line)
+    add(
+        "--hold",
+        action="append",
+        default=[],
+        metavar="JOINT",
+        help="keep this joint as written when loops are closed, where varied and set ones leave it free",
+    )
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +95,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add("--step", type=positive, metavar="H", help="step [s]; left out, 1 ms or a whole fraction of the output step")
     add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit)")
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
-    add("--channel", action="append", default=[], metavar="PATH", help="record this, as crank.q or energy.total")
+    add_channel(parser)
     add(
         "--metric",
         action="append",
@@ -78,22 +103,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME=]FIGURE",
         help="a figure over all steps: 'peak_to_peak(rocker.q)', 'swing=rms(norm(tip.velocity))'; may be repeated",
     )
-    add("--set", action="append", default=[], metavar="PATH=VALUE", help="change a number: 0.5, or 30deg")
-    add(
-        "--derive",
-        action="append",
-        default=[],
-        metavar="PATH=FORMULA",
-        help="let a number follow from others, paths in braces: 'rod.mass=7.8*{rod:tip.T[0]}'; may be repeated",
-    )
-    add_drive(parser)
-    add(
-        "--hold",
-        action="append",
-        default=[],
-        metavar="JOINT",
-        help="keep this joint as written when loops are closed, where varied and set ones leave it free",
-    )
+    add_changes(parser)
     add("--strict-start", action="store_true", help="do not run members whose stated start the loops do not allow")
     add("--backend", metavar="NAME", help="cpu or xla; left out, the fastest there is")
     add("--precision", choices=["f64", "f32"], help="left out, f64")

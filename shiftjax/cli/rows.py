@@ -14,22 +14,30 @@ CERTIFICATE_HEAD = ("certificate", "median", "worst", "member", "unit")
 
 def metric_row(name: str, values: np.ndarray, unit: str) -> tuple[str, ...]:
     """Extremes of a metric (B,) with the members that have them, over those that have one."""
-    known = np.flatnonzero(np.isfinite(values))
-    if not len(known):
+    ends = _ends(values)
+    if ends is None:
         return (name, "nan", "-", "nan", "nan", "-", unit)
-    low, high = (int(known[pick(values[known])]) for pick in (np.argmin, np.argmax))
-    middle = f"{np.median(values[known]):.6g}"
-    return (name, f"{values[low]:.6g}", str(low), middle, f"{values[high]:.6g}", str(high), unit)
+    low, high, middle = ends
+    return (name, f"{values[low]:.6g}", str(low), f"{middle:.6g}", f"{values[high]:.6g}", str(high), unit)
 
 
 def metric_summary(values: np.ndarray) -> dict[str, object]:
     """The same for JSON."""
+    ends = _ends(values)
+    if ends is None:
+        return {"smallest": None, "median": None, "largest": None}
+    low, high, middle = ends
+    figures = {"smallest": float(values[low]), "median": middle, "largest": float(values[high])}
+    return {**figures, "smallest_member": low, "largest_member": high}
+
+
+def _ends(values: np.ndarray) -> tuple[int, int, float] | None:
+    """The members with the smallest and the largest value, and the median, of those that have one."""
     known = np.flatnonzero(np.isfinite(values))
     if not len(known):
-        return {"smallest": None, "median": None, "largest": None}
+        return None
     low, high = (int(known[pick(values[known])]) for pick in (np.argmin, np.argmax))
-    figures = {"smallest": values[low], "median": np.median(values[known]), "largest": values[high]}
-    return {**{key: float(x) for key, x in figures.items()}, "smallest_member": low, "largest_member": high}
+    return low, high, float(np.median(values[known]))
 
 
 def certificate_rows(certificate: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,9 @@ from shiftjax.ensembles.study import Study, lone
 from shiftjax.run.figures import CERTIFICATE, figure_text
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
+
+OF_STUDY = "span step method output_step metric set derive drive hold strict_start backend precision".split()
+OF_STUDY += ["energy_limit", "gap_limit", "angle_limit"]  # options that say what a stored study says
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -29,31 +33,29 @@ def call(options: argparse.Namespace) -> int:
     if options.member is not None:
         return _again(options)
     model = common.open_model(options)
-    if options.out is not None:
-        store.check_target(options.out, force=options.force, batched=False)
     wanted = "none" if options.out is None else "all"
     given = {**common.arguments(options, model), "keep": wanted, "log_jacobian": options.log_jacobian}
-    result, stop = running.simulated(partial(simulate, model, **given), options)
-    common.report_outcomes(result)
-    if options.json:
-        print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
-    else:
-        show(result, options)
-    running.save(result, options)
-    return running.exit_code(result, stop)
+    return _told(options, partial(simulate, model, **given))
 
 
 def _again(options: argparse.Namespace) -> int:
     """`shiftjax run STORE --member K`: the same bits as in the study; channels may be added."""
-    study = Study(options.model)
+    said = "with --member, which runs as it did in its study"
+    common.refuse(options, OF_STUDY, said, "--channel, --threads, --log, --log-jacobian, --out, --json")
+    more = {"extremes": True, "threads": options.threads, "log_jacobian": options.log_jacobian}
+    return _told(options, partial(Study(options.model).again, options.member, options.channel, **more))
+
+
+def _told(options: argparse.Namespace, run: Callable[..., Result]) -> int:
+    """Runs, prints and writes what came of it; the exit code.
+
+    Args:
+        run: what simulates one member, with all but its hooks given.
+    """
     if options.out is not None:
         store.check_target(options.out, force=options.force, batched=False)
-    model, vary, settings = study.recipe(options.member)
-    channels = list(dict.fromkeys([*settings.get("channels", []), *options.channel]))
-    more = {"channels": channels, "extremes": bool(channels), "metrics": study.definition.measured, "keep": "all"}
-    more |= {"threads": options.threads, "log_jacobian": options.log_jacobian}
-    result, stop = running.simulated(partial(simulate, model, vary=vary, **{**settings, **more}), options)
-    result = lone(result)
+    result, stop = running.simulated(run, options)
+    result = lone(result) if result.batched else result
     common.report_outcomes(result)
     if options.json:
         print(json.dumps(result.document(), allow_nan=False, ensure_ascii=False))
@@ -85,7 +87,8 @@ def show(result: Result, options: argparse.Namespace) -> None:
 
 def channel_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[str, ...]]:
     """A table line for every number of a channel (n, ...)."""
-    flat, extremes = values.reshape(len(values), -1), result.extremes[path].reshape(2, -1)
+    flat = values.reshape(len(values), -1)
+    extremes = result.extremes.get(path, values[[0, 0]]).reshape(2, -1)  # where nothing moves, there is one instant
     names = [path] if values.ndim == 1 else [f"{path}[{k}]" for k in range(flat.shape[1])]
     unit = result.units.get(path, "1")
     return [

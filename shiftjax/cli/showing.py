@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from shiftjax.cli import common, parsing
+from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
 from shiftjax.models import names
@@ -67,7 +69,26 @@ def size(text: str) -> tuple[int, int]:
 
 
 def run_options(options: argparse.Namespace) -> list[str]:
-    """What goes to `shiftjax run` where the study is a model."""
+    """What goes to `shiftjax run` where the study is a model.
+
+    Raises:
+        ModelError: an option that says nothing of a stored study, or cannot be read; no time is spent before.
+    """
+    changes = [name for name in ("channel", *parsing.CHANGES) if getattr(options, name, [])]
+    if opening.is_stored(options.study):
+        spans = [] if _is_model_beside(options) else ["span"]
+        common.refuse(options, [*spans, *changes], f"with the stored study {options.study}", "a model")
+        return []
+    common.drives(options)
+    common.entries(options.derive, "--derive")
+    for text in options.set:
+        parse_set(text)
+    words = (word for name in changes for text in getattr(options, name) for word in (f"--{name}", text))
+    return [*_span(options), *words]
+
+
+def _span(options: argparse.Namespace) -> list[str]:
+    """What goes to `shiftjax run` of whatever model is shown."""
     return [] if options.span is None else ["--span", str(options.span)]
 
 
@@ -112,10 +133,17 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
             raise ModelError(f"--beside {text}", error.found, allowed, error.todo) from None
         yield Design(left.scenes, int(found[0]))
         return
-    with opening.opened(name, run_options(options)) as study:
+    with opening.opened(name, _span(options)) as study:
         right = Design(MemberScenes(study), int(kept_of(study, choice, f"--beside {name}@")[0]))
         report_warnings(right.scene)
         yield right
+
+
+def _is_model_beside(options: argparse.Namespace) -> bool:
+    """Whether `--beside` names a model, which is run as long as `--span` says."""
+    text: str = getattr(options, "beside", None) or ""
+    name = text.rpartition("@")[0] or text
+    return _names_a_study(name) and not opening.is_stored(name)
 
 
 def _names_a_study(text: str) -> bool:

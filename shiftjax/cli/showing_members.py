@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,32 +9,15 @@ import numpy as np
 from shiftjax.cli import common
 from shiftjax.cli.rows import CERTIFICATE_HEAD, METRIC_HEAD, certificate_rows, metric_row, metric_summary
 from shiftjax.ensembles.members import Members
-from shiftjax.outcome import REMEDY
 from shiftjax.run.figures import plain, worst
-
-LISTED = 8  # members named of an outcome
 
 
 def warn(members: Members) -> None:
     """What did not end well, on stderr: which members, what happened, what to do."""
-    for outcome in members.counts():
-        if outcome == 0:
-            continue
-        which = np.flatnonzero(members.status == int(outcome))
-        todo = REMEDY.get(outcome, "")
-        print(f"{outcome.name}: {todo}", file=sys.stderr)
-        for member in which[:LISTED]:
-            print(f"  member {members.numbers[member]}: {_own(members.messages[member])}".rstrip(" :"), file=sys.stderr)
-        if len(which) > LISTED:
-            print(f"  ... and {len(which) - LISTED} more", file=sys.stderr)
-
-
-def _own(message: object) -> str:
-    """What a message says of its member, without what it says of all that have the same."""
-    text = str(message)
-    for todo in REMEDY.values():
-        text = text.replace(todo, "")
-    return "; ".join(part.strip(" :") for part in text.split(";") if part.strip(" :"))
+    for outcome, count in members.counts().items():
+        first = np.flatnonzero(members.status == int(outcome))[: common.LISTED]
+        messages = [(f"member {members.numbers[k]}", str(members.messages[k])) for k in first]
+        common.report_outcome(outcome, count, messages)
 
 
 def show(name: Path, members: Members) -> None:

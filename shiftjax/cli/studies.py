@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ from shiftjax.cli import common
 from shiftjax.ensembles import study_file
 from shiftjax.ensembles.definition import Definition, document, from_document
 from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.spec import split_assignment
 from shiftjax.errors import ModelError
 
 SAME = "span step method output_step backend precision energy_limit gap_limit angle_limit samples keep".split()
@@ -27,7 +25,7 @@ def definition_of(options: argparse.Namespace) -> Definition:
     words: dict[str, Any] = {name: getattr(options, name) for name in SAME}
     words |= {"channels": options.channel, "hold": options.hold, "seed": options.seed or None}
     words |= {"strict_start": options.strict_start or None, "assemble_only": options.assemble_only or None}
-    tables = {name: _entries(getattr(options, name), f"--{name}") for name in TABLES}
+    tables = {name: common.entries(getattr(options, name), f"--{name}") for name in TABLES}
     tables["metrics"] = common.metrics(options)
     if study_file.is_study(options.model):
         read = study_file.read(options.model)
@@ -37,17 +35,6 @@ def definition_of(options: argparse.Namespace) -> Definition:
     changed = {name: {**given.get(name, {}), **entries} for name, entries in tables.items() if entries}
     told = {key: value for key, value in words.items() if value is not None and value != []}
     return from_document({**given, **told, **changed}, folder)
-
-
-def _entries(texts: Sequence[str], option: str) -> dict[str, str]:
-    """PATH=WORDS of an option that may be repeated, by path."""
-    found: dict[str, str] = {}
-    for text in texts:
-        path, words = split_assignment(text, option)
-        if path in found:
-            raise ModelError(f"{option} {path}", "the path twice", "each path once", "Leave one of them out.")
-        found[path] = words
-    return found
 
 
 def write(options: argparse.Namespace) -> int:

@@ -79,6 +79,6 @@ def _document(members: Members, found: Top) -> dict[str, object]:
         }
         for row in found.rows
     ]
-    units = {column.name: column.unit for column in members.columns}
+    units = {column.name: column.unit for column in (*members.columns, found.column)}
     words = {"ordered_by": found.column.name, "end": found.end, "failed": found.failed, "unknown": found.unknown}
     return {**words, "units": units, "members": rows}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from shiftjax.cli import common, parsing, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
@@ -14,6 +15,9 @@ from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.session import Session
+
+if TYPE_CHECKING:
+    from shiftjax.run.live import Live
 
 STEP = 1e-3  # s
 
@@ -27,8 +31,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--live", action="store_true", help="of a model: run it while it is watched, pulled and changed")
     add("--vary", action="append", default=[], metavar="PATH=low:high", help="live: a slider for this number")
     add("--step", type=parsing.positive, metavar="H", help="live: step [s]; default 1 ms")
-    add("--channel", action="append", default=[], metavar="PATH", help="live: plot this, as crank.q or energy.total")
-    parsing.add_drive(parser)
+    parsing.add_channel(parser, "of a model: plot this")
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_beside(parser)
     showing.add_look(parser)
@@ -42,10 +45,10 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("view", "no study", "a stored study or a model", "Say which, as `shiftjax view four_bar`.")
     if options.live:
         return _live(options)
-    given = [name for name in ("vary", "step", "channel") if getattr(options, name)]
+    given = [name for name in ("vary", "step") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
-    with opening.opened(options.study, run_options(options)) as study:
+    with opening.opened(options.study, showing.run_options(options)) as study:
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
         member, others = showing.members_of(study, options)
@@ -54,32 +57,32 @@ def call(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_options(options: argparse.Namespace) -> list[str]:
-    """What goes to `shiftjax run` where the study is a model, refused before any time is spent on it."""
-    if common.drives(options) and opening.is_stored(options.study):
-        raise ModelError("--drive", f"with the stored study {options.study}", "a model", "Leave it out.")
-    return [*showing.run_options(options), *(word for text in options.drive for word in ("--drive", text))]
-
-
 def _live(options: argparse.Namespace) -> int:
     """A window on a run that goes on."""
-    from shiftjax.run.live import Live  # it brings jax, without which a stored study is viewed
-
     if opening.is_stored(options.study):
         raise ModelError(options.study, "a stored study", "a model", "View it without --live.")
-    for name in ("span", "member", "ghosts", "beside"):
-        if getattr(options, name) is not None:
+    for name in ("span", "member", "ghosts", "beside", "hold"):
+        if getattr(options, name) not in (None, []):
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
     sliders = [_slider(text) for text in options.vary]
-    model = common.open_model(options, options.study)
-    print(f"compiling {model.name or options.study} ...", file=sys.stderr, flush=True)
-    wanted = {"channels": options.channel, "step": options.step or STEP, "drive": common.drives(options)}
-    live = Live(model, [s.path for s in sliders], **wanted)
+    live = live_of(options, [slider.path for slider in sliders])
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
         scene = opening.first_scene(session.history)
         showing.report_warnings(scene)
         app.show(session.history, scene, live=session, **_choices(options))
     return 0
+
+
+def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:
+    """The run that is watched, as the options change it; numbers of some paths have sliders."""
+    from shiftjax.run.live import Live  # it brings jax, without which a stored study is viewed
+
+    model = common.open_model(options, options.study)
+    changes, derive = common.assigned(options, model), common.entries(options.derive, "--derive")
+    model = model.replace(changes) if changes else model
+    print(f"compiling {model.name or options.study} ...", file=sys.stderr, flush=True)
+    wanted = {"channels": options.channel, "step": options.step or STEP, "drive": common.drives(options)}
+    return Live(model, varied, derive=derive, **wanted)
 
 
 def _choices(options: argparse.Namespace) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from shiftjax.algebra import (
     dot,
     exp,
     known,
+    larger,
     less,
     log,
     mul,
@@ -58,7 +59,7 @@ FUNCTIONS: dict[str, Function] = {
     "atan": (lambda x: atan2(x, 1.0), 1),
     "atan2": (atan2, 2),
     "min": (lambda a, b: select(less(a, b), a, b), 2),
-    "max": (lambda a, b: select(less(a, b), b, a), 2),
+    "max": (larger, 2),
 }
 VECTORS: dict[str, tuple[Callable[..., Scalar], int]] = {  # of so many vectors
     "norm": (lambda x: sqrt(norm_squared(x)), 1),
@@ -218,11 +219,22 @@ def unit_of(node: ast.expr, units: Mapping[str, str]) -> str | None:
         return _common([unit_of(inner, units) for inner in node.elts])
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         return _common([unit_of(node.left, units), unit_of(node.right, units)])
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+        return _of_product(unit_of(node.left, units), unit_of(node.right, units), divided=isinstance(node.op, ast.Div))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id in KEEPING:
             return _common([unit_of(argument, units) for argument in node.args])
         return "rad" if node.func.id in ("asin", "acos", "atan", "atan2") else "1"
     return MIXED
+
+
+def _of_product(left: str | None, right: str | None, *, divided: bool) -> str | None:
+    """The unit of a product or quotient: that of the only part that has one, none of a ratio of equal ones."""
+    if right in (None, "1"):
+        return left or right
+    if divided:
+        return "1" if left == right != MIXED else MIXED
+    return right if left in (None, "1") else MIXED
 
 
 def _common(units: list[str | None]) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, div, dot, less, minus, mul, norm_squared, select, sub
+from shiftjax.algebra import Scalar, Vec, absolute, add, div, dot, larger, less, minus, mul, norm_squared, select, sub
 from shiftjax.dynamics.expressions import MIXED
 from shiftjax.dynamics.metric import Instant, MetricKind, Option, Options
 from shiftjax.table import Table
@@ -27,10 +27,6 @@ def _first(start: Instant) -> np.ndarray:
 
 def _smaller(a: Scalar, b: Scalar) -> Scalar:
     return select(less(b, a), b, a)
-
-
-def _larger(a: Scalar, b: Scalar) -> Scalar:
-    return select(less(a, b), b, a)
 
 
 def _added(accumulators: Vec, term: Scalar) -> Vec:
@@ -119,10 +115,6 @@ def _settled(acc: list[np.ndarray], start: Instant, end: Instant, options: Optio
     return np.where(outside, np.nan, acc[0])
 
 
-def _at_time(accumulators: Vec, now: Instant, before: Instant, options: Options) -> Vec:
-    return _values_at([options["time"]], accumulators, now, before)
-
-
 def _values_at(times: list[float], accumulators: Vec, now: Instant, before: Instant) -> Vec:
     """The values at some times, all numbers of the first time first; exact where a step ends there."""
     count, found = len(now.value), []
@@ -135,8 +127,9 @@ def _values_at(times: list[float], accumulators: Vec, now: Instant, before: Inst
     return found
 
 
-def _begin_at(start: Instant, options: Options) -> list[np.ndarray]:
-    return [np.where(start.t >= options["time"], value, np.nan) for value in start.value]
+def _begin_values(times: list[float], start: Instant) -> list[np.ndarray]:
+    """The values at those times that the start has passed."""
+    return [np.where(start.t >= time, value, np.nan) for time in times for value in start.value]
 
 
 def _points(options: Options) -> list[tuple[float, ...]]:
@@ -152,7 +145,7 @@ def _nearest(accumulators: Vec, now: Instant, before: Instant, options: Options)
     for point, old in zip(_points(options), accumulators, strict=True):
         off = minus(point, before.value)
         share = div(dot(off, way), select(moves, length, 1.0))
-        share = _smaller(_larger(share, 0.0), 1.0)
+        share = _smaller(larger(share, 0.0), 1.0)
         found.append(_smaller(old, norm_squared([sub(a, mul(share, b)) for a, b in zip(off, way, strict=True)])))
     return found
 
@@ -163,10 +156,6 @@ def _begin_nearest(start: Instant, options: Options) -> list[np.ndarray]:
 
 def _root_mean(squares: list[np.ndarray]) -> np.ndarray:
     return np.sqrt(np.mean(np.stack(squares), axis=0))
-
-
-def _begin_tracking(start: Instant, options: Options) -> list[np.ndarray]:
-    return [np.where(start.t >= time, value, np.nan) for time in options["times"] for value in start.value]
 
 
 def _tracked(acc: list[np.ndarray], start: Instant, end: Instant, options: Options) -> np.ndarray:
@@ -195,13 +184,13 @@ METRICS: Table[MetricKind] = Table(
         ),
         "maximum": MetricKind(
             begin=lambda start, _: [_first(start)],
-            update=lambda acc, now, before, _: [_larger(acc[0], now.value[0])],
+            update=lambda acc, now, before, _: [larger(acc[0], now.value[0])],
             value=lambda acc, start, end, _: acc[0],
             meaning="the largest value",
         ),
         "peak_to_peak": MetricKind(
             begin=lambda start, _: [_first(start), _first(start)],
-            update=lambda acc, now, before, _: [_smaller(acc[0], now.value[0]), _larger(acc[1], now.value[0])],
+            update=lambda acc, now, before, _: [_smaller(acc[0], now.value[0]), larger(acc[1], now.value[0])],
             value=lambda acc, start, end, _: acc[1] - acc[0],
             meaning="the largest less the smallest value",
         ),
@@ -249,8 +238,8 @@ METRICS: Table[MetricKind] = Table(
             meaning="when the value enters a band that it does not leave again; not a number where it ends outside",
         ),
         "value_at": MetricKind(
-            begin=_begin_at,
-            update=_at_time,
+            begin=lambda start, options: _begin_values([options["time"]], start),
+            update=lambda acc, now, before, options: _values_at([options["time"]], acc, now, before),
             value=lambda acc, start, end, _: acc[0],
             options=(("time", Option("[s]")),),
             meaning="the value at a time",
@@ -264,7 +253,7 @@ METRICS: Table[MetricKind] = Table(
             meaning="the root of the mean square distance of the points of a target curve from the path",
         ),
         "tracking_error": MetricKind(
-            begin=_begin_tracking,
+            begin=lambda start, options: _begin_values([*options["times"]], start),
             update=lambda acc, now, before, options: _values_at([*options["times"]], acc, now, before),
             value=_tracked,
             options=(("times", Option("at which the points are due [s]", kind="point list")), ("points", POINTS)),

@@ -104,12 +104,20 @@ def save(model: Model, path: str | Path) -> None:
     target = Path(path)
     if target.suffix.lower() not in ("", ".json"):
         raise ModelError(str(path), f"suffix {target.suffix!r}", ".json or none", "Save it as .json.")
-    text = dumps(to_dict(model))
+    write_text(target, dumps(to_dict(model)))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file; an old one is replaced whole, or stays as it is.
+
+    Raises:
+        ModelError: a place that cannot be written.
+    """
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "w", encoding="ascii") as file:
+        handle, temporary = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
+        os.replace(temporary, path)
     except OSError as error:
         raise ModelError(str(path), error.strerror or str(error), "a place that can be written", "Check it.") from error

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import need, need_count, need_function, need_mapping, refuse_text
+from shiftjax.errors import need, need_count, need_function, need_mapping, one_of, refuse_text
+from shiftjax.kernels.backends import BACKENDS
+from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.result import Result
 from shiftjax.run.schedule import Schedule
 
@@ -20,6 +22,12 @@ def _optional(check: Check) -> Check:
 
 def _flag(where: str, value: Any) -> None:
     need(where, value, bool, "True or False")
+
+
+def _backend(where: str, value: Any) -> None:
+    if value is not None:
+        need(where, value, str, "the name of a backend")
+        one_of(where, value or "cpu", BACKENDS)
 
 
 def _tie(where: str, value: Any) -> None:
@@ -36,7 +44,8 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start"), _flag),
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
-    "backend": _optional(lambda where, value: need(where, value, str, "the name of a backend")),
+    "backend": _backend,
+    "precision": lambda where, value: one_of(where, value, DTYPES),
     "threads": _optional(lambda where, value: need_count(where, value, 1)),
     "announce": lambda where, value: need_function(
         where, None if isinstance(value, type) else value, "a function of the memory that is needed"
@@ -51,7 +60,20 @@ def check_arguments(**given: Any) -> None:
         CHECKS[name](name, value)
 
 
-def described(functions: Mapping[str, Any] | None) -> dict[str, str]:
+def asked(**given: Any) -> dict[str, Any]:
+    """Arguments of a run as a result tells them: collections of its own, functions as texts, the backend by name."""
+    return {name: TOLD.get(name, lambda value: value)(value) for name, value in given.items()}
+
+
+def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
     """Functions as text: their numbers where they show them, else their names."""
     plain = {path: str(getattr(f, "__qualname__", None) or f) for path, f in (functions or {}).items()}
     return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}
+
+
+TOLD: dict[str, Callable[[Any], Any]] = {
+    "assign": lambda value: dict(value or {}),
+    **dict.fromkeys(("hold", "independent", "cut"), list),
+    **dict.fromkeys(("drive", "tie"), _described),
+    "backend": lambda value: value or "cpu",
+}

@@ -8,25 +8,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.dynamics.channels import channels as channels_of
-from shiftjax.errors import one_of
 from shiftjax.formats.files import load
-from shiftjax.kernels.backends import BACKENDS, make_kernel
-from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kernels.backends import make_kernel
 from shiftjax.mechanism.model import Model
-from shiftjax.run.arguments import check_arguments, described
-from shiftjax.run.beginning import first_partitions, lanes_at, start_from
+from shiftjax.run.arguments import asked, check_arguments
+from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.collect import collect
 from shiftjax.run.derive import Expression, with_derived
-from shiftjax.run.drives import Drivable, refuse_beyond_tables
+from shiftjax.run.drives import Drivable
 from shiftjax.run.ensemble import Settings
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.messages import messages, notes
 from shiftjax.run.metrics import Definition, Metrics
-from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import prepare
 from shiftjax.run.report import report_of
 from shiftjax.run.result import Result, members_to_keep
@@ -77,11 +72,9 @@ def assemble(
     begun = clock.perf_counter()
     check_arguments(
         vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, metrics=metrics,
-        strict_start=strict_start, backend=backend, threads=threads, announce=announce,
+        strict_start=strict_start, backend=backend, precision=precision, threads=threads, announce=announce,
     )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
-    one_of("precision", precision, DTYPES)
-    one_of("backend", backend or "cpu", BACKENDS)
     vary, assign = with_derived(model, vary, assign, derive)
     prepared = prepare(model, vary or {}, hold=hold, assign=assign, precision=precision, drive=drive, tie=tie)
     observed = channels_of(prepared.plan, channels, prepared.model.resolve)
@@ -90,26 +83,20 @@ def assemble(
     # Nothing moves, so that the file's coordinates serve longer: with the multiplier of a run a grid of 216 deltas took
     # 205 s of compilation, so 0.4 s.
     settings = Settings(STEP, 0, 1, multiplier=math.inf)
-    faulty = impossible(prepared.model, prepared.vary, prepared.values)
-    sound = np.setdiff1d(np.arange(prepared.members), list(faulty))
-    if len(sound):
-        refuse_beyond_tables(prepared.plan, prepared.lane_of(sound, 1.0), 0.0, 0.0)
+    faulty = unsound(prepared, 0.0, 0.0)
     kept = members_to_keep(keep, prepared.members)
-    announce(need := need_of(prepared, observed, len(kept), 1))
-    refuse_too_much(need)
+    refuse_too_much(need := need_of(prepared, observed, len(kept), 1))
+    announce(need)
     began = start_from(prepared, None, faulty)
     lanes = lanes_at(
         prepared, make_kernel(backend, precision, threads), settings, began,
         first_partitions(prepared, began, settings, None, ()), observed, measured, kept, None, faulty,
         strict_start=strict_start,
     )  # fmt: skip
-    asked = {
-        "assign": dict(assign or {}), "hold": [*hold], "drive": described(drive), "tie": described(tie),
-        "backend": backend or "cpu",
-    }  # fmt: skip
     return collect(
         prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
         measure=partial(measured.figures, lanes.measured, 0.0, lanes.status > 0),
         messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
-        report=report_of(prepared), asked=asked, wall=lambda: clock.perf_counter() - begun,
+        report=report_of(prepared), asked=asked(assign=assign, hold=hold, drive=drive, tie=tie, backend=backend),
+        wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip

@@ -15,12 +15,14 @@ from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Kernel
 from shiftjax.outcome import Outcome
+from shiftjax.run.drives import refuse_beyond_tables
 from shiftjax.run.ending import Ending
 from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
 from shiftjax.run.going_on import go_on, program_of
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.metrics import Metrics
 from shiftjax.run.partitions import partitions
+from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import start_of
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.refusals import massless_members, refuse_massless_motion, refuse_open_welds
@@ -30,6 +32,22 @@ from shiftjax.run.start import Start
 from shiftjax.topology.partition import Block
 
 CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly
+
+
+def unsound(prepared: Prepared, begin: float, end: float) -> dict[int, str]:
+    """Member -> what is impossible about its numbers, so that it is not run.
+
+    Args:
+        begin, end: of the run [s].
+
+    Raises:
+        ModelError: a table of one of the others that is shorter than the run.
+    """
+    faulty = impossible(prepared.model, prepared.vary, prepared.values)
+    sound = np.setdiff1d(np.arange(prepared.members), list(faulty))
+    if len(sound):
+        refuse_beyond_tables(prepared.plan, prepared.lane_of(sound, 1.0), begin, end)
+    return faulty
 
 
 def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, str]) -> Start:

@@ -173,6 +173,21 @@ def evaluate(text: str, numbers: Mapping[str, Any], where: str) -> Any:
     Raises:
         ModelError: anything in it that is not allowed.
     """
+    node, paths = parsed(text, where)
+    try:
+        return _value(node, paths, numbers, where)
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise _refused(where, text, ALLOWED) from None
+
+
+def parsed(text: str, where: str) -> tuple[ast.expr, dict[str, str]]:
+    """An expression as Python's parser reads it, and the path of every name in it.
+
+    Raises:
+        ModelError: no expression.
+    """
     paths: list[str] = []
 
     def place(match: re.Match[str]) -> str:
@@ -183,12 +198,10 @@ def evaluate(text: str, numbers: Mapping[str, Any], where: str) -> Any:
     if len(text) > LONGEST or "_" in outside or "{" in outside or "}" in outside:
         raise _refused(where, text, ALLOWED)
     try:
-        tree = ast.parse(_PATH.sub(place, text).strip(), mode="eval")
-        return _value(tree.body, {f"_{k}": path for k, path in enumerate(paths)}, numbers, where)
-    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError) as error:
-        if isinstance(error, ModelError):
-            raise
+        node = ast.parse(_PATH.sub(place, text).strip(), mode="eval").body
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
         raise _refused(where, text, ALLOWED) from None
+    return node, {f"_{k}": path for k, path in enumerate(paths)}
 
 
 def _value(node: ast.expr, paths: Mapping[str, str], numbers: Mapping[str, Any], where: str) -> Any:

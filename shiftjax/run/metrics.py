@@ -65,7 +65,6 @@ class Term:
     def told(self) -> dict[str, Any]:
         return dict(self.options)
 
-    @property
     def size(self) -> int:
         """Number of its accumulators."""
         start = Instant(np.ones(1), [np.ones(1)] * self.signal.size)
@@ -82,7 +81,7 @@ class _Metric:
 
     text: str
     node: ast.expr
-    terms: Mapping[str, int]  # name in the expression -> place in `Metrics.terms`
+    terms: Mapping[str, str]  # name in the expression -> key in `Metrics.terms`
     unit: str
 
 
@@ -106,8 +105,8 @@ class Metrics:
         span: tuple[float, float],
         extremes: Sequence[Channel] = (),
     ) -> None:
-        self.terms: list[Term] = []
-        self._extremes: dict[str, list[tuple[int, int]]] = {}  # channel path -> places of both terms of every number
+        self.terms: dict[str, Term] = {}  # by their texts
+        self._extremes: dict[str, list[tuple[str, str]]] = {}  # channel path -> keys of both terms of every number
         self._metrics: dict[str, _Metric] = {}
         self.functions: dict[str, Recorded] = {}
         self._names = tuple(wanted or ())
@@ -124,23 +123,28 @@ class Metrics:
 
         for channel in extremes:
             self._extremes[channel.path] = [
-                (place_of(self.terms, Term("minimum", x, ())), place_of(self.terms, Term("maximum", x, ())))
+                (entered(self.terms, Term("minimum", x, ())), entered(self.terms, Term("maximum", x, ())))
                 for x in (_number_of(channel, k) for k in range(channel.size))
             ]
 
     @cached_property
     def signals(self) -> list[Signal]:
         """The distinct expressions."""
-        return list({term.signal.text: term.signal for term in self.terms}.values())
+        return list({term.signal.text: term.signal for term in self.terms.values()}.values())
 
     @cached_property
     def channels(self) -> dict[str, Channel]:
         return {channel.path: channel for signal in self.signals for _, channel in signal.channels}
 
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of accumulators of every term."""
+        return tuple(term.size() for term in self.terms.values())
+
     @property
     def size(self) -> int:
         """Number of accumulators."""
-        return 1 + sum(s.size for s in self.signals) + sum(t.size for t in self.terms) if self.terms else 0
+        return 1 + sum(s.size for s in self.signals) + sum(self.sizes) if self.terms else 0
 
     @property
     def of_partition(self) -> bool:
@@ -150,15 +154,15 @@ class Metrics:
         """Raises where a metric says nothing of one pose."""
         allowed = ", ".join(f"{name}(...)" for name, kind in METRICS.items() if kind.of_an_instant)
         for name, metric in self._metrics.items():
-            for term in (self.terms[place] for place in metric.terms.values()):
+            for term in (self.terms[key] for key in metric.terms.values()):
                 if not term.kind.of_an_instant:
                     found = f"{term.name}, which is taken over a motion"
                     raise ModelError(f"metric {name}", found, f"{allowed}: nothing moves", "Change it or leave it out.")
 
     def identity(self) -> tuple[object, ...]:
         """What decides the code of `update`."""
-        parts = [*(c.quantity.observe for c in self.channels.values()), *(term.kind.update for term in self.terms)]
-        return tuple(term.text() for term in self.terms), tuple(sorted({source_of(p) for p in parts if is_foreign(p)}))
+        parts = [*(c.quantity.observe for c in self.channels.values()), *(t.kind.update for t in self.terms.values())]
+        return tuple(self.terms), tuple(sorted({source_of(p) for p in parts if is_foreign(p)}))
 
     def update(self, accumulators: Vec, state: ObservedState, t: Any) -> Vec:
         """The accumulators at the end of a step; lane code."""
@@ -166,7 +170,7 @@ class Metrics:
         now = {signal.text: signal.value(observed, t) for signal in self.signals}
         before, t_before, own = self._split(accumulators)
         out = [t, *(scalar for signal in self.signals for scalar in now[signal.text])]
-        for term, acc in zip(self.terms, own, strict=True):
+        for term, acc in zip(self.terms.values(), own, strict=True):
             instants = (Instant(t, now[term.signal.text]), Instant(t_before, before[term.signal.text]))
             out += term.kind.update(acc, *instants, term.told)
         return out
@@ -174,7 +178,7 @@ class Metrics:
     def begin(self, rows: np.ndarray) -> None:
         """Fills the accumulators (k, B) of lanes at their start, of which time and expressions are right."""
         before, t, own = self._split(list(rows))
-        for term, acc in zip(self.terms, own, strict=True):
+        for term, acc in zip(self.terms.values(), own, strict=True):
             fresh = term.kind.begin(Instant(t, before[term.signal.text]), term.told)
             for row, value in zip(acc, fresh, strict=True):
                 row[:] = value
@@ -194,12 +198,12 @@ class Metrics:
         last, t, own = self._split([row.astype(float) for row in rows])
         start, found = np.full(rows.shape[1], t0), dict[str, np.ndarray]()
         with np.errstate(all="ignore"):  # what is not finite is told per member
-            terms = [
-                np.asarray(term.kind.value(acc, Instant(start, []), Instant(t, last[term.signal.text]), term.told))
-                for term, acc in zip(self.terms, own, strict=True)
-            ]
+            terms = {
+                key: np.asarray(term.kind.value(acc, Instant(start, []), Instant(t, last[term.signal.text]), term.told))
+                for (key, term), acc in zip(self.terms.items(), own, strict=True)
+            }
             for name, metric in self._metrics.items():
-                names = {key: [terms[place]] for key, place in metric.terms.items()}
+                names = {inner: [terms[key]] for inner, key in metric.terms.items()}
                 (value,) = evaluate(metric.node, names, f"metric {name}")
                 found[name] = np.broadcast_to(np.asarray(value, float), start.shape)
         for name, function in self.functions.items():
@@ -232,9 +236,9 @@ class Metrics:
             before[signal.text] = list(rows[at : at + signal.size])
             at += signal.size
         own = []
-        for term in self.terms:
-            own.append(list(rows[at : at + term.size]))
-            at += term.size
+        for size in self.sizes:
+            own.append(list(rows[at : at + size]))
+            at += size
         return before, rows[0] if len(rows) else 0.0, own
 
 
@@ -242,36 +246,36 @@ class _Reader:
     """Reads one metric; the terms that are new are added to `terms`."""
 
     def __init__(
-        self, where: str, terms: list[Term], plan: Plan, resolve: Callable[[str], str], span: tuple[float, float]
+        self, where: str, terms: dict[str, Term], plan: Plan, resolve: Callable[[str], str], span: tuple[float, float]
     ) -> None:
         self.where, self.terms, self.plan, self.resolve, self.span = where, terms, plan, resolve, span
-        self.places: dict[str, int] = {}
+        self.keys: dict[str, str] = {}
 
     def read(self, definition: str | Mapping[str, Any]) -> _Metric:
         if isinstance(definition, Mapping):
-            place = self._place(self._of_mapping(definition))
-            text = ", ".join(f"{key}={value!r}" for key, value in definition.items())
-            return _Metric(text, ast.Name("_t0"), {"_t0": place}, self._unit(place))
+            key = self._entered(self._of_mapping(definition))
+            text = ", ".join(f"{name}={value!r}" for name, value in definition.items())
+            return _Metric(text, ast.Name("_t0"), {"_t0": key}, self._unit(key))
         parsed = parse(definition, self.where)
         node = self._outer(parsed, parsed.node)
-        if not self.places:
+        if not self.keys:
             todo = f"Write it like maximum({definition.strip()})."
             raise refused(self.where, repr(definition)[:80], f"a call of {', '.join(METRICS)}", todo)
-        units = {name: self._unit(place) for name, place in self.places.items()}
-        size = _size(node, {name: 1 for name in self.places}, self.where)
+        units = {name: self._unit(key) for name, key in self.keys.items()}
+        size = _size(node, {name: 1 for name in self.keys}, self.where)
         if size != 1:
             raise refused(self.where, f"{size} numbers", "one number", "Make a metric of each.")
-        return _Metric(definition, node, self.places, unit_of(node, units) or "1")
+        return _Metric(definition, node, self.keys, unit_of(node, units) or "1")
 
-    def _unit(self, place: int) -> str:
-        term = self.terms[place]
+    def _unit(self, key: str) -> str:
+        term = self.terms[key]
         return term.kind.unit(term.signal.unit)
 
     def _outer(self, parsed: Parsed, node: ast.expr) -> ast.expr:
         """The expression with every call of a metric replaced by a name."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in METRICS:
-            name = f"_t{len(self.places)}"
-            self.places[name] = self._place(self._of_call(parsed, node.func.id, node))
+            name = f"_t{len(self.keys)}"
+            self.keys[name] = self._entered(self._of_call(parsed, node.func.id, node))
             return ast.Name(name)
         if isinstance(node, ast.Name) and node.id.startswith("_"):
             todo = f"Take one of {', '.join(METRICS)} of it."
@@ -347,10 +351,9 @@ class _Reader:
                 raise refused(f"{where}: {name}", f"{value!r}"[:80], allowed, "Run longer, or take another time.")
         return tuple(found)
 
-    def _place(self, term: Term) -> int:
-        """Where a term stands among all; one that is new is added."""
+    def _entered(self, term: Term) -> str:
         self._check_points(term)
-        return place_of(self.terms, term)
+        return entered(self.terms, term)
 
     def _check_points(self, term: Term) -> None:
         told = term.told
@@ -364,13 +367,11 @@ class _Reader:
             raise refused(f"{self.where}: times", found, "one time a point", "Correct one of them.")
 
 
-def place_of(terms: list[Term], term: Term) -> int:
-    """Where a term stands among others; one that is new is added to them."""
-    texts = [known.text() for known in terms]
-    if term.text() not in texts:
-        terms.append(term)
-        return len(texts)
-    return texts.index(term.text())
+def entered(terms: dict[str, Term], term: Term) -> str:
+    """The key of a term among others, to which it is added where it is new."""
+    key = term.text()
+    terms.setdefault(key, term)
+    return key
 
 
 def _number_of(channel: Channel, k: int) -> Signal:

@@ -14,19 +14,18 @@ import shiftjax.run.driver as driver
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.dynamics.channel import Channel
 from shiftjax.dynamics.channels import channels as channels_of
-from shiftjax.errors import ModelError, need_number, one_of
+from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
-from shiftjax.kernels.backends import BACKENDS, make_kernel
-from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import told_before
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.accuracy import judge
-from shiftjax.run.arguments import check_arguments, described
-from shiftjax.run.beginning import CLOCKS, first_partitions, lanes_at, start_from
+from shiftjax.run.arguments import asked, check_arguments
+from shiftjax.run.beginning import CLOCKS, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
-from shiftjax.run.drives import Drivable, refuse_beyond_tables
+from shiftjax.run.drives import Drivable
 from shiftjax.run.ending import end_of
 from shiftjax.run.ensemble import Ensemble, Settings
 from shiftjax.run.going_on import ending_of
@@ -35,7 +34,6 @@ from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.messages import messages, notes, recorded_near_singular
 from shiftjax.run.metrics import Definition, Metrics
-from shiftjax.run.physical import impossible
 from shiftjax.run.prepare import prepare
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.replay import replay
@@ -144,13 +142,11 @@ def simulate(
         vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, cut=cut,
         independent=independent, metrics=metrics, extremes=extremes,
         log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
-        cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend, threads=threads,
-        progress=progress, announce=announce,
+        cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend,
+        precision=precision, threads=threads, progress=progress, announce=announce,
     )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
     check_method(method)
-    one_of("precision", precision, DTYPES)
-    one_of("backend", backend or "cpu", BACKENDS)
     times = _clock(model, span, step, output_step, CLOCKS[precision])
     vary, assign = with_derived(model, vary, assign, derive)
     prepared = prepare(
@@ -168,10 +164,10 @@ def simulate(
         move_steps=move_steps, log_jacobian=log_jacobian, progress=progress,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit,
     )  # fmt: skip
-    faulty = impossible(prepared.model, prepared.vary, prepared.values)
-    _refuse_beyond_tables(prepared, settings, np.setdiff1d(np.arange(prepared.members), list(faulty)))
+    faulty = unsound(prepared, settings.t0, settings.t0 + settings.h * settings.steps)
     kept = members_to_keep(keep, prepared.members)
-    announce(need := _need(prepared, observed, len(kept), settings, backend))
+    refuse_too_much(need := _need(prepared, observed, len(kept), settings, backend))
+    announce(need)
     began = start_from(prepared, start, faulty)
     blocks = first_partitions(prepared, began, settings, schedule, independent)
     lanes = lanes_at(
@@ -179,10 +175,10 @@ def simulate(
         strict_start=strict_start,
     )  # fmt: skip
     bounds = hold_back(prepared, lanes, began)
-    asked = {
-        "assign": dict(assign or {}), "hold": [*hold], "independent": [*independent], "drive": described(drive),
-        "tie": described(tie), "cut": [*cut], "cluster": cluster, "backend": backend or "cpu",
-    }  # fmt: skip
+    given = asked(
+        assign=assign, hold=hold, independent=independent, drive=drive, tie=tie, cut=cut, cluster=cluster,
+        backend=backend,
+    )  # fmt: skip
 
     def gather() -> Result:
         say_locked(prepared, lanes, bounds)
@@ -194,7 +190,7 @@ def simulate(
             messages=messages(prepared, lanes, began, start),
             notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),
-            ending=ending_of(lanes) if whole else None, report=report_of(prepared), asked=asked,
+            ending=ending_of(lanes) if whole else None, report=report_of(prepared), asked=given,
             wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
@@ -202,11 +198,10 @@ def simulate(
 
 
 def _need(prepared: Prepared, observed: Sequence[Channel], kept: int, settings: Settings, backend: str | None) -> Need:
-    """The memory of a run, refused where it is too much, and what is told of its backend."""
+    """The memory of a run, and what is told of its backend."""
     need = need_of(prepared, observed, kept, settings.steps // settings.every + 1)
     if backend == "xla":
         need = replace(need, faster=told_before(float(prepared.members) * settings.steps))
-    refuse_too_much(need)
     return need
 
 
@@ -219,14 +214,6 @@ def _check_limits(**limits: float) -> None:
             or not (0 < value <= LARGEST or value == np.inf)
         ):
             raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
-
-
-def _refuse_beyond_tables(prepared: Prepared, settings: Settings, members: np.ndarray) -> None:
-    """Refuses tables of some members that are shorter than the run."""
-    if not len(members):
-        return
-    lane = prepared.lane_of(members, 1.0)
-    refuse_beyond_tables(prepared.plan, lane, settings.t0, settings.t0 + settings.h * settings.steps)
 
 
 def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
