@@ -6,6 +6,7 @@ Host code; what `simulate` steps from, and `assemble` gives as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,6 +49,16 @@ def unsound(prepared: Prepared, begin: float, end: float) -> dict[int, str]:
     if len(sound):
         refuse_beyond_tables(prepared.plan, prepared.lane_of(sound, 1.0), begin, end)
     return faulty
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run at its start: the model made ready, where its members begin, their lanes there, and what is measured."""
+
+    prepared: Prepared
+    start: Start
+    lanes: Ensemble
+    measured: Metrics
 
 
 def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, str]) -> Start:

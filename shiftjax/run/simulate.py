@@ -22,7 +22,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.accuracy import judge
 from shiftjax.run.arguments import asked, check_arguments
-from shiftjax.run.beginning import CLOCKS, first_partitions, lanes_at, start_from, unsound
+from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
 from shiftjax.run.drives import Drivable
@@ -80,6 +80,7 @@ def simulate(
     threads: int | None = None,
     progress: Callable[[float], None] = lambda done: None,
     announce: Callable[[Need], None] = lambda need: None,
+    watch: Callable[[Begun], None] = lambda begun: None,
 ) -> Result:
     """Simulates a model, or many variants of it at once.
 
@@ -129,6 +130,7 @@ def simulate(
         threads: of the kernel; all cores where left out.
         progress: called with the fraction done.
         announce: called before the run with the memory that it takes and the room for its store (bytes).
+        watch: called with the lanes at their start, before the first step; for programs that follow a run.
 
     Returns:
         a Result; without `vary` it has no member axis.
@@ -143,7 +145,7 @@ def simulate(
         independent=independent, metrics=metrics, extremes=extremes,
         log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
         cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend,
-        precision=precision, threads=threads, progress=progress, announce=announce,
+        precision=precision, threads=threads, progress=progress, announce=announce, watch=watch,
     )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
     check_method(method)
@@ -175,6 +177,7 @@ def simulate(
         strict_start=strict_start,
     )  # fmt: skip
     bounds = hold_back(prepared, lanes, began)
+    watch(Begun(prepared, began, lanes, measured))
     given = asked(
         assign=assign, hold=hold, independent=independent, drive=drive, tie=tie, cut=cut, cluster=cluster,
         backend=backend,
