@@ -1,0 +1,190 @@
+"""The way back of a run: cotangents of what was recorded and measured, carried to the start leg by leg. Host code.
+
+Every lane goes back on its own legs, the last one first; lanes whose next leg is of one program go together. What one
+gets follows from the lane alone, to the last bit. A repartition needs nothing: the acceleration of the new partition is
+that of the old one, and its cotangent passes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from shiftjax.gradients.programs import AdjointPrograms
+from shiftjax.gradients.tape import PLAIN_STEPS, Notes, Tape, state_rows
+from shiftjax.kernels.adjoint import AdjointProgram
+from shiftjax.kernels.contract import Group
+from shiftjax.kernels.llvm.backward import Backward, Leg
+from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.schedule import PATTERNS
+from shiftjax.topology.partition import Partition
+
+
+class WayBack:
+    """The lanes of a run on their way back.
+
+    Args:
+        lanes: at the end of the run. tape: its notes. back: what runs adjoint programs; programs: which.
+
+    Attributes:
+        bars: (rows, B) cotangents where the lanes stand; their rows are `layout.rows()`.
+    """
+
+    def __init__(self, lanes: Ensemble, tape: Tape, back: Backward, programs: AdjointPrograms) -> None:
+        self.lanes, self.back, self.programs = lanes, back, programs
+        self.settings, self.layout = lanes.settings, programs.layout
+        self.notes = _by_member(tape.notes)
+        self.bars = np.zeros((self.layout.row_count, lanes.table.shape[1]), lanes.table.dtype)
+
+    def rows(self, name: str) -> np.ndarray:
+        """View of the cotangents of a region."""
+        place = self.layout.rows()[name]
+        return self.bars[place.start : place.stop]
+
+    def go(self, seeds: np.ndarray, members: np.ndarray) -> None:
+        """Carries the cotangents of some members from the end of the run to its start, where they began to step.
+
+        Args:
+            seeds: (B, ticks, channels) cotangents of what was recorded; those of the first instant are left to `begin`.
+        """
+        first, last = _bounds(self.notes.members, members)
+        at = last - 1  # the note that is reached
+        while len(members):
+            stays = at > first
+            members, first, at = members[stays], first[stays], at[stays]
+            at = at - 1
+            for choice, pattern, mine in self._alike(at):
+                notes, end = self.notes.of(at[mine]), self.notes.clock[at[mine] + 1]
+                program = self.programs.of(self._partition(choice))
+                table = self._table(notes)
+                if pattern == PLAIN_STEPS:
+                    self._over(program, table, (end - notes.clock).astype(int), members[mine], seeds)
+                else:
+                    self._off(program, table, PATTERNS[pattern], members[mine], seeds)
+
+    def begin(self, unprojected: np.ndarray, seeds: np.ndarray, members: np.ndarray) -> None:
+        """Carries the cotangents of members that stand at the start back to the assembled start.
+
+        Args:
+            unprojected: (nq + nx, B) coordinates and x before they were projected.
+        """
+        first, _ = _bounds(self.notes.members, members)
+        for choice, _, mine in self._alike(first):
+            notes = self.notes.of(first[mine])
+            program, table = self.programs.of(self._partition(choice)), self._table(notes)
+            self._touch(program, table, members[mine], "observe", seeds)
+            before = table.copy()
+            place = program.program.layout.rows("q").start
+            before[place : place + len(unprojected)] = unprojected[:, members[mine]]
+            self._touch(program, before, members[mine], "project", seeds, table)
+
+    # -- legs --------------------------------------------------------------------------------------------------------
+
+    def _alike(self, at: np.ndarray) -> Iterator[tuple[np.ndarray, int, np.ndarray]]:
+        """Partition choices and pattern of notes, and which of them have those."""
+        if len(at):
+            keys = np.concatenate([self.notes.choice[:, at], self.notes.pattern[None, at]])
+            found, which = np.unique(keys, axis=1, return_inverse=True)
+            for k, (*choice, pattern) in enumerate(found.T):
+                yield np.array(choice), int(pattern), np.flatnonzero(np.ravel(which) == k)
+
+    def _partition(self, choice: np.ndarray) -> Partition:
+        return Partition(tuple(self.lanes.known[s][c] for s, c in enumerate(choice)))
+
+    def _table(self, notes: Notes) -> np.ndarray:
+        """The lanes of notes, with no limits."""
+        layout, lanes = self.lanes.layout, self.lanes
+        table = np.zeros((layout.row_count, len(notes.members)), lanes.table.dtype)
+        table[state_rows(lanes)] = notes.columns
+        place = layout.rows("p")
+        table[place.start : place.stop] = lanes.rows("p")[:, notes.members]
+        table[layout.rows("clock").start], table[layout.rows("fraction").start] = notes.clock, 1.0
+        return table
+
+    def _over(
+        self, program: AdjointProgram, table: np.ndarray, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray
+    ) -> None:
+        """Back over so many plain steps of each lane."""
+        moves = steps > 0
+        if not moves.all():
+            table, steps, members = np.ascontiguousarray(table[:, moves]), steps[moves], members[moves]
+        if not len(members):
+            return
+        longest = self.back.longest(program)
+        if steps.max() > longest:
+            half = np.where(steps > longest, longest * (-(-steps // longest) // 2), 0)
+            middle = self._ahead(program, table, half)
+            self._over(program, middle, steps - half, members, seeds)
+            self._over(program, table, half, members, seeds)
+            return
+        self._sweep(program, table, steps, members, seeds)
+
+    def _off(
+        self, program: AdjointProgram, table: np.ndarray, parts: Sequence[float], members: np.ndarray, seeds: np.ndarray
+    ) -> None:
+        """Back over a pattern of steps."""
+        layout, states, done = program.program.layout, [table], 0.0
+        begin = table[layout.rows("clock").start].copy()
+        for part in parts:
+            table[layout.rows("clock").start] = begin + len(parts) * done
+            table[layout.rows("fraction").start] = len(parts) * part
+            table = self._ahead(program, table, 1)
+            states.append(table)
+            done += part
+        end = states.pop()
+        end[layout.rows("clock").start] = begin + len(parts)
+        self._touch(program, end, members, "observe", seeds)
+        for state in reversed(states):
+            self._sweep(program, state, np.ones(len(members), int), members, None)
+
+    def _ahead(self, program: AdjointProgram, table: np.ndarray, steps: np.ndarray | int) -> np.ndarray:
+        """Lanes some steps further on."""
+        layout = program.program.layout
+        table, clock = table.copy(), table[layout.rows("clock").start]
+        until = np.where(np.asarray(steps) > 0, clock + (steps - 0.5) * table[layout.rows("fraction").start], clock)
+        table[layout.rows("limit").start : layout.rows("limit").stop] = np.inf
+        group = Group(program.program, table, until, None, np.full(table.shape[1], -1))
+        self.lanes.kernel.advance([group], h=self.settings.h, t0=self.settings.t0)
+        return table
+
+    def _sweep(
+        self,
+        program: AdjointProgram,
+        table: np.ndarray,
+        steps: np.ndarray,
+        members: np.ndarray,
+        seeds: np.ndarray | None,
+    ) -> None:
+        bars = np.ascontiguousarray(self.bars[:, members])
+        bars[self.layout.rows()["steps"].start] = steps
+        leg = Leg(program, table, bars, seeds, members if seeds is not None else np.full(len(members), -1))
+        s = self.settings
+        self.back.sweep([leg], h=s.h, t0=s.t0, every=s.every if seeds is not None else 0, origin=s.before)
+        self.bars[:, members] = bars
+
+    def _touch(
+        self,
+        program: AdjointProgram,
+        table: np.ndarray,
+        members: np.ndarray,
+        phase: str,
+        seeds: np.ndarray,
+        ends: np.ndarray | None = None,
+    ) -> None:
+        bars = np.ascontiguousarray(self.bars[:, members])
+        leg = Leg(program, table, bars, seeds, members)
+        s = self.settings
+        self.back.touch(leg, phase, ends, h=s.h, t0=s.t0, every=s.every, origin=s.before)
+        self.bars[:, members] = bars
+
+
+def _by_member(notes: Sequence[Notes]) -> Notes:
+    """All notes, those of a member in the order in which they were made."""
+    found = Notes.joined(list(notes))
+    return found.of(np.argsort(found.members, kind="stable"))
+
+
+def _bounds(sorted_members: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first note of each of some members, and the one after their last."""
+    return np.searchsorted(sorted_members, members), np.searchsorted(sorted_members, members, side="right")

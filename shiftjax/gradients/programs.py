@@ -1,0 +1,31 @@
+"""The adjoint programs of one setup, one a partition, each built when it is first needed."""
+
+from __future__ import annotations
+
+from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram, adjoint_of
+from shiftjax.run.ensemble import Programs
+from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.topology.partition import Partition
+
+
+class AdjointPrograms:
+    """Adjoints of the lane programs of a run."""
+
+    def __init__(self, programs: Programs) -> None:
+        self.programs = programs
+        self._built: dict[Partition, AdjointProgram] = {}
+
+    @property
+    def layout(self) -> AdjointLayout:
+        """Of the mirrored workspace; that of a program may have more slots for copies."""
+        return AdjointLayout(self.programs.layout, len(ACCUMULATORS))
+
+    def of(self, partition: Partition) -> AdjointProgram:
+        """The adjoint of the lane program of one partition."""
+        if partition not in self._built:
+            setup = self.programs.setup
+            program = self.programs.of(partition)
+            self._built[partition] = adjoint_of(
+                program, setup.precision, len(ACCUMULATORS), still=len(setup.quadratures)
+            )
+        return self._built[partition]
