@@ -1,0 +1,1 @@
+"""Gradients of runs with respect to the numbers of their models."""
