@@ -1,13 +1,13 @@
 """Adjoints of accelerations and of least corrections through their KKT systems. Lane code.
 
-Problem: x solves H x + J_P^T lambda = f, J_P x = g, where H, J_P, f, g depend on what the gradient is taken of. With the
-cotangent y of x, H w + J_P^T mu = y and J_P w = 0 the cotangents of all else are the gradient of the Lagrangian
+Problem: x solves H x + J_P^T lambda = f, J_P x = g, where H, J_P, f and g depend on what the gradient is taken of. With
+the cotangent y of x, H w + J_P^T mu = y and J_P w = 0, the cotangents of all else are the gradient of the Lagrangian
 
     L = w . (f - H x) - lambda . J_P w - mu . (J_P x - g)
 
-with w, lambda, mu and x held (Giles, Pierce, An Introduction to the Adjoint Approach to Design, section 2): no composite
-inertia and no factor is differentiated, and the factors of one pose serve all its systems. H is singular over the speeds
-of the cut tree, so both systems are solved on the null space Z of J_P. x is known: it is what the run has recorded.
+with w, lambda, mu and x held (Giles, Pierce, An Introduction to the Adjoint Approach to Design): no composite inertia
+and no factor is differentiated, and the factors of one pose serve all its systems. H is singular over the speeds of the
+cut tree, so both systems are solved on the null space Z of J_P. x is known: it is what a run has recorded.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Gradients of runs with respect to the numbers of their models."""
+"""Derivatives of runs: what makes `simulate` a function that JAX differentiates."""
