@@ -79,6 +79,15 @@ def balls(*, floating: bool = False) -> Model:
     return builder.build()
 
 
+def flying() -> Model:
+    """A body that flies, with a rod on a ball: quaternions without loops, which the projection makes unit ones."""
+    builder = ModelBuilder(gravity=(0.3, -0.2, -9.81))
+    a = builder.assembly("a").body("hull", mass=2.0, inertia=(0.3, 0.4, 0.5), center_of_mass=(0.1, 0.2, 0.3))
+    a.joint("free", "float", child="hull", initial_displacement={"T": (0.1, 0.2, 0.3), "rotation": (0.3, 0.2, 0.1)})
+    a.body("rod", **rod(0.5)).joint("ball", "spherical", parent="hull", child="rod")
+    return builder.build()
+
+
 def chain(count: int) -> Model:
     """Rods on hinges about two axes in turn; from 14 on solved without a mass matrix."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
@@ -117,6 +126,7 @@ CASES: dict[str, Callable[[], Prepared]] = {
     "driven by a function": lambda: varied(four_bar()[0].build(), MASS, drive={"pivot": lambda t: jnp.sin(3 * t) - 1}),
     "tied by a function": tied,
     "tree": lambda: varied("double_pendulum"),
+    "flying": lambda: varied(flying()),
     "long tree": lambda: varied(chain(15), MASS),
     "islands": lambda: varied(four_bars(2), MASS),
 }
@@ -185,7 +195,7 @@ def complex_slope(pieces: Sequence[Piece], slots: np.ndarray, read: Sequence[int
     moved = slots.astype(complex)
     moved[list(read)] += 1j * STEP * direction
     forward(pieces, moved)
-    return moved.imag / STEP
+    return np.imag(moved) / STEP
 
 
 def carried_back(workspace: Workspace, piece: Piece) -> np.ndarray:
