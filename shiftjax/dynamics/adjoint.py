@@ -5,9 +5,13 @@ the cotangent y of x, H w + J_P^T mu = y and J_P w = 0, the cotangents of all el
 
     L = w . (f - H x) - lambda . J_P w - mu . (J_P x - g)
 
-with w, lambda, mu and x held (Giles, Pierce, An Introduction to the Adjoint Approach to Design): no composite inertia
-and no factor is differentiated, and the factors of one pose serve all its systems. H is singular over the speeds of the
-cut tree, so both systems are solved on the null space Z of J_P. x is known: it is what a run has recorded.
+with w, lambda, mu and x held (Giles, Pierce, An Introduction to the Adjoint Approach to Design): no factor is
+differentiated, and the factors of one pose serve all its systems. H is singular over the speeds of the cut tree, so
+both systems are solved on the null space Z of J_P. x is known: it is what a run has recorded.
+
+f - H a of accelerations is one recursive Newton-Euler pass; H x of corrections is made of the entries of H, which the
+factors need anyway: so the adjoint of a projection is 3 to 6 % shorter than by momenta of the bodies where joints are
+parallel, and as much longer in space.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from shiftjax.dynamics.kinematics import Motion, quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.dynamics.reduced import Reduced, sparse_dot, sparse_product
 from shiftjax.dynamics.reduction import Column, Reduction
-from shiftjax.dynamics.tree import mass_product, tree_terms
+from shiftjax.dynamics.tree import tree_terms
 from shiftjax.rotations import conjugate, quaternion_product
 from shiftjax.topology.block_triangular import block_triangular
 from shiftjax.topology.partition import Partition, free_speeds
@@ -140,17 +144,13 @@ class System:
     def __init__(self, lane: Lane, motion: Motion, partition: Partition) -> None:
         self.lane, self.motion, self.plan = lane, motion, motion.plan
         self.rows = [lane.rows(motion, k) for k in range(len(self.plan.substructures))]
-        self.factors = [
-            PrimaryFactors(lane.reduction(block, rows))
-            for block, rows in zip(partition.blocks, self.rows, strict=True)
-        ]  # fmt: skip
+        own = list(zip(partition.blocks, self.rows, strict=True))
+        self.factors = [PrimaryFactors(lane.reduction(block, rows)) for block, rows in own]
         columns: dict[int, Column] = {k: {k: 1.0} for k in free_speeds(self.plan)}
         for factors in self.factors:
             columns |= {next(iter(column)): column for column in factors.null_columns()}
         self.reduced = Reduced(motion, [columns[k] for k in sorted(columns, reverse=True)])
-        self.primary = [
-            (rows, row) for block, rows in zip(partition.blocks, self.rows, strict=True) for row in block.primary
-        ]
+        self.primary = [(rows, row) for block, rows in own for row in block.primary]
 
     def adjoint(self, y: Vec) -> tuple[Vec, Vec, Vec]:
         """w, H w and mu of H w + J_P^T mu = y, J_P w = 0."""
@@ -216,18 +216,18 @@ class CorrectionAdjoint:
     """
 
     def __init__(self, system: System, x: Vec) -> None:
-        self.system, self.x = system, x
+        self.system = system
+        self.inertial = sparse_product(system.reduced.H, dict(enumerate(x)))
 
     def multipliers(self, x_bar: Vec) -> tuple[Multipliers, Vec]:
         """Those of the cotangent of x, and H w."""
         w, momentum, mu = self.system.adjoint(x_bar)
-        inertial = sparse_product(self.system.reduced.H, dict(enumerate(self.x)))
-        right = [neg(inertial.get(speed, 0.0)) for speed in range(self.system.plan.nv)]
+        right = [neg(self.inertial.get(speed, 0.0)) for speed in range(self.system.plan.nv)]
         return Multipliers(w, self.system.multipliers(right), mu), momentum
 
     def lagrangian(self, held: Multipliers, closing: Vec) -> Scalar:
         """The scalar whose gradient is the cotangent of what x depends on; closing: J_P x + residual."""
-        inertial = mass_product(self.system.motion, held.w, self.x)
+        inertial = sparse_dot(dict(enumerate(held.w)), self.inertial)
         rest = add(dot(held.lam, self.system.along(held.w)), dot(held.mu, closing))
         return neg(add(inertial, rest))
 

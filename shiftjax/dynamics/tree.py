@@ -204,19 +204,6 @@ def _joint_accelerations(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
     return found
 
 
-def mass_product(motion: Motion, x: Vec, y: Vec) -> Scalar:
-    """x . H y over all speeds of the cut tree, from the momenta of the bodies: without composite inertias."""
-    chain = motion.chain(rooted=True)
-    first, second = _joint_accelerations(chain, x), _joint_accelerations(chain, y)
-    out: Scalar = 0.0
-    for joint in motion.plan.joints:
-        inertia = body_inertia(chain, joint.far)
-        if inertia is not None:
-            angular, linear = inertia.times(*second[joint.far])
-            out = add(out, add(dot(first[joint.far][0], angular), dot(first[joint.far][1], linear)))
-    return out
-
-
 def _first_moment(motion: Motion, node: int, inertia: Inertia) -> Vec:
     """Mass times the centre's position from one point of ground (floating trees have a moving reference point)."""
     rooted, fixed = motion.chain(rooted=True), motion.chain()
