@@ -71,6 +71,13 @@ def closed_states(
         the prepared model, q (nq, count) and v (nv, count).
     """
     prepared = prepare(model, {})
+    return prepared, *walked(prepared, count, seed, steps, reach)
+
+
+def walked(
+    prepared: Prepared, count: int, seed: int, steps: int = 6, reach: float = 0.15
+) -> tuple[np.ndarray, np.ndarray]:
+    """q (nq, count) and v (nv, count) of `closed_states`, for the file's numbers."""
     lane, plan = prepared.file_lane(), prepared.plan
     rng = np.random.default_rng(seed)
     q = np.repeat(prepared.file_start.q, count, axis=1)
@@ -78,7 +85,7 @@ def closed_states(
         q = host.retract(plan, q, random_motion(plan, lane, q, rng) * reach)
         for s in range(len(plan.substructures)):
             q, _ = close(plan, lane, q, s, ())
-    return prepared, q, random_motion(plan, lane, q, rng)
+    return q, random_motion(plan, lane, q, rng)
 
 
 def random_motion(plan: Plan, lane: Lane, q: np.ndarray, rng: np.random.Generator) -> np.ndarray:

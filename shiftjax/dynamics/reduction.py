@@ -118,6 +118,10 @@ class Reduction:
         entry = self.rows.J[row].get(speed, 0.0)
         return mul(self.unit[speed] / self.row_unit[row], entry)
 
+    def matrix(self) -> Mat:
+        """J_Pd, dimensionless."""
+        return [[self._entry(row, speed) for speed in self.dependent] for row in self.primary]
+
     def solve(self, sides: Sequence[Vec]) -> tuple[list[Vec], Scalar]:
         """X of J_Pd X = b for right-hand sides over the primary rows (true units).
 
@@ -125,7 +129,7 @@ class Reduction:
             for every side the dimensionless values of the dependent columns, and the monitor (largest over smallest
             pivot length)^2.
         """
-        A = [[self._entry(row, speed) for speed in self.dependent] for row in self.primary]
+        A = self.matrix()
         scaled = [[mul(1.0 / self.row_unit[row], b[k]) for k, row in enumerate(self.primary)] for b in sides]
         X, squares, inverses = solve_blockwise(A, scaled)
         return X, mul(largest(squares), largest(inverses))

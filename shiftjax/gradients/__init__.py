@@ -1,1 +1,1 @@
-"""Derivatives of runs: reverse mode along the steps that were taken, forward mode, through the assembled start."""
+"""Derivatives of runs: what makes `simulate` a function that JAX differentiates."""
