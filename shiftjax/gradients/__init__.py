@@ -1,0 +1,1 @@
+"""Derivatives of runs with respect to the numbers of a model."""
