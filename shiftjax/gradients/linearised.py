@@ -32,7 +32,8 @@ class Linearised:
     def __init__(self, name: str, identity: str, function: Callable[[list[Scalar]], Vec], count: int, wrt: int) -> None:
         self._name, self._identity, self._function = name, identity, function
         self.count, self.wrt = count, wrt
-        values = function([np.ones(1)] * count)
+        with np.errstate(all="ignore"):
+            values = function([np.ones(1) for _ in range(count)])  # each its own: a - a of one object is a known zero
         self.outputs = len(values)
         self._active = [k for k, value in enumerate(values) if not known(value)]
 

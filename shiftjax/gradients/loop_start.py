@@ -16,12 +16,14 @@ from shiftjax.gradients.least_norm import LeastNorm, apply, transposed
 from shiftjax.run.host_evaluation import StartLane, closure, prescribed_speeds
 from shiftjax.run.start_speeds import AGREES, RANK
 
+TINY = np.finfo(float).tiny
+
 
 class LoopStart:
     """One substructure of B members that hold the same joints.
 
     Args:
-        lane: of the members. q: (nq, B) closed coordinates; given: (nv, B) speeds as stated. index: of the substructure.
+        lane: of the members. q: (nq, B) closed coordinates; given: (nv, B) stated speeds. index: of the substructure.
         held, told: local columns whose displacements, whose speeds stay as stated.
 
     Attributes:
@@ -76,19 +78,22 @@ class LoopStart:
     def unreachable(self, push: np.ndarray) -> np.ndarray:
         """(B,) part of a push that no displacement of joints that are not held takes back."""
         left = push - apply(self.J[:, :, self.free], apply(self._inverse, push))
-        return _length(left) / np.maximum(_length(push), np.finfo(float).tiny)
+        return _length(left) / np.maximum(_length(push), TINY)
 
     def open_part(self, push: np.ndarray) -> np.ndarray:
         """(B,) part of a push that no displacement of any joint takes back."""
         left = push - apply(self.J, apply(np.linalg.pinv(self.J, rcond=RANK), push))
-        return _length(left) / np.maximum(_length(push), np.finfo(float).tiny)
+        return _length(left) / np.maximum(_length(push), TINY)
 
-    def loosest(self) -> int | None:
-        """The column that the first member's loops, held as they are, leave free most; None where they leave none."""
-        if not self.idle[0]:
-            return None
-        null = np.eye(len(self.free)) - self._inverse[0] @ self.J[0][:, self.free]
-        return self.free[int(np.diag(null).argmax())]
+    def idle_motion(self) -> np.ndarray:
+        """(B, n) a motion in general position that the loops and the held joints leave, its largest part 1."""
+        general = np.cos(1.0 + np.arange(len(self.free)))
+        moved = general - apply(
+            self._inverse @ self.J[:, :, self.free], np.broadcast_to(general, (len(self.J), len(general)))
+        )
+        out = np.zeros((len(self.J), len(self.columns)))
+        out[:, self.free] = moved / np.maximum(np.abs(moved).max(1, keepdims=True), TINY)
+        return out
 
     # -- speeds --------------------------------------------------------------------------------------------------------
 

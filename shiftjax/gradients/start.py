@@ -4,20 +4,22 @@ Problem: q, v and the forces' states of `run.prepare.start_of` as functions of `
 stand where they are stated; in loops held joints do and the others follow by the implicit function theorem, quaternions
 in their tangent space; speeds follow by differentiated least squares.
 Refused: numbers for whose neighbours the loops do not close, and freedoms that nothing holds where a number moves the
-loop: there the pose depends on the way that led to it.
+loop: there the pose depends on the way that led to it. Only links that spin unfelt may: their spin follows by the least
+move, which is right for all that does not see it.
 
 Host code, all members at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.gradients.coordinates import changes_of_coordinates, displacements
 from shiftjax.gradients.loop_start import LoopStart
+from shiftjax.gradients.spins import unfelt
 from shiftjax.gradients.start_functions import start_functions_of
 from shiftjax.run.closing import columns_of
 from shiftjax.run.host_evaluation import per_member
@@ -26,6 +28,7 @@ from shiftjax.run.start import Start
 
 BLOCK = 8 << 20  # bytes of Jacobians of the members that are done together
 STILL = 1e-12  # a dimensionless closure that changes less, for a number that changes by 1 or by the model's length
+MOVED = 1e-6  # part of a freedom's largest motion: a joint that moves less does not hold it
 OPEN = 1e-6  # part of a change of closures that no joint takes back: 0.2 for a Bricard, 2e-15 elsewhere
 
 
@@ -122,9 +125,7 @@ class StartDerivative:
             dv[loop.columns] = _outside(loop.speed_tangent(J, nu, told), loop)
         return dq, dv, states
 
-    def _adjoint_of(
-        self, group: _Group, q_bar: np.ndarray, v_bar: np.ndarray, states_bar: np.ndarray
-    ) -> np.ndarray:
+    def _adjoint_of(self, group: _Group, q_bar: np.ndarray, v_bar: np.ndarray, states_bar: np.ndarray) -> np.ndarray:
         plan, functions, q = self._plan, self._functions, group.q
         at, q_bar, out = np.concatenate([q, group.values]), q_bar.copy(), np.zeros_like(group.values)
         stated_v = np.zeros_like(v_bar)
@@ -155,42 +156,55 @@ class StartDerivative:
         """Fills `undefined`; raises for a number that has a derivative in no member that stands as stated."""
         shape = self.prepared.values.shape
         rigid, loose = np.zeros(shape, bool), np.zeros(shape, bool)
-        stands = np.zeros(shape[1], bool)
+        stands, wanted = np.zeros(shape[1], bool), np.array([len(held) for held in self.start.held]).reshape(-1, 1)
         for group in self._groups():
             own = group.members
-            stands[own] = (self.start.kept[:, own] == np.array([[len(held)] for held in self.start.held])).all(0)
+            stands[own] = (self.start.kept[:, own] == wanted).all(0)
+            free = [self._loose(group, loop) for loop in group.loops]
             for k in range(shape[0]):
-                bad, open_, free = self._judged(group, k)
-                self.undefined[k, own], rigid[k, own], loose[k, own] = bad, open_, free
+                self.undefined[k, own], rigid[k, own], loose[k, own] = self._judged(group, k, free)
         for k, path in enumerate(self.prepared.vary):
             if stands.any() and rigid[k, stands].all():
                 raise _rigid(path)
             if stands.any() and loose[k, stands].all():
                 raise _loose(path, self._loosest())
 
-    def _judged(self, group: _Group, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(B,) for a number: whether there is no derivative, whether no neighbour closes, whether a freedom is loose."""
-        count = len(group.members)
+    def _loose(self, group: _Group, loop: LoopStart) -> np.ndarray:
+        """(B,) whether a loop has freedoms that nothing holds and something feels."""
+        if not loop.idle.any():
+            return np.zeros(len(group.members), bool)
+        return (loop.idle > 0) & ~unfelt(self.prepared.lane_of(group.members, 1.0), group.q, loop)
+
+    def _judged(self, group: _Group, k: int, free: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """(B,) for a number: whether there is no derivative, whether no neighbour closes, whether it moves a freedom.
+
+        Args:
+            free: of every loop `_loose`.
+        """
         change = np.zeros_like(group.values)
         change[k] = 1.0
-        bad, rigid, loose = np.zeros(count, bool), np.zeros(count, bool), np.zeros(count, bool)
+        bad, rigid, loose = np.zeros((3, len(group.members)), bool)
         at = np.concatenate([group.q, group.values])
-        stated_moves = displacements(self._plan, group.q, self._stated(group, change)[0])
+        stated = displacements(self._plan, group.q, self._stated(group, change)[0])
         still = STILL / max(1.0, self.prepared.setup.length)
-        for loop, phi in zip(group.loops, self._functions.phi, strict=True):
+        for loop, phi, idle in zip(group.loops, self._functions.phi, free, strict=True):
             opened = phi.tangent(at, change).T
-            push = loop.push(opened, _inside(stated_moves, loop)[:, loop.held])
+            push = loop.push(opened, _inside(stated, loop)[:, loop.held])
             moves = np.abs(push).max(1, initial=0.0) > still
             rigid |= (np.abs(opened).max(1, initial=0.0) > still) & (loop.open_part(opened) > OPEN)
-            loose |= moves & (loop.idle > 0)
-            bad |= rigid | loose | (moves & (loop.unreachable(push) > OPEN))
-        return bad, rigid, loose
+            loose |= moves & idle
+            bad |= moves & (loop.unreachable(push) > OPEN)
+        return bad | rigid | loose, rigid, loose
 
     def _loosest(self) -> str:
-        """A joint of one coordinate that nothing holds, "" where there are none."""
-        speeds = {joint.v: joint.path for joint in self._plan.joints if joint.nv == 1}
-        found = [(loop, loop.loosest()) for loop in next(self._groups()).loops]
-        return next((speeds.get(loop.columns[k], "") for loop, k in found if k is not None), "")
+        """A joint of one coordinate that nothing holds, "" where there is none."""
+        paths = {joint.v: joint.path for joint in self._plan.joints if joint.nv == joint.nq == 1}
+        for loop in next(self._groups()).loops:
+            moved = dict(zip(loop.columns, np.abs(loop.idle_motion()[0]), strict=True))
+            found = [speed for speed in moved if speed in paths and moved[speed] > MOVED]
+            if loop.idle[0] and found:
+                return paths[max(found, key=moved.__getitem__)]
+        return ""
 
 
 def _inside(moved: np.ndarray, loop: LoopStart) -> np.ndarray:
@@ -225,9 +239,12 @@ def _rigid(path: str) -> ModelError:
 
 
 def _loose(path: str, joint: str) -> ModelError:
-    found = "a derivative by a number that moves a loop of which a freedom is not held: the start depends on the way to it"
-    name = joint or "a joint of it"
-    todo = f"Use hold=[{name!r}], or give initial_displacement of {name} in the file."
+    found = (
+        "a derivative by a number that moves a loop of which a freedom is not held: the start depends on the way to it"
+    )
+    todo = f"Use hold=[{joint!r}], or give initial_displacement of it in the file."
     if not joint:
-        todo = "Joints of several coordinates are free: take others, as a ball and a universal joint for two balls."
+        todo = (
+            "A link spins between balls: make it symmetric about its line, or give it two revolute joints for a ball."
+        )
     return ModelError(path, found, "starts in which stated joints hold all freedoms", todo)
