@@ -17,7 +17,7 @@ def changes_of_coordinates(plan: Plan, q: np.ndarray, moved: np.ndarray, *, tran
     """(nq, B) changes of coordinates q for displacements (nv, B); or the transpose of `displacements`."""
     out, factor = _plain(plan, moved, of_speeds=True), 2.0 if transposed else 0.5
     for a, b in quaternion_places(plan):
-        out[a : a + 4] = np.array(quaternion_product(q[a : a + 4], [np.zeros_like(moved[b]), *moved[b : b + 3]]))
+        out[a : a + 4] = np.array(quaternion_product([*q[a : a + 4]], [np.zeros_like(moved[b]), *moved[b : b + 3]]))
         out[a : a + 4] *= factor
     return out
 
@@ -26,7 +26,7 @@ def displacements(plan: Plan, q: np.ndarray, change: np.ndarray, *, transposed: 
     """(nv, B) displacements for changes (nq, B) of coordinates q; or the transpose of `changes_of_coordinates`."""
     out, factor = _plain(plan, change, of_speeds=False), 0.5 if transposed else 2.0
     for a, b in quaternion_places(plan):
-        out[b : b + 3] = quaternion_product(conjugate(q[a : a + 4]), change[a : a + 4])[1:]
+        out[b : b + 3] = quaternion_product(conjugate([*q[a : a + 4]]), [*change[a : a + 4]])[1:]
         out[b : b + 3] *= factor
     return out
 

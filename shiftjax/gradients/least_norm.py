@@ -10,13 +10,18 @@ import numpy as np
 
 
 def apply(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(B, m) = (B, m, n) (B, n)."""
-    return (A @ x[:, :, None])[:, :, 0]
+    """(B, m) = (B, m, n) (B, n); in C order whatever B, since products add up in an order that depends on strides."""
+    return (np.ascontiguousarray(A) @ np.ascontiguousarray(x)[:, :, None])[:, :, 0]
 
 
 def transposed(A: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """(B, n) = (B, m, n)^T (B, m)."""
-    return (y[:, None, :] @ A)[:, 0, :]
+    """(B, n) = (B, m, n)^T (B, m); in C order."""
+    return (np.ascontiguousarray(y)[:, None, :] @ np.ascontiguousarray(A))[:, 0, :]
+
+
+def pseudo_inverse(A: np.ndarray, rank: float) -> np.ndarray:
+    """(B, n, m); singular values below `rank` of the largest are zero."""
+    return np.ascontiguousarray(np.linalg.pinv(np.ascontiguousarray(A), rcond=rank))
 
 
 class LeastNorm:
@@ -31,7 +36,7 @@ class LeastNorm:
     """
 
     def __init__(self, A: np.ndarray, b: np.ndarray, rank: float, misses: np.ndarray | None = None) -> None:
-        self.A, self.inverse = A, np.linalg.pinv(A, rcond=rank)
+        self.A, self.inverse = A, pseudo_inverse(A, rank)
         self.x = apply(self.inverse, b)
         self._missing = np.zeros_like(b) if misses is None else np.where(misses[:, None], b - apply(A, self.x), 0.0)
         self._pulled = transposed(self.inverse, self.x)  # A^+^T x

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.gradients.least_norm import LeastNorm, apply, transposed
+from shiftjax.gradients.least_norm import LeastNorm, apply, pseudo_inverse, transposed
 from shiftjax.run.host_evaluation import StartLane, closure, prescribed_speeds
 from shiftjax.run.start_speeds import AGREES, RANK
 
@@ -40,7 +40,7 @@ class LoopStart:
         every = range(len(self.columns))
         self.held, self.free = list(held), [k for k in every if k not in held]
         self.told, self._rest = list(told), [k for k in every if k not in told]
-        self._inverse = np.linalg.pinv(self.J[:, :, self.free], rcond=RANK)
+        self._inverse = pseudo_inverse(self.J[:, :, self.free], RANK)
         self.idle = len(self.free) - rank_of(self.J[:, :, self.free])
         moves = any(lane.plan.constraints[k].time_dependent for k in block.groups)
         nu = prescribed_speeds(lane, q, index) if moves else np.zeros(self.J.shape[:2])
@@ -82,7 +82,7 @@ class LoopStart:
 
     def open_part(self, push: np.ndarray) -> np.ndarray:
         """(B,) part of a push that no displacement of any joint takes back."""
-        left = push - apply(self.J, apply(np.linalg.pinv(self.J, rcond=RANK), push))
+        left = push - apply(self.J, apply(pseudo_inverse(self.J, RANK), push))
         return _length(left) / np.maximum(_length(push), TINY)
 
     def idle_motion(self) -> np.ndarray:

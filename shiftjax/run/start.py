@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -69,8 +69,8 @@ class Start:
     def joined(cls, parts: Sequence[Start]) -> Start:
         """The starts of several groups of members as one; all hold the same joints."""
         arrays = [item.name for item in fields(cls) if item.name not in ("held", "told")]
-        joined = (np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in arrays)
-        return cls(*joined, parts[0].held, parts[0].told)
+        joined = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in arrays}
+        return replace(parts[0], **joined)
 
     @classmethod
     def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:
