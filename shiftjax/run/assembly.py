@@ -104,7 +104,7 @@ def _started(
     full = lane_of(np.arange(members), 1.0)
     designs = designs_of(plan, full.params.numbers, members)
     target = per_member(full.coordinates(), members)
-    q, doubt, branch, gap, worst, closed = map(
+    q, doubt, branch, kept_joints, gap, worst, closed = map(
         designs.spread_last, _poses(plan, designs.lanes(lane_of), q_file, target[:, designs.first], tied)
     )
     told = [holdable(plan, part.J[0], part.index, said.speeds)[0] for part in tied]
@@ -123,23 +123,24 @@ def _started(
     speed_change, speed_moved = most(off, units_of(plan, full, counted), counted)
     return Start(
         q, v, per_member(full.states(), members), closed, gap, worst, change, moved, speed_change, speed_moved,
-        bound, branch, doubt & closed,
+        bound, branch, doubt & closed, kept_joints, tuple(tuple(part.held) for part in tied), tuple(map(tuple, told)),
     )  # fmt: skip
 
 
 def _poses(
     plan: Plan, lane_of: LaneOf, q_file: np.ndarray, target: np.ndarray, tied: Sequence[_Tied]
 ) -> tuple[np.ndarray, ...]:
-    """Of designs with coordinates `target` (nq, D): coordinates, doubts, branches, and what `gaps` says."""
+    """Of designs with coordinates `target` (nq, D): coordinates, doubts, branches, how many joints are kept, `gaps`."""
     count = target.shape[1]
     full, q = lane_of(np.arange(count), 1.0), np.repeat(q_file, count, axis=1)
     _set_free(plan, q, target)
     unsure, branch = np.zeros(count, bool), np.full(count, "", dtype=object)
-    for part in tied:
-        q, doubt = _Members(plan, lane_of, part, q_file, target, q).placed()
+    kept = np.zeros((len(tied), count), int)
+    for part, keeps in zip(tied, kept, strict=True):
+        q, doubt, keeps[:] = _Members(plan, lane_of, part, q_file, target, q).placed()
         unsure |= doubt
         branch = branch + signs(full, q, part.index, part.blocks)
-    return q, unsure, branch, *gaps(plan, full, q)
+    return q, unsure, branch, kept, *gaps(plan, full, q)
 
 
 # -- the file's own pose -------------------------------------------------------------------------------------------
@@ -255,8 +256,8 @@ class _Members:
     target: np.ndarray
     q: np.ndarray
 
-    def placed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates (nq, B), and of which members the branch is not sure (B,)."""
+    def placed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Coordinates (nq, B), of which members the branch is not sure (B,), how many held joints each keeps (B,)."""
         part, count = self.part, self.q.shape[1]
         everyone = np.arange(count)
         possible = can_close(self.lane_of(everyone, 1.0), self.target, part.index, part.held)
@@ -279,14 +280,14 @@ class _Members:
         left = np.flatnonzero(~clean & ~hopeless)
         if part.judged and len(left):
             found[:, left], reached[left], doubt[left] = self._settled(left, tries)
-        lost = np.flatnonzero(~reached)
+        lost, kept = np.flatnonzero(~reached), np.full(count, len(part.held))
         if len(lost):
-            found[:, lost] = self._released(lost, tries[1][1].of(tries[1][0], lost))
+            found[:, lost], kept[lost] = self._released(lost, tries[1][1].of(tries[1][0], lost))
         if part.free and (part.weight < 1.0).any():
             columns = columns_of(self.plan, part.index, part.held)
             full = self.lane_of(everyone, 1.0)
             found = nearest(self.plan, full, found, part.index, columns, self.target, part.weight)
-        return found, doubt
+        return found, doubt, kept
 
     def _clean(self, members: np.ndarray, path: Path) -> np.ndarray:
         """(K,) whether a walk has reached its end on the file's branch, as far as signs say."""
@@ -435,11 +436,14 @@ class _Members:
             sure[left] |= ((np.max(apart, axis=0) < SAME) & paths[0].reached)[left]  # all ways and the search agree
         return out, found, found & ~sure
 
-    def _released(self, members: np.ndarray, open_: Path) -> np.ndarray:
+    def _released(self, members: np.ndarray, open_: Path) -> tuple[np.ndarray, np.ndarray]:
         """Members that cannot have all that is stated: as much of it as the loops allow, the least binding let go.
 
         Args:
             open_: how they walked with numbers first.
+
+        Returns:
+            coordinates, and how many of the held joints stand where they were stated.
         """
         part, plan, target = self.part, self.plan, self.target[:, members]
         full = self.lane_of(members, 1.0)
@@ -451,7 +455,7 @@ class _Members:
             begin[:, bad], size = close(plan, full.of(bad), self._walked(members[bad]).q, part.index, ())
             closed[bad] = size <= CLOSED
             out = begin.copy()
-        left = closed.copy()
+        left, keeps = closed.copy(), np.zeros(len(members), int)
         at_end: LaneOf = lambda some, fraction: self.lane_of(some, 1.0)  # noqa: E731
         for count in range(len(part.held), 0, -1):
             here = np.flatnonzero(left)
@@ -463,9 +467,9 @@ class _Members:
             )  # fmt: skip
             path = walk(plan, begin[:, here], way)
             kept = path.reached if count > 1 else np.ones(len(here), bool)
-            out[:, here[kept]] = path.q[:, kept]
+            out[:, here[kept]], keeps[here[path.reached]] = path.q[:, kept], count
             left[here[kept]] = False
-        return out
+        return out, keeps
 
 
 # -- under a standing mechanism --------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -38,6 +38,9 @@ class Start:
         binding: (B,) whether that is more than roundings of joints that follow others.
         branch: (B,) signs of the Jacobians by which assembly branches differ, one a block, "" where there are none.
         unsure: (B,) whether the way from the file's pose may have changed the branch.
+        kept: (S, B) how many joints of `held` a member keeps where they were stated, of every substructure.
+        held: of every substructure the joints that keep their stated displacement, the most binding first; told: those
+            that keep their stated speed.
     """
 
     q: np.ndarray
@@ -53,6 +56,9 @@ class Start:
     binding: np.ndarray
     branch: np.ndarray
     unsure: np.ndarray
+    kept: np.ndarray
+    held: tuple[tuple[int, ...], ...]
+    told: tuple[tuple[int, ...], ...]
 
     @property
     def changed(self) -> np.ndarray:
@@ -61,8 +67,10 @@ class Start:
 
     @classmethod
     def joined(cls, parts: Sequence[Start]) -> Start:
-        """The starts of several groups of members as one."""
-        return cls(*(np.concatenate([getattr(part, item.name) for part in parts], axis=-1) for item in fields(cls)))
+        """The starts of several groups of members as one; all hold the same joints."""
+        arrays = [item.name for item in fields(cls) if item.name not in ("held", "told")]
+        joined = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in arrays}
+        return replace(parts[0], **joined)
 
     @classmethod
     def standing(cls, q: np.ndarray, v: np.ndarray, states: np.ndarray, closed: np.ndarray, gap: np.ndarray) -> Start:
@@ -70,4 +78,5 @@ class Start:
         zero, none = np.zeros(len(gap)), np.full(len(gap), -1)
         nothing, sure = np.full(len(gap), "", dtype=object), np.zeros(len(gap), bool)
         worst = np.zeros(len(gap), int)
-        return cls(q, v, states, closed, gap, worst, zero, none, zero, none, sure, nothing, sure)
+        kept = np.zeros((0, len(gap)), int)
+        return cls(q, v, states, closed, gap, worst, zero, none, zero, none, sure, nothing, sure, kept, (), ())

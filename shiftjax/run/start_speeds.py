@@ -12,6 +12,7 @@ from shiftjax.topology.partition import RANK_TOLERANCE
 from shiftjax.topology.plan import Plan
 
 RANK = RANK_TOLERANCE["f64"]
+AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
 
 
 def consistent_speeds(
@@ -50,7 +51,7 @@ def consistent_speeds(
         right = nu - (J[:, :, held] @ given[:, held, None])[:, :, 0]
         given[:, rest] = (inverse @ right[:, :, None])[:, :, 0]
         missing = nu - (J @ given[:, :, None])[:, :, 0]
-        off = np.abs(missing).max(1) > 1e-9 * (1.0 + np.abs(given).max(1))
+        off = np.abs(missing).max(1) > AGREES * (1.0 + np.abs(given).max(1))
         if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
             given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
         out[columns] = (given * unit).T
