@@ -121,14 +121,16 @@ class Forward:
         lanes = self._begin(self._programs[k], schedule, settings, began, directions)
         start = _states(lanes)
         replay(lanes, schedule)
-        return Tangents(self._channels(lanes), self._metrics(lanes), start, _states(lanes))
+        end = _states(lanes)
+        start[:, _never(schedule)] = end[:, _never(schedule)] = np.nan
+        return Tangents(self._channels(lanes), self._metrics(lanes), start, end)
 
     def _begin(
         self, programs: TangentPrograms, schedule: Schedule, settings: Settings, began: Start, directions: Directions
     ) -> TangentLanes:
         """The lanes at their start, projected, the first instant recorded, as `ensemble.begin` has them."""
         setup, members = self.prepared.setup, self.prepared.members
-        never = (schedule.status > 0) & (schedule.end == 0)
+        never = _never(schedule)
         recordings, which = recordings_of(settings, setup, [(programs, np.arange(members))], members)
         lanes = TangentLanes(
             setup=setup,
@@ -170,7 +172,7 @@ class Forward:
     def _metrics(self, lanes: TangentLanes) -> np.ndarray:
         """(B, m, k) tangents of the metrics."""
         measured, places, members = self.measured, lanes.places, len(lanes.status)
-        if not measured.terms:
+        if not self.names:
             return np.zeros((members, 0, places.directions))
         rows = lanes.table[places.rows_of_values("acc")].astype(float)
         every = [lanes.table[places.rows_of_tangents("acc", d)] for d in range(places.directions)]
@@ -198,6 +200,11 @@ class Forward:
     def names(self) -> tuple[str, ...]:
         """Of the metrics."""
         return tuple(self.measured.units)
+
+
+def _never(schedule: Schedule) -> np.ndarray:
+    """(B,) members that did not begin, or not get anywhere."""
+    return (schedule.status > 0) & (schedule.end == 0)
 
 
 def _states(lanes: TangentLanes) -> np.ndarray:
