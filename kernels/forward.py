@@ -66,8 +66,8 @@ class _Tangents:
         for k, (name, *arguments) in enumerate(self.graph.nodes):
             if name == "in":
                 self.copies.append(self.new.node("in", arguments[0]))
-                own = seeds.get(arguments[0])
-                self.tangents.append(own and [(self.new.node("in", seed),) for seed in own])
+                own = [(self.new.node("in", seed),) for seed in seeds.get(arguments[0], ())]
+                self.tangents.append(own or None)
                 continue
             self.copies.append(copied(self.new, name, arguments, self.at))
             active = name not in STEPS and any(self.tangents[ref >> 1] for ref in arguments)

@@ -73,4 +73,6 @@ def _phases(program: LaneProgram) -> dict[str, Callable[[Slots], None]]:
 
         return run
 
-    return {name: phase(name) for name in ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")}
+    return {
+        name: phase(name) for name in ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
+    }

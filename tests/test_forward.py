@@ -26,6 +26,7 @@ from shiftjax.run.metrics import Metrics
 from shiftjax.run.prepare import prepare
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.result import Result
+from shiftjax.run.schedule import STEPS
 from shiftjax.run.start import Start
 from shiftjax.topology.partition import Partition
 from tests.complex_runs import run_tangents
@@ -88,7 +89,9 @@ class Run:
     result: Result
 
     @classmethod
-    def of(cls, model: str | Model, vary: Mapping[str, Any], span: float, step: float, every: int = 1, **more: Any) -> Run:
+    def of(
+        cls, model: str | Model, vary: Mapping[str, Any], span: float, step: float, every: int = 1, **more: Any
+    ) -> Run:
         model = shiftjax.load(model) if isinstance(model, str) else model
         options = {"span": span, "step": step, "output_step": every * step, "channels": (), "metrics": None, **more}
         prepared = prepare(model, vary, hold=more.get("hold", ()), method=more.get("method", "rk4"))
@@ -114,8 +117,8 @@ class Run:
     def numbers(self) -> Directions:
         """The direction in which each varied number of each member grows by itself, at a start that stays."""
         plan, shape = self.prepared.plan, (self.prepared.members, 1)
-        still = (np.zeros((n, *shape)) for n in (plan.nq, plan.nv, plan.ns))
-        return Directions(*still, self.prepared.parameters()[:, :, None])
+        q, v, states = (np.zeros((n, *shape)) for n in (plan.nq, plan.nv, plan.ns))
+        return Directions(q, v, states, self.prepared.parameters()[:, :, None])
 
     def differences(self, size: float) -> tuple[np.ndarray, np.ndarray]:
         """Those of channels and metrics in the direction of `numbers`."""
@@ -207,8 +210,8 @@ def _first(run: Run) -> Partition:
     return Partition(tuple(own[0] for own in run.result.schedule.blocks))
 
 
-def loaded_tree() -> Model:
-    """A ball joint, a damped elbow with a Maxwell element, and a slider with friction."""
+def tree() -> Model:
+    """A ball joint, an elbow and a slider."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     arm = builder.assembly("arm")
     for name in ("upper", "lower", "foot"):
@@ -221,7 +224,7 @@ def loaded_tree() -> Model:
 
 def test_a_tree_with_quaternions():
     run = Run.of(
-        loaded_tree(), {"lower.mass": [1.0, 1.3], "foot.mass": [0.4, 0.5]}, 0.2, 1e-3,
+        tree(), {"lower.mass": [1.0, 1.3], "foot.mass": [0.4, 0.5]}, 0.2, 1e-3,
         channels=["shoulder.q", "foot.position", "elbow.v"], metrics={"speed": "rms(norm(foot.velocity))"},
     )  # fmt: skip
     _check_by_complex_steps(run)
@@ -246,12 +249,12 @@ def test_through_moved_steps_every_instant_of_which_is_recorded():
     run = Run.of("n_four_bar_2", vary, 2.0, 1e-3, channels=["pivot_0.q", "pivot_2.q"])
     schedule = run.result.schedule
     assert schedule is not None
-    assert (schedule.substructure == -1).any(), "steps were moved"
-    found, (channels, _) = run.tangents(run.numbers()), run.differences(3e-3)
-    assert _off(found.channels[..., 0], channels) < 1e-8  # near the pose rounding of the loops grows a millionfold
+    assert (schedule.substructure == STEPS).any(), "no steps were moved"
+    found, (channels, _) = run.tangents(run.numbers()), run.differences(3e-2)  # smaller ones are lost in rounding
+    assert _off(found.channels[..., 0], channels) < DIFFERENCES
     for member, clock in zip(schedule.member, schedule.clock, strict=True):
         inside = slice(clock, clock + 4)
-        assert _off(found.channels[member, inside, :, 0], channels[member, inside]) < 1e-9
+        assert _off(found.channels[member, inside, :, 0], channels[member, inside]) < DIFFERENCES
 
 
 def test_directions_are_taken_some_at_a_time():
@@ -272,9 +275,11 @@ def test_members_that_end_early_have_no_tangents_after_their_end():
     assert list(run.result.status > 0) == [False, True, True]
     found = run.tangents(run.random(1))
     assert np.isfinite(found.metrics[:, 0, 0]).tolist() == [True, False, False]
-    assert np.array_equal(np.isfinite(found.channels[..., 0]), np.isfinite(run.result.channels["rocker_pivot.q"][..., None]))
+    assert np.isfinite(found.channels).all((1, 2, 3)).tolist() == [True, False, False]
+    assert np.isnan(found.channels[1:]).all()
+    assert np.isnan(found.end[:, 1:]).all()
 
 
 def test_a_metric_of_arrays_is_refused():
     with pytest.raises(ModelError, match="a function of arrays"):
-        Run.of("pendulum", {"rod.mass": [1.0]}, 0.1, 1e-2, metrics={"x": lambda time, channels: np.zeros(1)})
+        Run.of("pendulum", {"link.mass": [1.0]}, 0.1, 1e-2, metrics={"x": lambda time, channels: np.zeros(1)})

@@ -92,6 +92,11 @@ class TangentPrograms:
             self._built[partition] = self._tangent(self.plain.of(partition))
         return self._built[partition]
 
+    @property
+    def pieces(self) -> int:
+        """Distinct pieces for accelerations."""
+        return len({piece.key for program in self._built.values() for piece in program.accelerate})
+
     def _tangent(self, program: LaneProgram) -> LaneProgram:
         phases = ("accelerate", "project", "observe", "accumulate")
         made = {name: self._phase(program.phase(name)) for name in phases}
