@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import shiftjax
+from shiftjax.constraints import Harmonic
 from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
@@ -30,11 +31,12 @@ from shiftjax.run.schedule import STEPS
 from shiftjax.run.start import Start
 from shiftjax.topology.partition import Partition
 from tests.complex_runs import run_tangents
+from tests.extensions import maxwell  # noqa: F401  # enters its kind
 from tests.graphs import evaluate
 from tests.mechanisms import four_bars, rod
 from tests.test_reverse import CASES, ROUNDING
 
-EXACT = 1e-10  # relative to the largest: the same derivatives, rounded in another order in every step of a run
+EXACT = 1e-11  # relative to the largest: the same derivatives, rounded in another order in every step of a run
 DIFFERENCES = 1e-9  # the same against differences of order 6 at a step whose error is below it
 WEIGHTS = ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))  # of central differences of order 6
 
@@ -94,7 +96,7 @@ class Run:
     ) -> Run:
         model = shiftjax.load(model) if isinstance(model, str) else model
         options = {"span": span, "step": step, "output_step": every * step, "channels": (), "metrics": None, **more}
-        prepared = prepare(model, vary, hold=more.get("hold", ()), method=more.get("method", "rk4"))
+        prepared = prepare(model, vary, **{key: more[key] for key in ("drive", "method") if key in more})
         resolve = prepared.model.resolve
         observed = channels_of(prepared.plan, options["channels"], resolve)
         measured = Metrics(options["metrics"], prepared.plan, resolve, (0.0, span))
@@ -227,6 +229,25 @@ def test_a_tree_with_quaternions():
         tree(), {"lower.mass": [1.0, 1.3], "foot.mass": [0.4, 0.5]}, 0.2, 1e-3,
         channels=["shoulder.q", "foot.position", "elbow.v"], metrics={"speed": "rms(norm(foot.velocity))"},
     )  # fmt: skip
+    _check_by_complex_steps(run)
+
+
+def driven() -> Model:
+    """Two rods, a Maxwell element in the second joint: a force with a state, whose work is integrated."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    arm = builder.assembly("arm").body("upper", **rod(0.5)).body("lower", **rod(0.4))
+    arm.joint("shoulder", "Ry", child="upper")
+    arm.joint("elbow", "Ry", parent=("upper", "tip"), child="lower", initial_velocity=2.0)
+    arm.force("creep", "maxwell", joint="elbow", k=3.0, c=0.7)
+    return builder.build()
+
+
+def test_states_of_forces_and_constants_of_drives():
+    drive = {"shoulder": Harmonic(amplitude=[0.3, 0.4], frequency=[5.0, 8.0])}
+    vary = {"creep.k": [3.0, 8.0], "creep.c": [0.7, 0.2], "lower.mass": [1.0, 2.0]}
+    run = Run.of(driven(), vary, 0.2, 1e-3, channels=["creep.stretch", "elbow.q"], drive=drive)
+    assert len(run.prepared.setup.varied) > len(vary), "the drive has varied constants"
+    assert run.prepared.setup.quadratures
     _check_by_complex_steps(run)
 
 
