@@ -7,13 +7,26 @@ and 8 ms).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from shiftjax.kernels.graph import BOOLEANS, Graph, without_dead_code
 
 # Operations of which nothing is differentiated: constants, truth values, and functions that are constant in steps.
 STEPS = {"in", "const", "floor", "ceil", "sign", *BOOLEANS}
-Partials = Callable[["_Reversal", int, tuple[int, ...], int], "list[int | None]"]
+
+
+class Copies(Protocol):
+    """A copy of a graph: what the derivatives of operations are made in."""
+
+    new: Graph
+
+    def at(self, ref: int) -> int:
+        """The copy of a reference."""
+        ...
+
+
+Partials = Callable[[Copies, int, tuple[int, ...], int], "list[int | None]"]  # of y = f(x), times a factor
 
 
 def reverse(graph: Graph, inputs: int, wrt: Iterable[int]) -> Graph:
@@ -99,16 +112,16 @@ def copy_into(new: Graph, graph: Graph, inputs: Callable[[int], int] | None = No
     for name, *arguments in graph.nodes:
         if name == "in":
             copies.append(new.node("in", arguments[0]) if inputs is None else inputs(arguments[0]))
-        elif name == "const":
-            copies.append(new.const(arguments[0]))
         else:
-            refs = [copies[ref >> 1] ^ (ref & 1) for ref in arguments]
-            copies.append(_made(new, name, refs))
+            copies.append(copied(new, name, arguments, lambda ref: copies[ref >> 1] ^ (ref & 1)))
     return copies
 
 
-def _made(new: Graph, name: str, refs: list[int]) -> int:
-    """An operation, folded as the graph folds it."""
+def copied(new: Graph, name: str, arguments: Sequence, at: Callable[[int], int]) -> int:
+    """An operation or a constant in another graph, folded as that folds it; `at` gives copies of references."""
+    if name == "const":
+        return new.const(arguments[0])
+    refs = [at(ref) for ref in arguments]
     if name == "add":
         return new.add(*refs)
     if name == "mul":
@@ -123,53 +136,53 @@ def _made(new: Graph, name: str, refs: list[int]) -> int:
     return new.node(name, *refs)
 
 
-def _product(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _product(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     return [r.new.mul(bar, r.at(x[1])), r.new.mul(bar, r.at(x[0]))]
 
 
-def _quotient(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _quotient(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     part = r.new.div(bar, r.at(x[1]))
     return [part, r.new.mul(part, y) ^ 1]
 
 
-def _choice(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _choice(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     which, zero = r.at(x[0]), r.new.const(0.0)
     return [None, r.new.select(which, zero, bar), r.new.select(which, bar, zero)]
 
 
 def _extreme(better: str) -> Partials:
-    def partials(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+    def partials(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
         first, zero = r.new.compare(better, r.at(x[0]), r.at(x[1])), r.new.const(0.0)
         return [r.new.select(first, zero, bar), r.new.select(first, bar, zero)]
 
     return partials
 
 
-def _sine(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _sine(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     return [r.new.mul(bar, r.new.node("cos", r.at(x[0]) & ~1))]
 
 
-def _cosine(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _cosine(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     argument = r.at(x[0])
     return [r.new.mul(bar, r.new.node("sin", argument & ~1) ^ (argument & 1) ^ 1)]
 
 
-def _root(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _root(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     return [r.new.div(r.new.mul(bar, r.new.const(0.5)), y)]
 
 
-def _magnitude(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _magnitude(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     return [r.new.mul(bar, r.new.node("sign", r.at(x[0])))]
 
 
-def _power(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _power(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     new, base, exponent = r.new, r.at(x[0]), r.at(x[1])
     lower = new.node("pow", base, new.add(exponent, new.const(-1.0)))
     slope = new.mul(new.mul(bar, exponent), lower)
     return [slope, None if new.value(exponent) is not None else new.mul(new.mul(bar, y), new.node("log", base))]
 
 
-def _arc_tangent2(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+def _arc_tangent2(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
     new, a, b = r.new, r.at(x[0]), r.at(x[1])
     part = new.div(bar, new.add(new.mul(a, a), new.mul(b, b)))
     return [new.mul(part, b), new.mul(part, a) ^ 1]
@@ -178,7 +191,7 @@ def _arc_tangent2(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[in
 def _slope(of: Callable[[Graph, int, int], int]) -> Partials:
     """The rule of a function of one argument: its derivative at x, where it is y."""
 
-    def partials(r: _Reversal, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
+    def partials(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
         return [r.new.mul(bar, of(r.new, r.at(x[0]), y))]
 
     return partials

@@ -16,6 +16,7 @@ from shiftjax.dynamics.metric import Measurement
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
 from shiftjax.outcome import Outcome
+from shiftjax.run.interpolation import interpolated
 from shiftjax.run.samples import Samples
 from shiftjax.run.schedule import PATTERNS, Schedule
 from shiftjax.run.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
@@ -248,6 +249,11 @@ class Ensemble:
             metrics.begin(rows)
             self.measured[:, members] = rows
 
+    def between(self, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
+        """The table between two of the same members, at fractions s (B,) of spans of time (B,) [s]."""
+        places = {name: self.layout.rows(name) for name in ("q", "x", "dx")}
+        return interpolated(self.setup.plan, places, a, b, s, span)
+
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
         combos = np.concatenate([self.recorded[None, members], self.choice[:, members]])
@@ -450,14 +456,15 @@ def begin(
     finite = np.isfinite(lanes.table[layout.rows("q").start : layout.rows("dx").stop]).all(0)
     lanes.status[good & ~finite] = int(Outcome.non_finite)
     running = np.flatnonzero(lanes.status == 0)
-    _begin_certificate(lanes)
+    begin_certificate(lanes)
     if len(running):
         lanes.begin_metrics(running)
         lanes.evaluate("observe", running)
     return lanes
 
 
-def _begin_certificate(lanes: Ensemble) -> None:
+def begin_certificate(lanes: Ensemble) -> None:
+    """Begins the accumulators of the certificate of lanes at their start, projected."""
     acc, rep = lanes.certificate, lanes.rows("rep")
     kinetic, potential = rep[REPORTS.index("kinetic")], rep[REPORTS.index("potential")]
     acc[ACCUMULATORS.index("gap")], acc[ACCUMULATORS.index("velocity_gap")] = rep[0], rep[1]

@@ -195,9 +195,8 @@ class Metrics:
         Raises:
             ModelError: a function that does not give one number a member.
         """
-        last, t, own = self._split([row.astype(float) for row in rows])
-        start, found = np.full(rows.shape[1], t0), dict[str, np.ndarray]()
         with np.errstate(all="ignore"):  # what is not finite is told per member
+<<<<<<< HEAD
             terms = {
                 key: np.asarray(term.kind.value(acc, Instant(start, []), Instant(t, last[term.signal.text]), term.told))
                 for (key, term), acc in zip(self.terms.items(), own, strict=True)
@@ -206,10 +205,15 @@ class Metrics:
                 names = {inner: [terms[key]] for inner, key in metric.terms.items()}
                 (value,) = evaluate(metric.node, names, f"metric {name}")
                 found[name] = np.broadcast_to(np.asarray(value, float), start.shape)
+=======
+            terms = self.values_of_terms(rows.astype(float), t0)
+            own = self.of_terms(terms)
+        found = {name: np.broadcast_to(np.asarray(value, float), rows.shape[1:]) for name, value in own.items()}
+>>>>>>> wG
         for name, function in self.functions.items():
             found[name] = np.asarray(function(time, channels), float)
-            if found[name].shape != start.shape:
-                allowed = f"one number a member, shape {start.shape}"
+            if found[name].shape != rows.shape[1:]:
+                allowed = f"one number a member, shape {rows.shape[1:]}"
                 raise ModelError(f"metric {name}", f"shape {found[name].shape}", allowed, "Correct the function.")
         found = {name: np.where(ended, np.nan, found[name]) for name in self._names}
         extremes = {
@@ -217,6 +221,23 @@ class Metrics:
         }
         extremes = {path: np.where(ended, np.nan, values).transpose(2, 1, 0) for path, values in extremes.items()}
         return Measured(found, extremes, self.units, self.texts)
+
+    def values_of_terms(self, rows: np.ndarray, t0: float) -> list[np.ndarray]:
+        """The values (B,) of all terms from accumulators (k, B), complex ones too, that began at t0 [s]."""
+        last, t, own = self._split(list(rows))
+        start = Instant(np.full(rows.shape[1], t0), [])
+        return [
+            np.asarray(term.kind.value(acc, start, Instant(t, last[term.signal.text]), term.told))
+            for term, acc in zip(self.terms, own, strict=True)
+        ]
+
+    def of_terms(self, terms: Sequence[Any]) -> dict[str, Any]:
+        """The metrics but functions of arrays, from the values of their terms; lane code."""
+        found: dict[str, Any] = {}
+        for name, metric in self._metrics.items():
+            names = {key: [terms[place]] for key, place in metric.terms.items()}
+            (found[name],) = evaluate(metric.node, names, f"metric {name}")
+        return found
 
     @property
     def texts(self) -> dict[str, str]:

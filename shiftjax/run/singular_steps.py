@@ -12,13 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.constraints import scales
-from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places, speed_units
+from shiftjax.dynamics.kinematics import speed_units
 from shiftjax.outcome import Outcome
 from shiftjax.run.ensemble import Ensemble
-from shiftjax.run.host_evaluation import per_member
 from shiftjax.run.schedule import PATTERNS, PLAIN, STEPS
 from shiftjax.run.setup import MONITORS_PER_BLOCK
-from shiftjax.topology.plan import Plan
 
 CHECKS = ((0.29, 0.46, 0.25), (0.54, 0.46))  # parts with which steps too near the pose are repeated for comparison
 
@@ -128,53 +126,8 @@ def _record(lanes: Ensemble, members: np.ndarray, before: np.ndarray, taken: np.
         if not due.any():
             continue
         mine, s = members[due], k / taken[due]
-        between = _interpolated(lanes, before[:, due], after[:, due], s, taken[due] * lanes.settings.h)
+        between = lanes.between(before[:, due], after[:, due], s, taken[due] * lanes.settings.h)
         lanes.table[:, mine] = np.where(s == 1.0, after[:, due], between)
         lanes.row("clock")[mine] = start[due] + k
         lanes.evaluate("observe", mine)
     lanes.table[:, members] = after
-
-
-def _interpolated(lanes: Ensemble, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
-    """Quintic through q, v, a at both ends (Hairer, Norsett, Wanner, Solving ODEs I, section II.6).
-
-    Quaternions run through their own derivatives q' and are normalised.
-    """
-    layout, plan = lanes.layout, lanes.setup.plan
-    q, x, dx = (slice(layout.rows(n).start, layout.rows(n).stop) for n in ("q", "x", "dx"))
-    out = b.copy()
-    value, slope, curve = _quintic(s)
-    ends = [(end[q], *_rates(plan, end[q], end[x], end[dx])) for end in (a, b)]
-    out[q] = sum(value[i] * ends[i][0] + span * slope[i] * ends[i][1] + span**2 * curve[i] * ends[i][2] for i in (0, 1))
-    # Speeds: the cubic through v and a at both ends; accelerations: its slope.
-    c = _cubic(s)
-    out[x] = c[0] * a[x] + c[1] * b[x] + span * (c[2] * a[dx] + c[3] * b[dx])
-    bend = 6 * s * (s - 1) / span
-    out[dx] = bend * (a[x] - b[x]) + (3 * s - 1) * (s - 1) * a[dx] + s * (3 * s - 2) * b[dx]
-    for first, _ in quaternion_places(plan):
-        part = out[q][first : first + 4]
-        part /= np.linalg.norm(part, axis=0)
-    return out
-
-
-def _rates(plan: Plan, q: np.ndarray, x: np.ndarray, dx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """First and second time derivatives of the coordinates."""
-    members = q.shape[1]
-    first = per_member(coordinate_rates(plan, list(q), list(x)), members)
-    turning = per_member(coordinate_rates(plan, list(first), list(x)), members)
-    second = per_member(coordinate_rates(plan, list(q), list(dx)), members)
-    for at, _ in quaternion_places(plan):
-        second[at : at + 4] += turning[at : at + 4]
-    return first, second
-
-
-def _quintic(s: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray], list[np.ndarray]]:
-    """Weights of values, slopes and curvatures at both ends, at the fraction s."""
-    value1 = s**3 * (10 - 15 * s + 6 * s**2)
-    slope0, slope1 = s * (1 - s) ** 3 * (1 + 3 * s), -(s**3) * (1 - s) * (4 - 3 * s)
-    curve0, curve1 = 0.5 * s**2 * (1 - s) ** 3, 0.5 * s**3 * (1 - s) ** 2
-    return [1 - value1, value1], [slope0, slope1], [curve0, curve1]
-
-
-def _cubic(s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    return (1 + 2 * s) * (1 - s) ** 2, s**2 * (3 - 2 * s), s * (1 - s) ** 2, s**2 * (s - 1)

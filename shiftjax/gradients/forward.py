@@ -1,0 +1,215 @@
+"""Forward mode: the tangents of a whole run in some directions, along the schedule of the run.
+
+What is differentiated is the discrete run: every step, projection, repartition, moved step and interpolated instant as
+they were. A direction costs about as much as its lane program has more operations (`TangentPrograms`), so that forward
+mode is for few directions; `DIRECTIONS` of them are taken at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import jax
+import numpy as np
+
+from shiftjax.dynamics.channel import Channel
+from shiftjax.errors import ModelError
+from shiftjax.gradients.tangent_lanes import TangentLanes, complex_step
+from shiftjax.gradients.tangent_programs import TangentPrograms
+from shiftjax.kernels.contract import Kernel
+from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.run.ensemble import Settings, begin_certificate, recordings_of
+from shiftjax.run.lane_program import Programs
+from shiftjax.run.metrics import Metrics
+from shiftjax.run.prepared import Prepared
+from shiftjax.run.replay import replay
+from shiftjax.run.schedule import Schedule
+from shiftjax.run.start import Start
+
+DIRECTIONS = 4  # at once: the values are computed again for every batch, and more would not fit the caches
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Tangents of what a run of B members begins with, in k directions.
+
+    Attributes:
+        q: (nq, B, k) coordinates; v: (nv, B, k) speeds; states: (ns, B, k) of forces, as they are assembled.
+        p: (np, B, k) numbers that the programs read, in the order of `Prepared.parameters`.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    states: np.ndarray
+    p: np.ndarray
+
+    def batches(self, size: int) -> Iterator[Directions]:
+        """Some at a time, the last ones filled up with zeros to 1, 2 or `size`: fewer programs are compiled."""
+        count = self.p.shape[2]
+        for first in range(0, count, size):
+            own = min(size, count - first)
+            room = own if own <= 2 else size
+            parts = (part[:, :, first : first + own] for part in (self.q, self.v, self.states, self.p))
+            yield Directions(*(np.pad(part, ((0, 0), (0, 0), (0, room - own))) for part in parts))
+
+
+@dataclass(frozen=True)
+class Tangents:
+    """Tangents of a run of B members in k directions; not numbers where the run has none.
+
+    Attributes:
+        channels: (B, n, c, k) of the observed channels, n instants. metrics: (B, m, k) in the order of their names.
+        start, end: (states, B, k) of coordinates, speeds and states of forces at the start, projected, and at the end.
+    """
+
+    channels: np.ndarray
+    metrics: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @property
+    def growth(self) -> np.ndarray:
+        """(B, k) size of the state's tangent at the end in parts of that at the start; infinite where that is none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.linalg.norm(self.end, axis=0) / np.linalg.norm(self.start, axis=0)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Tangents], count: int) -> Tangents:
+        """Those of several batches of directions, `count` in all."""
+        names = ("channels", "metrics", "start", "end")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts], -1)[..., :count] for name in names))
+
+
+class Forward:
+    """Tangents of runs of one model.
+
+    Args:
+        observed: channels. measured: metrics.
+
+    Raises:
+        ModelError: a metric that is a function of arrays.
+    """
+
+    def __init__(self, prepared: Prepared, kernel: Kernel, observed: Sequence[Channel], measured: Metrics) -> None:
+        for name in measured.functions:
+            allowed, todo = "metrics that are texts", "Take the function of the channels, which have derivatives."
+            raise ModelError(f"metric {name}", "a function of arrays, of which there is no derivative", allowed, todo)
+        self.prepared, self.kernel, self.measured = prepared, kernel, measured
+        self.plain = Programs(prepared.setup, observed, measured)
+        self._programs: dict[int, TangentPrograms] = {}
+
+    def run(
+        self, schedule: Schedule, settings: Settings, began: Start, directions: Directions, batch: int = DIRECTIONS
+    ) -> Tangents:
+        """The tangents of a run.
+
+        Args:
+            schedule: of the run, which began assembled, not going on from another one. settings: with its step,
+                steps, steps between outputs and time of the start. began: as it was assembled.
+            batch: directions at once.
+        """
+        schedule.check(self.prepared.plan, self.prepared.members, (settings.h, settings.steps, settings.begin))
+        parts = [self._run(schedule, settings, began, own) for own in directions.batches(batch)]
+        return Tangents.joined(parts, directions.p.shape[2])
+
+    def _run(self, schedule: Schedule, settings: Settings, began: Start, directions: Directions) -> Tangents:
+        k = directions.p.shape[2]
+        if k not in self._programs:
+            self._programs[k] = TangentPrograms(self.plain, k)
+        lanes = self._begin(self._programs[k], schedule, settings, began, directions)
+        start = _states(lanes)
+        replay(lanes, schedule)
+        end = _states(lanes)
+        start[:, _never(schedule)] = end[:, _never(schedule)] = np.nan
+        return Tangents(self._channels(lanes), self._metrics(lanes), start, end)
+
+    def _begin(
+        self, programs: TangentPrograms, schedule: Schedule, settings: Settings, began: Start, directions: Directions
+    ) -> TangentLanes:
+        """The lanes at their start, projected, the first instant recorded, as `ensemble.begin` has them."""
+        setup, members = self.prepared.setup, self.prepared.members
+        never = _never(schedule)
+        recordings, which = recordings_of(settings, setup, [(programs, np.arange(members))], members)
+        lanes = TangentLanes(
+            setup=setup,
+            kernel=self.kernel,
+            settings=replace(settings, progress=lambda done: None),
+            table=np.zeros((programs.layout.row_count, members), DTYPES[setup.precision]),
+            recordings=recordings,
+            recorded=which,
+            choice=schedule.start.copy(),
+            known=[list(blocks) for blocks in schedule.blocks],
+            ratio=np.ones((setup.blocks, members)),
+            status=np.where(never, schedule.status, 0),
+        )
+        values = {
+            "q": (began.q, directions.q),
+            "x": (np.concatenate([began.v, began.states]), np.concatenate([directions.v, directions.states])),
+            "p": (self.prepared.parameters(), directions.p),
+        }
+        for name, (value, tangent) in values.items():
+            lanes.table[lanes.places.rows_of_values(name)] = value
+            for d in range(programs.directions):
+                lanes.table[lanes.places.rows_of_tangents(name, d)] = tangent[:, :, d]
+        lanes.row("fraction")[:] = 1.0
+        lanes.rows("limit")[:] = np.inf
+        running = np.flatnonzero(~never)
+        if len(running):
+            lanes.evaluate("project", running)
+            begin_certificate(lanes)
+            lanes.begin_metrics(running)
+            lanes.evaluate("observe", running)
+        return lanes
+
+    def _channels(self, lanes: TangentLanes) -> np.ndarray:
+        """(B, n, c, k) tangents of what was recorded."""
+        out, k = lanes.recordings[0].out, lanes.places.directions
+        members, ticks, _ = out.shape
+        return out[:, :, self.plain.width :].reshape(members, ticks, k, self.plain.width).swapaxes(2, 3).astype(float)
+
+    def _metrics(self, lanes: TangentLanes) -> np.ndarray:
+        """(B, m, k) tangents of the metrics."""
+        measured, places, members = self.measured, lanes.places, len(lanes.status)
+        if not self.names:
+            return np.zeros((members, 0, places.directions))
+        rows = lanes.table[places.rows_of_values("acc")].astype(float)
+        every = [lanes.table[places.rows_of_tangents("acc", d)] for d in range(places.directions)]
+
+        def terms(z: np.ndarray) -> np.ndarray:
+            return np.stack(measured.values_of_terms(z, lanes.settings.begin))
+
+        with np.errstate(all="ignore"):
+            values = terms(rows)
+        slopes = self._slopes(values)  # (m, terms, B)
+        found = np.stack([np.einsum("mtb,tb->bm", slopes, complex_step(terms, rows, own)) for own in every], -1)
+        found[lanes.status > 0] = np.nan
+        return found
+
+    def _slopes(self, values: np.ndarray) -> np.ndarray:
+        """(m, terms, B) derivatives of the metrics by the values (terms, B) of their terms."""
+        with jax.enable_x64(True):
+            slopes = jax.vmap(jax.jacfwd(self._outer), -1, -1)(values)
+        return np.stack([np.asarray(slopes[name]) for name in self.names])
+
+    def _outer(self, terms: jax.Array) -> dict[str, jax.Array]:
+        return self.measured.of_terms(list(terms))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the metrics."""
+        return tuple(self.measured.units)
+
+
+def _never(schedule: Schedule) -> np.ndarray:
+    """(B,) members that did not begin, or not get anywhere."""
+    return (schedule.status > 0) & (schedule.end == 0)
+
+
+def _states(lanes: TangentLanes) -> np.ndarray:
+    """(states, B, k) tangents of coordinates, speeds and states of forces."""
+    places = lanes.places
+    every = range(places.directions)
+    parts = [np.stack([lanes.table[places.rows_of_tangents(name, d)] for d in every], -1) for name in ("q", "x")]
+    return np.concatenate(parts).astype(float)

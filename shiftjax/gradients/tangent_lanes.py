@@ -1,0 +1,71 @@
+"""The lanes of a run with tangents: what the host does with their numbers, done with their tangents too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shiftjax.gradients.tangent_programs import TangentLayout, TangentPrograms
+from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.interpolation import interpolated
+
+TINY = 1e-40  # of complex steps: below the rounding of anything that a run is about, as its square is of a float
+
+
+class TangentLanes(Ensemble):
+    """Lanes whose programs are `TangentPrograms`: one recording, of all members."""
+
+    @property
+    def programs(self) -> TangentPrograms:
+        found = self.recordings[0].programs
+        assert isinstance(found, TangentPrograms)
+        return found
+
+    @property
+    def places(self) -> TangentLayout:
+        return self.programs.places
+
+    def begin_metrics(self, members: np.ndarray) -> None:
+        """The metrics of some members begin where they stand."""
+        metrics = self.programs.metrics
+        if metrics is None or not len(members):
+            return
+        self.evaluate("accumulate", members)
+        table = self.table[:, members]
+        own = self.places.rows_of_values("acc")
+        for d in range(self.places.directions):
+            rows = self.places.rows_of_tangents("acc", d)
+
+            def begun(z: np.ndarray) -> np.ndarray:
+                metrics.begin(z)
+                return z
+
+            table[rows] = complex_step(begun, table[own], table[rows])
+        metrics.begin(table[own])
+        self.table[:, members] = table
+
+    def between(self, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
+        """The table between two of the same members, tangents too."""
+        out, plan = b.copy(), self.setup.plan
+        groups = {"q": plan.nq, "x": plan.nv + plan.ns, "dx": plan.nv + plan.ns}
+        starts = np.cumsum([0, *groups.values()])
+        inside = {name: range(first, first + groups[name]) for name, first in zip(groups, starts, strict=False)}
+        values = np.r_[tuple(self.places.rows_of_values(name) for name in groups)]
+
+        def between(ends: np.ndarray) -> np.ndarray:
+            return interpolated(plan, inside, ends[0], ends[1], s, span)
+
+        ends = np.stack([a[values], b[values]])
+        for d in range(self.places.directions):
+            rows = np.r_[tuple(self.places.rows_of_tangents(name, d) for name in groups)]
+            out[rows] = complex_step(between, ends, np.stack([a[rows], b[rows]]))
+        out[values] = between(ends)
+        return out
+
+
+def complex_step(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    """The derivative of an analytic function of NumPy arrays in a direction: Im f(x + i e dx) / e (Squire, Trapp,
+    Using complex variables to estimate derivatives of real functions, SIAM Review 40, 1998)."""
+    with np.errstate(all="ignore"):
+        return np.imag(function(x.astype(float) + 1j * TINY * dx.astype(float))) / TINY
