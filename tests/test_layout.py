@@ -45,6 +45,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("topology",),
     ("dynamics",),
     ("run",),
+    ("gradients",),
     ("ensembles",),
     ("viewer",),
     ("docs",),

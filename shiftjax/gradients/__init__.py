@@ -1,0 +1,1 @@
+"""Derivatives of runs: what makes `simulate` a function that JAX differentiates."""
