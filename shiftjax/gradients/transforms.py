@@ -3,7 +3,8 @@
 `run` is y of x, `run_tangent` dy of x and dx, `run_adjoint` x_bar of x and y_bar. The jvp of the run is the tangent;
 the transpose of the tangent is the adjoint, that of the adjoint the tangent; a batch axis of x becomes more members,
 one of dx or y_bar alone more directions. So one host call serves a whole vmap, and grad, jvp, jacfwd, jacrev,
-linearize, jit, scan and checkpoint compose. `custom_vjp` would forbid jvp, `custom_jvp` grad, `linear_call` vmap of grad.
+linearize, jit, scan and checkpoint compose. (`custom_vjp` would forbid jvp, `custom_jvp` grad, `linear_call` vmap of
+grad.)
 
 Knows no mechanics. Axes: B members, P numbers, M outputs, K directions.
 """
@@ -192,11 +193,15 @@ def _batch_along(primitive: Primitive) -> Callable[..., tuple[Array, int]]:
     return rule
 
 
+def _zero(value: Array) -> ad.Zero:
+    return ad.Zero(jax.typeof(value).to_tangent_aval())
+
+
 def _jvp_run(primals: Sequence[Array], tangents: Sequence[Any], *, static: _Static) -> tuple[Array, Any]:
     (x,), (dx,) = primals, tangents
     y = run_p.bind(x, static=static)
     if type(dx) is ad.Zero:
-        return y, ad.Zero.from_primal_value(y)
+        return y, _zero(y)
     return y, jax.lax.squeeze(tangent_p.bind(x, jax.lax.expand_dims(dx, (0,)), static=static), (0,))
 
 
@@ -213,9 +218,7 @@ def _jvp_along(primitive: Primitive) -> Callable[..., tuple[Array, Any]]:
                 "Take finite differences of jax.grad, or a method that needs no Hessian (Gauss-Newton, BFGS).",
             )
         found = primitive.bind(x, many, static=static)
-        return found, ad.Zero.from_primal_value(found) if type(change) is ad.Zero else primitive.bind(
-            x, change, static=static
-        )
+        return found, _zero(found) if type(change) is ad.Zero else primitive.bind(x, change, static=static)
 
     return rule
 
