@@ -112,8 +112,7 @@ class Metrics:
         self.functions: dict[str, Recorded] = {}
         self._names = tuple(wanted or ())
         for name, definition in (wanted or {}).items():
-            if not name.strip() or name in TAKEN:
-                raise ModelError("metrics", f"the name {name!r}", "a name of its own", "Choose another one.")
+            check_name(name)
             if isinstance(definition, str | Mapping):
                 reader = _Reader(f"metric {name}", self.terms, plan, resolve, span)
                 self._metrics[name] = reader.read(definition)
@@ -218,7 +217,7 @@ class Metrics:
     def texts(self) -> dict[str, str]:
         """name -> what it is, as the user wrote it."""
         return {name: metric.text for name, metric in self._metrics.items()} | {
-            name: f"{getattr(f, '__name__', 'function')} of recorded channels" for name, f in self.functions.items()
+            name: text_of_function(function) for name, function in self.functions.items()
         }
 
     @property
@@ -362,6 +361,17 @@ class _Reader:
         if "times" in told and len(told["times"]) != len(told["points"]):
             found = f"{len(told['times'])} times for {len(told['points'])} points"
             raise refused(f"{self.where}: times", found, "one time a point", "Correct one of them.")
+
+
+def check_name(name: str) -> None:
+    """Raises where a metric cannot have a name."""
+    if not name.strip() or name in TAKEN:
+        raise ModelError("metrics", f"the name {name!r}", "a name of its own", "Choose another one.")
+
+
+def text_of_function(function: Recorded) -> str:
+    """What a metric is that is a function of recorded channels."""
+    return f"{getattr(function, '__name__', 'function')} of recorded channels"
 
 
 def place_of(terms: list[Term], term: Term) -> int:
