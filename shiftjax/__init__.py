@@ -41,7 +41,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
     },
     "Running": {
-        "simulate": ("shiftjax.run.simulate", "Simulates a model, or many variants of it at once."),
+        "simulate": ("shiftjax.gradients.simulate", "Simulates a model, or many variants of it at once."),
         "assemble": (
             "shiftjax.run.assemble",
             "Closes the loops of a model, or of many variants of it, and goes no step.",
@@ -182,6 +182,7 @@ if TYPE_CHECKING:
     from shiftjax.formats.builder import ModelBuilder as ModelBuilder
     from shiftjax.formats.solids import solid as solid
     from shiftjax.formats.solids import solid_of_mesh as solid_of_mesh
+    from shiftjax.gradients.simulate import simulate as simulate
     from shiftjax.joints import KINDS as KINDS
     from shiftjax.joints import JointKind as JointKind
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
@@ -196,7 +197,6 @@ if TYPE_CHECKING:
     from shiftjax.run.live import Live as Live
     from shiftjax.run.result import Result as Result
     from shiftjax.run.schedule import Schedule as Schedule
-    from shiftjax.run.simulate import simulate as simulate
     from shiftjax.run.step_function import Simulator as Simulator
     from shiftjax.run.step_function import compile as compile
 

@@ -39,6 +39,15 @@ class Measured:
     texts: Mapping[str, str]
 
 
+def is_known(values: Any) -> bool:
+    """Whether an array has numbers; one that JAX traces has a shape alone, and refuses by a TypeError."""
+    try:
+        np.asarray(values)
+    except TypeError:
+        return False
+    return True
+
+
 def worst(name: str, values: np.ndarray) -> tuple[float, int]:
     """The worst figure and its member: the smallest pivot ratio, the largest of all others; finite ones only."""
     finite = np.isfinite(values)

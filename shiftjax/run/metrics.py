@@ -111,8 +111,7 @@ class Metrics:
         self.functions: dict[str, Recorded] = {}
         self._names = tuple(wanted or ())
         for name, definition in (wanted or {}).items():
-            if not name.strip() or name in TAKEN:
-                raise ModelError("metrics", f"the name {name!r}", "a name of its own", "Choose another one.")
+            check_name(name)
             if isinstance(definition, str | Mapping):
                 reader = _Reader(f"metric {name}", self.terms, plan, resolve, span)
                 self._metrics[name] = reader.read(definition)
@@ -243,7 +242,7 @@ class Metrics:
     def texts(self) -> dict[str, str]:
         """name -> what it is, as the user wrote it."""
         return {name: metric.text for name, metric in self._metrics.items()} | {
-            name: f"{getattr(f, '__name__', 'function')} of recorded channels" for name, f in self.functions.items()
+            name: text_of_function(function) for name, function in self.functions.items()
         }
 
     @property
@@ -388,11 +387,32 @@ class _Reader:
             raise refused(f"{self.where}: times", found, "one time a point", "Correct one of them.")
 
 
+<<<<<<< HEAD
 def entered(terms: dict[str, Term], term: Term) -> str:
     """The key of a term among others, to which it is added where it is new."""
     key = term.text()
     terms.setdefault(key, term)
     return key
+=======
+def check_name(name: str) -> None:
+    """Raises where a metric cannot have a name."""
+    if not name.strip() or name in TAKEN:
+        raise ModelError("metrics", f"the name {name!r}", "a name of its own", "Choose another one.")
+
+
+def text_of_function(function: Recorded) -> str:
+    """What a metric is that is a function of recorded channels."""
+    return f"{getattr(function, '__name__', 'function')} of recorded channels"
+
+
+def place_of(terms: list[Term], term: Term) -> int:
+    """Where a term stands among others; one that is new is added to them."""
+    texts = [known.text() for known in terms]
+    if term.text() not in texts:
+        terms.append(term)
+        return len(texts)
+    return texts.index(term.text())
+>>>>>>> wE
 
 
 def _number_of(channel: Channel, k: int) -> Signal:

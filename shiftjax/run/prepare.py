@@ -72,7 +72,7 @@ def prepare(
         external_wrenches=pulled,
     )
     place = {number.path: k for k, number in enumerate(plan.numbers)}
-    known = _varied(model, vary, place)
+    known = varied_values(model, vary, place)
     if twice := next((path for path in map(model.resolve, assign or ()) if path in known), None):
         todo = "Leave it out in one of them."
         raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
@@ -182,7 +182,15 @@ def refuse_unsupported(model: Model) -> None:
         raise ModelError(path, found, "an active joint", 'Set "active": false on the driver, too.')
 
 
-def _varied(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def varied_values(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Full path -> (B,) values, in the order of `vary`.
+
+    Args:
+        known: the full paths of all numbers are its keys.
+
+    Raises:
+        ModelError: no such number, one that is there twice, values of other shapes, no members.
+    """
     out: dict[str, np.ndarray] = {}
     for path, values in vary.items():
         full = model.resolve(path)

@@ -20,6 +20,7 @@ from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
 from shiftjax.run.ending import Ending
 from shiftjax.run.figures import CERTIFICATE as CERTIFICATE
+from shiftjax.run.figures import is_known
 from shiftjax.run.figures import members_to_keep as members_to_keep
 from shiftjax.run.figures import plain as plain
 from shiftjax.run.plotting import plot
@@ -100,10 +101,12 @@ class Result:
     @property
     def failed(self) -> np.ndarray:
         """Numbers of the members that ended early."""
+        _need_known(self.status)
         return np.flatnonzero(np.atleast_1d(self.status) > 0)
 
     def outcomes(self) -> list[tuple[Outcome, np.ndarray]]:
         """Every outcome that occurs, good ones first, with its members."""
+        _need_known(self.status)
         status = np.atleast_1d(self.status)
         order = sorted({int(s) for s in status}, key=lambda s: (s != 0, s))
         return [(Outcome(s), np.flatnonzero(status == s)) for s in order]
@@ -123,6 +126,7 @@ class Result:
         """
         from shiftjax.run.labelled import whole_tree
 
+        _need_known(self.status, *self.channels.values(), *self.design.values())
         return whole_tree(self, keep)
 
     def to_pandas(self) -> DataFrame:
@@ -130,6 +134,7 @@ class Result:
         smallest and the largest. `attrs["units"]` has the unit of each column."""
         from shiftjax.run.data_frame import to_frame
 
+        _need_known(self.status, *self.channels.values(), *self.design.values())
         return to_frame(self)
 
     def plot(self, *channels: str) -> Any:
@@ -138,6 +143,7 @@ class Result:
         Raises:
             ModelError: no matplotlib (`pip install 'shiftjax[plot]'`), nothing recorded, a channel that was not.
         """
+        _need_known(self.status, *self.channels.values(), *self.design.values())
         return plot(self, *channels)
 
     def model_document(self) -> dict[str, Any]:
@@ -146,6 +152,7 @@ class Result:
 
     def document(self) -> dict[str, Any]:
         """The object that `shiftjax run --json` prints; a single run only."""
+        _need_known(self.status, *self.channels.values(), *self.design.values())
         if self.batched:
             raise ModelError("document", "a result with a member axis", "a single run", "Take to_xarray or to_pandas.")
         return {
@@ -160,6 +167,13 @@ class Result:
             "time": plain(self.time),
             "channels": {path: plain(value) for path, value in self.channels.items()},
         }
+
+
+def _need_known(*arrays: Any) -> None:
+    """Raises where JAX traces one of the arrays."""
+    if not all(map(is_known, arrays)):
+        found, allowed = "arrays that JAX traces", "numbers, outside of jax.grad, jax.jvp and jax.jit"
+        raise ModelError("result", found, allowed, "Give its channels or metrics back from the traced function.")
 
 
 def remedy(outcome: Outcome) -> str:

@@ -25,6 +25,7 @@ from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.partitions import partitions
 from shiftjax.run.physical import impossible, refuse_impossible
+from shiftjax.run.precision import need_x64
 from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.refusals import refuse_massless_motion
@@ -71,7 +72,7 @@ class Simulator:
         Raises:
             ModelError: paths other than those compiled for.
         """
-        self._need_x64()
+        need_x64(self.precision)
         given = {self.prepared.model.resolve(path): values for path, values in vary.items()}
         if set(given) != set(self.vary):
             raise ModelError("vary", f"{sorted(vary)}", f"{sorted(self.vary)}", "Give values for these paths.")
@@ -103,7 +104,7 @@ class Simulator:
             monitor, one more than there are for a number that is not finite, negative for a bad start), the running
             `gap`, `velocity_gap`, `pivot_ratio`, and the attempted step's `monitors`.
         """
-        self._need_x64()
+        need_x64(self.precision)
         if self._step is None:
             self._step = step_function(self._programs.of(self.partition), self.precision)
         dtype = DTYPES[self.precision]
@@ -123,15 +124,6 @@ class Simulator:
             "monitors": out["mon"],
         }
         return out, info
-
-    def _need_x64(self) -> None:
-        if self.precision == "f64" and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-            raise ModelError(
-                "precision",
-                "an f64 program while JAX computes in f32",
-                'jax.config.update("jax_enable_x64", True), or precision="f32"',
-                "Do one of them before the first step.",
-            )
 
 
 def _stacked(values: Sequence[Any], like: Any) -> Any:

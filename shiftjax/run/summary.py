@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.run.figures import CERTIFICATE, worst
+from shiftjax.run.figures import CERTIFICATE, is_known, worst
 
 LISTED = 6  # varied numbers and channels that are named
 
@@ -19,9 +19,12 @@ def summary(result: Any) -> list[str]:
         result: a `Result`.
     """
     used, name = result.settings, result.model.name or "model"
-    ended = ", ".join(f"{len(found)} {outcome.name}" for outcome, found in result.outcomes())
-    if not result.batched:
+    if not is_known(result.status):
+        ended = "traced by JAX"
+    elif not result.batched:
         ended = result.outcomes()[0][0].name
+    else:
+        ended = ", ".join(f"{len(found)} {outcome.name}" for outcome, found in result.outcomes())
     if used.get("span") == 0:
         how = ["assembled only", *(str(used[key]) for key in ("backend", "precision") if used.get(key))]
     else:
@@ -31,7 +34,8 @@ def summary(result: Any) -> list[str]:
     lines = [f"Result of {name}: " + (f"{result.members} members, {ended}" if result.batched else ended)]
     lines.append(f"  run: {', '.join(how)}; {len(result.time)} instants recorded")
     lines += [f"  varied: {line}" for line in _some(_varied(result))]
-    lines.append("  certificate: " + ", ".join(_figures(result)))
+    if is_known(result.status):
+        lines.append("  certificate: " + ", ".join(_figures(result)))
     lines += [f"  channel: {line}" for line in _some(_channels(result))]
     if result.poses:
         lines.append(f"  poses: {len(result.poses)} bodies of {len(np.atleast_1d(result.kept))} members")
@@ -45,7 +49,8 @@ def _some(lines: Iterator[str]) -> list[str]:
 
 def _varied(result: Any) -> Iterator[str]:
     for path, values in result.design.items():
-        yield f"{path} from {values.min():.6g} to {values.max():.6g} {result.units.get(path, '')}"
+        sizes = f"from {values.min():.6g} to {values.max():.6g}" if is_known(values) else f"{values.shape}, traced"
+        yield f"{path} {sizes} {result.units.get(path, '')}"
 
 
 def _figures(result: Any) -> Iterator[str]:

@@ -1,0 +1,242 @@
+"""The public `simulate`: a plain run where every varied number is known, what JAX differentiates where one is not."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from shiftjax.errors import ModelError
+from shiftjax.formats.files import load
+from shiftjax.gradients.transforms import Differentiable, differentiable
+from shiftjax.mechanism.model import Model
+from shiftjax.run.arguments import CHECKS, check_arguments, described
+from shiftjax.run.drives import driven
+from shiftjax.run.metrics import check_name, text_of_function
+from shiftjax.run.precision import need_x64
+from shiftjax.run.prepare import varied_values
+from shiftjax.run.result import Result, members_to_keep
+from shiftjax.run.simulate import simulate as run_simulate
+
+Array = Any  # of JAX, traced
+P = ParamSpec("P")
+KEPT = 8  # runs that are remembered; each may hold tapes
+COUNTS = ("repartitions", "steps", "rejected")  # of the certificate: whole numbers
+
+
+class TracedRun(Differentiable, Protocol):
+    """A run whose varied numbers are not known yet.
+
+    Attributes:
+        static: fields of the `Result` that no varied number changes: time, units, model, report, settings,
+            metric_units, metric_texts.
+    """
+
+    static: Mapping[str, Any]
+
+    def split(self, y: Array) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array]]:
+        """What the outputs (B, M) are, by slices and reshapes alone: y may be traced.
+
+        Returns:
+            channel path -> (B, n, ...); name of a metric -> (B,); status (B,); figure of the certificate -> (B,). The
+            tangents of the latter two are zero and their cotangents are ignored.
+        """
+        ...
+
+
+# Of the model, the full paths of the varied numbers and all other arguments of `simulate`, its defaults among them.
+Make = Callable[[Model, tuple[str, ...], Mapping[str, Any]], TracedRun]
+
+
+def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]:
+    """`simulate`, which JAX may trace with respect to the values of `vary`.
+
+    Where no value of `vary` is traced, it is `simulate` itself. Where one is, each traced value is a (B,) array, and
+    the result's channels and metrics are JAX arrays that carry first derivatives with respect to them; its status and
+    certificate are JAX arrays without. What cannot exist before the numbers are known is empty: messages, notes,
+    poses, log, branch, final state, schedule. Metrics that are functions of recorded channels are called with the
+    traced channels.
+
+    Args:
+        simulate: of `run.simulate`.
+        make: the run of a model; the same model and arguments share one, and what was compiled for it.
+
+    Raises:
+        ModelError: as of `simulate`; an argument that has no meaning before the numbers are known; f64 while JAX
+            computes in f32.
+    """
+    signature = inspect.signature(simulate)
+    of = functools.lru_cache(KEPT)(lambda key: make(*key.wanted))
+
+    @functools.wraps(simulate, assigned=("__name__", "__qualname__", "__doc__", "__annotations__"))
+    def traceable(*args: P.args, **kwargs: P.kwargs) -> Result:
+        vary = kwargs.get("vary")
+        if not (isinstance(vary, Mapping) and any(is_traced(values) for values in vary.values())):
+            return simulate(*args, **kwargs)
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return _traced(of, **given.arguments)
+
+    return traceable
+
+
+def is_traced(values: object) -> bool:
+    """Whether JAX traces an array, or one in a list."""
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(values))
+
+
+def _traced(of: Callable[[_Key], TracedRun], model: Model | str, vary: Mapping[str, Any], **others: Any) -> Result:
+    """The result of a run whose numbers are not known yet."""
+    begun = clock.perf_counter()
+    check_arguments(**{name: others[name] for name in CHECKS if name in others}, vary=vary)
+    need_x64(others["precision"])
+    model = model if isinstance(model, Model) else load(model)
+    motions = others["drive"]
+    with jax.ensure_compile_time_eval():  # functions of time are called with known times, also inside of jax.jit
+        model, columns, others["drive"] = driven(model, motions or {})
+    design = _design(model, {**vary, **columns})
+    members = len(next(iter(design.values())))
+    _refuse(members, **others)
+    asked = others["metrics"] or {}
+    functions = {name: metric for name, metric in asked.items() if callable(metric)}
+    others["metrics"] = {name: metric for name, metric in asked.items() if name not in functions}
+    with jax.ensure_compile_time_eval():
+        run = of(_Key(model, tuple(design), others))
+    y = differentiable(run, precision=others["precision"])(jnp.stack([*design.values()], axis=1))
+    channels, metrics, status, certificate = run.split(y)
+    status = _count(status)
+    metrics |= _measured(functions, run.static["time"], channels, status)
+    static, texts = dict(run.static), {name: text_of_function(f) for name, f in functions.items()}
+    static["metric_texts"] = {**static["metric_texts"], **texts}
+    static["metric_units"] = {**static["metric_units"], **dict.fromkeys(functions, "1")}
+    static["settings"] = {**static["settings"], "drive": described(motions)}
+    return Result(
+        **static,
+        channels=channels,
+        metrics={name: metrics[name] for name in asked},
+        status=status,
+        certificate={
+            name: _count(values) if name in COUNTS else jax.lax.stop_gradient(values)
+            for name, values in certificate.items()
+        },
+        design=design,
+        messages=(),
+        poses={},
+        kept=np.zeros(0, int),
+        wall_s=clock.perf_counter() - begun,
+    )
+
+
+def _design(model: Model, vary: Mapping[str, Any]) -> dict[str, Array]:
+    """Full path -> (B,) values, with the errors of `simulate`."""
+    known = {path: _column(path, values) for path, values in vary.items()}
+    shapes = {path: np.zeros(values.shape) if is_traced(values) else values for path, values in known.items()}
+    full = varied_values(model, shapes, model.numbers())
+    return {path: jnp.asarray(values, float) for path, values in zip(full, known.values(), strict=True)}
+
+
+def _column(path: str, values: Any) -> Any:
+    """One array, where a list has traced numbers."""
+    if isinstance(values, list | tuple) and is_traced(values):
+        return jnp.stack([jnp.asarray(value, float) for value in values])
+    return values
+
+
+def _refuse(members: int, **given: Any) -> None:
+    """Refuses arguments that have no meaning before the numbers are known."""
+    todo = {
+        "start": "Run the whole span in one call.",
+        "schedule": "Leave it out: the adjoint repeats the run's own.",
+        "derive": "Compute these numbers with jax.numpy and name them in vary.",
+        "extremes": 'Ask for metrics: "minimum(...)" and "maximum(...)".',
+        "log_jacobian": "Ask for it in a call with numbers.",
+    }
+    for name, instead in todo.items():
+        if given[name]:
+            raise ModelError(
+                name, "a call that JAX traces", "a call with numbers, without jax.grad or jax.jit", instead
+            )
+    if len(members_to_keep(given["keep"], members)):
+        instead = 'Record channels, such as "BODY:FRAME.position".'
+        raise ModelError("keep", "a call that JAX traces", '"none": poses carry no derivatives', instead)
+
+
+def _measured(
+    functions: Mapping[str, Callable[..., Any]], time: np.ndarray, channels: Mapping[str, Array], status: Array
+) -> dict[str, Array]:
+    """Their figures (B,), not numbers where a member ended early."""
+    found = {}
+    for name, function in functions.items():
+        check_name(name)
+        try:
+            values = jnp.asarray(function(time, channels), float)
+        except jax.errors.TracerArrayConversionError as error:
+            allowed = "a function made of operators and jax.numpy, since JAX traces the channels"
+            raise ModelError(f"metric {name}", "a function made of numpy", allowed, "Write jnp. for np.") from error
+        if values.shape != status.shape:
+            allowed = f"one number a member, shape {status.shape}"
+            raise ModelError(f"metric {name}", f"shape {values.shape}", allowed, "Correct the function.")
+        found[name] = jnp.where(status > 0, jnp.full_like(values, jnp.nan), values)
+    return found
+
+
+def _count(values: Array) -> Array:
+    return jax.lax.stop_gradient(values).astype(int)
+
+
+class _Key:
+    """A model and arguments, equal to others that make the same run."""
+
+    def __init__(self, model: Model, vary: tuple[str, ...], others: dict[str, Any]) -> None:
+        self.wanted = model, vary, others
+        named = (model.name, model.version, model.source, model.warnings, model.replaced, model.origin)
+        self._frozen = model, named, vary, _frozen(others)
+        self._hash = hash(self._frozen)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other._frozen == self._frozen
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class _Same:
+    """A thing that is told by its identity."""
+
+    def __init__(self, thing: object) -> None:
+        self.thing = thing
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+
+def _frozen(value: Any) -> Any:
+    """An argument as something that can be hashed; what cannot is told by its identity."""
+    if isinstance(value, Mapping):
+        return tuple((key, _frozen(inner)) for key, inner in value.items())
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return tuple(_frozen(inner) for inner in value)
+    try:
+        hash(value)
+    except TypeError:
+        return _Same(value)
+    return type(value), value
+
+
+def _refused(model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any]) -> TracedRun:
+    raise ModelError("vary", "numbers that JAX traces", "numbers", "Call it outside of jax.grad, jax.jvp and jax.jit.")
+
+
+simulate = front_door(run_simulate, _refused)
