@@ -17,7 +17,8 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.gradients.transforms import Differentiable, differentiable
 from shiftjax.mechanism.model import Model
-from shiftjax.run.arguments import CHECKS, check_arguments, described
+from shiftjax.run.arguments import CHECKS, check_arguments
+from shiftjax.run.arguments import asked as told
 from shiftjax.run.drives import driven
 from shiftjax.run.metrics import check_name, text_of_function
 from shiftjax.run.precision import need_x64
@@ -116,7 +117,7 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, vary: Mapping[s
     static, texts = dict(run.static), {name: text_of_function(f) for name, f in functions.items()}
     static["metric_texts"] = {**static["metric_texts"], **texts}
     static["metric_units"] = {**static["metric_units"], **dict.fromkeys(functions, "1")}
-    static["settings"] = {**static["settings"], "drive": described(motions)}
+    static["settings"] = {**static["settings"], **told(drive=motions)}
     return Result(
         **static,
         channels=channels,

@@ -195,20 +195,9 @@ class Metrics:
             ModelError: a function that does not give one number a member.
         """
         with np.errstate(all="ignore"):  # what is not finite is told per member
-<<<<<<< HEAD
-            terms = {
-                key: np.asarray(term.kind.value(acc, Instant(start, []), Instant(t, last[term.signal.text]), term.told))
-                for (key, term), acc in zip(self.terms.items(), own, strict=True)
-            }
-            for name, metric in self._metrics.items():
-                names = {inner: [terms[key]] for inner, key in metric.terms.items()}
-                (value,) = evaluate(metric.node, names, f"metric {name}")
-                found[name] = np.broadcast_to(np.asarray(value, float), start.shape)
-=======
-            terms = self.values_of_terms(rows.astype(float), t0)
-            own = self.of_terms(terms)
+            terms = dict(zip(self.terms, self.values_of_terms(rows.astype(float), t0), strict=True))
+            own = self.of_terms([*terms.values()])
         found = {name: np.broadcast_to(np.asarray(value, float), rows.shape[1:]) for name, value in own.items()}
->>>>>>> wG
         for name, function in self.functions.items():
             found[name] = np.asarray(function(time, channels), float)
             if found[name].shape != rows.shape[1:]:
@@ -227,14 +216,15 @@ class Metrics:
         start = Instant(np.full(rows.shape[1], t0), [])
         return [
             np.asarray(term.kind.value(acc, start, Instant(t, last[term.signal.text]), term.told))
-            for term, acc in zip(self.terms, own, strict=True)
+            for term, acc in zip(self.terms.values(), own, strict=True)
         ]
 
     def of_terms(self, terms: Sequence[Any]) -> dict[str, Any]:
         """The metrics but functions of arrays, from the values of their terms; lane code."""
         found: dict[str, Any] = {}
+        of = dict(zip(self.terms, terms, strict=True))
         for name, metric in self._metrics.items():
-            names = {key: [terms[place]] for key, place in metric.terms.items()}
+            names = {inner: [of[key]] for inner, key in metric.terms.items()}
             (found[name],) = evaluate(metric.node, names, f"metric {name}")
         return found
 
@@ -387,13 +377,13 @@ class _Reader:
             raise refused(f"{self.where}: times", found, "one time a point", "Correct one of them.")
 
 
-<<<<<<< HEAD
 def entered(terms: dict[str, Term], term: Term) -> str:
     """The key of a term among others, to which it is added where it is new."""
     key = term.text()
     terms.setdefault(key, term)
     return key
-=======
+
+
 def check_name(name: str) -> None:
     """Raises where a metric cannot have a name."""
     if not name.strip() or name in TAKEN:
@@ -403,16 +393,6 @@ def check_name(name: str) -> None:
 def text_of_function(function: Recorded) -> str:
     """What a metric is that is a function of recorded channels."""
     return f"{getattr(function, '__name__', 'function')} of recorded channels"
-
-
-def place_of(terms: list[Term], term: Term) -> int:
-    """Where a term stands among others; one that is new is added to them."""
-    texts = [known.text() for known in terms]
-    if term.text() not in texts:
-        terms.append(term)
-        return len(texts)
-    return texts.index(term.text())
->>>>>>> wE
 
 
 def _number_of(channel: Channel, k: int) -> Signal:
