@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import numpy as np
 
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Method, Piece
@@ -19,6 +21,7 @@ from shiftjax.kernels.reverse import copy_into, reverse
 from shiftjax.kernels.simplify import simplify
 from shiftjax.record import record
 
+S = TypeVar("S", int, np.ndarray)
 REVERSED = ("drift", "accelerate", "project", "observe", "measure")
 ROOM = 64  # multiple to which the number of accumulators and channels is rounded
 CARRIED = ("q", "x", "dx", "p")  # regions whose cotangents pass from step to step, with the accumulators of metrics
@@ -42,8 +45,8 @@ class AdjointLayout:
         last = self.layout.na + self.layout.nc
         return self.layout.slot_count - last + -(-last // ROOM) * ROOM
 
-    def bar(self, slot: int) -> int:
-        """The slot of the cotangent of a slot."""
+    def bar(self, slot: S) -> S:
+        """The slot of the cotangent of a slot, or of an array of them."""
         return self.stride + slot
 
     @property

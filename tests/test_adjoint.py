@@ -13,6 +13,7 @@ import shiftjax
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.gradients.kkt import projection_piece, stage_piece
+from shiftjax.kernels.adjoint import AdjointLayout
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.reverse import reverse
@@ -21,6 +22,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.prepare import prepare
 from shiftjax.run.prepared import Prepared
+from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 from tests.extensions import maxwell  # noqa: F401
 from tests.extensions.mechanisms import four_bar, geared
@@ -144,7 +146,8 @@ class Workspace:
         self.program, self.layout = self.programs.of(self.partition), self.programs.layout
         self.setup, self.plan, self.rng = prepared.setup, plan, rng
         self.moving = plan.nv + plan.ns
-        self.slots = np.zeros(3 * self.layout.slot_count)
+        self.mirrored = AdjointLayout(self.layout, len(ACCUMULATORS))
+        self.slots = np.zeros(self.mirrored.slot_count)
         x = [*v[:, 0], *rng.uniform(0.1, 0.3, plan.ns)]
         for region, values in (("q", q[:, 0]), ("x", x), ("p", prepared.parameters()[:, 0]), ("t", [0.2])):
             self.slots[self.places(region, len(values))] = values
@@ -156,7 +159,7 @@ class Workspace:
         """Random cotangents, none of quadratures."""
         for region in regions:
             count = self.moving if region in ("x", "dx") else None
-            at = np.array(self.places(region, count), int) + self.layout.slot_count
+            at = self.mirrored.bar(np.array(self.places(region, count), int))
             self.slots[at] = self.rng.standard_normal(len(at))
 
     @property
@@ -199,17 +202,17 @@ def complex_slope(pieces: Sequence[Piece], slots: np.ndarray, read: Sequence[int
 
 
 def carried_back(workspace: Workspace, piece: Piece) -> np.ndarray:
-    """(N,) cotangents after a piece."""
+    """(N,) cotangents after a piece; N slots."""
     slots = workspace.slots.copy()
     slots[list(piece.outputs)] = evaluate(graph_of(piece), list(slots[list(piece.inputs)]))
-    return slots[workspace.layout.slot_count : 2 * workspace.layout.slot_count]
+    return slots[workspace.mirrored.bar(np.arange(workspace.layout.slot_count))]
 
 
 def compared(workspace: Workspace, pieces: Sequence[Piece], found: np.ndarray, before: np.ndarray) -> None:
     """Found cotangents against those of plain reverse mode, and their sum along a direction against a complex step."""
     N, read = workspace.layout.slot_count, workspace.read
     slots = before[:N].copy()
-    bars = before[N : 2 * N].copy()
+    bars = before[workspace.mirrored.bar(np.arange(N))]
     given = bars.copy()
     plain(forward(pieces, slots), bars)
     scale = np.abs(bars[read]).max()
@@ -243,10 +246,10 @@ def test_cotangents_through_the_projected_end(name: str) -> None:
     state = [*workspace.places("q"), *workspace.places("x", workspace.plan.nv)]
     workspace.slots[state] += OFF * workspace.rng.standard_normal(len(state))
     before = workspace.slots.copy()
-    N, end = workspace.layout.slot_count, before[: workspace.layout.slot_count].copy()
+    end = before[: workspace.layout.slot_count].copy()
     forward(workspace.program.project, end)
     record = [*workspace.places("q"), *workspace.places("x"), *workspace.places("dx")]
-    workspace.slots[2 * N : 2 * N + len(record)] = end[record]
+    workspace.slots[workspace.mirrored.end] = end[record]
     found = carried_back(workspace, projection_piece(workspace.programs, workspace.partition))
     compared(workspace, workspace.program.project, found, before)
 

@@ -1,7 +1,7 @@
 """Pieces that carry cotangents back through one stage and through the projected end of a step, by their KKT systems.
 
-On the mirrored workspace: the cotangent of slot k is slot N + k, where a lane program has N slots, and the projected
-end of the step stands in q, x, dx from slot 2 N on. Accelerations and the projected end are read, not solved for again;
+On the mirrored workspace of `kernels.adjoint.AdjointLayout`; the projected end of the step stands in its slots `end`.
+Accelerations and the projected end are read, not solved for again;
 plain reverse mode of the same pieces has 30 to 75 % more operations (measured in `tests/test_adjoint.py`).
 Multipliers and accelerations enter a Lagrangian as inputs of their own before it is reversed: otherwise value numbering
 would merge them with equal values, as driven accelerations, that depend on what is differentiated.
@@ -22,11 +22,13 @@ from shiftjax.dynamics.adjoint import (
     corrected_speeds,
 )
 from shiftjax.dynamics.kinematics import retract
+from shiftjax.kernels.adjoint import AdjointLayout
 from shiftjax.kernels.graph import Graph, without_dead_code
 from shiftjax.kernels.lane_program import DTYPES, Piece
 from shiftjax.kernels.reverse import copy_into, reverse
 from shiftjax.kernels.simplify import simplify
 from shiftjax.run.lane_program import Programs
+from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.run.tracing import tracer
 from shiftjax.topology.partition import Partition
 
@@ -46,7 +48,7 @@ def stage_piece(programs: Programs, partition: Partition) -> Piece:
 def projection_piece(programs: Programs, partition: Partition) -> Piece:
     """The adjoint of `project`, of all substructures in one piece.
 
-    It reads q, x of the unprojected end, p, t, and q, x, dx of the projected one in the slots from 2 N on. The
+    It reads q, x of the unprojected end, p, t, and q, x, dx of the projected one in the slots `end`. The
     cotangents of q, x of the projected end become those of the unprojected one, those of p are added to, those of dx
     become zero; the cotangent of a quadrature is taken for zero.
     """
@@ -138,6 +140,7 @@ class _Adjoint:
     def __init__(self, programs: Programs, partition: Partition) -> None:
         self.programs, self.partition, self.setup = programs, partition, programs.setup
         self.layout, self.plan = programs.layout, programs.setup.plan
+        self.mirrored = AdjointLayout(self.layout, len(ACCUMULATORS))
         self.rows = sum(len(block.primary) for block in partition.blocks)
         self.looped = bool(self.plan.substructures)
 
@@ -187,9 +190,8 @@ class _Adjoint:
             bar = self._through_coordinates(made, bar, pose, moved, change)
             return made.finished([*(ref for name in bars for ref in bar[name]), *self._nothing(made)])
 
-        N = self.layout.slot_count
-        end = 2 * N + self.plan.nq
-        ends = [*range(2 * N, end + self.plan.nv), *range(end + self.layout.nx, end + self.layout.nx + self.plan.nv)]
+        end, nq, nv = self.mirrored.end, self.plan.nq, self.plan.nv
+        ends = [*end[: nq + nv], *end[nq + self.layout.nx :][:nv]]
         return self._piece("projection adjoint", trace, [*self._state(), *ends])
 
     def _through_end(self, made: _Composed, moving: _Traced) -> References:
@@ -292,9 +294,9 @@ class _Adjoint:
 
     def _piece(self, name: str, trace: Callable[[], Graph], reads: Sequence[int]) -> Piece:
         """A piece that reads cotangents of dx too, and reads and writes those of q, x, p."""
-        N, moving = self.layout.slot_count, self.plan.nv + self.plan.ns
-        bars = [N + k for k in (*self._slots("q"), *self._slots("x", moving), *self._slots("p"))]
-        given = [N + k for k in self._slots("dx", moving)]
-        outputs = [*bars, *(N + k for k in self._slots("dx"))]
+        bar, moving = self.mirrored.bar, self.plan.nv + self.plan.ns
+        bars = [bar(k) for k in (*self._slots("q"), *self._slots("x", moving), *self._slots("p"))]
+        given = [bar(k) for k in self._slots("dx", moving)]
+        outputs = [*bars, *(bar(k) for k in self._slots("dx"))]
         key = hashlib.sha256(repr((self.programs.identity, name, self.partition)).encode()).hexdigest()
         return Piece(name, key, trace, (*reads, *given, *bars), tuple(outputs))

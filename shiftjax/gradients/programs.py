@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from shiftjax.gradients.kkt import projection_piece, stage_piece
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram, adjoint_of
-from shiftjax.run.ensemble import Programs
+from shiftjax.run.lane_program import Programs
 from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.topology.islands import islands
 from shiftjax.topology.partition import Partition
 
 
@@ -25,7 +29,9 @@ class AdjointPrograms:
         if partition not in self._built:
             setup = self.programs.setup
             program = self.programs.of(partition)
-            self._built[partition] = adjoint_of(
-                program, setup.precision, len(ACCUMULATORS), still=len(setup.quadratures)
-            )
+            found = adjoint_of(program, setup.precision, len(ACCUMULATORS), still=len(setup.quadratures))
+            if len(islands(setup.plan)) == 1:  # else equal parts share the code of their pieces, reversed one by one
+                stage, end = (make(self.programs, partition) for make in (stage_piece, projection_piece))
+                found = replace(found, accelerate=(stage,), project=(end,))
+            self._built[partition] = found
         return self._built[partition]

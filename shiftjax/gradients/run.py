@@ -1,0 +1,215 @@
+"""A run as functions of NumPy arrays: its outputs, their tangents and their cotangents, of the varied numbers.
+
+Reverse mode goes back along the steps that were taken (`tape`, `backward`), then through the assembled start (`start`).
+The tapes of the last runs are remembered, by the numbers of the run; where one is missing, the run is repeated.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shiftjax.gradients.backward import WayBack
+from shiftjax.gradients.forward import Directions, Forward
+from shiftjax.gradients.measured import MeasuredSlopes
+from shiftjax.gradients.programs import AdjointPrograms
+from shiftjax.gradients.start import StartDerivative
+from shiftjax.gradients.tape import Tape, state_rows
+from shiftjax.kernels.llvm.backward import Backward
+from shiftjax.kernels.llvm.cpu import Kernel
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
+from shiftjax.run.beginning import Begun
+from shiftjax.run.lane_program import Programs
+from shiftjax.run.memory import free_memory
+from shiftjax.run.result import CERTIFICATE, Result
+from shiftjax.run.simulate import simulate
+
+REMEMBERED = 4  # runs whose tapes are kept
+SHARE = 0.25  # of the free memory, for all tapes
+
+
+@dataclass
+class _Taped:
+    """A finished run and what it left behind."""
+
+    begun: Begun
+    tape: Tape
+    result: Result
+
+
+class DifferentiableRun:
+    """`simulate` of one model with some varied numbers, for `transforms.differentiable`.
+
+    Args:
+        vary: full paths of the P varied numbers.
+        arguments: all others of `simulate`.
+        memory: bytes that tapes may take; a quarter of what is free where left out.
+
+    Attributes:
+        outputs: M numbers a member: channels at all instants, metrics, status, certificate.
+        static: fields of a `Result` that no varied number changes.
+    """
+
+    def __init__(
+        self, model: Model, vary: Sequence[str], arguments: Mapping[str, Any], memory: float | None = None
+    ) -> None:
+        self.model, self.vary = model, tuple(vary)
+        self.arguments = {name: value for name, value in arguments.items() if name != "watch"}
+        self._memory = memory
+        self._known: OrderedDict[bytes, _Taped] = OrderedDict()
+        numbers = model.numbers()
+        nominal = self._simulated(np.array([[numbers.get(path, 0.0) for path in self.vary]]), np.inf)
+        self._begun, found = nominal.begun, nominal.result
+        names = ("time", "units", "model", "report", "settings", "metric_units", "metric_texts")
+        self.static = {name: getattr(found, name) for name in names}
+        self._shapes = {path: np.shape(values)[1:] for path, values in found.channels.items()}
+        self._metrics, self._figures = tuple(found.metrics), (*found.certificate,)
+        self.recorded = sum(int(np.prod(shape)) for shape in self._shapes.values())
+        self.outputs = self.recorded + len(self._metrics) + 1 + len(self._figures)
+
+    def split(self, y: Any) -> tuple[dict[str, Any], dict[str, Any], Any, dict[str, Any]]:
+        """Channels (B, n, ...), metrics (B,), status (B,), certificate (B,) of outputs (B, M)."""
+        channels, at = {}, 0
+        for path, shape in self._shapes.items():
+            size = int(np.prod(shape))
+            channels[path] = y[:, at : at + size].reshape((y.shape[0], *shape))
+            at += size
+        metrics = {name: y[:, at + k] for k, name in enumerate(self._metrics)}
+        at += len(metrics)
+        return channels, metrics, y[:, at], {name: y[:, at + 1 + k] for k, name in enumerate(self._figures)}
+
+    # -- the three functions -------------------------------------------------------------------------------------------
+
+    def run(self, x: np.ndarray) -> np.ndarray:
+        """The outputs (B, M) for varied numbers (B, P)."""
+        found = self._taped(x).result
+        members = len(x)
+        columns = [np.reshape(found.channels[path], (members, -1)) for path in self._shapes]
+        columns += [np.reshape(found.metrics[name], (members, 1)) for name in self._metrics]
+        columns += [np.reshape(found.status, (members, 1))]
+        columns += [np.reshape(found.certificate[name], (members, 1)) for name in self._figures]
+        return np.concatenate(columns, axis=1).astype(float)
+
+    def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """Changes (B, M) of the outputs along changes (B, P) of the numbers."""
+        taped = self._taped(x)
+        begun, out = taped.begun, np.zeros((len(x), self.outputs))
+        change = self._of_values(begun, dx)
+        dq, dv, dstates = StartDerivative(begun.prepared, begun.start).tangent(change)
+        row = {place: k for k, place in enumerate(begun.prepared.places)}
+        dp = change[[row[place] for place in begun.prepared.setup.varied]]
+        assert taped.result.schedule is not None
+        forward = Forward(begun.prepared, begun.lanes.kernel, self._observed(begun), begun.measured)
+        found = forward.run(
+            taped.result.schedule, begun.lanes.settings, begun.start,
+            Directions(*(values[:, :, None] for values in (dq, dv, dstates, dp))),
+        )  # fmt: skip
+        at, recorded = 0, found.channels[..., 0]
+        place = 0
+        for shape in self._shapes.values():
+            size, width = int(np.prod(shape)), int(np.prod(shape[1:]))
+            out[:, at : at + size] = recorded[:, :, place : place + width].reshape(len(x), -1)
+            at, place = at + size, place + width
+        out[:, at : at + len(self._metrics)] = found.metrics[..., 0]
+        return out
+
+    def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
+        """Cotangents (B, P) of the numbers from those (B, M) of the outputs; NaN for members that ended early."""
+        known = self._known.get(_key(x))
+        if known is not None and not known.tape.full:
+            return self._adjoint(known, y_bar)
+        out = np.empty_like(x)
+        for members in self._batches(len(x)):
+            out[members] = self._adjoint(self._simulated(x[members], self.memory), y_bar[members])
+        return out
+
+    def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> np.ndarray:
+        begun = taped.begun
+        prepared, lanes = begun.prepared, begun.lanes
+        good = np.flatnonzero(lanes.status <= 0)
+        way = WayBack(lanes, taped.tape, self._back(lanes.kernel), self._programs(begun))
+        seeds = self._seeds(y_bar, begun)
+        if self._metrics:
+            bars = y_bar[:, self.recorded :][:, : len(self._metrics)]
+            slopes = MeasuredSlopes(begun.measured, lanes.settings.begin)
+            way.rows("acc")[:] = slopes.of_rows(lanes.measured, np.where(lanes.status > 0, 0.0, bars.T))
+        way.go(seeds, good)
+        way.begin(_unprojected(begun), seeds, good, begun.measured)
+        nv, ns = prepared.plan.nv, prepared.plan.ns
+        x_bar = way.rows("x")
+        start = StartDerivative(prepared, begun.start)
+        found = start.adjoint(way.rows("q"), x_bar[:nv], x_bar[nv : nv + ns])
+        row = {place: k for k, place in enumerate(prepared.places)}
+        for k, place in enumerate(prepared.setup.varied):
+            found[row[place]] += way.rows("p")[k]
+        found[:, lanes.status > 0] = np.nan
+        order = {path: k for k, path in enumerate(prepared.vary)}
+        return found[[order[path] for path in self.vary]].T
+
+    # -- runs and their tapes ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def memory(self) -> float:
+        """Bytes that tapes may take."""
+        return SHARE * free_memory() if self._memory is None else float(self._memory)
+
+    def _taped(self, x: np.ndarray) -> _Taped:
+        """The run of some numbers; its tape may be full."""
+        key = _key(x)
+        if key not in self._known:
+            while len(self._known) >= REMEMBERED:
+                self._known.popitem(last=False)
+            left = self.memory - sum(taped.tape.used for taped in self._known.values() if not taped.tape.full)
+            self._known[key] = self._simulated(x, max(left, 0.0))
+        self._known.move_to_end(key)
+        return self._known[key]
+
+    def _simulated(self, x: np.ndarray, memory: float) -> _Taped:
+        found: list[tuple[Begun, Tape]] = []
+
+        def watch(begun: Begun) -> None:
+            lanes = begun.lanes
+            if not isinstance(lanes.kernel, Kernel):
+                backend = str(self.arguments.get("backend"))
+                raise ModelError("backend", repr(backend), '"cpu" for derivatives', "Leave backend out.")
+            tape = Tape(self._spacing(begun, memory), memory)
+            lanes.tape = tape
+            tape.note(lanes, np.flatnonzero(lanes.status <= 0))
+            found.append((begun, tape))
+
+        vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
+        result = simulate(self.model, vary=vary, watch=watch, **self.arguments)
+        begun, tape = found[0]
+        tape.note(begun.lanes, np.arange(len(x)))
+        return _Taped(begun, tape, result)
+
+    def _spacing(self, begun: Begun, memory: float) -> int:
+        """Steps between two notes of a lane: a leg's, or so many that all notes fit."""
+        lanes = begun.lanes
+        longest = self._back(lanes.kernel).longest_of(self._programs(begun).layout, lanes.setup.method)
+        one = len(state_rows(lanes)) * lanes.table.itemsize * lanes.table.shape[1]
+        fitting = lanes.settings.steps * one / memory if memory > 0 else np.inf
+        return int(longest * max(1, np.ceil(min(fitting, lanes.settings.steps) / longest)))
+
+    def _batches(self, members: int) -> Iterator[np.ndarray]:
+        """Members in batches whose tapes have room for a few notes of each."""
+        one = len(state_rows(self._begun.lanes)) * self._begun.lanes.table.itemsize
+        size = int(max(1, min(members, self.memory / (8 * one))))
+        for first in range(0, members, size):
+            yield np.arange(first, min(first + size, members))
+
+    def _back(self, kernel: Kernel) -> Backward:
+        if not hasattr(kernel, "backward"):
+            kernel.backward = Backward(kernel)  # type: ignore[attr-defined]
+        return kernel.backward  # type: ignore[attr-defined]
+
+    def _programs(self, begun: Begun) -> AdjointPrograms:
+        programs = begun.lanes.recordings[0].programs
+        assert isinstance(programs, Programs)
+        return AdjointPrograms(programs)
