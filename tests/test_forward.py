@@ -252,7 +252,7 @@ def driven() -> Model:
 
 
 def test_states_of_forces_and_constants_of_drives():
-    drive = {"shoulder": Harmonic(amplitude=[0.3, 0.4], frequency=[5.0, 8.0])}
+    drive = {"shoulder": Harmonic(amplitude=np.array([0.3, 0.4]), frequency=np.array([5.0, 8.0]))}
     vary = {"creep.k": [3.0, 8.0], "creep.c": [0.7, 0.2], "lower.mass": [1.0, 2.0]}
     run = Run.of(driven(), vary, 0.2, 1e-3, channels=["creep.stretch", "elbow.q"], drive=drive)
     assert len(run.prepared.setup.varied) > len(vary), "the drive has varied constants"
