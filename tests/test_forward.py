@@ -176,8 +176,8 @@ METRICS = {
     "mean": "mean(energy.kinetic)",
     "rms": "rms(rocker_pivot.v)",
     "when": "time_of_maximum(rocker_pivot.q)",
-    "crossing": "first_crossing(crank_pivot.q, 0.3)",
-    "settling": "settling_time(crank_pivot.q, 0.3, 0.2)",
+    "crossing": "first_crossing((crank_pivot.q - 1.0472) ** 2, 0.003)",
+    "settling": "settling_time((crank_pivot.q - 1.0472) ** 2, 0.25, 0.248)",
     "value at": "value_at(rocker_pivot.q, 0.05)",
     "between steps": "value_at(rocker_pivot.q, 0.0503)",
     "path": "path_distance([rocker_pivot.q, crank_pivot.q], [[0.1, 0.2], [0.3, 0.1]])",
@@ -190,7 +190,16 @@ def test_a_loop_and_every_metric():
     vary = {"crank.mass": [1.0, 1.4], "coupler.mass": [1.0, 0.8], "crank_pivot.initial_velocity": [2.0, -3.0]}
     channels = ["rocker_pivot.q", "crank_pivot.v", "coupler.position", "rocker_pivot.a"]
     run = Run.of("four_bar", vary, 0.1, 1e-3, channels=channels, metrics=METRICS)
+    assert all(np.isfinite(values).all() for values in run.result.metrics.values())
     _check_by_complex_steps(run)
+
+
+def test_a_metric_that_is_none_has_no_tangent_and_spoils_no_other():
+    metrics = {"never": "first_crossing(rocker_pivot.q, 99)", "last": "final(rocker_pivot.q)"}
+    run = Run.of("four_bar", {"crank.mass": [1.0]}, 0.05, 1e-3, channels=["rocker_pivot.q"], metrics=metrics)
+    found = run.tangents(run.random(1))
+    assert np.isnan(found.metrics[0, 0, 0])
+    np.testing.assert_allclose(found.metrics[0, 1], found.channels[0, -1, 0], rtol=EXACT)
 
 
 def test_substructures_that_share_a_base():
@@ -243,7 +252,7 @@ def driven() -> Model:
 
 
 def test_states_of_forces_and_constants_of_drives():
-    drive = {"shoulder": Harmonic(amplitude=[0.3, 0.4], frequency=[5.0, 8.0])}
+    drive = {"shoulder": Harmonic(amplitude=np.array([0.3, 0.4]), frequency=np.array([5.0, 8.0]))}
     vary = {"creep.k": [3.0, 8.0], "creep.c": [0.7, 0.2], "lower.mass": [1.0, 2.0]}
     run = Run.of(driven(), vary, 0.2, 1e-3, channels=["creep.stretch", "elbow.q"], drive=drive)
     assert len(run.prepared.setup.varied) > len(vary), "the drive has varied constants"

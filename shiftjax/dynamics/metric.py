@@ -41,6 +41,8 @@ class Option:
 class MetricKind:
     """How a metric is computed: from all accepted steps, without a trajectory.
 
+    `begin` and `value` are differentiated by complex steps: made of analytic functions of NumPy, and of comparisons.
+
     Attributes:
         begin: start and options -> the accumulators there, each (B,); NumPy.
         update: accumulators, instant, the one before, options -> accumulators; lane code.

@@ -48,7 +48,7 @@ class Directions:
     def batches(self, size: int) -> Iterator[Directions]:
         """Some at a time, the last ones filled up with zeros to 1, 2 or `size`: fewer programs are compiled."""
         count = self.p.shape[2]
-        for first in range(0, count, size):
+        for first in range(0, max(count, 1), size):
             own = min(size, count - first)
             room = own if own <= 2 else size
             parts = (part[:, :, first : first + own] for part in (self.q, self.v, self.states, self.p))
@@ -86,7 +86,7 @@ class Forward:
     """Tangents of runs of one model.
 
     Args:
-        observed: channels. measured: metrics.
+        kernel: of the backend `cpu`, which takes programs as graphs. observed: channels. measured: metrics.
 
     Raises:
         ModelError: a metric that is a function of arrays.
@@ -175,16 +175,20 @@ class Forward:
         if not self.names:
             return np.zeros((members, 0, places.directions))
         rows = lanes.table[places.rows_of_values("acc")].astype(float)
-        every = [lanes.table[places.rows_of_tangents("acc", d)] for d in range(places.directions)]
 
         def terms(z: np.ndarray) -> np.ndarray:
             return np.stack(measured.values_of_terms(z, lanes.settings.begin))
 
         with np.errstate(all="ignore"):
             values = terms(rows)
+            figures = np.broadcast_arrays(*measured.of_terms(list(values)).values())
         slopes = self._slopes(values)  # (m, terms, B)
-        found = np.stack([np.einsum("mtb,tb->bm", slopes, complex_step(terms, rows, own)) for own in every], -1)
-        found[lanes.status > 0] = np.nan
+        found = np.zeros((members, len(self.names), places.directions))
+        for d in range(places.directions):
+            own = complex_step(terms, rows, lanes.table[places.rows_of_tangents("acc", d)])
+            with np.errstate(all="ignore"):  # a term that is none says nothing of metrics without it
+                found[:, :, d] = np.where(slopes == 0.0, 0.0, slopes * own).sum(1).T
+        found[(lanes.status > 0)[:, None] | ~np.isfinite(figures).T] = np.nan
         return found
 
     def _slopes(self, values: np.ndarray) -> np.ndarray:
@@ -209,7 +213,8 @@ def _never(schedule: Schedule) -> np.ndarray:
 
 def _states(lanes: TangentLanes) -> np.ndarray:
     """(states, B, k) tangents of coordinates, speeds and states of forces."""
-    places = lanes.places
-    every = range(places.directions)
-    parts = [np.stack([lanes.table[places.rows_of_tangents(name, d)] for d in every], -1) for name in ("q", "x")]
-    return np.concatenate(parts).astype(float)
+    places, plan = lanes.places, lanes.setup.plan
+    found = np.zeros((plan.nq + plan.nv + plan.ns, len(lanes.status), places.directions))
+    for d in range(places.directions):
+        found[:, :, d] = np.concatenate([lanes.table[places.rows_of_tangents(name, d)] for name in ("q", "x")])
+    return found
