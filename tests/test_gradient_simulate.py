@@ -23,6 +23,7 @@ from shiftjax.run.simulate import simulate as run_simulate
 from tests.differences import Differences
 
 SAME = 1e-12  # relative: the same differences, in other batches
+ORDER_4 = 1e-7  # of differences of order 4 by steps of a thousandth, and the rounding of what they subtract
 MASS, LENGTH, ANGLE = "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]", "rocker_pivot.q"
 SHORT: dict[str, Any] = {"span": 0.02, "step": 2e-3, "channels": [ANGLE], "hold": ["crank_pivot"]}
 MASSES = np.array([0.8, 1.0, 1.3])
@@ -154,6 +155,19 @@ def test_what_needs_numbers_says_so(use: str) -> None:
         jax.jit(traced)(jnp.asarray(MASSES))
 
 
+def test_a_traced_result_is_shown() -> None:
+    """Outside of jit, too, where JAX knows some of the arrays."""
+    shown: list[str] = []
+
+    def last(m: Any) -> Any:
+        result = Making().simulate("four_bar", **SHORT, vary={MASS: m})
+        shown.extend((repr(result), result._repr_html_()))
+        return result.channels[ANGLE][:, -1].sum()
+
+    jax.grad(last)(jnp.asarray(MASSES))
+    assert all("four_bar:coupler.mass (3,), traced" in text and "3 members" in text for text in shown)
+
+
 def test_a_member_that_ends_early() -> None:
     """Its channels and its metrics are not numbers, and its status says why."""
     making = Making()
@@ -195,7 +209,12 @@ def test_the_same_arguments_share_a_run() -> None:
     [
         ({"start": run_simulate("four_bar", 2e-3, 2e-3)}, r"start: found a call that JAX traces.*whole span in one"),
         ({"schedule": run_simulate("four_bar", 2e-3, 2e-3).schedule}, r"schedule: found a call that JAX traces"),
-        ({"derive": {"crank.mass": "2 * {coupler.mass}"}}, r"derive: .*jax\.numpy and name them in vary"),
+        ({"derive": {"crank.mass": "2 * {coupler.mas}"}}, r"coupler\.mass"),
+        ({"derive": {MASS: "2"}}, r"derive four_bar:coupler\.mass: found the same number in vary, too"),
+        (
+            {"derive": {"crank.mass": lambda n: np.sqrt(n[MASS])}},
+            r"derive four_bar:crank\.mass: found a function made o",
+        ),
         ({"extremes": True}, r'extremes: .*"minimum\(\.\.\.\)"'),
         ({"log_jacobian": True}, r"log_jacobian: found a call that JAX traces"),
         ({"keep": "all"}, r"keep: found a call that JAX traces.*poses carry no derivatives"),
@@ -274,6 +293,58 @@ def test_drives() -> None:
 
     slope = jax.grad(angle)(jnp.asarray(speeds))
     assert np.isfinite(slope).all() and (np.abs(slope) > 1e-3).all()  # 0.02 s of turning, geared by about 1
+
+
+def test_traced_speeds_of_a_drive() -> None:
+    """A drive may be an array of traced speeds; one for all members is refused."""
+    making = Making()
+    given: dict[str, Any] = {"span": 0.02, "step": 2e-3, "channels": [ANGLE]}
+    speeds = jnp.asarray([1.0, 2.0])
+
+    def angle(speeds: Any) -> Any:
+        return making.simulate("four_bar", **given, drive={"crank_pivot": speeds}).channels[ANGLE][:, -1].sum()
+
+    def named(speeds: Any) -> Any:
+        vary = {"crank_pivot_drive.speed": speeds}
+        return making.simulate("four_bar", **given, vary=vary, drive={"crank_pivot": 0.0}).channels[ANGLE][:, -1].sum()
+
+    slope = jax.grad(angle)(speeds)
+    assert np.array_equal(slope, jax.grad(named)(speeds)) and (np.asarray(slope) != 0).all()
+    with pytest.raises(
+        ModelError, match=r"drive crank_pivot: found traced numbers of shape \(\); allowed: one speed a"
+    ):
+        jax.grad(angle)(1.0)
+
+
+@pytest.mark.parametrize("transformation", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_numbers_that_follow_from_traced_ones(transformation: Any) -> None:
+    """`derive` is part of what is differentiated: every function of its expressions, functions of arrays, constants."""
+    making = Making()
+    words = "sin cos tan sqrt exp log abs atan asin acos".split()
+    every = " + ".join(f"{word}({{{MASS}}} / 4)" for word in words)
+    derive = {
+        "crank.mass": f"1 + ({every}) ** 2 / 100 + atan2({{{MASS}}}, 2) * min({{{MASS}}}, 1) - max({{{MASS}}}, 3) / 9",
+        "rocker.mass": lambda numbers: 1.0 + numbers["crank.mass"] ** 2,
+        "crank_pivot.initial_velocity": "-(1 + 2) / 3",
+    }
+    given = {**SHORT, "derive": derive}
+    seen = []
+
+    def last(m: Any) -> Any:
+        result = making.simulate("four_bar", **given, vary={MASS: m})
+        seen.append((list(result.design), result.settings["assign"]))
+        return result.channels[ANGLE][:, -1]
+
+    plain = lambda m: run_simulate("four_bar", **given, vary={MASS: m})  # noqa: E731
+    masses = MASSES + 0.01  # away from the corner of `min`
+    value, slope = transformation(lambda m: jax.jvp(last, (m,), (jnp.ones(3),)))(jnp.asarray(masses))
+    result = plain(masses)
+    assert seen[0] == (list(result.design), result.settings["assign"])
+    assert np.allclose(value, result.channels[ANGLE][:, -1], rtol=SAME, atol=0.0)  # XLA's sines are not NumPy's
+    h = 1e-3
+    ends = [plain(masses + k * h).channels[ANGLE][:, -1] for k in (-2, -1, 1, 2)]
+    wanted = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
+    assert np.abs(np.asarray(slope) - wanted).max() <= ORDER_4 * np.abs(wanted).max()
 
 
 def test_the_public_function_is_that_of_a_plain_run() -> None:

@@ -15,6 +15,7 @@ from jax.core import Tracer
 
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
+from shiftjax.gradients.derived import derived
 from shiftjax.gradients.transforms import Differentiable, differentiable
 from shiftjax.mechanism.model import Model
 from shiftjax.run.arguments import CHECKS, check_arguments
@@ -78,8 +79,8 @@ def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]
 
     @functools.wraps(simulate, assigned=("__name__", "__qualname__", "__doc__", "__annotations__"))
     def traceable(*args: P.args, **kwargs: P.kwargs) -> Result:
-        vary = kwargs.get("vary")
-        if not (isinstance(vary, Mapping) and any(is_traced(values) for values in vary.values())):
+        asked = [kwargs.get(name) for name in ("vary", "drive")]
+        if not any(is_traced(values) for group in asked if isinstance(group, Mapping) for values in group.values()):
             return simulate(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
@@ -89,22 +90,26 @@ def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]
 
 
 def is_traced(values: object) -> bool:
-    """Whether JAX traces an array, or one in a list."""
-    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(values))
+    """Whether JAX traces an array, or a number of a list."""
+    return any(isinstance(each, Tracer) for each in (values if isinstance(values, list | tuple) else (values,)))
 
 
-def _traced(of: Callable[[_Key], TracedRun], model: Model | str, vary: Mapping[str, Any], **others: Any) -> Result:
+def _traced(
+    of: Callable[[_Key], TracedRun], model: Model | str, vary: Mapping[str, Any] | None, **others: Any
+) -> Result:
     """The result of a run whose numbers are not known yet."""
     begun = clock.perf_counter()
     check_arguments(**{name: others[name] for name in CHECKS if name in others}, vary=vary)
     need_x64(others["precision"])
     model = model if isinstance(model, Model) else load(model)
     motions = others["drive"]
-    with jax.ensure_compile_time_eval():  # functions of time are called with known times, also inside of jax.jit
-        model, columns, others["drive"] = driven(model, motions or {})
-    design = _design(model, {**vary, **columns})
-    members = len(next(iter(design.values())))
-    _refuse(members, **others)
+    design = vary or {}
+    with jax.ensure_compile_time_eval():  # what follows from known numbers alone is known, also inside of jax.jit
+        if derive := others.pop("derive"):
+            design, others["assign"] = derived(model, _design(model, design), others["assign"], derive)
+        model, columns, others["drive"] = _driven(model, motions or {})
+    design = _design(model, {**design, **columns})
+    _refuse(len(next(iter(design.values()))), **others)
     asked = others["metrics"] or {}
     functions = {name: metric for name, metric in asked.items() if callable(metric)}
     others["metrics"] = {name: metric for name, metric in asked.items() if name not in functions}
@@ -143,6 +148,21 @@ def _design(model: Model, vary: Mapping[str, Any]) -> dict[str, Array]:
     return {path: jnp.asarray(values, float) for path, values in zip(full, known.values(), strict=True)}
 
 
+def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
+    """As `run.drives.driven`, where a drive may be traced speeds, (B,) one a member."""
+    speeds = {name: _column(name, motion) for name, motion in drive.items() if is_traced(motion)}
+    for name, values in speeds.items():
+        if values.ndim != 1:
+            found, allowed = f"traced numbers of shape {values.shape}", "one speed a member, shape (B,)"
+            raise ModelError(f"drive {name}", found, allowed, "Flatten it.")
+    still = {name: np.zeros(values.shape) for name, values in speeds.items()}
+    whole, columns, functions = driven(model, {**drive, **still})
+    for name, values in speeds.items():
+        (path,) = driven(model, {name: still[name]})[1]
+        columns[path] = values
+    return whole, columns, functions
+
+
 def _column(path: str, values: Any) -> Any:
     """One array, where a list has traced numbers."""
     if isinstance(values, list | tuple) and is_traced(values):
@@ -155,7 +175,6 @@ def _refuse(members: int, **given: Any) -> None:
     todo = {
         "start": "Run the whole span in one call.",
         "schedule": "Leave it out: the adjoint repeats the run's own.",
-        "derive": "Compute these numbers with jax.numpy and name them in vary.",
         "extremes": 'Ask for metrics: "minimum(...)" and "maximum(...)".',
         "log_jacobian": "Ask for it in a call with numbers.",
     }

@@ -11,7 +11,7 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -70,18 +70,24 @@ class Numbers(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def _evaluated(self, full: str, expression: Expression) -> np.ndarray:
+    def _evaluated(self, full: str, expression: Expression) -> Any:
         where = f"derive {full}"
         with np.errstate(all="ignore"):  # what is not finite is an outcome of its member
-            found = evaluate(expression, self, where) if isinstance(expression, str) else expression(self)
+            found = self._value(expression, where)
         try:
-            values = np.asarray(found, float)
+            values = self._array(found)
         except (TypeError, ValueError):
             raise ModelError(where, repr(found)[:80], "numbers", "Return a number or one a member.") from None
         if values.shape not in ((), (self._members,)):
             allowed = f"one number, or one a member, shape ({self._members},)"
             raise ModelError(where, f"shape {values.shape}", allowed, "Correct the function.")
         return values
+
+    def _value(self, expression: Expression, where: str) -> Any:
+        return evaluate(expression, self, where) if isinstance(expression, str) else expression(self)
+
+    def _array(self, found: Any) -> Any:
+        return np.asarray(found, float)
 
 
 def with_derived(
@@ -105,7 +111,27 @@ def with_derived(
     sizes = {len(values) for values in columns.values()}
     if len(sizes) > 1:
         raise ModelError("vary", f"lengths {sorted(sizes)}", "one length for all", "Give every path as many values.")
-    taken = {**dict.fromkeys(columns, "vary"), **dict.fromkeys((full_path(model, p, numbers) for p in assigned), "set")}
+    wanted = wanted_of(model, columns, assigned, derive)
+    known = {**{path: np.float64(value) for path, value in numbers.items()}, **columns}
+    values = Numbers(model, known, wanted, sizes.pop() if sizes else 1)
+    found = {path: values[path] for path in wanted}
+    same = {path: float(value) for path, value in found.items() if value.ndim == 0}
+    return (None if vary is None else {**vary, **{p: v for p, v in found.items() if v.ndim}}), {**assigned, **same}
+
+
+def wanted_of(
+    model: Model, varied: Iterable[str], assigned: Iterable[str], derive: Mapping[str, Expression]
+) -> dict[str, Expression]:
+    """Full path -> what the number follows from.
+
+    Args:
+        varied: full paths of the varied numbers. assigned: paths of those that are set for all members.
+
+    Raises:
+        ModelError: no such number, one that is varied or set, too, something that is no expression.
+    """
+    numbers = model.numbers()
+    taken = {**dict.fromkeys(varied, "vary"), **dict.fromkeys((full_path(model, p, numbers) for p in assigned), "set")}
     wanted: dict[str, Expression] = {}
     for path, expression in derive.items():
         full = full_path(model, path, numbers)
@@ -115,11 +141,7 @@ def with_derived(
         if not (isinstance(expression, str) or callable(expression)):
             raise ModelError(f"derive {path}", repr(expression)[:80], "a text or a function", "Write '2 * {PATH}'.")
         wanted[full] = expression
-    known = {**{path: np.float64(value) for path, value in numbers.items()}, **columns}
-    values = Numbers(model, known, wanted, sizes.pop() if sizes else 1)
-    found = {path: values[path] for path in wanted}
-    same = {path: float(value) for path, value in found.items() if value.ndim == 0}
-    return (None if vary is None else {**vary, **{p: v for p, v in found.items() if v.ndim}}), {**assigned, **same}
+    return wanted
 
 
 def derived_columns(

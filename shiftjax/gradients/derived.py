@@ -1,0 +1,91 @@
+"""Numbers that follow from traced ones: the expressions of `derive` on JAX arrays, which carry derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
+from shiftjax.run.derive import Expression, Numbers, evaluate, wanted_of
+
+Array = Any  # of JAX, traced
+
+
+def derived(
+    model: Model,
+    design: Mapping[str, Array],
+    assign: Mapping[str, float] | None,
+    derive: Mapping[str, Expression],
+) -> tuple[dict[str, Array], dict[str, float]]:
+    """`run.derive.with_derived` of traced numbers.
+
+    Args:
+        design: full path -> (B,) of the varied numbers.
+
+    Returns:
+        design and assign with the derived numbers among them; what does not differ between members is assigned.
+
+    Raises:
+        ModelError: as there; a function that needs NumPy arrays.
+    """
+    base = model.replace(assign) if assign else model
+    wanted = wanted_of(model, design, assign or (), derive)
+    known = {**{path: np.float64(value) for path, value in base.numbers().items()}, **design}
+    members = len(next(iter(design.values()), (0.0,)))
+    values = _Traced(model, known, wanted, members)
+    found = {path: values[path] for path in wanted}
+    same = {path: float(value) for path, value in found.items() if not value.ndim and not isinstance(value, Tracer)}
+    columns = {path: jnp.broadcast_to(value, members) for path, value in found.items() if path not in same}
+    return {**design, **columns}, {**(assign or {}), **same}
+
+
+class _Traced(Numbers):
+    """Numbers of which some are traced."""
+
+    def _value(self, expression: Expression, where: str) -> Any:
+        if isinstance(expression, str):
+            found = evaluate(expression, _Operands(self), where)
+            return found.values if isinstance(found, _Operand) else found
+        try:
+            return expression(self)
+        except jax.errors.TracerArrayConversionError as error:
+            allowed = "a function made of operators and jax.numpy, since JAX traces the numbers"
+            raise ModelError(where, "a function made of numpy", allowed, "Write jnp. for np.") from error
+
+    def _array(self, found: Any) -> Any:
+        return jnp.asarray(found, float) if isinstance(found, jax.Array) else np.asarray(found, float)
+
+
+class _Operand(NDArrayOperatorsMixin):
+    """A JAX array to which NumPy's functions are those of JAX."""
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> _Operand:
+        arrays = (each.values if isinstance(each, _Operand) else each for each in inputs)
+        return _Operand(getattr(jnp, ufunc.__name__)(*arrays, **options))
+
+
+class _Operands(Mapping[str, Any]):
+    """The numbers as what expressions calculate with."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        self._numbers = numbers
+
+    def __getitem__(self, path: str) -> Any:
+        value = self._numbers[path]
+        return _Operand(value) if isinstance(value, jax.Array) else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
