@@ -11,7 +11,7 @@ import shiftjax
 from shiftjax.algebra import cross, matvec, plus
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.gradients.least_norm import LeastNorm
+from shiftjax.gradients.least_norm import LeastNorm, pseudo_inverse
 from shiftjax.gradients.start import StartDerivative
 from shiftjax.mechanism.model import Model
 from shiftjax.run.host_evaluation import per_member
@@ -237,7 +237,7 @@ def test_least_squares_of_any_rank_have_their_derivative() -> None:
         return A, b[:, 0] + s * b[:, 1]
 
     A, value = solution(0.0)
-    solved = LeastNorm(A, value, 1e-8, np.ones(4, bool))
+    solved = LeastNorm(A, pseudo_inverse(A, 1e-8), value, np.ones(4, bool))
     dA = left[:, 1] @ right[:, 0] + left[:, 0] @ right[:, 1]
     tangent = solved.tangent(b[:, 1], dA)
     step = 1e-3
