@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ import shiftjax
 from shiftjax.algebra import cross, matvec, plus
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.gradients.least_norm import LeastNorm
+from shiftjax.gradients.least_norm import LeastNorm, pseudo_inverse
 from shiftjax.gradients.start import StartDerivative
 from shiftjax.mechanism.model import Model
 from shiftjax.run.host_evaluation import per_member
 from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.prepared import Prepared
+from tests.extensions import gear, maxwell, mechanisms, screw  # noqa: F401
 from tests.mechanisms import rod
 from tests.start_mechanisms import five_bar, four_bar, rssr
 
@@ -116,6 +118,20 @@ def test_a_driven_crank_starts_as_its_constants_say(kind: str) -> None:
     motion, names = DRIVES[kind]
     model = prepare(model, {}, drive={"crank_pivot": motion}).model
     check(model, shifted(model, *(f"crank_pivot_drive.{name}" for name in names), "coupler:tip.T[0]"))
+
+
+@pytest.mark.parametrize(
+    ("model", "paths"),
+    [
+        (mechanisms.damped, ("creep.initial_stretch", "creep.k", "coupler:tip.T[0]")),
+        (mechanisms.geared, ("teeth.ratio", "teeth.offset", "pivot.initial_velocity")),
+        (mechanisms.press, ("lead.pitch", "link:tip.T[0]", "lead.initial_velocity")),
+    ],
+    ids=["state of a force", "gear", "screw"],
+)
+def test_kinds_from_elsewhere(model: Callable[[], Model], paths: tuple[str, ...]) -> None:
+    """What a file of an extension adds: states of forces, numbers of constraints and of joints."""
+    check(model(), shifted(model(), *paths, by=0.002))
 
 
 def test_a_function_of_the_user_drives() -> None:
@@ -237,7 +253,7 @@ def test_least_squares_of_any_rank_have_their_derivative() -> None:
         return A, b[:, 0] + s * b[:, 1]
 
     A, value = solution(0.0)
-    solved = LeastNorm(A, value, 1e-8, np.ones(4, bool))
+    solved = LeastNorm(A, pseudo_inverse(A, 1e-8), value, np.ones(4, bool))
     dA = left[:, 1] @ right[:, 0] + left[:, 0] @ right[:, 1]
     tangent = solved.tangent(b[:, 1], dA)
     step = 1e-3

@@ -28,16 +28,15 @@ class LeastNorm:
     """x = A^+ b.
 
     Args:
-        A: (B, m, n). b: (B, m). rank: singular values below this part of the largest are zero.
+        A: (B, m, n). inverse: (B, n, m) its `pseudo_inverse`. b: (B, m).
         misses: (B,) members whose b is no A x; of the others r is rounding and counts as zero.
 
     Attributes:
         x: (B, n).
     """
 
-    def __init__(self, A: np.ndarray, b: np.ndarray, rank: float, misses: np.ndarray | None = None) -> None:
-        self.A, self.inverse = A, pseudo_inverse(A, rank)
-        self.x = apply(self.inverse, b)
+    def __init__(self, A: np.ndarray, inverse: np.ndarray, b: np.ndarray, misses: np.ndarray | None = None) -> None:
+        self.A, self.inverse, self.x = A, inverse, apply(inverse, b)
         self._missing = np.zeros_like(b) if misses is None else np.where(misses[:, None], b - apply(A, self.x), 0.0)
         self._pulled = transposed(self.inverse, self.x)  # A^+^T x
 

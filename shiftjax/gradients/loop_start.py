@@ -48,13 +48,13 @@ class LoopStart:
 
     def _solve_speeds(self, nu: np.ndarray, v: np.ndarray) -> None:
         J, told, rest = self.J, self.told, self._rest
-        right, A = nu - apply(J[:, :, told], v[:, told]), J[:, :, rest]
-        v = v.copy()
-        v[:, rest] = LeastNorm(A, right, RANK).x
+        right, A, v = nu - apply(J[:, :, told], v[:, told]), J[:, :, rest], v.copy()
+        inverse = self._inverse if rest == self.free else pseudo_inverse(A, RANK)
+        v[:, rest] = apply(inverse, right)
         missing = nu - apply(J, v)
         self._off = np.abs(missing).max(1, initial=0.0) > AGREES * (1.0 + np.abs(v).max(1, initial=0.0))
-        self._first = LeastNorm(A, right, RANK, self._off)
-        self._second = LeastNorm(J, missing, RANK, self._off) if self._off.any() else None
+        self._first = LeastNorm(A, inverse, right, self._off)
+        self._second = LeastNorm(J, pseudo_inverse(J, RANK), missing, self._off) if self._off.any() else None
         self._v = v
 
     # -- poses ---------------------------------------------------------------------------------------------------------
@@ -77,13 +77,11 @@ class LoopStart:
 
     def unreachable(self, push: np.ndarray) -> np.ndarray:
         """(B,) part of a push that no displacement of joints that are not held takes back."""
-        left = push - apply(self.J[:, :, self.free], apply(self._inverse, push))
-        return _length(left) / np.maximum(_length(push), TINY)
+        return _part(push - apply(self.J[:, :, self.free], apply(self._inverse, push)), push)
 
-    def open_part(self, push: np.ndarray) -> np.ndarray:
+    def unclosable(self, push: np.ndarray) -> np.ndarray:
         """(B,) part of a push that no displacement of any joint takes back."""
-        left = push - apply(self.J, apply(pseudo_inverse(self.J, RANK), push))
-        return _length(left) / np.maximum(_length(push), TINY)
+        return _part(push - apply(self.J, apply(pseudo_inverse(self.J, RANK), push)), push)
 
     def idle_motion(self) -> np.ndarray:
         """(B, n) a motion in general position that the loops and the held joints leave, its largest part 1."""
@@ -126,5 +124,5 @@ def rank_of(J: np.ndarray) -> np.ndarray:
     return np.linalg.matrix_rank(J, rtol=RANK) if min(J.shape[1:]) else np.zeros(len(J), int)
 
 
-def _length(x: np.ndarray) -> np.ndarray:
-    return np.linalg.norm(x, axis=1)
+def _part(left: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(left, axis=1) / np.maximum(np.linalg.norm(whole, axis=1), TINY)

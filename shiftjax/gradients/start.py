@@ -191,9 +191,12 @@ class StartDerivative:
             opened = phi.tangent(at, change).T
             push = loop.push(opened, _inside(stated, loop)[:, loop.held])
             moves = np.abs(push).max(1, initial=0.0) > still
-            rigid |= (np.abs(opened).max(1, initial=0.0) > still) & (loop.open_part(opened) > OPEN)
+            if not moves.any():
+                continue
             loose |= moves & idle
             bad |= moves & (loop.unreachable(push) > OPEN)
+            alone = (np.abs(opened).max(1, initial=0.0) > still) & (loop.unreachable(opened) > OPEN)
+            rigid |= alone & (loop.unclosable(opened) > OPEN) if alone.any() else alone
         return bad | rigid | loose, rigid, loose
 
     def _loosest(self) -> str:
