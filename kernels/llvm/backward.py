@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftjax.kernels.adjoint import REVERSED, AdjointProgram
-from shiftjax.kernels.lane_program import PHASES
+from shiftjax.kernels.adjoint import REVERSED, AdjointLayout, AdjointProgram
+from shiftjax.kernels.lane_program import PHASES, Method
 from shiftjax.kernels.llvm.cpu import CHUNKS_PER_THREAD, CODE, Kernel
 from shiftjax.kernels.llvm.ir_builder import JOB
 from shiftjax.kernels.llvm.slices import Chunk, Pace
@@ -78,7 +78,11 @@ class Backward:
 
     def longest(self, adjoint: AdjointProgram) -> int:
         """Steps that a leg may have."""
-        return longest_leg(adjoint.layout, adjoint.method, self.kernel.target)
+        return self.longest_of(adjoint.layout, adjoint.method)
+
+    def longest_of(self, layout: AdjointLayout, method: Method) -> int:
+        """The same of a layout and a method."""
+        return longest_leg(layout, method, self.kernel.target)
 
     def sweep(self, legs: Sequence[Leg], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """Carries cotangents over legs in place, those of recorded channels added at each tick after the beginning.

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from shiftjax.gradients.complex_step import pulled
+from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.tape import PLAIN_STEPS, Notes, Tape, state_rows
 from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.llvm.backward import Backward, Leg
 from shiftjax.run.ensemble import Ensemble
+from shiftjax.run.interpolation import interpolated
 from shiftjax.run.schedule import PATTERNS
 from shiftjax.topology.partition import Partition
 
@@ -63,21 +66,37 @@ class WayBack:
                 else:
                     self._off(program, table, PATTERNS[pattern], members[mine], seeds)
 
-    def begin(self, unprojected: np.ndarray, seeds: np.ndarray, members: np.ndarray) -> None:
+    def begin(
+        self, unprojected: np.ndarray, seeds: np.ndarray, members: np.ndarray, measured: MeasuredAdjoint | None
+    ) -> None:
         """Carries the cotangents of members that stand at the start back to the assembled start.
 
         Args:
-            unprojected: (nq + nx, B) coordinates and x before they were projected.
+            unprojected: (nq + nx, B) coordinates and x before they were projected. measured: where there are metrics.
         """
         first, _ = _bounds(self.notes.members, members)
         for choice, _, mine in self._alike(first):
             notes = self.notes.of(first[mine])
             program, table = self.programs.of(self._partition(choice)), self._table(notes)
             self._touch(program, table, members[mine], "observe", seeds)
+            if measured is not None:
+                self._measured(program, table, members[mine], measured)
             before = table.copy()
             place = program.program.layout.rows("q").start
             before[place : place + len(unprojected)] = unprojected[:, members[mine]]
             self._touch(program, before, members[mine], "project", seeds, table)
+
+    def _measured(
+        self, program: AdjointProgram, table: np.ndarray, members: np.ndarray, measured: MeasuredAdjoint
+    ) -> None:
+        """From the accumulators at the start to the state there."""
+        own = self.layout.accumulators()
+        first = program.program.layout.rows("acc").stop - len(own)
+        before, bars = table.copy(), self.rows("acc")
+        bars[:, members] = measured.of_beginning(table[first : first + len(own)], bars[:, members])
+        before[first : first + len(own)] = measured.before(table[first : first + len(own)])
+        self._touch(program, before, members, "measure", None)
+        bars[:, members] = 0.0
 
     # -- legs --------------------------------------------------------------------------------------------------------
 
@@ -125,7 +144,7 @@ class WayBack:
     ) -> None:
         """Back over a pattern of steps."""
         layout, states, done = program.program.layout, [table], 0.0
-        begin = table[layout.rows("clock").start].copy()
+        begin, first = table[layout.rows("clock").start].copy(), table.copy()
         for part in parts:
             table[layout.rows("clock").start] = begin + len(parts) * done
             table[layout.rows("fraction").start] = len(parts) * part
@@ -135,8 +154,52 @@ class WayBack:
         end = states.pop()
         end[layout.rows("clock").start] = begin + len(parts)
         self._touch(program, end, members, "observe", seeds)
+        kept = self._between(program, first, end, begin, members, seeds)
         for state in reversed(states):
             self._sweep(program, state, np.ones(len(members), int), members, None)
+        self.bars[:, members] += kept
+
+    def _between(
+        self,
+        program: AdjointProgram,
+        a: np.ndarray,
+        b: np.ndarray,
+        begin: np.ndarray,
+        members: np.ndarray,
+        seeds: np.ndarray,
+    ) -> np.ndarray:
+        """Cotangents of the instants that were interpolated: those of the end are added, those of the beginning
+        returned."""
+        layout, s = program.program.layout, self.settings
+        moving = self.lanes.setup.plan.nv + self.lanes.setup.plan.ns
+        rows = {name: layout.rows(name)[:count] for name, count in (("q", layout.nq), ("x", moving), ("dx", moving))}
+        states = np.array([k for own in rows.values() for k in own])
+        starts = np.cumsum([0, *map(len, rows.values())])
+        inside = {name: range(at, at + len(own)) for (name, own), at in zip(rows.items(), starts, strict=False)}
+        bars = [k for name, own in rows.items() for k in self.layout.rows()[name][: len(own)]]
+        steps = np.rint(b[layout.rows("clock").start] - begin)
+        kept = np.zeros((self.layout.row_count, len(members)), a.dtype)
+        for k in range(1, int(steps.max(initial=0))):
+            due = np.flatnonzero(((begin + k - s.before) % s.every == 0) & (k < steps))
+            if not len(due):
+                continue
+            ends = np.stack([a[states][:, due], b[states][:, due]])
+            share, span = k / steps[due], steps[due] * s.h
+
+            def between(z: np.ndarray, share: np.ndarray = share, span: np.ndarray = span) -> np.ndarray:
+                return interpolated(self.lanes.setup.plan, inside, z[0], z[1], share, span)
+
+            table = np.ascontiguousarray(b[:, due])
+            table[states], table[layout.rows("clock").start] = between(ends), begin[due] + k
+            own = self.bars[:, members[due]].copy()
+            self.bars[:, members[due]] = 0.0
+            self._touch(program, table, members[due], "observe", seeds)
+            found = self.bars[:, members[due]]
+            both = pulled(between, ends, found[bars])
+            found[bars] = both[1]
+            self.bars[:, members[due]] = own + found
+            kept[np.ix_(bars, due)] += both[0]
+        return kept
 
     def _ahead(self, program: AdjointProgram, table: np.ndarray, steps: np.ndarray | int) -> np.ndarray:
         """Lanes some steps further on."""
@@ -169,11 +232,11 @@ class WayBack:
         table: np.ndarray,
         members: np.ndarray,
         phase: str,
-        seeds: np.ndarray,
+        seeds: np.ndarray | None,
         ends: np.ndarray | None = None,
     ) -> None:
         bars = np.ascontiguousarray(self.bars[:, members])
-        leg = Leg(program, table, bars, seeds, members)
+        leg = Leg(program, table, bars, seeds, members if seeds is not None else np.full(len(members), -1))
         s = self.settings
         self.back.touch(leg, phase, ends, h=s.h, t0=s.t0, every=s.every, origin=s.before)
         self.bars[:, members] = bars

@@ -16,7 +16,8 @@ import numpy as np
 
 from shiftjax.dynamics.channel import Channel
 from shiftjax.errors import ModelError
-from shiftjax.gradients.tangent_lanes import TangentLanes, complex_step
+from shiftjax.gradients.complex_step import complex_step
+from shiftjax.gradients.tangent_lanes import TangentLanes
 from shiftjax.gradients.tangent_programs import TangentPrograms
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES

@@ -6,6 +6,7 @@ The tapes of the last runs are remembered, by the numbers of the run; where one 
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.errors import ModelError
 from shiftjax.gradients.backward import WayBack
 from shiftjax.gradients.forward import Directions, Forward
-from shiftjax.gradients.measured import MeasuredSlopes
+from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.start import StartDerivative
 from shiftjax.gradients.tape import Tape, state_rows
 from shiftjax.kernels.llvm.backward import Backward
 from shiftjax.kernels.llvm.cpu import Kernel
-from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.memory import free_memory
-from shiftjax.run.result import CERTIFICATE, Result
+from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
 REMEMBERED = 4  # runs whose tapes are kept
@@ -63,6 +64,7 @@ class DifferentiableRun:
         self.arguments = {name: value for name, value in arguments.items() if name != "watch"}
         self._memory = memory
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
+        self._backward: Backward | None = None
         numbers = model.numbers()
         nominal = self._simulated(np.array([[numbers.get(path, 0.0) for path in self.vary]]), np.inf)
         self._begun, found = nominal.begun, nominal.result
@@ -105,7 +107,9 @@ class DifferentiableRun:
         row = {place: k for k, place in enumerate(begun.prepared.places)}
         dp = change[[row[place] for place in begun.prepared.setup.varied]]
         assert taped.result.schedule is not None
-        forward = Forward(begun.prepared, begun.lanes.kernel, self._observed(begun), begun.measured)
+        programs = begun.lanes.recordings[0].programs
+        assert isinstance(programs, Programs)
+        forward = Forward(begun.prepared, begun.lanes.kernel, programs.channels, begun.measured)
         found = forward.run(
             taped.result.schedule, begun.lanes.settings, begun.start,
             Directions(*(values[:, :, None] for values in (dq, dv, dstates, dp))),
@@ -118,6 +122,23 @@ class DifferentiableRun:
             at, place = at + size, place + width
         out[:, at : at + len(self._metrics)] = found.metrics[..., 0]
         return out
+
+    def _of_values(self, begun: Begun, x: np.ndarray) -> np.ndarray:
+        """(count, B) of `Prepared.values` from (B, P) of the varied numbers."""
+        order = {path: k for k, path in enumerate(self.vary)}
+        return np.ascontiguousarray(x.T[[order[path] for path in begun.prepared.vary]])
+
+    def _seeds(self, y_bar: np.ndarray, begun: Begun) -> np.ndarray:
+        """(B, n, c) cotangents of what was recorded, 0 for members that ended early."""
+        ended, parts, at = begun.lanes.status > 0, [], 0
+        for shape in self._shapes.values():
+            size = int(np.prod(shape))
+            parts.append(y_bar[:, at : at + size].reshape(len(y_bar), shape[0], -1))
+            at += size
+        ticks = begun.lanes.settings.steps // begun.lanes.settings.every + 1
+        found = np.concatenate([*parts, np.zeros((len(y_bar), ticks, 0))], axis=2)
+        found[ended] = 0.0
+        return np.ascontiguousarray(found, begun.lanes.table.dtype)
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
         """Cotangents (B, P) of the numbers from those (B, M) of the outputs; NaN for members that ended early."""
@@ -135,12 +156,12 @@ class DifferentiableRun:
         good = np.flatnonzero(lanes.status <= 0)
         way = WayBack(lanes, taped.tape, self._back(lanes.kernel), self._programs(begun))
         seeds = self._seeds(y_bar, begun)
-        if self._metrics:
-            bars = y_bar[:, self.recorded :][:, : len(self._metrics)]
-            slopes = MeasuredSlopes(begun.measured, lanes.settings.begin)
-            way.rows("acc")[:] = slopes.of_rows(lanes.measured, np.where(lanes.status > 0, 0.0, bars.T))
+        measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if self._metrics else None
+        if measured is not None:
+            bars = y_bar[:, self.recorded :][:, : len(self._metrics)].T
+            way.rows("acc")[:] = measured.of_rows(lanes.measured, np.where(lanes.status > 0, 0.0, bars))
         way.go(seeds, good)
-        way.begin(_unprojected(begun), seeds, good, begun.measured)
+        way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
         x_bar = way.rows("x")
         start = StartDerivative(prepared, begun.start)
@@ -205,11 +226,21 @@ class DifferentiableRun:
             yield np.arange(first, min(first + size, members))
 
     def _back(self, kernel: Kernel) -> Backward:
-        if not hasattr(kernel, "backward"):
-            kernel.backward = Backward(kernel)  # type: ignore[attr-defined]
-        return kernel.backward  # type: ignore[attr-defined]
+        if self._backward is None or self._backward.kernel is not kernel:
+            self._backward = Backward(kernel)
+        return self._backward
 
     def _programs(self, begun: Begun) -> AdjointPrograms:
         programs = begun.lanes.recordings[0].programs
         assert isinstance(programs, Programs)
         return AdjointPrograms(programs)
+
+
+def _key(x: np.ndarray) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(x, float).tobytes()).digest() + str(x.shape).encode()
+
+
+def _unprojected(begun: Begun) -> np.ndarray:
+    """(nq + nx, B) coordinates and x of the assembled start."""
+    start, quadratures = begun.start, len(begun.prepared.setup.quadratures)
+    return np.concatenate([start.q, start.v, start.states, np.zeros((quadratures, start.q.shape[1]))])

@@ -16,6 +16,7 @@ from jax.core import Tracer
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.gradients.derived import derived
+from shiftjax.gradients.run import DifferentiableRun
 from shiftjax.gradients.transforms import Differentiable, differentiable
 from shiftjax.mechanism.model import Model
 from shiftjax.run.arguments import CHECKS, check_arguments
@@ -255,8 +256,4 @@ def _frozen(value: Any) -> Any:
     return type(value), value
 
 
-def _refused(model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any]) -> TracedRun:
-    raise ModelError("vary", "numbers that JAX traces", "numbers", "Call it outside of jax.grad, jax.jvp and jax.jit.")
-
-
-simulate = front_door(run_simulate, _refused)
+simulate = front_door(run_simulate, DifferentiableRun)

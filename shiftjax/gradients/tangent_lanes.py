@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
+from shiftjax.gradients.complex_step import complex_step
 from shiftjax.gradients.tangent_programs import TangentLayout, TangentPrograms
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.interpolation import interpolated
-
-TINY = 1e-40  # of complex steps: below the rounding of anything that a run is about, as its square is of a float
 
 
 class TangentLanes(Ensemble):
@@ -62,10 +59,3 @@ class TangentLanes(Ensemble):
             out[rows] = complex_step(between, ends, np.stack([a[rows], b[rows]]))
         out[values] = between(ends)
         return out
-
-
-def complex_step(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-    """The derivative of an analytic function of NumPy arrays in a direction: Im f(x + i e dx) / e (Squire, Trapp,
-    Using complex variables to estimate derivatives of real functions, SIAM Review 40, 1998)."""
-    with np.errstate(all="ignore"):
-        return np.imag(function(x.astype(float) + 1j * TINY * dx.astype(float))) / TINY

@@ -1,0 +1,57 @@
+"""Cotangents of metrics: from what they come to, to their accumulators, and from those at the start to the state there."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+
+from shiftjax.gradients.complex_step import pulled
+from shiftjax.run.metrics import Metrics
+
+BEFORE = 1.0  # s, and units of an expression: how far the instant before the start is put away from it
+
+
+class MeasuredAdjoint:
+    """Of the metrics of a run that are texts.
+
+    Args:
+        measured: of the run. begin: its time [s].
+    """
+
+    def __init__(self, measured: Metrics, begin: float) -> None:
+        self.measured, self.begin = measured, begin
+
+    def of_rows(self, rows: np.ndarray, bars: np.ndarray) -> np.ndarray:
+        """(k, B) cotangents of the accumulators (k, B) from those (m, B) of the metrics; both taken analytically."""
+        rows = rows.astype(float)
+
+        def terms(z: np.ndarray) -> np.ndarray:
+            return np.stack(self.measured.values_of_terms(z, self.begin))
+
+        with np.errstate(all="ignore"):
+            values = terms(rows)
+        return pulled(terms, rows, self._of_terms(values, bars))
+
+    def _of_terms(self, values: np.ndarray, bars: np.ndarray) -> np.ndarray:
+        """(t, B) cotangents of the values of all terms."""
+        with jax.enable_x64(True):
+            _, back = jax.vjp(lambda x: list(self.measured.of_terms(list(x)).values()), jax.numpy.asarray(values))
+            wide = [jax.numpy.asarray(bar, values.dtype) for bar in bars]
+            return np.asarray(back(wide)[0])
+
+    def of_beginning(self, rows: np.ndarray, bars: np.ndarray) -> np.ndarray:
+        """(k, B) cotangents of the time and the expressions at the start, those of the terms' accumulators used up."""
+
+        def begun(z: np.ndarray) -> np.ndarray:
+            z = z.copy()
+            self.measured.begin(z)
+            return z
+
+        return pulled(begun, rows.astype(float), bars)
+
+    def before(self, rows: np.ndarray) -> np.ndarray:
+        """Accumulators from which a step leads to the start `rows`, with no interval of length or change 0."""
+        out, told = rows.copy(), self.measured.size - sum(self.measured.sizes)
+        out[0] -= BEFORE
+        out[1:told] += BEFORE
+        return out
