@@ -36,7 +36,9 @@ class Making:
         self.runs: list[Differences] = []
         self.simulate = front_door(run_simulate, self._make)
 
-    def _make(self, model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any]) -> Differences:
+    def _make(
+        self, model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any], traced: tuple[str, ...]
+    ) -> Differences:
         self.runs.append(Differences(model, vary, arguments))
         return self.runs[-1]
 

@@ -198,7 +198,7 @@ class WayBack:
             both = pulled(between, ends, found[bars])
             found[bars] = both[1]
             self.bars[:, members[due]] = own + found
-            kept[np.ix_(bars, due)] += both[0]
+            kept[np.array(bars)[:, None], due] += both[0]
         return kept
 
     def _ahead(self, program: AdjointProgram, table: np.ndarray, steps: np.ndarray | int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Cotangents of metrics: from what they come to, to their accumulators, and from those at the start to the state there."""
+"""Cotangents of metrics: of what they come to, of their accumulators, and of the state at the start."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from shiftjax.kernels.llvm.backward import Backward
 from shiftjax.kernels.llvm.cpu import Kernel
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
+from shiftjax.run.integrators import METHODS
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.memory import free_memory
 from shiftjax.run.result import Result
@@ -49,7 +50,7 @@ class DifferentiableRun:
 
     Args:
         vary: full paths of the P varied numbers.
-        arguments: all others of `simulate`.
+        arguments: all others of `simulate`. traced: those of `vary` that must have a derivative; all where left out.
         memory: bytes that tapes may take; a quarter of what is free where left out.
 
     Attributes:
@@ -57,10 +58,18 @@ class DifferentiableRun:
         static: fields of a `Result` that no varied number changes.
     """
 
+    directions = True  # K changes, or cotangents, at the same numbers
+
     def __init__(
-        self, model: Model, vary: Sequence[str], arguments: Mapping[str, Any], memory: float | None = None
+        self,
+        model: Model,
+        vary: Sequence[str],
+        arguments: Mapping[str, Any],
+        traced: Sequence[str] | None = None,
+        memory: float | None = None,
     ) -> None:
         self.model, self.vary = model, tuple(vary)
+        self.traced = self.vary if traced is None else tuple(traced)
         self.arguments = {name: value for name, value in arguments.items() if name != "watch"}
         self._memory = memory
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
@@ -99,55 +108,39 @@ class DifferentiableRun:
         return np.concatenate(columns, axis=1).astype(float)
 
     def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
-        """Changes (B, M) of the outputs along changes (B, P) of the numbers."""
+        """Changes (K, B, M) of the outputs along changes (K, B, P) of the numbers (B, P)."""
         taped = self._taped(x)
-        begun, out = taped.begun, np.zeros((len(x), self.outputs))
-        change = self._of_values(begun, dx)
-        dq, dv, dstates = StartDerivative(begun.prepared, begun.start).tangent(change)
-        row = {place: k for k, place in enumerate(begun.prepared.places)}
-        dp = change[[row[place] for place in begun.prepared.setup.varied]]
-        assert taped.result.schedule is not None
-        programs = begun.lanes.recordings[0].programs
-        assert isinstance(programs, Programs)
-        forward = Forward(begun.prepared, begun.lanes.kernel, programs.channels, begun.measured)
-        found = forward.run(
-            taped.result.schedule, begun.lanes.settings, begun.start,
-            Directions(*(values[:, :, None] for values in (dq, dv, dstates, dp))),
-        )  # fmt: skip
-        at, recorded = 0, found.channels[..., 0]
-        place = 0
+        begun, result = taped.begun, taped.result
+        prepared, lanes = begun.prepared, begun.lanes
+        start = StartDerivative(prepared, begun.start, self.traced)
+        changes = [self._of_values(begun, change) for change in dx]
+        moved = [np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True)]
+        row = {place: k for k, place in enumerate(prepared.places)}
+        read = [row[place] for place in prepared.setup.varied]
+        directions = Directions(*moved, np.stack(changes, -1)[read])
+        programs = lanes.recordings[0].programs
+        assert isinstance(programs, Programs) and result.schedule is not None
+        forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
+        found = forward.run(result.schedule, lanes.settings, begun.start, directions)
+        out, at, place = np.zeros((len(dx), len(x), self.outputs)), 0, 0
+        recorded = np.moveaxis(found.channels, -1, 0)
         for shape in self._shapes.values():
             size, width = int(np.prod(shape)), int(np.prod(shape[1:]))
-            out[:, at : at + size] = recorded[:, :, place : place + width].reshape(len(x), -1)
+            out[:, :, at : at + size] = recorded[..., place : place + width].reshape(len(dx), len(x), size)
             at, place = at + size, place + width
-        out[:, at : at + len(self._metrics)] = found.metrics[..., 0]
+        out[:, :, at : at + len(self._metrics)] = np.moveaxis(found.metrics, -1, 0)
         return out
 
-    def _of_values(self, begun: Begun, x: np.ndarray) -> np.ndarray:
-        """(count, B) of `Prepared.values` from (B, P) of the varied numbers."""
-        order = {path: k for k, path in enumerate(self.vary)}
-        return np.ascontiguousarray(x.T[[order[path] for path in begun.prepared.vary]])
-
-    def _seeds(self, y_bar: np.ndarray, begun: Begun) -> np.ndarray:
-        """(B, n, c) cotangents of what was recorded, 0 for members that ended early."""
-        ended, parts, at = begun.lanes.status > 0, [], 0
-        for shape in self._shapes.values():
-            size = int(np.prod(shape))
-            parts.append(y_bar[:, at : at + size].reshape(len(y_bar), shape[0], -1))
-            at += size
-        ticks = begun.lanes.settings.steps // begun.lanes.settings.every + 1
-        found = np.concatenate([*parts, np.zeros((len(y_bar), ticks, 0))], axis=2)
-        found[ended] = 0.0
-        return np.ascontiguousarray(found, begun.lanes.table.dtype)
-
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
-        """Cotangents (B, P) of the numbers from those (B, M) of the outputs; NaN for members that ended early."""
+        """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended early."""
         known = self._known.get(_key(x))
         if known is not None and not known.tape.full:
-            return self._adjoint(known, y_bar)
-        out = np.empty_like(x)
+            return np.stack([self._adjoint(known, bars) for bars in y_bar])
+        out = np.empty((len(y_bar), *x.shape))
         for members in self._batches(len(x)):
-            out[members] = self._adjoint(self._simulated(x[members], self.memory), y_bar[members])
+            taped = self._simulated(x[members], self.memory)
+            for k, bars in enumerate(y_bar):
+                out[k, members] = self._adjoint(taped, bars[members])
         return out
 
     def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> np.ndarray:
@@ -164,7 +157,7 @@ class DifferentiableRun:
         way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
         x_bar = way.rows("x")
-        start = StartDerivative(prepared, begun.start)
+        start = StartDerivative(prepared, begun.start, self.traced)
         found = start.adjoint(way.rows("q"), x_bar[:nv], x_bar[nv : nv + ns])
         row = {place: k for k, place in enumerate(prepared.places)}
         for k, place in enumerate(prepared.setup.varied):
@@ -213,7 +206,7 @@ class DifferentiableRun:
     def _spacing(self, begun: Begun, memory: float) -> int:
         """Steps between two notes of a lane: a leg's, or so many that all notes fit."""
         lanes = begun.lanes
-        longest = self._back(lanes.kernel).longest_of(self._programs(begun).layout, lanes.setup.method)
+        longest = self._back(lanes.kernel).longest_of(self._programs(begun).layout, METHODS[lanes.setup.method])
         one = len(state_rows(lanes)) * lanes.table.itemsize * lanes.table.shape[1]
         fitting = lanes.settings.steps * one / memory if memory > 0 else np.inf
         return int(longest * max(1, np.ceil(min(fitting, lanes.settings.steps) / longest)))
@@ -225,7 +218,8 @@ class DifferentiableRun:
         for first in range(0, members, size):
             yield np.arange(first, min(first + size, members))
 
-    def _back(self, kernel: Kernel) -> Backward:
+    def _back(self, kernel: object) -> Backward:
+        assert isinstance(kernel, Kernel)
         if self._backward is None or self._backward.kernel is not kernel:
             self._backward = Backward(kernel)
         return self._backward

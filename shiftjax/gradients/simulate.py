@@ -42,7 +42,8 @@ class TracedRun(Differentiable, Protocol):
             metric_units, metric_texts.
     """
 
-    static: Mapping[str, Any]
+    @property
+    def static(self) -> Mapping[str, Any]: ...
 
     def split(self, y: Array) -> tuple[dict[str, Array], dict[str, Array], Array, dict[str, Array]]:
         """What the outputs (B, M) are, by slices and reshapes alone: y may be traced.
@@ -54,8 +55,9 @@ class TracedRun(Differentiable, Protocol):
         ...
 
 
-# Of the model, the full paths of the varied numbers and all other arguments of `simulate`, its defaults among them.
-Make = Callable[[Model, tuple[str, ...], Mapping[str, Any]], TracedRun]
+# Of the model, the full paths of the varied numbers, all other arguments of `simulate`, its defaults among them, and
+# the paths of the numbers that are traced.
+Make = Callable[[Model, tuple[str, ...], Mapping[str, Any], tuple[str, ...]], TracedRun]
 
 
 def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]:
@@ -115,7 +117,7 @@ def _traced(
     functions = {name: metric for name, metric in asked.items() if callable(metric)}
     others["metrics"] = {name: metric for name, metric in asked.items() if name not in functions}
     with jax.ensure_compile_time_eval():
-        run = of(_Key(model, tuple(design), others))
+        run = of(_Key(model, tuple(design), others, tuple(path for path in design if is_traced(design[path]))))
     y = differentiable(run, precision=others["precision"])(jnp.stack([*design.values()], axis=1))
     channels, metrics, status, certificate = run.split(y)
     status = _count(status)
@@ -215,10 +217,10 @@ def _count(values: Array) -> Array:
 class _Key:
     """A model and arguments, equal to others that make the same run."""
 
-    def __init__(self, model: Model, vary: tuple[str, ...], others: dict[str, Any]) -> None:
-        self.wanted = model, vary, others
+    def __init__(self, model: Model, vary: tuple[str, ...], others: dict[str, Any], traced: tuple[str, ...]) -> None:
+        self.wanted = model, vary, others, traced
         named = (model.name, model.version, model.source, model.warnings, model.replaced, model.origin)
-        self._frozen = model, named, vary, _frozen(others)
+        self._frozen = model, named, vary, traced, _frozen(others)
         self._hash = hash(self._frozen)
 
     def __eq__(self, other: object) -> bool:

@@ -12,7 +12,7 @@ Host code, all members at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class StartDerivative:
 
     Args:
         prepared, start: a model, and its `start_of`.
+        wanted: paths of the numbers that must have a derivative; all where left out.
 
     Attributes:
         undefined: (count, B) numbers on which a member's start does not depend smoothly: of members that are not closed
@@ -64,7 +65,7 @@ class StartDerivative:
         ModelError: a number with respect to which no member has a derivative.
     """
 
-    def __init__(self, prepared: Prepared, start: Start) -> None:
+    def __init__(self, prepared: Prepared, start: Start, wanted: Collection[str] | None = None) -> None:
         self.prepared, self.start, self._plan = prepared, start, prepared.plan
         self._functions = start_functions_of(prepared)
         good = start.closed & np.isfinite(start.q).all(0) & np.isfinite(start.v).all(0)
@@ -76,7 +77,7 @@ class StartDerivative:
         self._apart_q = [joint.q + k for joint in apart for k in range(joint.nq)]
         self._apart_v = [speed for joint in apart for speed in joint.speeds]
         self.undefined = np.ones(prepared.values.shape, bool)
-        self._judge()
+        self._judge(prepared.vary if wanted is None else wanted)
 
     def tangent(self, change: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Changes of coordinates (nq, B), speeds (nv, B) and states (ns, B) along one (count, B) of `values`."""
@@ -152,7 +153,7 @@ class StartDerivative:
 
     # -- what has no derivative ----------------------------------------------------------------------------------------
 
-    def _judge(self) -> None:
+    def _judge(self, needed: Collection[str]) -> None:
         """Fills `undefined`; raises for a number that has a derivative in no member that stands as stated."""
         shape = self.prepared.values.shape
         rigid, loose = np.zeros(shape, bool), np.zeros(shape, bool)
@@ -163,7 +164,7 @@ class StartDerivative:
             free = [self._loose(group, loop) for loop in group.loops]
             for k in range(shape[0]):
                 self.undefined[k, own], rigid[k, own], loose[k, own] = self._judged(group, k, free)
-        for k, path in enumerate(self.prepared.vary):
+        for k, path in ((k, path) for k, path in enumerate(self.prepared.vary) if path in needed):
             if stands.any() and rigid[k, stands].all():
                 raise _rigid(path)
             if stands.any() and loose[k, stands].all():
