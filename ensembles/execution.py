@@ -33,21 +33,19 @@ from shiftjax.ensembles.shards import (
     ASSEMBLY,
     Part,
     parts,
+    probed,
+    recorded,
     run_members,
     shard_size,
-    simulated,
-    table,
     together,
     total,
-    trajectories,
 )
 from shiftjax.ensembles.study import Study
-from shiftjax.errors import ModelError, need_count, need_path, wrong
+from shiftjax.errors import ModelError, need_count, need_path
 from shiftjax.formats.files import load
 from shiftjax.formats.writer import to_dict
 from shiftjax.record import record
 from shiftjax.run.labelled import FORMAT, to_tree
-from shiftjax.run.memory import Need
 from shiftjax.run.result import plain
 from shiftjax.shield import shielded
 from shiftjax.version import VERSION
@@ -249,17 +247,10 @@ def _embedded(definition: Definition) -> Definition:
 def _begin(definition: Definition, place: Path, source: str, shard: int | None) -> None:
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
-    count, needs = total(groups), list[Need]()
-    first, rows = None, None
-    for group in groups:
-        part = Part(group, 0, 1)
-        result = simulated(part, definition, {"announce": needs.append})
-        rows = table(result, part) if rows is None else rows
-        first = first or result
-    if first is None or rows is None:
-        raise wrong("study", "no members", "one or more")
+    count, found = total(groups), [probed(group, definition) for group in groups]
+    first, _, rows, _ = found[0]
     steps = ASSEMBLY if definition.assemble_only else round(first.settings["span"] / first.settings["step"])
-    size = shard or shard_size(max(needs, key=lambda need: need.total), steps)
+    size = shard or shard_size(max((need for _, need, _, _ in found), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
@@ -272,17 +263,11 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
         with study_store.writing(place, draft) as files:
             remove(draft)
             study_store.create(files, about, rows, count, size)
-            study_store.create_trajectories(files, _kinds(definition, groups), stated)
+            study_store.create_trajectories(files, together([some for _, _, _, some in found]), stated)
             draft.rename(place)
     finally:
         with shielded():
             remove(draft)
-
-
-def _kinds(definition: Definition, groups: Sequence[Group]) -> xr.Dataset:
-    """Trajectories of a member that have all that those of any member have."""
-    found = [run_members(Part(group, 0, 1), definition, np.array([group.first]))[1] for group in groups]
-    return together([some for some in found if some is not None])
 
 
 def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: Callable[[Progress], None]) -> None:
@@ -408,18 +393,15 @@ def _keep_extremes(plan: Plan, threads: int | None) -> None:
     chosen = np.union1d(keep.stated(total(plan.groups)), extremes(tree["members"].to_dataset(), keep))
     if not len(chosen):
         return
+    kinds = together([probed(group, plan.definition)[3] for group in plan.groups])
     with study_store.writing(plan.folder) as files:
-        study_store.create_trajectories(files, _kinds(plan.definition, plan.groups), chosen)
+        study_store.create_trajectories(files, kinds, chosen)
     for group in plan.groups:
         mine = chosen[(chosen >= group.first) & (chosen < group.first + group.members)] - group.first
-        if not len(mine):
-            continue
-        part = Part(group, 0, group.members)
-        few = {path: values[mine] for path, values in group.vary().items()}
-        given = {"channels": group.settings.get("channels", []), "keep": "all", "vary": few, "threads": threads}
-        some = trajectories(simulated(part, plan.definition, given), np.arange(len(mine)), part, mine)
-        with study_store.writing(plan.folder) as files:
-            study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))
+        if len(mine):
+            some = recorded(Part(group, 0, group.members), plan.definition, mine, threads)
+            with study_store.writing(plan.folder) as files:
+                study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))
 
 
 class _Teller:

@@ -89,18 +89,37 @@ def run_members(
     """
     mine = np.intersect1d(kept, part.members) - part.first
     every = 2 * len(mine) > part.end - part.begin  # then what is not kept is recorded in passing
-    recorded = {"channels": part.group.settings.get("channels", []), "keep": mine.tolist()}
-    plain = {"channels": [], "output_step": None}
-    given = recorded if every else plain
+    given = {"keep": mine.tolist()} if every else {"channels": [], "output_step": None}
     result = simulated(part, definition, {**given, "progress": progress, "threads": threads})
     rows = table(result, part)
     if not len(mine):
         return rows, None
     if every:
-        return rows, trajectories(result, mine, part)
+        return rows, trajectories(result, part, mine)
+    return rows, recorded(part, definition, mine, threads)
+
+
+def recorded(part: Part, definition: Definition, mine: np.ndarray, threads: int | None = None) -> xr.Dataset:
+    """Trajectories of some members of a part, which run alone.
+
+    Args:
+        mine: (K,) their places in the part.
+    """
     few = {path: values[mine] for path, values in part.group.vary(part.begin, part.end).items()}
-    again = simulated(part, definition, {**recorded, "keep": "all", "threads": threads, "vary": few})
-    return rows, trajectories(again, np.arange(len(mine)), part, mine)
+    more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few, "threads": threads}
+    return trajectories(simulated(part, definition, more), part, mine)
+
+
+def probed(group: Group, definition: Definition) -> tuple[Result, Need, xr.Dataset, xr.Dataset]:
+    """The first member of a group, run with all that may be recorded of one.
+
+    Returns:
+        its result, the memory of a member whose poses are not recorded, its row of the table, its trajectories.
+    """
+    part, needs = Part(group, 0, 1), list[Need]()
+    result = simulated(part, definition, {"keep": "all", "announce": needs.append})
+    need = dataclasses.replace(needs[-1], poses=0.0)
+    return result, need, table(result, part), trajectories(result, part, np.zeros(1, np.int64))
 
 
 def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Result:
@@ -142,8 +161,11 @@ def together(some: Sequence[xr.Dataset]) -> xr.Dataset:
     return found.assign_attrs({ORDER: [*names, "pose"]})
 
 
-def trajectories(result: Result, rows: np.ndarray, part: Part, mine: np.ndarray | None = None) -> xr.Dataset:
-    """Channels and poses of some of a result's members, numbered as in the study."""
-    kept = rows if mine is None else mine
-    found = to_tree(dataclasses.replace(result, kept=np.asarray(result.kept)))["trajectories"].to_dataset()
-    return found.assign_coords(member=("member", part.first + kept, {"units": "1"}))
+def trajectories(result: Result, part: Part, mine: np.ndarray) -> xr.Dataset:
+    """Channels and poses of the members that a result has kept, numbered as in the study.
+
+    Args:
+        mine: (K,) their places in the part.
+    """
+    found = to_tree(result)["trajectories"].to_dataset()
+    return found.assign_coords(member=("member", part.first + mine, {"units": "1"}))
