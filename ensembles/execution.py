@@ -7,16 +7,13 @@ is the same to the last bit whichever way it came about, on machines of one kind
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
-import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +21,11 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles import study_file, study_store
-from shiftjax.ensembles.definition import Definition, document, from_document
+from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import extremes
-from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.group import total
+from shiftjax.ensembles.progress import Progress, Teller
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.shards import (
     ASSEMBLY,
@@ -38,56 +36,16 @@ from shiftjax.ensembles.shards import (
     run_members,
     shard_size,
     together,
-    total,
 )
 from shiftjax.ensembles.study import Study
+from shiftjax.ensembles.study_plan import Plan, digest, embedded, opened, resumed
 from shiftjax.errors import ModelError, need_count, need_path
-from shiftjax.formats.files import load
-from shiftjax.formats.writer import to_dict
-from shiftjax.record import record
 from shiftjax.run.labelled import FORMAT, to_tree
-from shiftjax.run.result import plain
 from shiftjax.shield import shielded
-from shiftjax.version import VERSION
 
 SUFFIX = ".zarr"
 ATTEMPTS = 3  # at a shard, with an executor
-PLANNED = ("shiftjax_version", "study", "study_folder", "shard_size", "designs")  # attributes that make a plan
 OF_A_RUN = ("programs", "compile_s", "wall_s")  # attributes of a result that a study does not have
-
-
-@record
-class Progress:
-    """Where a study stands.
-
-    Attributes:
-        members: of the study. done: members that are done, with those that were before. running: members' worth of
-            work that is under way. failed: members that ended early. repartitioned: members that changed coordinates.
-        seconds: since this call began. rate: members a second since then.
-    """
-
-    members: int
-    done: int
-    running: float
-    failed: int
-    repartitioned: int
-    seconds: float
-    rate: float
-
-
-@record
-class Plan:
-    """A study as its store defines it: what every process that runs a shard of it must know."""
-
-    folder: Path
-    definition: Definition
-    groups: tuple[Group, ...]
-    size: int  # of a shard
-    kept: tuple[int, ...]  # members whose trajectories are written with their shard
-
-    @property
-    def shards(self) -> int:
-        return -(-total(self.groups) // self.size)
 
 
 def sweep(
@@ -123,14 +81,14 @@ def sweep(
     definition = study if isinstance(study, Definition) else _read(study)
     place, temporary = _place(out)
     source = definition.model if isinstance(definition.model, str) else ""
-    definition = _embedded(definition)
-    if resume and place.exists() and not study_store.is_running(_resumed(definition, place)):
+    definition = embedded(definition)
+    if resume and place.exists() and not study_store.is_running(resumed(definition, place)):
         return Study(place, temporary)
     with study_store.locked(place):
         if place.exists() and not resume:
             _make_way(place, force=force)
         if place.exists():
-            _resumed(definition, place)
+            resumed(definition, place)
         else:
             _begin(definition, place, source, shard)
         with study_store.writing(place):
@@ -152,33 +110,6 @@ def run_shard(folder: str, shard: int, threads: int | None = None) -> tuple[int,
     return shard, *_write(plan, shard, found)
 
 
-def opened(folder: str) -> Plan:
-    """The plan of a store.
-
-    Raises:
-        ModelError: no study, one of another version, or one whose designs are not those that it was begun with.
-    """
-    about = study_store.about_of(Path(folder))
-    return _plan(folder, json.dumps({key: about[key] for key in PLANNED}))
-
-
-@lru_cache(maxsize=4)
-def _plan(folder: str, words: str) -> Plan:
-    """The plan of a store with such attributes; another study may come to stand in the same folder."""
-    about = json.loads(words)
-    if about["shiftjax_version"] != VERSION:
-        found, todo = f"a study of version {about['shiftjax_version']}", f"Go on with that version; this is {VERSION}."
-        raise ModelError(folder, found, f"one of version {VERSION}", todo)
-    definition = from_document(json.loads(about["study"]), about["study_folder"])
-    groups = designs(definition)
-    if about["designs"] != _digest(groups):
-        found = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
-        raise ModelError(folder, found, "the same designs", "Put the file back, or begin a new study.")
-    keep = definition.kept
-    stated = keep.stated(total(groups)) if not (keep.worst or keep.best) else np.zeros(0, np.int64)
-    return Plan(Path(folder), definition, groups, int(about["shard_size"]), tuple(stated.tolist()))
-
-
 def _read(study: str | Path) -> Definition:
     need_path("sweep: study", study)
     return study_file.read(study)
@@ -190,16 +121,6 @@ class _Temporary:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="shiftjax-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-
-
-def _digest(groups: Sequence[Group]) -> str:
-    """Of all numbers and models of a study, as they are when it begins."""
-    found = hashlib.sha256()
-    for group in groups:
-        found.update(json.dumps(plain(to_dict(group.model)), sort_keys=True).encode())
-        for path, values in group.values.items():
-            found.update(path.encode() + np.ascontiguousarray(values, "<f8").tobytes())
-    return found.hexdigest()
 
 
 def _place(out: str | Path | None) -> tuple[Path, Any]:
@@ -226,24 +147,6 @@ def _make_way(place: Path, *, force: bool) -> None:
         remove(place)
 
 
-def _resumed(definition: Definition, place: Path) -> dict[str, Any]:
-    """The attributes of a store, which must be of this study."""
-    about = study_store.about_of(place)
-    if json.loads(about["study"]) != document(definition):
-        todo = "Resume it with its own study, or choose another name."
-        raise ModelError(str(place), "the store of another study", "that of this one", todo)
-    return about
-
-
-def _embedded(definition: Definition) -> Definition:
-    """The definition with its model in it, so that its store needs no other file."""
-    words = document(definition)
-    if isinstance(definition.model, str):
-        file = definition.model_file
-        words["model"] = to_dict(load(definition.model if file is None else file))
-    return from_document(json.loads(json.dumps(words)), Path(definition.folder).absolute())
-
-
 def _begin(definition: Definition, place: Path, source: str, shard: int | None) -> None:
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
@@ -254,10 +157,9 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
-    about |= {"groups": json.dumps(listed), "designs": _digest(groups), "model_source": source}
+    about |= {"groups": json.dumps(listed), "designs": digest(groups), "model_source": source}
     about["notes"] = "[]"  # messages tell of each member
-    kept = definition.kept
-    stated = np.zeros(0, np.int64) if kept.worst or kept.best else kept.stated(count)
+    stated = definition.kept.at_once(count)
     draft = place.with_name(f".{place.name}.begun")
     try:
         with study_store.writing(place, draft) as files:
@@ -275,7 +177,7 @@ def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: C
     ready = study_store.done(plan.folder)
     todo = [shard for shard in range(plan.shards) if shard not in ready]
     count = total(plan.groups)
-    told = _Teller(count, sum(_members(plan, shard) for shard in ready), progress)
+    told = Teller(count, sum(_members(plan, shard) for shard in ready), progress)
     told.begin()
     if executor is None:
         _run_here(plan, todo, threads, told)
@@ -291,7 +193,7 @@ def _members(plan: Plan, shard: int) -> int:
     return min(plan.size, total(plan.groups) - shard * plan.size)
 
 
-def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: _Teller) -> None:
+def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller) -> None:
     """One shard after the other; each is written while the next one runs."""
     with _writer() as write:
         for shard in todo:
@@ -303,7 +205,7 @@ def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: _Telle
             write(lambda shard=shard, found=found: told.shard(_members(plan, shard), *_write(plan, shard, found)))
 
 
-def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: _Teller, executor: Executor) -> None:
+def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller, executor: Executor) -> None:
     """Shards in other processes; what is lost with one of them runs again."""
     for attempt in range(1, ATTEMPTS + 1):
         lost: dict[int, BaseException] = {}
@@ -402,33 +304,3 @@ def _keep_extremes(plan: Plan, threads: int | None) -> None:
             some = recorded(Part(group, 0, group.members), plan.definition, mine, threads)
             with study_store.writing(plan.folder) as files:
                 study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))
-
-
-class _Teller:
-    """Counts what is done and tells it."""
-
-    def __init__(self, members: int, before: int, progress: Callable[[Progress], None]) -> None:
-        self._members, self._before, self._progress = members, before, progress
-        self._done, self._failed, self._changed = before, 0, 0
-        self._begun = time.perf_counter()
-        self._offset = self._size = 0
-
-    def begin(self) -> None:
-        self._tell(0.0)
-
-    def within(self, before: int, members: int) -> None:
-        """Of the shard that runs, so many members are done, so many run now."""
-        self._offset, self._size = before, members
-
-    def part(self, fraction: float) -> None:
-        """Of those that run."""
-        self._tell(self._offset + fraction * self._size)
-
-    def shard(self, members: int, failed: int, changed: int) -> None:
-        self._done, self._failed, self._changed = self._done + members, self._failed + failed, self._changed + changed
-        self._tell(0.0)
-
-    def _tell(self, running: float) -> None:
-        seconds = time.perf_counter() - self._begun
-        rate = (self._done - self._before + running) / max(seconds, 1e-9)
-        self._progress(Progress(self._members, self._done, running, self._failed, self._changed, seconds, rate))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Collection, Iterator
@@ -17,6 +18,7 @@ from zarr.storage import LocalStore
 
 from shiftjax.errors import ModelError
 from shiftjax.run.labelled import MISSING, MISSING_TEXT
+from shiftjax.shield import shielded
 
 CODECS = (ZstdCodec(), Crc32cCodec())  # of every chunk; the checksum last, over what is in the file
 CHECKSUM = 4  # bytes at the end of a chunk
@@ -62,6 +64,36 @@ class WrittenFolder(LocalStore):
             time.sleep(0.001)
 
 
+@contextmanager
+def written(root: Path) -> Iterator[WrittenFolder]:
+    """A folder to write to. After an error no file of it is written any more: zarr's threads would go on."""
+    folder = WrittenFolder(root)
+    try:
+        yield folder
+    except BaseException:
+        with shielded():
+            folder.stop()
+        raise
+
+
+@contextmanager
+def naming_disk(target: Path, allowed: str, todo: str) -> Iterator[None]:
+    """Makes one clear error of whatever keeps a file from being written.
+
+    Args:
+        target: what is written, whose name the error has. allowed, todo: of the error.
+
+    Raises:
+        ModelError: a full disk, one that is read-only, and the like.
+    """
+    try:
+        yield
+    except OSError as error:
+        free = shutil.disk_usage(target.absolute().parent).free
+        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
+        raise ModelError(str(target), found, allowed, todo) from error
+
+
 class CheckedFolder(LocalStore):
     """A folder whose chunks all have their checksums: a lost, shortened or changed one is an error that names it.
 
@@ -100,15 +132,18 @@ class CheckedFolder(LocalStore):
         )
 
 
+def missing_of(dtype: np.dtype[Any]) -> float | int | str:
+    """What a lost chunk of numbers or texts reads as, which no reader takes for good."""
+    return {"f": np.nan, "i": MISSING}.get(dtype.kind, MISSING_TEXT)
+
+
 def encoding(tree: xr.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
-    """How every variable is stored: with a checksum, and with a value for lost chunks that no reader takes for good."""
+    """How every variable is stored: with a checksum, and with the value of lost chunks."""
 
     def of(variable: xr.Variable) -> dict[str, Any]:
-        kind = variable.dtype.kind
-        missing = np.nan if kind == "f" else MISSING if kind == "i" else MISSING_TEXT
         how = {**variable.encoding, "compressors": CODECS, "write_empty_chunks": True}
-        how |= {"_FillValue": None} if kind == "f" else {}  # NaN are numbers here, not gaps
-        return how | ({"fill_value": missing} if variable.size else {})
+        how |= {"_FillValue": None} if variable.dtype.kind == "f" else {}  # NaN are numbers here, not gaps
+        return how | ({"fill_value": missing_of(variable.dtype)} if variable.size else {})
 
     return {
         node.path: {str(name): of(variable) for name, variable in node.to_dataset(inherit=False).variables.items()}

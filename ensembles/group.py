@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,3 +40,8 @@ class Group:
         With it, `simulate(group.model, vary=group.vary(b, e), **group.settings)` runs them.
         """
         return {path: values[begin:end] for path, values in self.values.items() if path not in self.absent}
+
+
+def total(groups: Sequence[Group]) -> int:
+    """Members of a study."""
+    return sum(group.members for group in groups)

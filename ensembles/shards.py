@@ -47,11 +47,6 @@ class Part:
         return np.arange(self.first, self.group.first + self.end)
 
 
-def total(groups: Sequence[Group]) -> int:
-    """Members of a study."""
-    return sum(group.members for group in groups)
-
-
 def parts(groups: Sequence[Group], shard: int, size: int) -> Iterator[Part]:
     """The members of a shard, of every group that has some."""
     low, high = shard * size, (shard + 1) * size

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.folders import CheckedFolder, WrittenFolder, encoding
+from shiftjax.ensembles.folders import CheckedFolder, encoding, naming_disk, written
 from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
 from shiftjax.ensembles.study_store import done, is_running
 from shiftjax.errors import ModelError, need, need_path
@@ -32,7 +32,6 @@ from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
 from shiftjax.run.labelled import FORMAT, MISSING, to_tree, tree_of_document, with_paths
 from shiftjax.run.result import Result, plain
-from shiftjax.shield import shielded
 
 SUFFIXES = (".zarr", ".csv", ".json")
 CHECKSUMS_SINCE = 3  # format version
@@ -89,14 +88,9 @@ def write(result: Result, path: str | Path, keep: int | str = "all", *, force: b
     need("keep", keep, (int, str), '"all", "none" or a number of members')
     target = check_target(path, force=force, batched=result.batched)
     save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
-    try:
-        with replacing(target, force=force) as draft:
-            save(result, draft, keep)
-    except OSError as error:
-        free = shutil.disk_usage(target.absolute().parent).free
-        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
-        todo = "Nothing of it is left. Make room, choose another folder, or store less with --keep and --output-step."
-        raise ModelError(str(path), found, "room for the whole result", todo) from error
+    todo = "Nothing of it is left. Make room, choose another folder, or store less with --keep and --output-step."
+    with naming_disk(target, "room for the whole result", todo), replacing(target, force=force) as draft:
+        save(result, draft, keep)
     return target
 
 
@@ -155,15 +149,11 @@ def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
 
 
 def _write_zarr(result: Result, path: Path, keep: int | str) -> None:
-    tree, folder = to_tree(result, keep), WrittenFolder(path)
-    try:
-        with warnings.catch_warnings():  # consolidated metadata, with which xarray opens without a warning
-            warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
-            tree.to_zarr(folder, zarr_format=3, consolidated=True, encoding=encoding(tree))
-    except BaseException:
-        with shielded():
-            folder.stop()
-        raise
+    tree = to_tree(result, keep)
+    with written(path) as folder, warnings.catch_warnings():
+        # consolidated metadata, with which xarray opens without a warning
+        warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
+        tree.to_zarr(folder, zarr_format=3, consolidated=True, encoding=encoding(tree))
 
 
 def _write_json(result: Result, path: Path, keep: int | str) -> None:

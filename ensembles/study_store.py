@@ -12,7 +12,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -25,11 +24,10 @@ import xarray as xr
 import zarr
 from zarr.abc.store import Store
 
-from shiftjax.ensembles.folders import CODECS, WrittenFolder
+from shiftjax.ensembles.folders import CODECS, missing_of, naming_disk, written
 from shiftjax.errors import ModelError
-from shiftjax.run.labelled import FORMAT, MISSING, MISSING_TEXT, ORDER, chunks
+from shiftjax.run.labelled import FORMAT, ORDER, chunks
 from shiftjax.run.log_table import log_dataset
-from shiftjax.shield import shielded
 
 DONE = "shards/done"  # an array of marks, each a chunk, that is a file, of its own
 STATE = "study_state"  # attribute: "running" until all shards are done
@@ -182,25 +180,14 @@ def _busy(folder: Path, lock: Path, owner: str) -> ModelError:
 
 @contextmanager
 def writing(folder: Path, draft: Path | None = None) -> Iterator[Store]:
-    """Where the files of a study are written, or those of its draft. After an error none is written any more: zarr's
-    threads would go on.
+    """Where the files of a study are written, or those of its draft; after an error none is.
 
     Raises:
         ModelError: a full disk, a store that is read-only, and whatever else keeps a file from being written.
     """
-    place = WrittenFolder(draft or folder)
-    try:
-        try:
-            yield place
-        except BaseException:
-            with shielded():
-                place.stop()
-            raise
-    except OSError as error:
-        free = shutil.disk_usage(folder.absolute().parent).free
-        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
-        todo = "Make room or change its rights, and resume: the shards that are done stay."
-        raise ModelError(str(folder), found, "a store that can grow", todo) from error
+    todo = "Make room or change its rights, and resume: the shards that are done stay."
+    with naming_disk(folder, "a store that can grow", todo), written(draft or folder) as place:
+        yield place
 
 
 def about_of(folder: Path) -> dict[str, Any]:
@@ -220,13 +207,11 @@ def about_of(folder: Path) -> dict[str, Any]:
 
 def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None, own: tuple[int, ...] | None) -> Any:
     """An array like a variable, with so many members; a chunk that is lost reads as nothing good."""
-    kind = like.dtype.kind
-    missing = np.nan if kind == "f" else MISSING if kind in "iu" else MISSING_TEXT
     shape = like.shape if members is None else (members, *like.shape[1:])
     chunk = tuple(max(1, n) for n in (shape if own is None else (*own, *shape[len(own) :])))
     return group.create_array(
         name, shape=shape, chunks=tuple(min(c, max(1, n)) for c, n in zip(chunk, shape, strict=True)),
-        dtype=str if kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing,
+        dtype=str if like.dtype.kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing_of(like.dtype),
         attributes={str(key): value for key, value in like.attrs.items()},
         dimension_names=[str(dim) for dim in like.dims], config={"write_empty_chunks": True},
     )  # fmt: skip

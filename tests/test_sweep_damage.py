@@ -21,8 +21,7 @@ import numpy as np
 import pytest
 from zarr.storage import _local
 
-from shiftjax.ensembles import execution as engine
-from shiftjax.ensembles import store, study_store
+from shiftjax.ensembles import store, study_plan, study_store
 from shiftjax.ensembles.definition import document
 from shiftjax.ensembles.execution import Progress, sweep
 from shiftjax.ensembles.study import Study
@@ -361,7 +360,7 @@ def test_files_that_change_meanwhile_are_noticed(tmp_path: Path) -> None:
     for file in (designs, cam):
         text = file.read_text()
         file.write_text(text.replace("0.5", "0.6") if file == designs else text.replace("0.1,", "0.2,"))
-        engine._plan.cache_clear()  # as in another process
+        study_plan._plan.cache_clear()  # as in another process
         with pytest.raises(ModelError, match="designs that are not those it was begun with"):
             sweep(mine, tmp_path / "study.zarr", resume=True)
         file.write_text(text)

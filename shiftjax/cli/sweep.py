@@ -19,9 +19,10 @@ from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles import picture, store, study_file
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.distribute import LOCAL, executor_of
-from shiftjax.ensembles.execution import SUFFIX, Progress, sweep
+from shiftjax.ensembles.execution import SUFFIX, sweep
 from shiftjax.ensembles.keeping import USUAL
 from shiftjax.ensembles.members import members_of
+from shiftjax.ensembles.progress import Progress
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, parse_vary
 from shiftjax.ensembles.study import Study
