@@ -14,13 +14,14 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles import study_file, study_store
+from shiftjax.ensembles import store, study_file, study_store
 from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import extremes
@@ -82,14 +83,18 @@ def sweep(
     place, temporary = _place(out)
     source = definition.model if isinstance(definition.model, str) else ""
     definition = embedded(definition)
-    if resume and place.exists() and not study_store.is_running(resumed(definition, place)):
+    check = partial(store.check_target, place, batched=True, todo="Use resume to go on, force to replace.")
+    if not (resume and place.exists()):
+        check(force=True)  # without its lock nobody knows whether the name is free
+    elif not study_store.is_running(resumed(definition, place)):
         return Study(place, temporary)
     with study_store.locked(place):
-        if place.exists() and not resume:
-            _make_way(place, force=force)
-        if place.exists():
+        if resume and place.exists():
             resumed(definition, place)
         else:
+            check(force=force)
+            with study_store.writing(place):
+                remove(place)
             _begin(definition, place, source, shard)
         with study_store.writing(place):
             study_store.clean(place)
@@ -124,27 +129,12 @@ class _Temporary:
 
 
 def _place(out: str | Path | None) -> tuple[Path, Any]:
-    """The folder of the store, and what keeps a temporary one."""
+    """The folder of the store, and what keeps a temporary one; workers have working folders of their own."""
     if out is None:
         temporary = _Temporary()
         return temporary.folder / f"study{SUFFIX}", temporary
     need_path("sweep: out", out)
-    place = Path(out).absolute()  # workers have working folders of their own
-    if place.suffix != SUFFIX:
-        raise ModelError(str(out), f"suffix {place.suffix!r}", SUFFIX, "Studies are stored as NAME.zarr.")
-    if not place.absolute().parent.is_dir():
-        raise ModelError(str(out), "no such folder", "a folder that exists", f"Make {place.parent} first.")
-    return place, None
-
-
-def _make_way(place: Path, *, force: bool) -> None:
-    """Removes the result that is to be replaced."""
-    if not force:
-        raise ModelError(str(place), "something of that name", "a new name", "Use resume to go on, force to replace.")
-    if not (place / "zarr.json").is_file():
-        raise ModelError(str(place), "something else of that name", "a result to replace", "Move it away yourself.")
-    with study_store.writing(place):
-        remove(place)
+    return Path(out).absolute(), None
 
 
 def _begin(definition: Definition, place: Path, source: str, shard: int | None) -> None:

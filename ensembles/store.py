@@ -25,7 +25,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.folders import CheckedFolder, encoding, naming_disk, written
-from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
+from shiftjax.ensembles.replacing import REPLACE, clean, refuse_unwritable, replacing, taken
 from shiftjax.ensembles.study_store import done, is_running
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
@@ -38,8 +38,12 @@ CHECKSUMS_SINCE = 3  # format version
 STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
 
 
-def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
-    """Raises the errors of `write` before a run is started."""
+def check_target(path: str | Path, *, force: bool, batched: bool, todo: str = REPLACE) -> Path:
+    """Raises the errors of `write` before a run is started.
+
+    Args:
+        todo: what may be done where something of that name is.
+    """
     need_path("store: path", path)
     for name, flag in (("force", force), ("batched", batched)):
         need(f"store: {name}", flag, bool, "True or False")
@@ -54,11 +58,11 @@ def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
     clean(target)
     if target.exists() or target.is_symlink():
         if not force:
-            raise taken(target)
+            raise taken(target, todo)
         ours = any((target / mark).is_file() for mark in STORE_FILES) if target.suffix == ".zarr" else target.is_file()
         if target.is_symlink() or not ours:
-            todo = "Move it away yourself; it is not a result."
-            raise ModelError(str(path), "something else of that name", "a result to replace", todo)
+            away = "Move it away yourself; it is not a result."
+            raise ModelError(str(path), "something else of that name", "a result to replace", away)
     return target
 
 
