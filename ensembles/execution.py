@@ -26,11 +26,13 @@ from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import extremes
 from shiftjax.ensembles.group import total
+from shiftjax.ensembles.observing import notes
 from shiftjax.ensembles.progress import Progress, Teller
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.shards import (
     ASSEMBLY,
     Part,
+    columns,
     parts,
     probed,
     recorded,
@@ -141,14 +143,14 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
     count, found = total(groups), [probed(group, definition) for group in groups]
-    first, _, rows, _ = found[0]
+    first, rows = found[0][0], columns([row for _, _, row, _ in found], groups)
     steps = ASSEMBLY if definition.assemble_only else round(first.settings["span"] / first.settings["step"])
     size = shard or shard_size(max((need for _, need, _, _ in found), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
     about |= {"groups": json.dumps(listed), "designs": digest(groups), "model_source": source}
-    about["notes"] = "[]"  # messages tell of each member
+    about["notes"] = json.dumps([*notes(groups)])  # messages tell of each member
     stated = definition.kept.at_once(count)
     draft = place.with_name(f".{place.name}.begun")
     try:

@@ -18,7 +18,7 @@ from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.group import Group
 from shiftjax.record import record
 from shiftjax.run.assemble import assemble
-from shiftjax.run.labelled import ORDER, to_tree
+from shiftjax.run.labelled import ORDER, disk_name, to_tree
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
@@ -120,7 +120,6 @@ def probed(group: Group, definition: Definition) -> tuple[Result, Need, xr.Datas
 def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Result:
     """The result of the members of a part, or of those whose numbers stand in `more`, simulated or only assembled."""
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
-    given["metrics"] = definition.measured
     if definition.assemble_only:
         return assemble(
             part.group.model, **{k: value for k, value in given.items() if k not in ("output_step", "progress")}
@@ -134,14 +133,28 @@ def table(result: Result, part: Part) -> xr.Dataset:
     """The rows of the members of a part: designs of the whole study, switches, metrics, status, certificate."""
     rows = to_tree(result, keep="none")["members"].to_dataset()
     members = part.end - part.begin
-    nothing = np.full(members, np.nan)
-    design = {p: ("member", nothing, {"role": "design", "units": "1", "path": p}) for p in part.group.absent}
+    nothing, group = np.full(members, np.nan), part.group
+    lost = [("design", path) for path in group.absent] + [("metric", name) for name in group.unmeasured]
+    none = {
+        disk_name(path, set()): ("member", nothing, {"role": role, "units": "1", "path": path}) for role, path in lost
+    }
     switches = {
         f"{path}.active": ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
-        for path, on in part.group.switches.items()
+        for path, on in group.switches.items()
     }
-    more = xr.Dataset({**design, **switches}, coords={"member": rows["member"]})
+    more = xr.Dataset({**none, **switches}, coords={"member": rows["member"]})
     return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
+
+
+def columns(rows: Sequence[xr.Dataset], groups: Sequence[Group]) -> xr.Dataset:
+    """The row of one member of every group as one that says of each column what those say which have it."""
+
+    def having(name: Any) -> xr.Dataset:
+        path = rows[0][name].attrs.get("path", name)
+        there = (own for own, group in zip(rows, groups, strict=True) if path not in (*group.absent, *group.unmeasured))
+        return next(there, rows[0])
+
+    return rows[0].assign({name: values.assign_attrs(having(name)[name].attrs) for name, values in rows[0].items()})
 
 
 def together(some: Sequence[xr.Dataset]) -> xr.Dataset:

@@ -97,7 +97,7 @@ class Study:
         """
         model, vary, settings = self.recipe(k)
         run = assemble if self.definition.assemble_only else simulate
-        return run(model, vary=vary, keep="all", metrics=self.definition.measured, **settings)
+        return run(model, vary=vary, keep="all", **settings)
 
     def recipe(self, k: int) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
         """Model, designs (1,) and settings with which `simulate`, or `assemble`, gives one member."""

@@ -50,7 +50,7 @@ def _again(options: argparse.Namespace) -> int:
         store.check_target(options.out, force=options.force, batched=False)
     model, vary, settings = study.recipe(options.member)
     channels = list(dict.fromkeys([*settings.get("channels", []), *options.channel]))
-    more = {"channels": channels, "extremes": bool(channels), "metrics": study.definition.measured, "keep": "all"}
+    more = {"channels": channels, "extremes": bool(channels), "keep": "all"}
     more |= {"threads": options.threads, "log_jacobian": options.log_jacobian}
     result, stop = running.simulated(partial(simulate, model, vary=vary, **{**settings, **more}), options)
     result = lone(result)

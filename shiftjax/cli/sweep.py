@@ -103,7 +103,10 @@ def _study(options: argparse.Namespace) -> int:
             ready = members_of(Study(out).xarray).status != int(Outcome.interrupted)
             print(f"{int(ready.sum())} of {len(ready)} members are in {out}; --resume goes on", file=sys.stderr)
         raise
-    members = members_of(study.xarray)
+    tree = study.xarray
+    for note in json.loads(tree.attrs["notes"]):
+        print(f"note: {note}", file=sys.stderr)
+    members = members_of(tree)
     showing_members.warn(members)
     if options.json:
         print(json.dumps(showing_members.summary(study.path, members), allow_nan=False, ensure_ascii=False))
