@@ -22,9 +22,11 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles import store, study_file, study_store
+from shiftjax.ensembles.damage import damaged
 from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import extremes
+from shiftjax.ensembles.folders import flush
 from shiftjax.ensembles.group import total
 from shiftjax.ensembles.observing import notes
 from shiftjax.ensembles.progress import Progress, Teller
@@ -56,6 +58,7 @@ def sweep(
     out: str | Path | None = None,
     *,
     resume: bool = False,
+    verify: bool = False,
     force: bool = False,
     executor: Executor | None = None,
     threads: int | None = None,
@@ -68,6 +71,8 @@ def sweep(
         study: the definition, or the path of a study file (.toml).
         out: the store, NAME.zarr; left out, a temporary one that lives as long as the result.
         resume: go on with the study that stands there; where nothing does, begin it.
+        verify: of a study that goes on or is complete: check every file against its checksum, and run again the shards
+            of which one is damaged.
         force: replace what is there.
         executor: of `concurrent.futures`, or `dask.distributed.Client(...).get_executor()`; its processes must see the
             folder of the store. Left out, shards run here one after the other.
@@ -81,6 +86,8 @@ def sweep(
     """
     if shard is not None:
         need_count("sweep: shard", shard, 1)
+    if verify and not resume:
+        raise ModelError("sweep: verify", "without resume", "a study that is resumed", "Add resume, or leave it out.")
     definition = study if isinstance(study, Definition) else _read(study)
     place, temporary = _place(out)
     source = definition.model if isinstance(definition.model, str) else ""
@@ -88,11 +95,13 @@ def sweep(
     check = partial(store.check_target, place, batched=True, todo="Use resume to go on, force to replace.")
     if not (resume and place.exists()):
         check(force=True)  # without its lock nobody knows whether the name is free
-    elif not study_store.is_running(resumed(definition, place)):
+    elif not study_store.is_running(resumed(definition, place)) and not verify:
         return Study(place, temporary)
     with study_store.locked(place):
         if resume and place.exists():
             resumed(definition, place)
+            if verify:
+                _mend(place)
         else:
             check(force=force)
             with study_store.writing(place):
@@ -158,10 +167,21 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
             remove(draft)
             study_store.create(files, about, rows, count, size)
             study_store.create_trajectories(files, together([some for _, _, _, some in found]), stated)
+            files.settle()
             draft.rename(place)
+            flush([place.parent])
     finally:
         with shielded():
             remove(draft)
+
+
+def _mend(place: Path) -> None:
+    """Takes back the marks of the shards that are damaged."""
+    plan = opened(str(place))
+    shards, late = damaged(place, plan.size, at_once=not plan.late)
+    if shards or late:
+        with study_store.writing(place) as files:
+            study_store.reopen(files, shards)
 
 
 def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: Callable[[Progress], None]) -> None:
@@ -281,7 +301,7 @@ def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> tuple[int, int]:
 def _keep_extremes(plan: Plan, threads: int | None) -> None:
     """The trajectories of the members that are best and worst, and of those that are kept beside them."""
     keep = plan.definition.kept
-    if not (keep.worst or keep.best):
+    if not plan.late:
         return
     tree = Study(plan.folder).xarray
     chosen = np.union1d(keep.stated(total(plan.groups)), extremes(tree["members"].to_dataset(), keep))

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.folders import CheckedFolder, encoding, naming_disk, written
+from shiftjax.ensembles.folders import AGAIN, CheckedFolder, encoding, naming_disk, written
 from shiftjax.ensembles.replacing import REPLACE, clean, refuse_unwritable, replacing, taken
-from shiftjax.ensembles.study_store import done, is_running
+from shiftjax.ensembles.study_store import MEND, done, is_running, is_study
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
@@ -118,7 +118,8 @@ def _opened(source: Path) -> xr.DataTree:
     checked = about.get("format") == FORMAT["format"] and about.get("format_version", 0) >= CHECKSUMS_SINCE
     growing = is_running(about)
     ready = done(source) if growing else ()
-    folder: Any = CheckedFolder(source, growing=growing, done=ready) if checked else source
+    todo = MEND if is_study(about) else AGAIN
+    folder: Any = CheckedFolder(source, growing=growing, done=ready, todo=todo) if checked else source
     tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
     if growing:
         return _unfinished(tree)

@@ -36,6 +36,11 @@ class Plan:
     kept: tuple[int, ...]  # members whose trajectories are written with their shard
 
     @property
+    def late(self) -> bool:
+        """Whether trajectories are written when all shards are done."""
+        return bool(self.definition.kept.worst or self.definition.kept.best)
+
+    @property
     def shards(self) -> int:
         return -(-total(self.groups) // self.size)
 

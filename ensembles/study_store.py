@@ -2,9 +2,9 @@
 
 Problem: a study takes hours; what is done must not be lost, whatever happens. Properties: the store is a result as
 `store` describes it, complete or not; the table of members has its chunks where shards begin and end, so that no two
-writers meet in a file; a file is there whole or not at all; a shard counts as done when its mark is written, after all
-its files; one that is run again writes the same bytes. One process at a time leads a study; its lock says which, and
-ends with it. Not met: a machine that loses power may lose files of shards that are marked, which a read then names.
+writers meet in a file; a file is there whole or not at all; a shard counts as done when its mark is written, after the
+disk has all its files, so that a machine that loses power leaves none marked without them; one that is run again writes
+the same bytes. One process at a time leads a study; its lock says which, and ends with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,14 @@ import xarray as xr
 import zarr
 from zarr.abc.store import Store
 
-from shiftjax.ensembles.folders import CODECS, missing_of, naming_disk, written
+from shiftjax.ensembles.folders import CODECS, WrittenFolder, missing_of, naming_disk, replace_safely, written
 from shiftjax.errors import ModelError
 from shiftjax.run.labelled import FORMAT, ORDER, chunks
 from shiftjax.run.log_table import log_dataset
 
 DONE = "shards/done"  # an array of marks, each a chunk, that is a file, of its own
+MARK = b"\1"  # content of a mark's file; the one of a machine that lost power may be empty
+MEND = "Run `shiftjax sweep STUDY --resume --verify`: what is damaged is run again. Other arrays are whole."
 STATE = "study_state"  # attribute: "running" until all shards are done
 PARTIAL = "*.partial"  # files that a process left that was killed while it wrote
 _led: set[Path] = set()  # studies that this process leads: a lock of a file holds between processes only
@@ -75,7 +77,7 @@ def create_trajectories(place: Store, some: xr.Dataset, kept: np.ndarray) -> Non
 def write_rows(place: Store, rows: xr.Dataset, first: int) -> None:
     """Rows of the table of members, from a given one on."""
     table = zarr.open_group(place, path="members", mode="r+")
-    for name, variable in rows.data_vars.items():
+    for name, variable in rows.variables.items():
         _array_of(table, str(name))[first : first + variable.shape[0]] = variable.values
 
 
@@ -91,25 +93,47 @@ def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
                 array[int(row)] = values
 
 
-def mark(place: Store, shard: int) -> None:
-    """Says that a shard is done."""
+def mark(place: WrittenFolder, shard: int) -> None:
+    """Says that a shard is done, once the disk has all its files."""
+    place.settle()
     _array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 1
 
 
 def done(folder: Path) -> set[int]:
     """The shards that are done."""
-    return set(np.flatnonzero(_array_of(zarr.open_group(folder, mode="r"), DONE)[:]).tolist())
+    marks = folder / DONE / "c"
+    return {int(path.name) for path in marks.glob("[0-9]*") if path.suffix == "" and path.read_bytes() == MARK}
 
 
 def is_done(folder: Path, shard: int) -> bool:
     """Whether a shard is done."""
-    return bool(_array_of(zarr.open_group(folder, mode="r"), DONE)[shard])
+    path = folder / DONE / "c" / str(shard)
+    return path.exists() and path.read_bytes() == MARK
 
 
-def finish(place: Store) -> None:
+def finish(place: WrittenFolder) -> None:
     """Says that the study is complete."""
-    root = zarr.open_group(place, mode="r+")
-    root.attrs.update({STATE: "complete"})
+    place.settle()
+    _set_state(place, "complete")
+
+
+def reopen(place: WrittenFolder, shards: Collection[int]) -> None:
+    """Says that the study is not complete, and some of its shards are not done."""
+    _set_state(place, "running")
+    for shard in shards:
+        _array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 0
+
+
+def _set_state(place: WrittenFolder, state: str) -> None:
+    path = place.root / "zarr.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    about["attributes"][STATE] = state
+    replace_safely(path, json.dumps(about, indent=2).encode(), PARTIAL.removeprefix("*"))
+
+
+def is_study(attrs: Mapping[Any, Any]) -> bool:
+    """Whether a store is of a study."""
+    return STATE in attrs
 
 
 def is_running(attrs: Mapping[Any, Any]) -> bool:
@@ -179,7 +203,7 @@ def _busy(folder: Path, lock: Path, owner: str) -> ModelError:
 
 
 @contextmanager
-def writing(folder: Path, draft: Path | None = None) -> Iterator[Store]:
+def writing(folder: Path, draft: Path | None = None) -> Iterator[WrittenFolder]:
     """Where the files of a study are written, or those of its draft; after an error none is.
 
     Raises:

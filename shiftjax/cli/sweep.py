@@ -43,6 +43,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--dask", metavar="local|tcp://HOST:PORT", help="of a study: run it on processes of this machine, or a cluster")
     add("--assemble-only", action="store_true", help="of a study: close the loops of every design, and run none")
     add("--resume", action="store_true", help="of a study: go on with what stands in --out")
+    add("--verify", action="store_true", help="with --resume: check what is there, and run again what is damaged")
     parsing.add_run(parser)
 
 
@@ -51,7 +52,7 @@ def call(options: argparse.Namespace) -> int:
         return _study(options)
     if options.write is not None:
         return studies.write(options)
-    for name in ("resume", "dask", "assemble_only"):
+    for name in ("resume", "verify", "dask", "assemble_only"):
         if getattr(options, name):
             todo = "Write one with --write STUDY.toml, and sweep it."
             raise ModelError(f"--{name.replace('_', '-')}", "no study", "a study file", todo)
@@ -94,7 +95,7 @@ def _study(options: argparse.Namespace) -> int:
     try:
         with _bar(definition) as bar, _executor(options.dask) as executor:
             study = sweep(
-                definition, out, resume=options.resume, force=options.force, executor=executor,
+                definition, out, resume=options.resume, verify=options.verify, force=options.force, executor=executor,
                 threads=1 if options.dask == LOCAL else options.threads,
                 progress=lambda progress: _told(bar, progress),
             )  # fmt: skip
