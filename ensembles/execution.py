@@ -29,7 +29,7 @@ from shiftjax.ensembles.extremes import extremes
 from shiftjax.ensembles.folders import flush
 from shiftjax.ensembles.group import total
 from shiftjax.ensembles.observing import notes
-from shiftjax.ensembles.progress import Progress, Teller
+from shiftjax.ensembles.progress import Count, Progress, Teller, counted
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.shards import (
     ASSEMBLY,
@@ -113,17 +113,17 @@ def sweep(
     return Study(place, temporary)
 
 
-def run_shard(folder: str, shard: int, threads: int | None = None) -> tuple[int, int, int]:
+def run_shard(folder: str, shard: int, threads: int | None = None) -> tuple[int, Count]:
     """Runs one shard of a study and writes it: what an executor calls.
 
     Returns:
-        the shard, members that ended early, members that changed coordinates.
+        the shard, and its members counted.
     """
     plan = opened(folder)
     if study_store.is_done(plan.folder, shard):  # by a worker that was taken for lost
-        return shard, 0, 0
+        return shard, _counted(plan, [shard])
     found = [_run_part(plan, part, threads) for part in parts(plan.groups, shard, plan.size)]
-    return shard, *_write(plan, shard, found)
+    return shard, _write(plan, shard, found)
 
 
 def _read(study: str | Path) -> Definition:
@@ -188,8 +188,7 @@ def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: C
     """Runs the shards that are not done, then what is chosen from all of them."""
     ready = study_store.done(plan.folder)
     todo = [shard for shard in range(plan.shards) if shard not in ready]
-    count = total(plan.groups)
-    told = Teller(count, sum(_members(plan, shard) for shard in ready), progress)
+    told = Teller(plan.groups, _counted(plan, sorted(ready)), progress)
     told.begin()
     if executor is None:
         _run_here(plan, todo, threads, told)
@@ -201,8 +200,11 @@ def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: C
             study_store.finish(files)
 
 
-def _members(plan: Plan, shard: int) -> int:
-    return min(plan.size, total(plan.groups) - shard * plan.size)
+def _counted(plan: Plan, shards: Sequence[int]) -> Count:
+    """The members of shards that are done."""
+    rows = Study(plan.folder).xarray["members"].to_dataset()[["status", "repartitions"]]
+    which = np.isin(np.arange(total(plan.groups)) // plan.size, shards)
+    return counted(plan.groups, rows.isel(member=np.flatnonzero(which)))
 
 
 def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller) -> None:
@@ -211,17 +213,17 @@ def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller
         for shard in todo:
             found, before = [], 0
             for part in parts(plan.groups, shard, plan.size):
-                told.within(before, part.end - part.begin)
+                told.within(part.first, before, part.end - part.begin)
                 found.append(_run_part(plan, part, threads, told.part))
                 before += part.end - part.begin
-            write(lambda shard=shard, found=found: told.shard(_members(plan, shard), *_write(plan, shard, found)))
+            write(lambda shard=shard, found=found: told.shard(_write(plan, shard, found)))
 
 
 def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller, executor: Executor) -> None:
     """Shards in other processes; what is lost with one of them runs again."""
     for attempt in range(1, ATTEMPTS + 1):
         lost: dict[int, BaseException] = {}
-        futures: dict[Future[tuple[int, int, int]], int] = {}
+        futures: dict[Future[tuple[int, Count]], int] = {}
         try:
             for shard in todo:
                 futures[executor.submit(run_shard, str(plan.folder), shard, threads)] = shard
@@ -232,8 +234,7 @@ def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: Telle
                 if error is not None:
                     lost[futures[future]] = error
                 else:
-                    shard, *counts = future.result()
-                    told.shard(_members(plan, shard), *counts)
+                    told.shard(future.result()[1])
         except BrokenExecutor as error:
             raise _lost(plan, "processes of which one was killed") from error
         finally:
@@ -281,21 +282,18 @@ def _run_part(
     return part, *run_members(part, plan.definition, np.array(plan.kept, np.int64), progress, threads)
 
 
-def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> tuple[int, int]:
-    """Writes a shard and marks it done; counts members that ended early, and that changed coordinates."""
-    failed = changed = 0
+def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> Count:
+    """Writes a shard, marks it done, and counts its members."""
     kept = np.array(plan.kept, np.int64)
     rows: list[xr.Dataset] = [rows for _, rows, _ in found]
     joined = xr.concat(rows, dim="member", combine_attrs="override")
     with study_store.writing(plan.folder) as files:
         study_store.write_rows(files, joined, shard * plan.size)
-        for _, own, some in found:
-            failed += int((own["status"].values > 0).sum())
-            changed += int((own["repartitions"].values > 0).sum())
+        for _, _, some in found:
             if some is not None:
                 study_store.write_some(files, some, np.searchsorted(kept, some["member"].values))
         study_store.mark(files, shard)
-    return failed, changed
+    return counted(plan.groups, joined)
 
 
 def _keep_extremes(plan: Plan, threads: int | None) -> None:

@@ -1,11 +1,42 @@
-"""How far a study is, told to whoever waits for it."""
+"""How far a study and each of its groups are, told to whoever waits for it."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+import xarray as xr
+
+from shiftjax.ensembles.group import Group, total
 from shiftjax.record import record
+
+Count = np.ndarray  # (groups, 3): members, those that ended early, those that changed coordinates
+
+
+@record
+class GroupProgress:
+    """Where one group of a study stands: the members that have one model.
+
+    Attributes:
+        switches: what is on and off in it. members: of it. done: members that are done, with those that were before.
+        failed, repartitioned: of those, members that ended early, and that changed coordinates. rate: members a second
+            since it was begun in this call, 0 before.
+    """
+
+    switches: Mapping[str, bool]
+    members: int
+    done: int
+    failed: int
+    repartitioned: int
+    rate: float
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is done at this rate; infinite before it is begun."""
+        return _left(self.members - self.done, self.rate)
 
 
 @record
@@ -16,6 +47,7 @@ class Progress:
         members: of the study. done: members that are done, with those that were before. running: members' worth of
             work that is under way. failed: members that ended early. repartitioned: members that changed coordinates.
         seconds: since this call began. rate: members a second since then.
+        groups: the same of each group.
     """
 
     members: int
@@ -25,33 +57,72 @@ class Progress:
     repartitioned: int
     seconds: float
     rate: float
+    groups: tuple[GroupProgress, ...]
+
+    @property
+    def left(self) -> float:
+        """Seconds until the study is done at this rate."""
+        return _left(self.members - self.done - self.running, self.rate)
+
+
+def _left(members: float, rate: float) -> float:
+    return 0.0 if members <= 0 else members / rate if rate > 0 else math.inf
+
+
+def counted(groups: Sequence[Group], rows: xr.Dataset) -> Count:
+    """The rows of a table of members, counted for each group."""
+    which = np.searchsorted([group.first for group in groups], rows["member"].values, side="right") - 1
+    ended, changed = rows["status"].values > 0, rows["repartitions"].values > 0
+    kinds = (np.ones(len(which), bool), ended, changed)
+    return np.stack([np.bincount(which[kind], minlength=len(groups)) for kind in kinds], axis=1)
 
 
 class Teller:
-    """Counts what is done and tells it."""
+    """Counts what is done and tells it.
 
-    def __init__(self, members: int, before: int, progress: Callable[[Progress], None]) -> None:
-        self._members, self._before, self._progress = members, before, progress
-        self._done, self._failed, self._changed = before, 0, 0
+    Args:
+        before: what was done before this call.
+    """
+
+    def __init__(self, groups: Sequence[Group], before: Count, progress: Callable[[Progress], None]) -> None:
+        self._groups, self._before, self._progress = groups, before, progress
+        self._firsts = [group.first for group in groups]
+        self._count = before.copy()
         self._begun = time.perf_counter()
+        self._clocks: dict[int, list[float]] = {}  # group -> when it was begun, when something of it was last done
         self._offset = self._size = 0
 
     def begin(self) -> None:
         self._tell(0.0)
 
-    def within(self, before: int, members: int) -> None:
-        """Of the shard that runs, so many members are done, so many run now."""
+    def within(self, first: int, before: int, members: int) -> None:
+        """Of the shard that runs, so many members are done, so many run now, of the group of member `first`."""
+        now = time.perf_counter()
+        self._clocks.setdefault(bisect(self._firsts, first) - 1, [now, now])
         self._offset, self._size = before, members
 
     def part(self, fraction: float) -> None:
         """Of those that run."""
         self._tell(self._offset + fraction * self._size)
 
-    def shard(self, members: int, failed: int, changed: int) -> None:
-        self._done, self._failed, self._changed = self._done + members, self._failed + failed, self._changed + changed
+    def shard(self, count: Count) -> None:
+        """A shard is done."""
+        self._count = self._count + count
+        for k in np.flatnonzero(count[:, 0]).tolist():
+            self._clocks.setdefault(k, [self._begun, 0.0])[1] = time.perf_counter()
         self._tell(0.0)
 
     def _tell(self, running: float) -> None:
         seconds = time.perf_counter() - self._begun
-        rate = (self._done - self._before + running) / max(seconds, 1e-9)
-        self._progress(Progress(self._members, self._done, running, self._failed, self._changed, seconds, rate))
+        done, failed, changed = self._count.sum(0).tolist()
+        rate = (done - int(self._before[:, 0].sum()) + running) / max(seconds, 1e-9)
+        each = tuple(
+            GroupProgress(group.switches, group.members, int(own[0]), int(own[1]), int(own[2]), self._rate(k))
+            for k, (group, own) in enumerate(zip(self._groups, self._count, strict=True))
+        )
+        self._progress(Progress(total(self._groups), done, running, failed, changed, seconds, rate, each))
+
+    def _rate(self, k: int) -> float:
+        """Members of a group a second."""
+        begun, last = self._clocks.get(k, (0.0, 0.0))
+        return float(self._count[k, 0] - self._before[k, 0]) / max(last - begun, 1e-9)

@@ -161,7 +161,10 @@ def test_lost_shards_run_again_but_not_for_ever(serial: Study, tmp_path: Path) -
 
 def test_a_shard_that_is_done_is_not_run_again(serial: Study) -> None:
     before = {path: path.stat().st_mtime_ns for path in serial.path.rglob("*")}
-    assert run_shard(str(serial.path), 3) == (3, 0, 0)
+    shard, count = run_shard(str(serial.path), 3)
+    rows: Any = serial.table[3 * SIZE : 4 * SIZE]
+    assert shard == 3
+    assert count.tolist() == [[SIZE, rows["status"].isin(FAILED).sum(), (rows["repartitions"] > 0).sum()]]
     assert {path: path.stat().st_mtime_ns for path in serial.path.rglob("*")} == before
 
 
@@ -297,6 +300,34 @@ def test_what_is_switched_off_is_no_number_in_its_group(states: list[bool], tmp_
     for k in (0, 30, 60, 99):
         assert_row(found, k)
     assert_kept(found, list(range(0, 100, 6)))
+
+
+def test_progress_is_told_for_each_group(tmp_path: Path) -> None:
+    """Also of a study that goes on: what it counts is what stands in the table."""
+    vary = {"coupler.mass": "0.5:2~sobol", "crank:tip.T[0]": "0.15:1.5~sobol"}
+    asked = study(samples=40, vary=vary, keep="none", channels=[], switch={"rocker_pivot": [True, False]})
+    place, told, again = tmp_path / "study.zarr", list[Progress](), list[Progress]()
+
+    def stopping(progress: Progress) -> None:
+        told.append(progress)
+        if progress.done >= 3 * SIZE:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(asked, place, progress=stopping)
+    found = sweep(asked, place, resume=True, progress=again.append)
+    assert [dict(group.switches) for group in again[0].groups] == [dict(g["switches"]) for g in found.groups]
+    assert [group.done for group in told[0].groups] == [0, 0] and told[0].groups[0].left == np.inf
+    assert [group.done for group in told[-1].groups] == [40, 8] == [group.done for group in again[0].groups]
+    assert told[-1].groups[0].rate > 0.0 and again[0].groups[0].rate == 0.0 and again[0].groups[0].left == 0.0
+    assert again[-1].groups[1].rate > 0.0 and again[-1].left == 0.0
+    table: Any = found.table
+    for group, rows in zip(again[-1].groups, (table[:40], table[40:]), strict=True):
+        assert (group.members, group.done) == (40, 40)
+        assert group.failed == rows["status"].isin(FAILED).sum()
+        assert group.repartitioned == (rows["repartitions"] > 0).sum()
+    assert again[-1].groups[0].failed > again[-1].groups[1].failed == 0
+    assert again[-1].failed == sum(group.failed for group in again[-1].groups)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -129,10 +130,15 @@ def _bar(definition: Definition) -> Any:
 
 
 def _told(bar: Any, progress: Progress) -> None:
-    """Shows how far the study is."""
-    bar.total = progress.members
+    """Shows how far the study is, and the group of it that runs."""
+    bar.total, shown = progress.members, f", {progress.rate:.3g} members a second"
+    under_way = next((k for k, group in enumerate(progress.groups) if group.done < group.members), 0)
+    if len(progress.groups) > 1:
+        group = progress.groups[under_way]
+        told = f"{group.failed} failed, {group.repartitioned} repartitioned"
+        time_left = "" if group.left == math.inf else f", {tqdm.format_interval(group.left)} left"
+        shown += f"; group {under_way + 1} of {len(progress.groups)}: {group.done}/{group.members}, {told}{time_left}"
     bar.set_postfix_str(
-        f", {progress.rate:.3g} members a second, {progress.failed} failed, {progress.repartitioned} repartitioned",
-        refresh=False,
+        f"{shown}; in all {progress.failed} failed, {progress.repartitioned} repartitioned", refresh=False
     )
     bar.update(int(progress.done + progress.running) - bar.n)
