@@ -202,9 +202,7 @@ def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: C
 
 def _counted(plan: Plan, shards: Sequence[int]) -> Count:
     """The members of shards that are done."""
-    rows = Study(plan.folder).xarray["members"].to_dataset()[["status", "repartitions"]]
-    which = np.isin(np.arange(total(plan.groups)) // plan.size, shards)
-    return counted(plan.groups, rows.isel(member=np.flatnonzero(which)))
+    return counted(plan.groups, study_store.read_rows(plan.folder, ("status", "repartitions"), shards, plan.size))
 
 
 def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller) -> None:

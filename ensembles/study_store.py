@@ -14,7 +14,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,15 @@ import xarray as xr
 import zarr
 from zarr.abc.store import Store
 
-from shiftjax.ensembles.folders import CODECS, WrittenFolder, missing_of, naming_disk, replace_safely, written
+from shiftjax.ensembles.folders import (
+    CODECS,
+    CheckedFolder,
+    WrittenFolder,
+    missing_of,
+    naming_disk,
+    replace_safely,
+    written,
+)
 from shiftjax.errors import ModelError
 from shiftjax.run.labelled import FORMAT, ORDER, chunks
 from shiftjax.run.log_table import log_dataset
@@ -79,6 +87,22 @@ def write_rows(place: Store, rows: xr.Dataset, first: int) -> None:
     table = zarr.open_group(place, path="members", mode="r+")
     for name, variable in rows.variables.items():
         _array_of(table, str(name))[first : first + variable.shape[0]] = variable.values
+
+
+def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: int) -> xr.Dataset:
+    """Some columns of the members of some shards, which are done.
+
+    Raises:
+        ModelError: a damaged file of one of them.
+    """
+    table = zarr.open_group(CheckedFolder(folder, todo=MEND), path="members", mode="r")
+    numbers, found = np.arange(_array_of(table, names[0]).size), dict[str, Any]()
+    for name in names:
+        column = _array_of(table, name)
+        found[name] = [np.zeros(0, column.dtype), *(column[shard * size : (shard + 1) * size] for shard in shards)]
+    own = [numbers[:0], *(numbers[shard * size : (shard + 1) * size] for shard in shards)]
+    columns = {name: ("member", np.concatenate(values)) for name, values in found.items()}
+    return xr.Dataset(columns, coords={"member": np.concatenate(own)})
 
 
 def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:

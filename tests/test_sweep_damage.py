@@ -266,6 +266,9 @@ def test_verify_runs_again_what_is_damaged(whole: Path, half: Path, tmp_path: Pa
     match = r"array members/\w+, chunk [01]: .*Run `shiftjax sweep STUDY --resume --verify`"
     with pytest.raises(ModelError, match=match):
         _ = Study(place).table
+    broken(chunk_of(half, "status", 0), how)
+    with pytest.raises(ModelError, match=match):  # it is counted, of what is done
+        sweep(study(), half, resume=True)
     ran: list[int] = []
     for there, count in ((place, 4), (half, 2)):
         before = len(study_store.done(there)) - (2 if there == half else 3)
