@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +79,7 @@ def counted(groups: Sequence[Group], rows: xr.Dataset) -> Count:
 
 
 class Teller:
-    """Counts what is done and tells it.
+    """Counts what is done and tells it, from any thread.
 
     Args:
         before: what was done before this call.
@@ -90,29 +91,33 @@ class Teller:
         self._count = before.copy()
         self._begun = time.perf_counter()
         self._clocks: dict[int, list[float]] = {}  # group -> when it was begun, when something of it was last done
-        self._offset = self._size = 0
+        self._running: dict[int, float] = {}  # shard -> members' worth of work that is done
+        self._lock = threading.Lock()
 
     def begin(self) -> None:
-        self._tell(0.0)
+        """Tells what was done before."""
+        with self._lock:
+            self._tell()
 
-    def within(self, first: int, before: int, members: int) -> None:
-        """Of the shard that runs, so many members are done, so many run now, of the group of member `first`."""
+    def part(self, shard: int, first: int, done: float) -> None:
+        """Of a shard so many members' worth of work is done, now in the group of member `first`."""
         now = time.perf_counter()
-        self._clocks.setdefault(bisect(self._firsts, first) - 1, [now, now])
-        self._offset, self._size = before, members
+        with self._lock:
+            self._clocks.setdefault(bisect(self._firsts, first) - 1, [now, now])
+            self._running[shard] = done
+            self._tell()
 
-    def part(self, fraction: float) -> None:
-        """Of those that run."""
-        self._tell(self._offset + fraction * self._size)
+    def shard(self, shard: int, count: Count) -> None:
+        """A shard is done, with so many members."""
+        with self._lock:
+            self._running.pop(shard, None)
+            self._count = self._count + count
+            for k in np.flatnonzero(count[:, 0]).tolist():
+                self._clocks.setdefault(k, [self._begun, 0.0])[1] = time.perf_counter()
+            self._tell()
 
-    def shard(self, count: Count) -> None:
-        """A shard is done."""
-        self._count = self._count + count
-        for k in np.flatnonzero(count[:, 0]).tolist():
-            self._clocks.setdefault(k, [self._begun, 0.0])[1] = time.perf_counter()
-        self._tell(0.0)
-
-    def _tell(self, running: float) -> None:
+    def _tell(self) -> None:
+        running = sum(self._running.values())
         seconds = time.perf_counter() - self._begun
         done, failed, changed = self._count.sum(0).tolist()
         rate = (done - int(self._before[:, 0].sum()) + running) / max(seconds, 1e-9)

@@ -26,7 +26,7 @@ from shiftjax.run.simulate import simulate
 STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
 ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms
 LEAST, MOST = 256, 1 << 16  # members of a shard
-SHARE = 0.125  # of the free memory: one shard runs while the one before is written, and both are counted generously
+SHARE = 0.125  # of the free memory: two shards run while one is written, and all are counted generously
 
 
 @record
@@ -91,17 +91,24 @@ def run_members(
         return rows, None
     if every:
         return rows, trajectories(result, part, mine)
-    return rows, recorded(part, definition, mine, threads)
+    return rows, recorded(part, definition, mine, lambda done: progress(1.0), threads)
 
 
-def recorded(part: Part, definition: Definition, mine: np.ndarray, threads: int | None = None) -> xr.Dataset:
+def recorded(
+    part: Part,
+    definition: Definition,
+    mine: np.ndarray,
+    progress: Callable[[float], None] = lambda done: None,
+    threads: int | None = None,
+) -> xr.Dataset:
     """Trajectories of some members of a part, which run alone.
 
     Args:
         mine: (K,) their places in the part.
     """
     few = {path: values[mine] for path, values in part.group.vary(part.begin, part.end).items()}
-    more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few, "threads": threads}
+    more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few}
+    more |= {"progress": progress, "threads": threads}
     return trajectories(simulated(part, definition, more), part, mine)
 
 

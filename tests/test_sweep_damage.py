@@ -40,7 +40,7 @@ def told(progress):
     time.sleep(0.1)  # so that it takes two seconds at least
 small(setattr)
 with stoppable():
-    sweep(study(), sys.argv[1], resume=True, threads=1, progress=told)
+    sweep(study(), sys.argv[1], resume=True, threads=int(sys.argv[2]), progress=told)
 """
 SOON = 10.0  # s from a signal to the end, on a machine with many busy threads; idle it takes 0.1 s
 SHARDS = MEMBERS // SIZE
@@ -86,10 +86,12 @@ def lock_of(place: Path) -> Path:
 
 
 @contextmanager
-def child(place: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that sweeps, and has done a shard."""
+def child(place: Path, threads: int = 2) -> Iterator[subprocess.Popen[str]]:
+    """A process that sweeps, one shard after the other or two at once, and has done a shard."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([sys.executable, "-c", CHILD, place], stdout=-1, stderr=-1, text=True, env=env) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, place, str(threads)], stdout=-1, stderr=-1, text=True, env=env
+    ) as process:
         assert process.stdout is not None
         try:
             first = process.stdout.readline()
@@ -122,12 +124,14 @@ def test_killed_at_five_moments_it_goes_on_and_ends_the_same(whole: Path, tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == {place.name}
 
 
-@pytest.mark.parametrize(("number", "after"), [(signal.SIGINT, 0.05), (signal.SIGTERM, 0.2)])
+@pytest.mark.parametrize(
+    ("number", "after", "threads"), [(signal.SIGINT, 0.05, 1), (signal.SIGINT, 0.05, 2), (signal.SIGTERM, 0.2, 2)]
+)
 def test_told_to_end_it_ends_soon_and_keeps_what_is_done(
-    whole: Path, tmp_path: Path, number: int, after: float
+    whole: Path, tmp_path: Path, number: int, after: float, threads: int
 ) -> None:
     place = tmp_path / "study.zarr"
-    with child(place) as process:
+    with child(place, threads) as process:
         time.sleep(after)
         sent = time.perf_counter()
         process.send_signal(number)
