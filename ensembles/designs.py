@@ -5,7 +5,7 @@ rows of the table, grids and lists (last path fastest), draws. Members are numbe
 Properties: one model is made for each combination of switches, a `Group`; all groups have the same designs, so that
 they can be compared member by member, and a further switch changes no design; what `sample` says of draws holds.
 What is switched off has no numbers there: a varied path of it is NaN in the designs of such a group and is not given to
-`simulate`; it, a drive, a channel or a held joint of the study must exist in at least one group.
+`simulate`; it, a drive, a channel, a metric or a held joint of the study must exist in at least one group.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from shiftjax.ensembles.definition_keys import inside
 from shiftjax.ensembles.design_table import columns
 from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.motion import motion
+from shiftjax.ensembles.observing import observed
 from shiftjax.ensembles.sample import refuse_too_many, sample
 from shiftjax.ensembles.spec import assigned
 from shiftjax.ensembles.switching import element, switched
@@ -59,7 +60,7 @@ def designs(definition: Definition) -> tuple[Group, ...]:
         on = dict(zip(axes, states, strict=True))
         own = _without_idle(switched(model, on), drivers)
         found.append(_group(definition, names, own, on, len(found) * members, members, values))
-    return tuple(found)
+    return observed(found, definition)
 
 
 def _group(
@@ -81,9 +82,8 @@ def _group(
     absent = tuple(path for path in values if path not in known)
     mine = {path: np.full(members, np.nan) if path in absent else column for path, column in values.items()}
     settings = dict(definition.settings)
-    for key, paths in (("channels", names.channels), ("hold", names.hold)):
-        there = [path for path, full in paths.items() if _exists(model, full)]
-        settings = {**settings, key: there} if there else {k: v for k, v in settings.items() if k != key}
+    there = [path for path, full in names.hold.items() if _exists(model, full)]
+    settings = {**settings, "hold": there} if there else {k: v for k, v in settings.items() if k != "hold"}
     derive = {path: formula for path, formula in names.derive.items() if path in known}
     if derive:
         settings["derive"] = derive

@@ -1,95 +1,62 @@
 """A whole study: its members run shard by shard into a store, which is complete, or goes on from where it stands.
 
-The machine runs one shard while the one before is written. With an executor of `concurrent.futures`, or of Dask,
-shards run in other processes, which write their own chunks of the store; a shard that was lost is run again. The store
-is the same to the last bit whichever way it came about, on machines of one kind.
+The machine runs two shards at once while the one before is written. With an executor of `concurrent.futures`, or of
+Dask, shards run in other processes, which write their own chunks of the store; a shard that was lost is run again. The
+store is the same to the last bit whichever way it came about, on machines of one kind.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import shutil
 import tempfile
-import time
+import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
-from functools import lru_cache
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles import study_file, study_store
-from shiftjax.ensembles.definition import Definition, document, from_document
+from shiftjax.ensembles import store, study_file, study_store
+from shiftjax.ensembles.damage import damaged
+from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.extremes import extremes
-from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.folders import flush
+from shiftjax.ensembles.group import total
+from shiftjax.ensembles.observing import notes
+from shiftjax.ensembles.progress import Count, Progress, Teller, counted
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.shards import (
     ASSEMBLY,
     Part,
+    columns,
     parts,
+    probed,
+    recorded,
     run_members,
     shard_size,
-    simulated,
-    table,
     together,
-    total,
-    trajectories,
 )
 from shiftjax.ensembles.study import Study
-from shiftjax.errors import ModelError, need_count, need_path, wrong
-from shiftjax.formats.files import load
-from shiftjax.formats.writer import to_dict
-from shiftjax.record import record
+from shiftjax.ensembles.study_plan import Plan, digest, embedded, opened, resumed
+from shiftjax.errors import ModelError, need_count, need_path
 from shiftjax.run.labelled import FORMAT, to_tree
-from shiftjax.run.memory import Need
-from shiftjax.run.result import plain
 from shiftjax.shield import shielded
-from shiftjax.version import VERSION
 
 SUFFIX = ".zarr"
 ATTEMPTS = 3  # at a shard, with an executor
-PLANNED = ("shiftjax_version", "study", "study_folder", "shard_size", "designs")  # attributes that make a plan
+AT_ONCE = 2  # shards that run in this process
 OF_A_RUN = ("programs", "compile_s", "wall_s")  # attributes of a result that a study does not have
 
-
-@record
-class Progress:
-    """Where a study stands.
-
-    Attributes:
-        members: of the study. done: members that are done, with those that were before. running: members' worth of
-            work that is under way. failed: members that ended early. repartitioned: members that changed coordinates.
-        seconds: since this call began. rate: members a second since then.
-    """
-
-    members: int
-    done: int
-    running: float
-    failed: int
-    repartitioned: int
-    seconds: float
-    rate: float
-
-
-@record
-class Plan:
-    """A study as its store defines it: what every process that runs a shard of it must know."""
-
-    folder: Path
-    definition: Definition
-    groups: tuple[Group, ...]
-    size: int  # of a shard
-    kept: tuple[int, ...]  # members whose trajectories are written with their shard
-
-    @property
-    def shards(self) -> int:
-        return -(-total(self.groups) // self.size)
+Rows = tuple[Part, Any, Any]  # a part, its rows of the table, its trajectories
 
 
 def sweep(
@@ -97,6 +64,7 @@ def sweep(
     out: str | Path | None = None,
     *,
     resume: bool = False,
+    verify: bool = False,
     force: bool = False,
     executor: Executor | None = None,
     threads: int | None = None,
@@ -109,6 +77,8 @@ def sweep(
         study: the definition, or the path of a study file (.toml).
         out: the store, NAME.zarr; left out, a temporary one that lives as long as the result.
         resume: go on with the study that stands there; where nothing does, begin it.
+        verify: of a study that goes on or is complete: check every file against its checksum, and run again the shards
+            of which one is damaged.
         force: replace what is there.
         executor: of `concurrent.futures`, or `dask.distributed.Client(...).get_executor()`; its processes must see the
             folder of the store. Left out, shards run here one after the other.
@@ -122,18 +92,26 @@ def sweep(
     """
     if shard is not None:
         need_count("sweep: shard", shard, 1)
+    if verify and not resume:
+        raise ModelError("sweep: verify", "without resume", "a study that is resumed", "Add resume, or leave it out.")
     definition = study if isinstance(study, Definition) else _read(study)
     place, temporary = _place(out)
     source = definition.model if isinstance(definition.model, str) else ""
-    definition = _embedded(definition)
-    if resume and place.exists() and not study_store.is_running(_resumed(definition, place)):
+    definition = embedded(definition)
+    check = partial(store.check_target, place, batched=True, todo="Use resume to go on, force to replace.")
+    if not (resume and place.exists()):
+        check(force=True)  # without its lock nobody knows whether the name is free
+    elif not study_store.is_running(resumed(definition, place)) and not verify:
         return Study(place, temporary)
     with study_store.locked(place):
-        if place.exists() and not resume:
-            _make_way(place, force=force)
-        if place.exists():
-            _resumed(definition, place)
+        if resume and place.exists():
+            resumed(definition, place)
+            if verify:
+                _mend(place)
         else:
+            check(force=force)
+            with study_store.writing(place):
+                remove(place)
             _begin(definition, place, source, shard)
         with study_store.writing(place):
             study_store.clean(place)
@@ -141,44 +119,16 @@ def sweep(
     return Study(place, temporary)
 
 
-def run_shard(folder: str, shard: int, threads: int | None = None) -> tuple[int, int, int]:
+def run_shard(folder: str, shard: int, threads: int | None = None) -> tuple[int, Count]:
     """Runs one shard of a study and writes it: what an executor calls.
 
     Returns:
-        the shard, members that ended early, members that changed coordinates.
+        the shard, and its members counted.
     """
     plan = opened(folder)
     if study_store.is_done(plan.folder, shard):  # by a worker that was taken for lost
-        return shard, 0, 0
-    found = [_run_part(plan, part, threads) for part in parts(plan.groups, shard, plan.size)]
-    return shard, *_write(plan, shard, found)
-
-
-def opened(folder: str) -> Plan:
-    """The plan of a store.
-
-    Raises:
-        ModelError: no study, one of another version, or one whose designs are not those that it was begun with.
-    """
-    about = study_store.about_of(Path(folder))
-    return _plan(folder, json.dumps({key: about[key] for key in PLANNED}))
-
-
-@lru_cache(maxsize=4)
-def _plan(folder: str, words: str) -> Plan:
-    """The plan of a store with such attributes; another study may come to stand in the same folder."""
-    about = json.loads(words)
-    if about["shiftjax_version"] != VERSION:
-        found, todo = f"a study of version {about['shiftjax_version']}", f"Go on with that version; this is {VERSION}."
-        raise ModelError(folder, found, f"one of version {VERSION}", todo)
-    definition = from_document(json.loads(about["study"]), about["study_folder"])
-    groups = designs(definition)
-    if about["designs"] != _digest(groups):
-        found = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
-        raise ModelError(folder, found, "the same designs", "Put the file back, or begin a new study.")
-    keep = definition.kept
-    stated = keep.stated(total(groups)) if not (keep.worst or keep.best) else np.zeros(0, np.int64)
-    return Plan(Path(folder), definition, groups, int(about["shard_size"]), tuple(stated.tolist()))
+        return shard, _counted(plan, [shard])
+    return shard, _write(plan, shard, _run_parts(plan, shard, threads))
 
 
 def _read(study: str | Path) -> Definition:
@@ -194,103 +144,56 @@ class _Temporary:
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
 
-def _digest(groups: Sequence[Group]) -> str:
-    """Of all numbers and models of a study, as they are when it begins."""
-    found = hashlib.sha256()
-    for group in groups:
-        found.update(json.dumps(plain(to_dict(group.model)), sort_keys=True).encode())
-        for path, values in group.values.items():
-            found.update(path.encode() + np.ascontiguousarray(values, "<f8").tobytes())
-    return found.hexdigest()
-
-
 def _place(out: str | Path | None) -> tuple[Path, Any]:
-    """The folder of the store, and what keeps a temporary one."""
+    """The folder of the store, and what keeps a temporary one; workers have working folders of their own."""
     if out is None:
         temporary = _Temporary()
         return temporary.folder / f"study{SUFFIX}", temporary
     need_path("sweep: out", out)
-    place = Path(out).absolute()  # workers have working folders of their own
-    if place.suffix != SUFFIX:
-        raise ModelError(str(out), f"suffix {place.suffix!r}", SUFFIX, "Studies are stored as NAME.zarr.")
-    if not place.absolute().parent.is_dir():
-        raise ModelError(str(out), "no such folder", "a folder that exists", f"Make {place.parent} first.")
-    return place, None
-
-
-def _make_way(place: Path, *, force: bool) -> None:
-    """Removes the result that is to be replaced."""
-    if not force:
-        raise ModelError(str(place), "something of that name", "a new name", "Use resume to go on, force to replace.")
-    if not (place / "zarr.json").is_file():
-        raise ModelError(str(place), "something else of that name", "a result to replace", "Move it away yourself.")
-    with study_store.writing(place):
-        remove(place)
-
-
-def _resumed(definition: Definition, place: Path) -> dict[str, Any]:
-    """The attributes of a store, which must be of this study."""
-    about = study_store.about_of(place)
-    if json.loads(about["study"]) != document(definition):
-        todo = "Resume it with its own study, or choose another name."
-        raise ModelError(str(place), "the store of another study", "that of this one", todo)
-    return about
-
-
-def _embedded(definition: Definition) -> Definition:
-    """The definition with its model in it, so that its store needs no other file."""
-    words = document(definition)
-    if isinstance(definition.model, str):
-        file = definition.model_file
-        words["model"] = to_dict(load(definition.model if file is None else file))
-    return from_document(json.loads(json.dumps(words)), Path(definition.folder).absolute())
+    return Path(out).absolute(), None
 
 
 def _begin(definition: Definition, place: Path, source: str, shard: int | None) -> None:
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
-    count, needs = total(groups), list[Need]()
-    first, rows = None, None
-    for group in groups:
-        part = Part(group, 0, 1)
-        result = simulated(part, definition, {"announce": needs.append})
-        rows = table(result, part) if rows is None else rows
-        first = first or result
-    if first is None or rows is None:
-        raise wrong("study", "no members", "one or more")
+    count, found = total(groups), [probed(group, definition) for group in groups]
+    first, rows = found[0][0], columns([row for _, _, row, _ in found], groups)
     steps = ASSEMBLY if definition.assemble_only else round(first.settings["span"] / first.settings["step"])
-    size = shard or shard_size(max(needs, key=lambda need: need.total), steps)
+    size = shard or shard_size(max((need for _, need, _, _ in found), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
-    about |= {"groups": json.dumps(listed), "designs": _digest(groups), "model_source": source}
-    about["notes"] = "[]"  # messages tell of each member
-    kept = definition.kept
-    stated = np.zeros(0, np.int64) if kept.worst or kept.best else kept.stated(count)
+    about |= {"groups": json.dumps(listed), "designs": digest(groups), "model_source": source}
+    about["notes"] = json.dumps([*notes(groups)])  # messages tell of each member
+    stated = definition.kept.at_once(count)
     draft = place.with_name(f".{place.name}.begun")
     try:
         with study_store.writing(place, draft) as files:
             remove(draft)
             study_store.create(files, about, rows, count, size)
-            study_store.create_trajectories(files, _kinds(definition, groups), stated)
+            study_store.create_trajectories(files, together([some for _, _, _, some in found]), stated)
+            files.settle()
             draft.rename(place)
+            flush([place.parent])
     finally:
         with shielded():
             remove(draft)
 
 
-def _kinds(definition: Definition, groups: Sequence[Group]) -> xr.Dataset:
-    """Trajectories of a member that have all that those of any member have."""
-    found = [run_members(Part(group, 0, 1), definition, np.array([group.first]))[1] for group in groups]
-    return together([some for some in found if some is not None])
+def _mend(place: Path) -> None:
+    """Takes back the marks of the shards that are damaged."""
+    plan = opened(str(place))
+    shards, late = damaged(place, plan.size, at_once=not plan.late)
+    if shards or late:
+        with study_store.writing(place) as files:
+            study_store.reopen(files, shards)
 
 
 def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: Callable[[Progress], None]) -> None:
     """Runs the shards that are not done, then what is chosen from all of them."""
     ready = study_store.done(plan.folder)
     todo = [shard for shard in range(plan.shards) if shard not in ready]
-    count = total(plan.groups)
-    told = _Teller(count, sum(_members(plan, shard) for shard in ready), progress)
+    told = Teller(plan.groups, _counted(plan, sorted(ready)), progress)
     told.begin()
     if executor is None:
         _run_here(plan, todo, threads, told)
@@ -302,27 +205,76 @@ def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: C
             study_store.finish(files)
 
 
-def _members(plan: Plan, shard: int) -> int:
-    return min(plan.size, total(plan.groups) - shard * plan.size)
+def _counted(plan: Plan, shards: Sequence[int]) -> Count:
+    """The members of shards that are done."""
+    return counted(plan.groups, study_store.read_rows(plan.folder, ("status", "repartitions"), shards, plan.size))
 
 
-def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: _Teller) -> None:
-    """One shard after the other; each is written while the next one runs."""
-    with _writer() as write:
+def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller) -> None:
+    """Shards in this process; each is written while the next ones run."""
+    with _writer() as write, closing(_computed(plan, todo, threads, told)) as shards:
+        for shard, found in shards:
+            write(lambda shard=shard, found=found: told.shard(shard, _write(plan, shard, found)))
+
+
+def _computed(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller) -> Generator[tuple[int, list[Rows]]]:
+    """What comes of each shard, in order.
+
+    Two run at once where there are cores: what one thread does of a shard, as its starts, a third of the processor's
+    time with four-bars of 1000 steps, is done beside the steps of the other. Ctrl-C waits until both tell how far they
+    are, so that what never tells, assembly, stays in this thread.
+    """
+    if len(todo) < 2 or (threads or os.cpu_count()) == 1 or plan.definition.assemble_only:
+        yield from ((shard, _run_parts(plan, shard, threads, partial(told.part, shard))) for shard in todo)
+        return
+    stopped, waiting = threading.Event(), deque[tuple[int, Future[list[Rows]]]]()
+    pool = ThreadPoolExecutor(AT_ONCE)
+
+    def tell(shard: int, first: int, done: float) -> None:
+        if stopped.is_set():
+            raise CancelledError
+        told.part(shard, first, done)
+
+    try:
         for shard in todo:
-            found, before = [], 0
-            for part in parts(plan.groups, shard, plan.size):
-                told.within(before, part.end - part.begin)
-                found.append(_run_part(plan, part, threads, told.part))
-                before += part.end - part.begin
-            write(lambda shard=shard, found=found: told.shard(_members(plan, shard), *_write(plan, shard, found)))
+            waiting.append((shard, pool.submit(_run_parts, plan, shard, threads, partial(tell, shard))))
+            if len(waiting) == AT_ONCE:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        for shard, future in waiting:
+            yield shard, future.result()
+    finally:
+        stopped.set()
+        with shielded():  # they end when they next tell how far they are
+            pool.shutdown(cancel_futures=True)
 
 
-def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: _Teller, executor: Executor) -> None:
+def _run_parts(
+    plan: Plan, shard: int, threads: int | None, tell: Callable[[int, float], None] = lambda first, done: None
+) -> list[Rows]:
+    """Runs a shard.
+
+    Args:
+        tell: called with a member of the group that runs, and how many members' worth of work is done.
+    """
+    found, before, kept = list[Rows](), 0, np.array(plan.kept, np.int64)
+    for part in parts(plan.groups, shard, plan.size):
+        size = part.end - part.begin
+
+        def progress(fraction: float, first: int = part.first, before: int = before, size: int = size) -> None:
+            tell(first, before + fraction * size)
+
+        progress(0.0)
+        found.append((part, *run_members(part, plan.definition, kept, progress, threads)))
+        before += size
+    return found
+
+
+def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller, executor: Executor) -> None:
     """Shards in other processes; what is lost with one of them runs again."""
     for attempt in range(1, ATTEMPTS + 1):
         lost: dict[int, BaseException] = {}
-        futures: dict[Future[tuple[int, int, int]], int] = {}
+        futures: dict[Future[tuple[int, Count]], int] = {}
         try:
             for shard in todo:
                 futures[executor.submit(run_shard, str(plan.folder), shard, threads)] = shard
@@ -333,8 +285,7 @@ def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: _Tell
                 if error is not None:
                     lost[futures[future]] = error
                 else:
-                    shard, *counts = future.result()
-                    told.shard(_members(plan, shard), *counts)
+                    told.shard(*future.result())
         except BrokenExecutor as error:
             raise _lost(plan, "processes of which one was killed") from error
         finally:
@@ -373,80 +324,35 @@ def _writer() -> Iterator[Callable[[Callable[[], None]], None]]:
         future.result()
 
 
-Rows = tuple[Part, Any, Any]  # a part, its rows of the table, its trajectories
-
-
-def _run_part(
-    plan: Plan, part: Part, threads: int | None, progress: Callable[[float], None] = lambda done: None
-) -> Rows:
-    return part, *run_members(part, plan.definition, np.array(plan.kept, np.int64), progress, threads)
-
-
-def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> tuple[int, int]:
-    """Writes a shard and marks it done; counts members that ended early, and that changed coordinates."""
-    failed = changed = 0
+def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> Count:
+    """Writes a shard, marks it done, and counts its members."""
     kept = np.array(plan.kept, np.int64)
     rows: list[xr.Dataset] = [rows for _, rows, _ in found]
     joined = xr.concat(rows, dim="member", combine_attrs="override")
     with study_store.writing(plan.folder) as files:
         study_store.write_rows(files, joined, shard * plan.size)
-        for _, own, some in found:
-            failed += int((own["status"].values > 0).sum())
-            changed += int((own["repartitions"].values > 0).sum())
+        for _, _, some in found:
             if some is not None:
                 study_store.write_some(files, some, np.searchsorted(kept, some["member"].values))
         study_store.mark(files, shard)
-    return failed, changed
+    return counted(plan.groups, joined)
 
 
 def _keep_extremes(plan: Plan, threads: int | None) -> None:
     """The trajectories of the members that are best and worst, and of those that are kept beside them."""
     keep = plan.definition.kept
-    if not (keep.worst or keep.best):
+    if not plan.late:
         return
     tree = Study(plan.folder).xarray
     chosen = np.union1d(keep.stated(total(plan.groups)), extremes(tree["members"].to_dataset(), keep))
     if not len(chosen):
         return
+    kinds = together([probed(group, plan.definition)[3] for group in plan.groups])
     with study_store.writing(plan.folder) as files:
-        study_store.create_trajectories(files, _kinds(plan.definition, plan.groups), chosen)
+        study_store.create_trajectories(files, kinds, chosen)
     for group in plan.groups:
         mine = chosen[(chosen >= group.first) & (chosen < group.first + group.members)] - group.first
-        if not len(mine):
-            continue
-        part = Part(group, 0, group.members)
-        few = {path: values[mine] for path, values in group.vary().items()}
-        given = {"channels": group.settings.get("channels", []), "keep": "all", "vary": few, "threads": threads}
-        some = trajectories(simulated(part, plan.definition, given), np.arange(len(mine)), part, mine)
-        with study_store.writing(plan.folder) as files:
-            study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))
-
-
-class _Teller:
-    """Counts what is done and tells it."""
-
-    def __init__(self, members: int, before: int, progress: Callable[[Progress], None]) -> None:
-        self._members, self._before, self._progress = members, before, progress
-        self._done, self._failed, self._changed = before, 0, 0
-        self._begun = time.perf_counter()
-        self._offset = self._size = 0
-
-    def begin(self) -> None:
-        self._tell(0.0)
-
-    def within(self, before: int, members: int) -> None:
-        """Of the shard that runs, so many members are done, so many run now."""
-        self._offset, self._size = before, members
-
-    def part(self, fraction: float) -> None:
-        """Of those that run."""
-        self._tell(self._offset + fraction * self._size)
-
-    def shard(self, members: int, failed: int, changed: int) -> None:
-        self._done, self._failed, self._changed = self._done + members, self._failed + failed, self._changed + changed
-        self._tell(0.0)
-
-    def _tell(self, running: float) -> None:
-        seconds = time.perf_counter() - self._begun
-        rate = (self._done - self._before + running) / max(seconds, 1e-9)
-        self._progress(Progress(self._members, self._done, running, self._failed, self._changed, seconds, rate))
+        if len(mine):
+            some = recorded(Part(group, 0, group.members), plan.definition, mine, threads=threads)
+            with study_store.writing(plan.folder) as files:
+                study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))

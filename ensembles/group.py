@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ class Group:
         values: full path of a number -> (members,) values in SI; NaN for a number that is switched off.
         absent: paths of `values` that are switched off.
         settings: keywords of `simulate` beside `vary`, of what there is in this model.
+        unrecorded, unmeasured: channels and names of metrics of the study that there are not in this model.
     """
 
     switches: Mapping[str, bool]
@@ -33,6 +34,8 @@ class Group:
     values: Mapping[str, np.ndarray] = dataclasses.field(compare=False, hash=False)
     absent: tuple[str, ...]
     settings: Mapping[str, Any] = dataclasses.field(compare=False, hash=False)
+    unrecorded: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
 
     def vary(self, begin: int = 0, end: int | None = None) -> dict[str, np.ndarray]:
         """What `simulate` is given of the members from `begin` up to `end` of this group.
@@ -40,3 +43,8 @@ class Group:
         With it, `simulate(group.model, vary=group.vary(b, e), **group.settings)` runs them.
         """
         return {path: values[begin:end] for path, values in self.values.items() if path not in self.absent}
+
+
+def total(groups: Sequence[Group]) -> int:
+    """Members of a study."""
+    return sum(group.members for group in groups)

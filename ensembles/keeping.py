@@ -64,6 +64,16 @@ class Keep:
             return np.unique(np.array(self.members, np.int64))
         return members_to_keep(self.members, total)
 
+    def at_once(self, total: int) -> np.ndarray:
+        """Those of the stated members that are written with their shards: none where all trajectories wait for the
+        extremes.
+
+        Raises:
+            ModelError: a member that there is not.
+        """
+        stated = self.stated(total)
+        return stated[:0] if self.worst or self.best else stated
+
     def text(self) -> str:
         """What is kept, in words."""
         members = f"every {self.every}th member" if self.every > 1 else "all members"

@@ -13,6 +13,7 @@ from shiftjax.errors import ModelError
 from shiftjax.shield import shielded
 
 DRAFT, OLD = "draft", "old"
+REPLACE = "Use --force to replace it."
 
 
 def beside(target: Path, kind: str) -> Path:
@@ -20,8 +21,8 @@ def beside(target: Path, kind: str) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}@{socket.gethostname()}.{kind}")
 
 
-def taken(target: Path) -> ModelError:
-    return ModelError(str(target), "something of that name", "a new name", "Use --force to replace it.")
+def taken(target: Path, todo: str = REPLACE) -> ModelError:
+    return ModelError(str(target), "something of that name", "a new name", todo)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.group import Group
 from shiftjax.record import record
 from shiftjax.run.assemble import assemble
-from shiftjax.run.labelled import ORDER, to_tree
+from shiftjax.run.labelled import ORDER, disk_name, to_tree
 from shiftjax.run.memory import Need, free_memory
 from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
@@ -26,7 +26,7 @@ from shiftjax.run.simulate import simulate
 STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
 ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms
 LEAST, MOST = 256, 1 << 16  # members of a shard
-SHARE = 0.125  # of the free memory: one shard runs while the one before is written, and both are counted generously
+SHARE = 0.125  # of the free memory: two shards run while one is written, and all are counted generously
 
 
 @record
@@ -45,11 +45,6 @@ class Part:
     @property
     def members(self) -> np.ndarray:
         return np.arange(self.first, self.group.first + self.end)
-
-
-def total(groups: Sequence[Group]) -> int:
-    """Members of a study."""
-    return sum(group.members for group in groups)
 
 
 def parts(groups: Sequence[Group], shard: int, size: int) -> Iterator[Part]:
@@ -89,24 +84,49 @@ def run_members(
     """
     mine = np.intersect1d(kept, part.members) - part.first
     every = 2 * len(mine) > part.end - part.begin  # then what is not kept is recorded in passing
-    recorded = {"channels": part.group.settings.get("channels", []), "keep": mine.tolist()}
-    plain = {"channels": [], "output_step": None}
-    given = recorded if every else plain
+    given = {"keep": mine.tolist()} if every else {"channels": [], "output_step": None}
     result = simulated(part, definition, {**given, "progress": progress, "threads": threads})
     rows = table(result, part)
     if not len(mine):
         return rows, None
     if every:
-        return rows, trajectories(result, mine, part)
+        return rows, trajectories(result, part, mine)
+    return rows, recorded(part, definition, mine, lambda done: progress(1.0), threads)
+
+
+def recorded(
+    part: Part,
+    definition: Definition,
+    mine: np.ndarray,
+    progress: Callable[[float], None] = lambda done: None,
+    threads: int | None = None,
+) -> xr.Dataset:
+    """Trajectories of some members of a part, which run alone.
+
+    Args:
+        mine: (K,) their places in the part.
+    """
     few = {path: values[mine] for path, values in part.group.vary(part.begin, part.end).items()}
-    again = simulated(part, definition, {**recorded, "keep": "all", "threads": threads, "vary": few})
-    return rows, trajectories(again, np.arange(len(mine)), part, mine)
+    more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few}
+    more |= {"progress": progress, "threads": threads}
+    return trajectories(simulated(part, definition, more), part, mine)
+
+
+def probed(group: Group, definition: Definition) -> tuple[Result, Need, xr.Dataset, xr.Dataset]:
+    """The first member of a group, run with all that may be recorded of one.
+
+    Returns:
+        its result, the memory of a member whose poses are not recorded, its row of the table, its trajectories.
+    """
+    part, needs = Part(group, 0, 1), list[Need]()
+    result = simulated(part, definition, {"keep": "all", "announce": needs.append})
+    need = dataclasses.replace(needs[-1], poses=0.0)
+    return result, need, table(result, part), trajectories(result, part, np.zeros(1, np.int64))
 
 
 def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Result:
     """The result of the members of a part, or of those whose numbers stand in `more`, simulated or only assembled."""
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
-    given["metrics"] = definition.measured
     if definition.assemble_only:
         return assemble(
             part.group.model, **{k: value for k, value in given.items() if k not in ("output_step", "progress")}
@@ -120,12 +140,28 @@ def table(result: Result, part: Part) -> xr.Dataset:
     """The rows of the members of a part: designs of the whole study, switches, metrics, status, certificate."""
     rows = to_tree(result, keep="none")["members"].to_dataset()
     members = part.end - part.begin
-    nothing = np.full(members, np.nan)
-    design = {p: ("member", nothing, {"role": "design", "units": "1", "path": p}) for p in part.group.absent}
-    states = {f"{path}.active": np.full(members, on, np.int8) for path, on in part.group.switches.items()}
-    switches = {p: ("member", values, {"role": "switch", "units": "1", "path": p}) for p, values in states.items()}
-    more = xr.Dataset({**design, **switches}, coords={"member": rows["member"]})
+    nothing, group = np.full(members, np.nan), part.group
+    lost = [("design", path) for path in group.absent] + [("metric", name) for name in group.unmeasured]
+    none = {
+        disk_name(path, set()): ("member", nothing, {"role": role, "units": "1", "path": path}) for role, path in lost
+    }
+    switches = {
+        f"{path}.active": ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
+        for path, on in group.switches.items()
+    }
+    more = xr.Dataset({**none, **switches}, coords={"member": rows["member"]})
     return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
+
+
+def columns(rows: Sequence[xr.Dataset], groups: Sequence[Group]) -> xr.Dataset:
+    """The row of one member of every group as one that says of each column what those say which have it."""
+
+    def having(name: Any) -> xr.Dataset:
+        path = rows[0][name].attrs.get("path", name)
+        there = (own for own, group in zip(rows, groups, strict=True) if path not in (*group.absent, *group.unmeasured))
+        return next(there, rows[0])
+
+    return rows[0].assign({name: values.assign_attrs(having(name)[name].attrs) for name, values in rows[0].items()})
 
 
 def together(some: Sequence[xr.Dataset]) -> xr.Dataset:
@@ -140,8 +176,11 @@ def together(some: Sequence[xr.Dataset]) -> xr.Dataset:
     return found.assign_attrs({ORDER: [*names, "pose"]})
 
 
-def trajectories(result: Result, rows: np.ndarray, part: Part, mine: np.ndarray | None = None) -> xr.Dataset:
-    """Channels and poses of some of a result's members, numbered as in the study."""
-    kept = rows if mine is None else mine
-    found = to_tree(dataclasses.replace(result, kept=np.asarray(result.kept)))["trajectories"].to_dataset()
-    return found.assign_coords(member=("member", part.first + kept, {"units": "1"}))
+def trajectories(result: Result, part: Part, mine: np.ndarray) -> xr.Dataset:
+    """Channels and poses of the members that a result has kept, numbered as in the study.
+
+    Args:
+        mine: (K,) their places in the part.
+    """
+    found = to_tree(result)["trajectories"].to_dataset()
+    return found.assign_coords(member=("member", part.first + mine, {"units": "1"}))

@@ -24,23 +24,26 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.folders import CheckedFolder, WrittenFolder, encoding
-from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
-from shiftjax.ensembles.study_store import done, is_running
+from shiftjax.ensembles.folders import AGAIN, CheckedFolder, encoding, naming_disk, written
+from shiftjax.ensembles.replacing import REPLACE, clean, refuse_unwritable, replacing, taken
+from shiftjax.ensembles.study_store import MEND, done, is_running, is_study
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
 from shiftjax.run.labelled import FORMAT, MISSING, to_tree, tree_of_document, with_paths
 from shiftjax.run.result import Result, plain
-from shiftjax.shield import shielded
 
 SUFFIXES = (".zarr", ".csv", ".json")
 CHECKSUMS_SINCE = 3  # format version
 STORE_FILES = ("zarr.json", ".zgroup")  # a folder that holds one of these is a Zarr store
 
 
-def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
-    """Raises the errors of `write` before a run is started."""
+def check_target(path: str | Path, *, force: bool, batched: bool, todo: str = REPLACE) -> Path:
+    """Raises the errors of `write` before a run is started.
+
+    Args:
+        todo: what may be done where something of that name is.
+    """
     need_path("store: path", path)
     for name, flag in (("force", force), ("batched", batched)):
         need(f"store: {name}", flag, bool, "True or False")
@@ -55,11 +58,11 @@ def check_target(path: str | Path, *, force: bool, batched: bool) -> Path:
     clean(target)
     if target.exists() or target.is_symlink():
         if not force:
-            raise taken(target)
+            raise taken(target, todo)
         ours = any((target / mark).is_file() for mark in STORE_FILES) if target.suffix == ".zarr" else target.is_file()
         if target.is_symlink() or not ours:
-            todo = "Move it away yourself; it is not a result."
-            raise ModelError(str(path), "something else of that name", "a result to replace", todo)
+            away = "Move it away yourself; it is not a result."
+            raise ModelError(str(path), "something else of that name", "a result to replace", away)
     return target
 
 
@@ -89,14 +92,9 @@ def write(result: Result, path: str | Path, keep: int | str = "all", *, force: b
     need("keep", keep, (int, str), '"all", "none" or a number of members')
     target = check_target(path, force=force, batched=result.batched)
     save = {".zarr": _write_zarr, ".csv": _write_csv, ".json": _write_json}[target.suffix]
-    try:
-        with replacing(target, force=force) as draft:
-            save(result, draft, keep)
-    except OSError as error:
-        free = shutil.disk_usage(target.absolute().parent).free
-        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
-        todo = "Nothing of it is left. Make room, choose another folder, or store less with --keep and --output-step."
-        raise ModelError(str(path), found, "room for the whole result", todo) from error
+    todo = "Nothing of it is left. Make room, choose another folder, or store less with --keep and --output-step."
+    with naming_disk(target, "room for the whole result", todo), replacing(target, force=force) as draft:
+        save(result, draft, keep)
     return target
 
 
@@ -120,7 +118,8 @@ def _opened(source: Path) -> xr.DataTree:
     checked = about.get("format") == FORMAT["format"] and about.get("format_version", 0) >= CHECKSUMS_SINCE
     growing = is_running(about)
     ready = done(source) if growing else ()
-    folder: Any = CheckedFolder(source, growing=growing, done=ready) if checked else source
+    todo = MEND if is_study(about) else AGAIN
+    folder: Any = CheckedFolder(source, growing=growing, done=ready, todo=todo) if checked else source
     tree = with_paths(xr.open_datatree(folder, engine="zarr", consolidated=False))
     if growing:
         return _unfinished(tree)
@@ -155,15 +154,11 @@ def _read(source: Path, load: Callable[[], xr.DataTree]) -> xr.DataTree:
 
 
 def _write_zarr(result: Result, path: Path, keep: int | str) -> None:
-    tree, folder = to_tree(result, keep), WrittenFolder(path)
-    try:
-        with warnings.catch_warnings():  # consolidated metadata, with which xarray opens without a warning
-            warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
-            tree.to_zarr(folder, zarr_format=3, consolidated=True, encoding=encoding(tree))
-    except BaseException:
-        with shielded():
-            folder.stop()
-        raise
+    tree = to_tree(result, keep)
+    with written(path) as folder, warnings.catch_warnings():
+        # consolidated metadata, with which xarray opens without a warning
+        warnings.filterwarnings("ignore", "Consolidated metadata is currently not part")
+        tree.to_zarr(folder, zarr_format=3, consolidated=True, encoding=encoding(tree))
 
 
 def _write_json(result: Result, path: Path, keep: int | str) -> None:

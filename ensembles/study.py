@@ -109,7 +109,7 @@ class Study:
         """
         model, vary, settings = self.recipe(k)
         recorded = list(dict.fromkeys([*settings.get("channels", []), *channels]))
-        given = {**settings, "vary": vary, "channels": recorded, "keep": "all", "metrics": self.definition.measured}
+        given = {**settings, "vary": vary, "channels": recorded, "keep": "all"}
         if self.definition.assemble_only:
             return assemble(model, **given, **{name: more[name] for name in STILL & more.keys()})
         return simulate(model, **given, **more)

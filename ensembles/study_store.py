@@ -2,9 +2,9 @@
 
 Problem: a study takes hours; what is done must not be lost, whatever happens. Properties: the store is a result as
 `store` describes it, complete or not; the table of members has its chunks where shards begin and end, so that no two
-writers meet in a file; a file is there whole or not at all; a shard counts as done when its mark is written, after all
-its files; one that is run again writes the same bytes. One process at a time leads a study; its lock says which, and
-ends with it. Not met: a machine that loses power may lose files of shards that are marked, which a read then names.
+writers meet in a file; a file is there whole or not at all; a shard counts as done when its mark is written, after the
+disk has all its files, so that a machine that loses power leaves none marked without them; one that is run again writes
+the same bytes. One process at a time leads a study; its lock says which, and ends with it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,13 +24,22 @@ import xarray as xr
 import zarr
 from zarr.abc.store import Store
 
-from shiftjax.ensembles.folders import CODECS, WrittenFolder
+from shiftjax.ensembles.folders import (
+    CODECS,
+    CheckedFolder,
+    WrittenFolder,
+    missing_of,
+    naming_disk,
+    replace_safely,
+    written,
+)
 from shiftjax.errors import ModelError
-from shiftjax.run.labelled import FORMAT, MISSING, MISSING_TEXT, ORDER, chunks
+from shiftjax.run.labelled import FORMAT, ORDER, chunks
 from shiftjax.run.log_table import log_dataset
-from shiftjax.shield import shielded
 
 DONE = "shards/done"  # an array of marks, each a chunk, that is a file, of its own
+MARK = b"\1"  # content of a mark's file; the one of a machine that lost power may be empty
+MEND = "Run `shiftjax sweep STUDY --resume --verify`: what is damaged is run again. Other arrays are whole."
 STATE = "study_state"  # attribute: "running" until all shards are done
 PARTIAL = "*.partial"  # files that a process left that was killed while it wrote
 _led: set[Path] = set()  # studies that this process leads: a lock of a file holds between processes only
@@ -77,8 +85,24 @@ def create_trajectories(place: Store, some: xr.Dataset, kept: np.ndarray) -> Non
 def write_rows(place: Store, rows: xr.Dataset, first: int) -> None:
     """Rows of the table of members, from a given one on."""
     table = zarr.open_group(place, path="members", mode="r+")
-    for name, variable in rows.data_vars.items():
+    for name, variable in rows.variables.items():
         _array_of(table, str(name))[first : first + variable.shape[0]] = variable.values
+
+
+def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: int) -> xr.Dataset:
+    """Some columns of the members of some shards, which are done.
+
+    Raises:
+        ModelError: a damaged file of one of them.
+    """
+    table = zarr.open_group(CheckedFolder(folder, todo=MEND), path="members", mode="r")
+    numbers, found = np.arange(_array_of(table, names[0]).size), dict[str, Any]()
+    for name in names:
+        column = _array_of(table, name)
+        found[name] = [np.zeros(0, column.dtype), *(column[shard * size : (shard + 1) * size] for shard in shards)]
+    own = [numbers[:0], *(numbers[shard * size : (shard + 1) * size] for shard in shards)]
+    columns = {name: ("member", np.concatenate(values)) for name, values in found.items()}
+    return xr.Dataset(columns, coords={"member": np.concatenate(own)})
 
 
 def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
@@ -93,25 +117,47 @@ def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
                 array[int(row)] = values
 
 
-def mark(place: Store, shard: int) -> None:
-    """Says that a shard is done."""
+def mark(place: WrittenFolder, shard: int) -> None:
+    """Says that a shard is done, once the disk has all its files."""
+    place.settle()
     _array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 1
 
 
 def done(folder: Path) -> set[int]:
     """The shards that are done."""
-    return set(np.flatnonzero(_array_of(zarr.open_group(folder, mode="r"), DONE)[:]).tolist())
+    marks = folder / DONE / "c"
+    return {int(path.name) for path in marks.glob("[0-9]*") if path.suffix == "" and path.read_bytes() == MARK}
 
 
 def is_done(folder: Path, shard: int) -> bool:
     """Whether a shard is done."""
-    return bool(_array_of(zarr.open_group(folder, mode="r"), DONE)[shard])
+    path = folder / DONE / "c" / str(shard)
+    return path.exists() and path.read_bytes() == MARK
 
 
-def finish(place: Store) -> None:
+def finish(place: WrittenFolder) -> None:
     """Says that the study is complete."""
-    root = zarr.open_group(place, mode="r+")
-    root.attrs.update({STATE: "complete"})
+    place.settle()
+    _set_state(place, "complete")
+
+
+def reopen(place: WrittenFolder, shards: Collection[int]) -> None:
+    """Says that the study is not complete, and some of its shards are not done."""
+    _set_state(place, "running")
+    for shard in shards:
+        _array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 0
+
+
+def _set_state(place: WrittenFolder, state: str) -> None:
+    path = place.root / "zarr.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    about["attributes"][STATE] = state
+    replace_safely(path, json.dumps(about, indent=2).encode(), PARTIAL.removeprefix("*"))
+
+
+def is_study(attrs: Mapping[Any, Any]) -> bool:
+    """Whether a store is of a study."""
+    return STATE in attrs
 
 
 def is_running(attrs: Mapping[Any, Any]) -> bool:
@@ -181,26 +227,15 @@ def _busy(folder: Path, lock: Path, owner: str) -> ModelError:
 
 
 @contextmanager
-def writing(folder: Path, draft: Path | None = None) -> Iterator[Store]:
-    """Where the files of a study are written, or those of its draft. After an error none is written any more: zarr's
-    threads would go on.
+def writing(folder: Path, draft: Path | None = None) -> Iterator[WrittenFolder]:
+    """Where the files of a study are written, or those of its draft; after an error none is.
 
     Raises:
         ModelError: a full disk, a store that is read-only, and whatever else keeps a file from being written.
     """
-    place = WrittenFolder(draft or folder)
-    try:
-        try:
-            yield place
-        except BaseException:
-            with shielded():
-                place.stop()
-            raise
-    except OSError as error:
-        free = shutil.disk_usage(folder.absolute().parent).free
-        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
-        todo = "Make room or change its rights, and resume: the shards that are done stay."
-        raise ModelError(str(folder), found, "a store that can grow", todo) from error
+    todo = "Make room or change its rights, and resume: the shards that are done stay."
+    with naming_disk(folder, "a store that can grow", todo), written(draft or folder) as place:
+        yield place
 
 
 def about_of(folder: Path) -> dict[str, Any]:
@@ -220,13 +255,11 @@ def about_of(folder: Path) -> dict[str, Any]:
 
 def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None, own: tuple[int, ...] | None) -> Any:
     """An array like a variable, with so many members; a chunk that is lost reads as nothing good."""
-    kind = like.dtype.kind
-    missing = np.nan if kind == "f" else MISSING if kind in "iu" else MISSING_TEXT
     shape = like.shape if members is None else (members, *like.shape[1:])
     chunk = tuple(max(1, n) for n in (shape if own is None else (*own, *shape[len(own) :])))
     return group.create_array(
         name, shape=shape, chunks=tuple(min(c, max(1, n)) for c, n in zip(chunk, shape, strict=True)),
-        dtype=str if kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing,
+        dtype=str if like.dtype.kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing_of(like.dtype),
         attributes={str(key): value for key, value in like.attrs.items()},
         dimension_names=[str(dim) for dim in like.dims], config={"write_empty_chunks": True},
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -156,7 +157,10 @@ def test_lost_shards_run_again_but_not_for_ever(serial: Study, tmp_path: Path) -
 
 def test_a_shard_that_is_done_is_not_run_again(serial: Study) -> None:
     before = {path: path.stat().st_mtime_ns for path in serial.path.rglob("*")}
-    assert run_shard(str(serial.path), 3) == (3, 0, 0)
+    shard, count = run_shard(str(serial.path), 3)
+    rows: Any = serial.table[3 * SIZE : 4 * SIZE]
+    assert shard == 3
+    assert count.tolist() == [[SIZE, rows["status"].isin(FAILED).sum(), (rows["repartitions"] > 0).sum()]]
     assert {path: path.stat().st_mtime_ns for path in serial.path.rglob("*")} == before
 
 
@@ -262,6 +266,78 @@ def test_a_switched_study_is_one_table(tmp_path: Path) -> None:
     assert (table["four_bar:coupler.mass"].to_numpy()[:25] == table["four_bar:coupler.mass"].to_numpy()[25:]).all()
     assert (table["swing"].to_numpy()[:25] != table["swing"].to_numpy()[25:]).all()
     assert found.xarray["trajectories"].sizes["member"] == 0
+
+
+@pytest.mark.parametrize("states", [[True, False], [False, True]])
+def test_what_is_switched_off_is_no_number_in_its_group(states: list[bool], tmp_path: Path) -> None:
+    """Metrics and channels of it, with their units whichever group comes first; the others are as ever."""
+    asked = study(
+        samples=25,
+        keep="every 6",
+        vary={"coupler.mass": "0.5:2~sobol", "crank_pivot_drive.amplitude": "0.1:0.4~uniform"},
+        drive={"crank_pivot": "harmonic(amplitude=0.3, frequency=2)"},
+        switch={"rocker_pivot": states, "crank_pivot_drive": [True, False]},
+        channels=["rocker_pivot.q", "crank_pivot.drive_load", "crank_pivot.q"],
+        metrics={"swing": "peak_to_peak(rocker_pivot.q)", "late": "final(crank_pivot.q)",
+                 "load": {"kind": "rms", "of": "crank_pivot.drive_load"}},
+    )  # fmt: skip
+    found = sweep(asked, tmp_path / "study.zarr")
+    table: Any = found.table
+    rocker, driven = (table[f"four_bar:{name}"].to_numpy() == 1 for name in ("rocker_pivot", "crank_pivot_drive"))
+    assert rocker.sum() == driven.sum() == (rocker ^ driven).sum() == 50
+    assert (table["swing"].isna() == ~rocker).all() and (table["load"].isna() == ~driven).all()
+    assert table["late"].notna().all() and (table["four_bar:crank_pivot_drive.amplitude"].isna() == ~driven).all()
+    units = table.attrs["units"]
+    assert (units["swing"], units["load"], units["four_bar:crank_pivot_drive.amplitude"]) == ("rad", "N m", "rad")
+    said = json.loads(found.xarray.attrs["notes"])
+    first = int(np.flatnonzero(~rocker)[0])
+    expected = f"metric swing: not a number in 50 of 100 members, from member {first} on, where"
+    assert len(said) == 4 and any(note.startswith(expected) for note in said)
+    for k in (0, 30, 60, 99):
+        assert_row(found, k)
+    assert_kept(found, list(range(0, 100, 6)))
+
+
+def test_progress_is_told_for_each_group(tmp_path: Path) -> None:
+    """Also of a study that goes on: what it counts is what stands in the table."""
+    vary = {"coupler.mass": "0.5:2~sobol", "crank:tip.T[0]": "0.15:1.5~sobol"}
+    asked = study(samples=40, vary=vary, keep="none", channels=[], switch={"rocker_pivot": [True, False]})
+    place, told, again = tmp_path / "study.zarr", list[Progress](), list[Progress]()
+
+    def stopping(progress: Progress) -> None:
+        told.append(progress)
+        if progress.done >= 3 * SIZE:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(asked, place, progress=stopping)
+    found = sweep(asked, place, resume=True, progress=again.append)
+    assert [dict(group.switches) for group in again[0].groups] == [dict(g["switches"]) for g in found.groups]
+    assert [group.done for group in told[0].groups] == [0, 0] and told[0].groups[0].left == np.inf
+    assert [group.done for group in told[-1].groups] == [40, 8] == [group.done for group in again[0].groups]
+    assert told[-1].groups[0].rate > 0.0 and again[0].groups[0].rate == 0.0 and again[0].groups[0].left == 0.0
+    assert again[-1].groups[1].rate > 0.0 and again[-1].left == 0.0
+    table: Any = found.table
+    for group, rows in zip(again[-1].groups, (table[:40], table[40:]), strict=True):
+        assert (group.members, group.done) == (40, 40)
+        assert group.failed == rows["status"].isin(FAILED).sum()
+        assert group.repartitioned == (rows["repartitions"] > 0).sum()
+    assert again[-1].groups[0].failed > again[-1].groups[1].failed == 0
+    assert again[-1].failed == sum(group.failed for group in again[-1].groups)
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ({"metrics": {"load": "rms(crank_pivot.drive_load)"}}, "crank_pivot.drive_load: found a joint that nothing"),
+        ({"metrics": {"swing": "rms(roker_pivot.q)"}}, "rocker_pivot"),
+        ({"channels": ["crank_pivot.drive_load"]}, "crank_pivot.drive_load: found a joint that nothing drives"),
+    ],
+)
+def test_what_is_in_no_group_is_refused(more: dict[str, Any], match: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=match):
+        sweep(study(switch={"rocker_pivot": [True, False]}, **more), tmp_path / "study.zarr")
+    assert list(tmp_path.iterdir()) == []
 
 
 # -- what is kept

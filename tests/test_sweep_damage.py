@@ -21,8 +21,7 @@ import numpy as np
 import pytest
 from zarr.storage import _local
 
-from shiftjax.ensembles import execution as engine
-from shiftjax.ensembles import store, study_store
+from shiftjax.ensembles import store, study_plan, study_store
 from shiftjax.ensembles.definition import document
 from shiftjax.ensembles.execution import Progress, sweep
 from shiftjax.ensembles.study import Study
@@ -41,7 +40,7 @@ def told(progress):
     time.sleep(0.1)  # so that it takes two seconds at least
 small(setattr)
 with stoppable():
-    sweep(study(), sys.argv[1], resume=True, threads=1, progress=told)
+    sweep(study(), sys.argv[1], resume=True, threads=int(sys.argv[2]), progress=told)
 """
 SOON = 10.0  # s from a signal to the end, on a machine with many busy threads; idle it takes 0.1 s
 SHARDS = MEMBERS // SIZE
@@ -77,10 +76,12 @@ def lock_of(place: Path) -> Path:
 
 
 @contextmanager
-def child(place: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that sweeps, and has done a shard."""
+def child(place: Path, threads: int = 2) -> Iterator[subprocess.Popen[str]]:
+    """A process that sweeps, one shard after the other or two at once, and has done a shard."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen([sys.executable, "-c", CHILD, place], stdout=-1, stderr=-1, text=True, env=env) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, place, str(threads)], stdout=-1, stderr=-1, text=True, env=env
+    ) as process:
         assert process.stdout is not None
         try:
             first = process.stdout.readline()
@@ -113,12 +114,14 @@ def test_killed_at_five_moments_it_goes_on_and_ends_the_same(whole: Path, tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == {place.name}
 
 
-@pytest.mark.parametrize(("number", "after"), [(signal.SIGINT, 0.05), (signal.SIGTERM, 0.2)])
+@pytest.mark.parametrize(
+    ("number", "after", "threads"), [(signal.SIGINT, 0.05, 1), (signal.SIGINT, 0.05, 2), (signal.SIGTERM, 0.2, 2)]
+)
 def test_told_to_end_it_ends_soon_and_keeps_what_is_done(
-    whole: Path, tmp_path: Path, number: int, after: float
+    whole: Path, tmp_path: Path, number: int, after: float, threads: int
 ) -> None:
     place = tmp_path / "study.zarr"
-    with child(place) as process:
+    with child(place, threads) as process:
         time.sleep(after)
         sent = time.perf_counter()
         process.send_signal(number)
@@ -238,6 +241,92 @@ def test_a_damaged_chunk_of_a_shard_that_is_done_is_named(half: Path) -> None:
     assert np.all(Study(half).table["status"].to_numpy()[:SIZE] != "interrupted")
 
 
+def broken(chunk: Path, how: str) -> None:
+    """Lost, as long as a machine that loses power leaves it, or with one bit turned."""
+    good = chunk.read_bytes()
+    {"lost": chunk.unlink, "empty": lambda: chunk.write_bytes(b""), "turned": lambda: chunk.write_bytes(
+        good[:-5] + bytes([good[-5] ^ 4]) + good[-4:])}[how]()  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["lost", "turned"])
+def test_verify_runs_again_what_is_damaged(whole: Path, half: Path, tmp_path: Path, how: str) -> None:
+    """Rows, numbers of members, trajectories, a mark; of a study that is complete and of one that goes on."""
+    place = shutil.copytree(whole, tmp_path / "study.zarr")
+    for there in (place, half):
+        broken(chunk_of(there, "swing", 0), how)
+        broken(chunk_of(there, "member", 1), how)
+    broken(next(path for path in (place / "trajectories" / "pose" / "c" / "2").rglob("*") if path.is_file()), how)
+    broken(place / "shards" / "done" / "c" / "7", "lost" if how == "lost" else "empty")
+    match = r"array members/\w+, chunk [01]: .*Run `shiftjax sweep STUDY --resume --verify`"
+    with pytest.raises(ModelError, match=match):
+        _ = Study(place).table
+    broken(chunk_of(half, "status", 0), how)
+    with pytest.raises(ModelError, match=match):  # it is counted, of what is done
+        sweep(study(), half, resume=True)
+    ran: list[int] = []
+    for there, count in ((place, 4), (half, 2)):
+        before = len(study_store.done(there)) - (2 if there == half else 3)
+        ran.clear()
+        sweep(study(), there, resume=True, verify=True, progress=lambda told: ran.append(told.done))
+        assert ran[0] == SIZE * before and ran[-1] == MEMBERS, count
+        assert_same(there, whole)
+    assert sweep(study(), place, resume=True, verify=True).complete
+    assert_same(place, whole)
+    coordinate = place / "trajectories" / "time" / "c" / "0"
+    broken(coordinate, how)
+    match = r"trajectories/time/c/0: found a chunk that is not as it was written; .* No shard writes it"
+    with pytest.raises(ModelError, match=match):
+        sweep(study(), place, resume=True, verify=True)
+
+
+def test_verify_finds_damage_in_the_trajectories_of_the_best(tmp_path: Path) -> None:
+    asked = study(samples=32, keep={"best": {"metric": "swing", "count": 3}})
+    place, other = (sweep(asked, tmp_path / f"{name}.zarr").path for name in ("study", "other"))
+    broken(next(path for path in (place / "trajectories" / "pose" / "c" / "1").rglob("*") if path.is_file()), "turned")
+    assert sweep(asked, place, resume=True).complete
+    with pytest.raises(AssertionError):
+        assert_same(place, other)
+    told: list[Progress] = []
+    sweep(asked, place, resume=True, verify=True, progress=told.append)
+    assert [progress.done for progress in told] == [32]  # no member ran again for its row
+    assert_same(place, other)
+    with pytest.raises(ModelError, match="sweep: verify: found without resume"):
+        sweep(asked, tmp_path / "new.zarr", verify=True)
+
+
+def test_the_disk_has_a_shard_before_its_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the whole store before it gets its name, and before it is complete."""
+    synced, fsync, marked, rename = set[str](), os.fsync, [], Path.rename
+
+    def noting(file: int) -> None:
+        fsync(file)
+        synced.add(os.readlink(f"/proc/self/fd/{file}"))
+
+    def assert_synced(store: Path) -> None:
+        marks = store / "shards" / "done" / "c"
+        there = [path for path in store.rglob("*") if path != marks and marks not in path.parents]
+        assert [path for path in there if str(path) not in synced] == []
+
+    def named(draft: Path, target: Path) -> Path:
+        if draft.name.endswith(".begun"):
+            assert_synced(draft)
+            synced.update(name.replace(str(draft), str(target)) for name in list(synced))
+        return rename(draft, target)
+
+    class Marking(study_store.WrittenFolder):
+        async def set(self, key: str, value: Any) -> None:
+            if key.startswith("shards/done/c"):
+                assert_synced(self.root)
+                marked.append(key)
+            await super().set(key, value)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    monkeypatch.setattr(Path, "rename", named)
+    monkeypatch.setattr("shiftjax.ensembles.folders.WrittenFolder", Marking)
+    place = sweep(study(keep="every 40"), tmp_path / "study.zarr").path
+    assert len(marked) == SHARDS and str(place.parent) in synced and Study(place).complete
+
+
 def test_a_damaged_chunk_of_a_shard_that_is_not_done_is_written_again(whole: Path, half: Path) -> None:
     last = SHARDS - 1
     assert last not in study_store.done(half)
@@ -351,7 +440,7 @@ def test_files_that_change_meanwhile_are_noticed(tmp_path: Path) -> None:
     for file in (designs, cam):
         text = file.read_text()
         file.write_text(text.replace("0.5", "0.6") if file == designs else text.replace("0.1,", "0.2,"))
-        engine._plan.cache_clear()  # as in another process
+        study_plan._plan.cache_clear()  # as in another process
         with pytest.raises(ModelError, match="designs that are not those it was begun with"):
             sweep(mine, tmp_path / "study.zarr", resume=True)
         file.write_text(text)

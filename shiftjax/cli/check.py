@@ -189,7 +189,7 @@ def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
         except ModelError as error:
             raise ModelError(f"channels, {error.where}", error.found, error.allowed, error.todo) from None
         span = definition.span or group.model.settings.span or 0.0
-        Metrics(definition.measured, plan, group.model.resolve, (0.0, span))
+        Metrics(group.settings.get("metrics"), plan, group.model.resolve, (0.0, span))
 
 
 def _plan(group: Group) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -19,9 +20,10 @@ from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles import picture, store, study_file
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.distribute import LOCAL, executor_of
-from shiftjax.ensembles.execution import SUFFIX, Progress, sweep
+from shiftjax.ensembles.execution import SUFFIX, sweep
 from shiftjax.ensembles.keeping import USUAL
 from shiftjax.ensembles.members import members_of
+from shiftjax.ensembles.progress import Progress
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, parse_vary
 from shiftjax.ensembles.study import Study
@@ -42,6 +44,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--dask", metavar="local|tcp://HOST:PORT", help="of a study: run it on processes of this machine, or a cluster")
     add("--assemble-only", action="store_true", help="of a study: close the loops of every design, and run none")
     add("--resume", action="store_true", help="of a study: go on with what stands in --out")
+    add("--verify", action="store_true", help="with --resume: check what is there, and run again what is damaged")
     parsing.add_run(parser)
 
 
@@ -50,7 +53,7 @@ def call(options: argparse.Namespace) -> int:
         return _study(options)
     if options.write is not None:
         return studies.write(options)
-    for name in ("resume", "dask", "assemble_only"):
+    for name in ("resume", "verify", "dask", "assemble_only"):
         if getattr(options, name):
             todo = "Write one with --write STUDY.toml, and sweep it."
             raise ModelError(f"--{name.replace('_', '-')}", "no study", "a study file", todo)
@@ -93,7 +96,7 @@ def _study(options: argparse.Namespace) -> int:
     try:
         with _bar(definition) as bar, _executor(options.dask) as executor:
             study = sweep(
-                definition, out, resume=options.resume, force=options.force, executor=executor,
+                definition, out, resume=options.resume, verify=options.verify, force=options.force, executor=executor,
                 threads=1 if options.dask == LOCAL else options.threads,
                 progress=lambda progress: _told(bar, progress),
             )  # fmt: skip
@@ -102,7 +105,10 @@ def _study(options: argparse.Namespace) -> int:
             ready = members_of(Study(out).xarray).status != int(Outcome.interrupted)
             print(f"{int(ready.sum())} of {len(ready)} members are in {out}; --resume goes on", file=sys.stderr)
         raise
-    members = members_of(study.xarray)
+    tree = study.xarray
+    for note in json.loads(tree.attrs["notes"]):
+        print(f"note: {note}", file=sys.stderr)
+    members = members_of(tree)
     showing_members.warn(members)
     if options.json:
         print(json.dumps(showing_members.summary(study.path, members), allow_nan=False, ensure_ascii=False))
@@ -124,10 +130,15 @@ def _bar(definition: Definition) -> Any:
 
 
 def _told(bar: Any, progress: Progress) -> None:
-    """Shows how far the study is."""
-    bar.total = progress.members
+    """Shows how far the study is, and the group of it that runs."""
+    bar.total, shown = progress.members, f", {progress.rate:.3g} members a second"
+    under_way = next((k for k, group in enumerate(progress.groups) if group.done < group.members), 0)
+    if len(progress.groups) > 1:
+        group = progress.groups[under_way]
+        told = f"{group.failed} failed, {group.repartitioned} repartitioned"
+        time_left = "" if group.left == math.inf else f", {tqdm.format_interval(group.left)} left"
+        shown += f"; group {under_way + 1} of {len(progress.groups)}: {group.done}/{group.members}, {told}{time_left}"
     bar.set_postfix_str(
-        f", {progress.rate:.3g} members a second, {progress.failed} failed, {progress.repartitioned} repartitioned",
-        refresh=False,
+        f"{shown}; in all {progress.failed} failed, {progress.repartitioned} repartitioned", refresh=False
     )
     bar.update(int(progress.done + progress.running) - bar.n)

@@ -166,6 +166,23 @@ class DifferentiableRun:
         order = {path: k for k, path in enumerate(prepared.vary)}
         return found[[order[path] for path in self.vary]].T
 
+    def _of_values(self, begun: Begun, x: np.ndarray) -> np.ndarray:
+        """(count, B) of `Prepared.values` from (B, P) of the varied numbers."""
+        order = {path: k for k, path in enumerate(self.vary)}
+        return np.ascontiguousarray(x.T[[order[path] for path in begun.prepared.vary]])
+
+    def _seeds(self, y_bar: np.ndarray, begun: Begun) -> np.ndarray:
+        """(B, n, c) cotangents of what was recorded, 0 for members that ended early."""
+        ended, parts, at = begun.lanes.status > 0, [], 0
+        for shape in self._shapes.values():
+            size = int(np.prod(shape))
+            parts.append(y_bar[:, at : at + size].reshape(len(y_bar), shape[0], -1))
+            at += size
+        ticks = begun.lanes.settings.steps // begun.lanes.settings.every + 1
+        found = np.concatenate([*parts, np.zeros((len(y_bar), ticks, 0))], axis=2)
+        found[ended] = 0.0
+        return np.ascontiguousarray(found, begun.lanes.table.dtype)
+
     # -- runs and their tapes ------------------------------------------------------------------------------------------
 
     @cached_property
