@@ -4,9 +4,9 @@
 run with tape, adjoint, start. Both get new numbers in each round, so that no run is remembered. Ratios are taken within
 a round: of wall time, of processor time, and of what was spent inside the kernel alone. Each gradient is compared with
 differences of fourth order first. `cold_s` is the first gradient, of one member and 50 steps, of a fresh process with
-an empty cache, from after `import jax`; `warm_s` with a filled one. On the four-bar MuJoCo does the same: the
-derivative by a start through a chain of `mjd_transitionFD`, that by a mass, which this cannot do, through differences
-of runs.
+an empty cache, from after `import jax` (`cold_cpu_s`: its processor time); `warm_s` with a filled one. On the four-bar
+MuJoCo does the same: the derivative by a start through a chain of `mjd_transitionFD`, that by a mass, which this cannot
+do, through differences of runs.
 
     PYTHONPATH=. python benchmarks/bench_gradient.py            (needs `pip install '.[bench]'`)
 """
@@ -228,17 +228,19 @@ def operations(work: Workload) -> dict[str, float]:
 def first(name: str, options: argparse.Namespace) -> dict[str, float]:
     """Seconds of the first gradient, in a fresh process with an empty cache and in one with a filled one."""
     code = (
-        "import jax, time; t = time.perf_counter(); jax.config.update('jax_enable_x64', True); import bench_gradient; "
+        "import jax, time; t, c = time.perf_counter(), time.process_time(); jax.config.update('jax_enable_x64', True); "
+        "import bench_gradient; "
         f"work = bench_gradient.Workload({name!r}, 1, {FIRST_STEPS}, {options.threads}); "
-        "jax.block_until_ready(work.gradient()); print(time.perf_counter() - t)"
+        "jax.block_until_ready(work.gradient()); print(time.perf_counter() - t, time.process_time() - c)"
     )
     found, folder = {}, str(Path(__file__).parent)
     with tempfile.TemporaryDirectory() as cache:
-        for kind in ("cold_s", "warm_s"):
+        for kind in ("cold", "warm"):
             environment = {**os.environ, "SHIFTJAX_CACHE_DIR": cache}
             environment["PYTHONPATH"] = os.pathsep.join([folder, environment.get("PYTHONPATH", "")])
             command = [sys.executable, "-c", code]
-            found[kind] = float(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout)
+            printed = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout.split()
+            found |= {f"{kind}_s": float(printed[0]), f"{kind}_cpu_s": float(printed[1])}
     return {**found, "cold_aim": CASES[name].cold}
 
 
