@@ -96,7 +96,7 @@ def main() -> None:
         seconds = commanded(signal.SIGTERM, words(options.members, Path(folder) / "whole.zarr"), None).end
         full = stored(Path(folder) / "whole.zarr", options.members)
     print(f"{MODEL}, {options.members} members, {SPAN:g} s at 1 ms; a whole command takes {seconds:.1f} s", flush=True)
-    found: dict[tuple[str, str], list[tuple[str, float]]] = collections.defaultdict(list)
+    found: dict[tuple[str, str], list[One]] = collections.defaultdict(list)
     cases = itertools.islice(itertools.cycle(itertools.product(SIGNALS, CASES)), options.times)
     for turn, (number, how) in enumerate(cases):
         part, delay = float(rng.uniform(0.0, LATEST)), float(rng.uniform(0.0, AFTER))
