@@ -363,7 +363,7 @@ from shiftjax.gradients.simulate import front_door
 from shiftjax.run.simulate import simulate as run_simulate
 from tests.differences import Differences
 
-simulate = front_door(run_simulate, Differences)
+simulate = front_door(run_simulate, lambda *given: Differences(*given[:3]))
 def last(m, precision):
     given = dict(span=0.02, step=2e-3, channels=["rocker_pivot.q"], precision=precision)
     return simulate("four_bar", vary={"coupler.mass": m}, **given).channels["rocker_pivot.q"][:, -1].sum()
