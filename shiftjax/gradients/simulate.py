@@ -112,7 +112,7 @@ def _traced(
         if derive := others.pop("derive"):
             design, others["assign"] = derived(model, _design(model, design), others["assign"], derive)
         model, columns, others["drive"] = _driven(model, motions or {})
-        design = _design(model, {**design, **columns})
+    design = _design(model, {**design, **columns})
     _refuse(len(next(iter(design.values()))), **others)
     asked = others["metrics"] or {}
     functions = {name: metric for name, metric in asked.items() if callable(metric)}
@@ -149,7 +149,15 @@ def _design(model: Model, vary: Mapping[str, Any]) -> dict[str, Array]:
     known = {path: _column(path, values) for path, values in vary.items()}
     shapes = {path: np.zeros(values.shape) if is_traced(values) else values for path, values in known.items()}
     full = varied_values(model, shapes, model.numbers())
-    return {path: jnp.asarray(values, float) for path, values in zip(full, known.values(), strict=True)}
+    return {path: _array(values) for path, values in zip(full, known.values(), strict=True)}
+
+
+def _array(values: Any) -> Array:
+    """Of JAX; known numbers stay known inside of jax.jit."""
+    if is_traced(values):
+        return jnp.asarray(values, float)
+    with jax.ensure_compile_time_eval():
+        return jnp.asarray(values, float)
 
 
 def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
@@ -267,4 +275,11 @@ def _frozen(value: Any) -> Any:
     return type(value), value
 
 
-simulate = front_door(run_simulate, DifferentiableRun)
+def _run(
+    model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any], traced: tuple[str, ...]
+) -> DifferentiableRun:
+    others = {name: value for name, value in arguments.items() if name != "tape_memory"}
+    return DifferentiableRun(model, vary, others, traced, arguments["tape_memory"])
+
+
+simulate = front_door(run_simulate, _run)
