@@ -215,7 +215,8 @@ def varied_values(model: Model, vary: Mapping[str, object], known: Mapping[str, 
         except (TypeError, ValueError):
             raise ModelError(f"vary {path}", repr(values)[:80], "numbers, one a member", "Give an array.") from None
         if array.ndim != 1:
-            raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", "Flatten it.")
+            todo = "Flatten it." if array.ndim else "Write [value]."
+            raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", todo)
         out[full] = array
     sizes = {path: len(array) for path, array in out.items()}
     if len(set(sizes.values())) > 1:
