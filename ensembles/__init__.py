@@ -5,14 +5,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_HOME = {"Definition": "definition", "Study": "study", "sweep": "execution"}  # names that load on first use
+_HOME = {  # names that load on first use
+    "Definition": "definition",
+    "Optimum": "optimization.optimum",
+    "Study": "study",
+    "optimize": "optimization.optimize",
+    "sweep": "execution",
+}
 
 if TYPE_CHECKING:
     from shiftjax.ensembles.definition import Definition as Definition
     from shiftjax.ensembles.execution import sweep as sweep
+    from shiftjax.ensembles.optimization.optimize import optimize as optimize
+    from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
     from shiftjax.ensembles.study import Study as Study
 
-__all__ = ["Definition", "Study", "sweep"]
+__all__ = ["Definition", "Optimum", "Study", "optimize", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

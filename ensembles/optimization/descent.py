@@ -35,13 +35,17 @@ class Descent:
         self.problem, wanted = problem, problem.wanted
         self._optimiser = optimiser(wanted)
         self._down = wanted.method in MONOTONE
-        self._begun, self._placed = ByMember(self._begin), ByMember(self._place)
+        self._begun, self._placed = ByMember(self._begin), ByMember(problem.place)
         self._judged, self._advanced = ByMember(self._judge), ByMember(self._advance)
 
     def begin(self) -> State:
         """The state of all starts, before anything is run."""
         z = self.problem.starts()
         return self._begun(z, np.broadcast_to(self.problem.home(), z.shape))
+
+    def place(self, z: np.ndarray) -> np.ndarray:
+        """(N, P) parameters of free numbers (N, P)."""
+        return self._placed(z)[0]
 
     def see(self, state: State) -> Seen:
         """Runs the points of those starts that have not ended."""
@@ -50,7 +54,7 @@ class Descent:
         numbers, slopes = self._placed(some["z"])
         x = self.problem.designs(members, numbers)
         outputs, status = self.problem.runs.outputs(x)
-        found, bars = self._judged(outputs, some["multipliers"], some["penalty"])
+        found, bars = self._judged(outputs[:, self.problem.runs.recorded :], some["multipliers"], some["penalty"])
         found["gradient"] = self.problem.runs.adjoint(x, bars[None])[0] * slopes
         return filled(state, members, {**found, "numbers": numbers, "status": status})
 
@@ -65,9 +69,6 @@ class Descent:
         multipliers = jnp.zeros(len(self.problem.equal))
         more = {"multipliers": multipliers, "penalty": jnp.asarray(self.problem.wanted.penalty)}
         return {**row, **more, "last_excess": jnp.asarray(jnp.inf), "optimiser": self._optimiser.init(z)}
-
-    def _place(self, z: Array) -> tuple[Array, Array]:
-        return self.problem.space.numbers(z), self.problem.space.slopes(z)
 
     def _judge(self, metrics: Array, multipliers: Array, penalty: Array) -> tuple[Row, Array]:
         """What is seen of metrics, and the cotangents of them."""

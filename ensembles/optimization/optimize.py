@@ -20,6 +20,7 @@ from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.optimization.descent import Descent, Seen, State
 from shiftjax.ensembles.optimization.history import EVERY, History
+from shiftjax.ensembles.optimization.least_squares import LeastSquares
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import Problem
 from shiftjax.ensembles.optimization.words import Wanted
@@ -52,6 +53,8 @@ class Method(Protocol):
     """A method of all starts: a pure function of what was seen."""
 
     def begin(self) -> State: ...
+
+    def place(self, z: np.ndarray) -> np.ndarray: ...
 
     def see(self, state: State) -> Seen: ...
 
@@ -107,6 +110,7 @@ def optimize(
         problem = Problem(definition, wanted, groups[0], threads)
         about = {"study": json.dumps(document(definition)), "study_folder": definition.folder}
         about |= {"designs": digest(groups), "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
+        about |= {"units": json.dumps(problem.units)}
         about |= {"constraint_tolerance": wanted.constraint_tolerance}
         _Run(problem, history, about, progress).run()
     return Optimum(place, temporary)
@@ -137,10 +141,10 @@ class _Run:
         self, problem: Problem, history: History, about: dict[str, Any], progress: Callable[[Progress], None]
     ) -> None:
         self.problem, self.history, self.about, self.progress = problem, history, about, progress
-        self.method: Method = Descent(problem)
+        self.method: Method = (LeastSquares if problem.wanted.residuals else Descent)(problem)
         self.names = {"parameter": problem.parameters, "metric": problem.names}
         self.names["constraint"] = tuple(c.text for c in problem.wanted.constraints)
-        self._begun = time.monotonic()
+        self._begun = self._written = time.monotonic()
         self._waiting: list[tuple[Seen, Seen]] = []  # what was seen and not yet written, the histories of it
 
     def run(self) -> None:
@@ -169,7 +173,6 @@ class _Run:
         """An iteration is done; it is written now and then."""
         if k == 0:
             self.history.begin(self.about, self.names, self.problem.wanted.iterations, seen)
-            self._written = time.monotonic()
         self._waiting.append((seen, self._shown(seen, state)))
         if (k + 1) % EVERY == 0 or time.monotonic() - self._written > PATIENCE:
             self._write(k + 1)
@@ -181,7 +184,7 @@ class _Run:
 
     def _shown(self, seen: Seen, state: State) -> Seen:
         """The last good design of every start."""
-        numbers, _ = self.method._placed(state["base"])  # type: ignore[attr-defined]
+        numbers = self.method.place(state["base"])
         found = {"numbers": numbers, "objective": state["base_objective"], "excess": state["base_excess"]}
         found |= {"gradient_norm": state["base_gradient"], "status": seen["status"].astype(np.int32)}
         return found | {name: state[name].astype(np.int32) for name in ("halved", "ended")}
@@ -190,7 +193,7 @@ class _Run:
         """What came of every start."""
         lost = first["status"] > 0
         before = np.where(lost[:, None], np.nan, first["metrics"])
-        numbers, _ = self.method._placed(state["best"])  # type: ignore[attr-defined]
+        numbers = self.method.place(state["best"])
         found = {"numbers": numbers, "objective": state["best_objective"], "excess": state["best_excess"]}
         found |= {"metrics": state["best_metrics"], "first_numbers": first["numbers"], "first_metrics": before}
         whole = {"halved": state["halved"], "ended": state["ended"], "iterations": state["asked"]}

@@ -91,6 +91,11 @@ class Optimum:
         return [str(name) for name in self.starts["metric"].values] if "metric" in self.starts else []
 
     @property
+    def units(self) -> dict[str, str]:
+        """Of parameters and metrics."""
+        return json.loads(self.about["units"])
+
+    @property
     def designs(self) -> dict[str, np.ndarray]:
         """Full path -> (N,) the best design of every start."""
         return dict(zip(self.parameters, self.starts["numbers"].values.T, strict=True))

@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.dynamics.expressions import evaluate, parse
+from shiftjax.dynamics.expressions import evaluate
 from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.definition_keys import inside
 from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.optimization.data import Data
+from shiftjax.ensembles.optimization.meaning import bounds, expressions, parameters
 from shiftjax.ensembles.optimization.space import Space
 from shiftjax.ensembles.optimization.words import Wanted
-from shiftjax.errors import ModelError, nearest
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.run import DifferentiableRun
 
@@ -49,8 +49,9 @@ class Runs:
             given["assign"] = self._assign
         self._run = DifferentiableRun(group.model, full, given, traced=followed)
         self._full = full
-        _, metrics, _, _ = self._run.split(np.zeros((1, self._run.outputs)))
+        channels_of, metrics, _, _ = self._run.split(np.zeros((1, self._run.outputs)))
         self.metrics = tuple(metrics)
+        self.sizes = {path: values.shape[1:] for path, values in channels_of.items()}
         self._places = slice(self._run.recorded, self._run.recorded + len(self.metrics))
 
     @property
@@ -118,17 +119,25 @@ class Problem:
 
     def __init__(self, definition: Definition, wanted: Wanted, group: Group, threads: int | None = None) -> None:
         self.wanted, self.group = wanted, group
-        self.parameters = _parameters(wanted, group)
-        self.runs = Runs(group, self.parameters, threads=threads)
+        self.parameters = parameters(wanted, group)
+        self.data = None if wanted.data is None else Data(definition.placed(wanted.data), wanted, group)
+        self.runs = Runs(group, self.parameters, self.data.paths if self.data else (), threads)
         self.given = np.stack([*group.vary().values()], axis=1)
-        self.space = space(definition, wanted, group, self.parameters)
-        self._texts = {"objective": wanted.objective} | {c.text: f"{c.left} - ({c.right})" for c in wanted.constraints}
-        self._nodes = {name: _expression(text, name, self.runs.metrics) for name, text in self._texts.items()}
+        self.space = Space(*bounds(definition, wanted, group, self.parameters))
+        self._target = np.zeros(0) if self.data is None else self.data.target(self.runs)
+        self._sigmas = np.array([dict(wanted.sigmas).get(text, 1.0) for text in wanted.residuals])
+        self._nodes = expressions(wanted, self.runs.metrics)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Of the metrics."""
         return self.runs.metrics
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Of parameters and metrics."""
+        described = self.group.model.described()
+        return {path: described[path].unit for path in self.parameters} | dict(self.runs.units)
 
     @cached_property
     def equal(self) -> np.ndarray:
@@ -154,61 +163,23 @@ class Problem:
         x[:, self._columns] = numbers
         return x
 
+    def place(self, z: Array) -> tuple[Array, Array]:
+        """Parameters (P,) of free numbers (P,), and their slopes."""
+        return self.space.numbers(z), self.space.slopes(z)
+
+    def residuals(self, outputs: Array) -> Array:
+        """(R,) residuals of the outputs (O,) of one member."""
+        if self.data is not None:
+            off = (outputs[: self.runs.recorded] - self._target) / np.repeat(self._sigmas, len(self.runs.time))
+            return off[~np.isnan(self._target)]
+        outputs = outputs[self.runs.recorded :]
+        named = {name: [outputs[k]] for k, name in enumerate(self.names)}
+        found = [jnp.asarray(evaluate(node, named, text)[0], float) for text, node in self._nodes.items()]
+        return jnp.stack(found) / self._sigmas
+
     def value(self, metrics: Array) -> tuple[Array, Array]:
         """The objective, and (C,) by which every constraint is exceeded, from the metrics (M,) of one member."""
         named = {name: [metrics[k]] for k, name in enumerate(self.names)}
         found = {text: evaluate(node, named, text)[0] for text, node in self._nodes.items()}
         objective = jnp.asarray(found.pop("objective"), float)
         return objective, jnp.stack([jnp.zeros(()), *found.values()])[1:]
-
-
-def space(definition: Definition, wanted: Wanted, group: Group, parameters: Sequence[str]) -> Space:
-    """The bounds of the parameters: those of `[optimize.bounds]`, else those that their law has."""
-    numbers, own = group.model.numbers(), dict[str, tuple[float, float, float]]()
-    for vary in definition.varied:
-        law, full = vary.in_si(), group.model.resolve(vary.path)
-        if law.distribution in ("normal", "lognormal"):
-            own[full] = (0.0 if law.distribution == "lognormal" else -np.inf, np.inf, law.high)
-        else:
-            own[full] = (law.low, law.high, max(law.high - law.low, abs(numbers.get(full, 0.0)) * 1e-3))
-    stated = {}
-    for path, low, high in wanted.bounds:
-        full = group.model.resolve(path)
-        if full not in parameters:
-            where = inside("optimize.bounds", path)
-            raise ModelError(where, "no parameter", ", ".join(parameters), "Vary it, or leave it out.")
-        stated[full] = (-np.inf if low is None else low, np.inf if high is None else high)
-    low, high, scale = np.array([own.get(p, (-np.inf, np.inf, abs(numbers[p]) or 1.0)) for p in parameters], float).T
-    for k, path in enumerate(parameters):
-        low[k], high[k] = stated.get(path, (low[k], high[k]))
-        if not low[k] < high[k]:
-            todo = "Give it bounds in [optimize.bounds]."
-            raise ModelError(inside("vary", path), "one value", "a parameter that may change", todo)
-    return Space(low, high, np.where(scale > 0, scale, 1.0))
-
-
-def _parameters(wanted: Wanted, group: Group) -> tuple[str, ...]:
-    known = tuple(group.vary())
-    if not known:
-        raise ModelError("optimize", "nothing that varies", "numbers in [vary]", "Say what may change.")
-    found = []
-    for path in wanted.parameters:
-        full = group.model.resolve(path)
-        if full not in known:
-            todo = nearest(full, known) or "Add it to [vary]."
-            raise ModelError("optimize.parameters", repr(path), ", ".join(known), todo)
-        found.append(full)
-    return tuple(found) or known
-
-
-def _expression(text: str, name: str, metrics: Sequence[str]) -> Any:
-    """An expression whose names are those of metrics."""
-    where = "optimize.objective" if name == "objective" else "optimize.constraints"
-    parsed = parse(text, where)
-    if parsed.paths:
-        todo = "Make a metric of it, and name that."
-        raise ModelError(where, repr(parsed.paths[0]), f"names of metrics: {', '.join(metrics)}", todo)
-    found = evaluate(parsed.node, {metric: [1.0] for metric in metrics}, where)
-    if len(found) != 1:
-        raise ModelError(where, f"{len(found)} numbers", "one number", "Pick with [k].")
-    return parsed.node

@@ -46,6 +46,7 @@ class Wanted:
     Attributes:
         objective: an expression of names of metrics, which is made small; empty for least squares.
         residuals: expressions of names of metrics, or channels that `data` has, the sum of whose squares is made small.
+        sigmas: residual -> its standard deviation, by which it is divided; 1 where left out.
         data: a .csv file of what channels should be, one instant a line, its first column `time`.
         parameters: those of the varied paths that are changed, all where empty.
         bounds: path -> smallest and largest value in SI, None for none; those of its law where left out.
@@ -60,6 +61,7 @@ class Wanted:
 
     objective: str
     residuals: tuple[str, ...]
+    sigmas: tuple[tuple[str, float], ...]
     data: str | None
     parameters: tuple[str, ...]
     bounds: tuple[tuple[str, float | None, float | None], ...]
@@ -104,7 +106,7 @@ def wanted(words: Mapping[str, Any], where: str = "optimize") -> Wanted:
     data = words.get("data")
     need(f"{where}.data", data, (str, type(None)), "the path of a .csv file")
     return Wanted(
-        objective, residuals, data, _texts(f"{where}.parameters", words.get("parameters", ())),
+        objective, residuals, _sigmas(f"{where}.sigmas", words.get("sigmas", {}), residuals), data, _texts(f"{where}.parameters", words.get("parameters", ())),
         _bounds(f"{where}.bounds", words.get("bounds", {})), constraints,
         _count(where, words, "starts", None), method, _options(f"{where}.options", words.get("options", {})),
         _number(where, words, "learning_rate", 1.0 if method in MONOTONE else RATE),
@@ -132,6 +134,14 @@ def _number(where: str, words: Mapping[str, Any], name: str, default: Any, *, ze
         told = "a number from 0" if zero else "a number above 0"
         need_number(f"{where}.{name}", value, told, **({"least": 0.0} if zero else {"above": 0.0}))
     return value
+
+
+def _sigmas(where: str, words: Any, residuals: Sequence[str]) -> tuple[tuple[str, float], ...]:
+    need_mapping(where, words)
+    for name, value in words.items():
+        one_of(where, name, residuals)
+        need_number(f"{where}.{name}", value, "a number above 0", above=0.0)
+    return tuple(words.items())
 
 
 def _options(where: str, words: Any) -> tuple[tuple[str, Any], ...]:
@@ -179,6 +189,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {
         "objective": TEXT,
         "residuals": {"type": "array", "items": TEXT},
+        "sigmas": {"type": "object", "additionalProperties": POSITIVE},
         "data": TEXT,
         "parameters": {"type": "array", "items": TEXT},
         "bounds": {
