@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 _HOME = {  # names that load on first use
     "Definition": "definition",
     "Optimum": "optimization.optimum",
+    "Sensitivity": "slopes",
     "Study": "study",
     "optimize": "optimization.optimize",
+    "fisher": "information",
+    "sensitivity": "slopes",
     "sweep": "execution",
 }
 
@@ -18,9 +21,12 @@ if TYPE_CHECKING:
     from shiftjax.ensembles.execution import sweep as sweep
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
+    from shiftjax.ensembles.information import fisher as fisher
+    from shiftjax.ensembles.slopes import Sensitivity as Sensitivity
+    from shiftjax.ensembles.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.study import Study as Study
 
-__all__ = ["Definition", "Optimum", "Study", "optimize", "sweep"]
+__all__ = ["Definition", "Optimum", "Sensitivity", "Study", "fisher", "optimize", "sensitivity", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

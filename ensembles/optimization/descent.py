@@ -2,8 +2,8 @@
 
 Of one start, with objective f, excess c of every constraint, multipliers l and penalty m, the merit is
     f + sum over equalities of (l c + m c^2 / 2) + sum over inequalities of (max(0, l + m c)^2 - l^2) / (2 m);
-every few iterations the multipliers become l + m c, at least 0 of inequalities, and the penalty grows where the
-excess did not fall to a quarter (Nocedal, Wright, Numerical Optimization, 2006, algorithm 17.4).
+every few iterations the multipliers become l + m c, at least 0 of inequalities, and the penalty grows where what is
+unmet, c or of inequalities max(c, -l / m), did not fall to a quarter (Nocedal, Wright, Numerical Optimization, 2006, algorithm 17.4).
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ from shiftjax.ensembles.optimization.words import MONOTONE, Wanted
 from shiftjax.errors import ModelError
 
 Array = Any  # of JAX, traced
-GROWTH, FALL = 4.0, 0.25  # of the penalty, where the excess did not fall so far
+GROWTH, FALL = 4.0, 0.25  # of the penalty, where what is unmet did not fall so far
+TIRED = 6  # points in a row that are not good, after which the multipliers are corrected
+LONGEST = 2.0  # change of a free number in a step of a method that goes down; from bound to bound it is about 8
 Seen = dict[str, np.ndarray]  # what was found of every start, each (N, ...)
 State = dict[str, Any]  # of every start, arrays (N, ...)
 
@@ -66,9 +68,10 @@ class Descent:
 
     def _begin(self, z: Array, home: Array) -> Row:
         row = begun(z, home, len(self.problem.names))
-        multipliers = jnp.zeros(len(self.problem.equal))
-        more = {"multipliers": multipliers, "penalty": jnp.asarray(self.problem.wanted.penalty)}
-        return {**row, **more, "last_excess": jnp.asarray(jnp.inf), "optimiser": self._optimiser.init(z)}
+        none = jnp.zeros(len(self.problem.equal))
+        more = {"multipliers": none, "base_by": none, "penalty": jnp.asarray(self.problem.wanted.penalty)}
+        more["since"] = jnp.asarray(0)
+        return {**row, **more, "last_unmet": jnp.asarray(jnp.inf), "optimiser": self._optimiser.init(z)}
 
     def _judge(self, metrics: Array, multipliers: Array, penalty: Array) -> tuple[Row, Array]:
         """What is seen of metrics, and the cotangents of them."""
@@ -79,7 +82,11 @@ class Descent:
 
         (total, (objective, by)), bars = jax.value_and_grad(merit, has_aux=True)(metrics)
         excess = jnp.max(jnp.where(self.problem.equal, jnp.abs(by), jnp.maximum(by, 0.0)), initial=0.0)
-        return {"metrics": metrics, "objective": objective, "by": by, "excess": excess, "merit": total}, bars
+        unmet = jnp.max(
+            jnp.abs(jnp.where(self.problem.equal, by, jnp.maximum(by, -multipliers / penalty))), initial=0.0
+        )
+        found = {"objective": objective, "by": by, "excess": excess, "unmet": unmet, "merit": total}
+        return {"metrics": metrics, **found}, bars
 
     def _lagrangian(self, by: Array, multipliers: Array, penalty: Array) -> Array:
         equality = multipliers * by + penalty * by**2 / 2
@@ -90,24 +97,48 @@ class Descent:
         wanted = self.problem.wanted
         good = is_good(row, seen, down=self._down)
         changes, state = self._optimiser.update(seen["gradient"], row["optimiser"], row["z"])
+        fresh = self._optimiser.init(row["z"])
+        if self._down:
+            changes, state = self._downward(changes, seen["gradient"], state, fresh)
         out = advanced(row, seen, row["z"] + changes, good, (wanted.tolerance, wanted.constraint_tolerance))
-        out["optimiser"] = jax.tree.map(lambda new, old: jnp.where(good, new, old), state, row["optimiser"])
+        out["optimiser"] = _chosen(good, state, row["optimiser"])
         if len(self.problem.equal):
-            self._correct(out, row, seen, good)
-        return jax.tree.map(lambda new, old: jnp.where(row["ended"] > 0, old, new), out, row)
+            self._correct(out, row, seen, good, fresh)
+        return _chosen(row["ended"] > 0, row, out)
 
-    def _correct(self, out: Row, row: Row, seen: Mapping[str, Array], good: Array) -> None:
-        """Corrects multipliers and penalty now and then."""
-        now = good & (out["asked"] % self.problem.wanted.correction_every == 0)
-        penalty, by = row["penalty"], seen["by"]
+    def _downward(self, changes: Array, gradient: Array, state: Any, fresh: Any) -> tuple[Array, Any]:
+        """A step that goes down and is no longer than `LONGEST`; curvature that points up is forgotten."""
+        descends = jnp.sum(changes * gradient) < 0
+        changes = jnp.where(descends, changes, -gradient)
+        return changes * jnp.minimum(1.0, LONGEST / jnp.max(jnp.abs(changes))), _chosen(descends, state, fresh)
+
+    def _correct(self, out: Row, row: Row, seen: Mapping[str, Array], good: Array, fresh: Any) -> None:
+        """Corrects multipliers and penalty now and then, also where nothing better is found.
+
+        A method that goes down looks at the last good point again, whose merit is another one now.
+        """
+        wanted = self.problem.wanted
+        by = jnp.where(good, seen["by"], row["base_by"])
+        since, unmet, penalty = row["since"] + 1, out["base_unmet"], row["penalty"]
+        now = good & (since >= wanted.correction_every)
+        now = now | ((out["in_a_row"] >= TIRED) & jnp.isfinite(out["base_merit"])) if self._down else now
         moved = row["multipliers"] + penalty * by
         moved = jnp.where(self.problem.equal, moved, jnp.maximum(0.0, moved))
-        slow = (seen["excess"] > FALL * row["last_excess"]) & (seen["excess"] > self.problem.wanted.constraint_tolerance)
+        slow = (unmet > FALL * row["last_unmet"]) & (unmet > wanted.constraint_tolerance)
         out["multipliers"] = jnp.where(now, moved, row["multipliers"])
         out["penalty"] = jnp.where(now & slow, GROWTH * penalty, penalty)
-        out["last_excess"] = jnp.where(now, seen["excess"], row["last_excess"])
-        merit = seen["objective"] + self._lagrangian(by, out["multipliers"], out["penalty"])
-        out["base_merit"] = jnp.where(now, merit, out["base_merit"])
+        out["last_unmet"] = jnp.where(now, unmet, row["last_unmet"])
+        out["since"], out["base_by"] = jnp.where(now, 0, since), by
+        if self._down:
+            out["z"] = jnp.where(now, out["base"], out["z"])
+            out["base_merit"] = jnp.where(now, jnp.inf, out["base_merit"])
+            out["in_a_row"] = jnp.where(now, 0, out["in_a_row"])
+            out["optimiser"] = _chosen(now, fresh, out["optimiser"])
+
+
+def _chosen(first: Array, one: Any, other: Any) -> Any:
+    """One nest of arrays or another."""
+    return jax.tree.map(lambda a, b: jnp.where(first, a, b), one, other)
 
 
 def filled(state: State, members: np.ndarray, found: Seen) -> Seen:
@@ -118,7 +149,7 @@ def filled(state: State, members: np.ndarray, found: Seen) -> Seen:
     out = {}
     for name, values in found.items():
         axes = (slice(None), *(None,) * (values.ndim - 1))
-        lost = np.inf if name in ("merit", "objective", "excess") else 0
+        lost = np.inf if name in ("merit", "objective", "excess", "unmet") else 0
         values = values if name in ("status", "numbers") else np.where(finite[axes], values, lost)
         out[name] = np.zeros((len(state["z"]), *values.shape[1:]), values.dtype)
         out[name][members] = values

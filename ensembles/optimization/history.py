@@ -76,7 +76,9 @@ class History:
         """Whether all starts have ended, or used up their iterations."""
         return bool(self.about[COMPLETE])
 
-    def begin(self, about: Mapping[str, Any], names: Mapping[str, Sequence[str]], iterations: int, first: Arrays) -> None:
+    def begin(
+        self, about: Mapping[str, Any], names: Mapping[str, Sequence[str]], iterations: int, first: Arrays
+    ) -> None:
         """An empty store.
 
         Args:

@@ -74,7 +74,7 @@ class LeastSquares:
         cost, zero = jnp.sum(residuals**2) / 2, jnp.zeros(())
         return {
             "metrics": outputs[self.problem.runs.recorded :],
-            "objective": cost, "excess": zero, "by": jnp.zeros(0), "merit": cost,
+            "objective": cost, "excess": zero, "unmet": zero, "by": jnp.zeros(0), "merit": cost,
             "gradient": jacobian.T @ residuals,
             "triangle": triangle, "projected": q.T @ jnp.pad(residuals, (0, short)),
         }  # fmt: skip

@@ -23,7 +23,8 @@ def begun(z: Array, home: Array, metrics: int) -> Row:
     """A start at free numbers z (P,) whose model's own design is at `home` (P,)."""
     inf, none = jnp.asarray(jnp.inf), jnp.asarray(0)
     best = {"best": z, "best_objective": inf, "best_excess": inf, "best_metrics": jnp.zeros(metrics)}
-    good = {"base": home, "base_merit": inf, "base_objective": inf, "base_excess": inf, "base_gradient": inf}
+    good = {"base": home, "base_merit": inf, "base_objective": inf, "base_excess": inf, "base_unmet": inf}
+    good["base_gradient"] = inf
     return {"z": z, **good, **best, "ran": none, "halved": none, "in_a_row": none, "ended": none, "asked": none}
 
 
@@ -31,7 +32,8 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
     """The start after a point was seen.
 
     Args:
-        seen: metrics, status, objective, excess, merit, gradient of the point. ahead: (P,) the next one, from a good
+        seen: metrics, status, objective, excess, merit, gradient of the point, and by how much it does not meet the
+            conditions of its constraints, `unmet`. ahead: (P,) the next one, from a good
             one. good: whether it is. tolerances: of the gradient's norm, and of the excess of constraints.
     """
     size = jnp.sqrt(jnp.sum(seen["gradient"] ** 2))
@@ -45,7 +47,7 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
         out[name] = jnp.where(better, value, row[name])
     out["best_metrics"] = jnp.where(better, seen["metrics"], row["best_metrics"])
     values = {"base": row["z"], "base_gradient": size}
-    values |= {f"base_{name}": seen[name] for name in ("merit", "objective", "excess")}
+    values |= {f"base_{name}": seen[name] for name in ("merit", "objective", "excess", "unmet")}
     for name, value in values.items():
         out[name] = jnp.where(good, value, row[name])
     out["ran"] = jnp.where(seen["status"] <= 0, 1, row["ran"])
@@ -53,7 +55,7 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
     out["halved"] = row["halved"] + jnp.where(good, 0, 1)
     out["asked"] = row["asked"] + 1
     out["z"] = jnp.where(good, ahead, (row["z"] + row["base"]) / 2)
-    arrived = good & (size <= tolerances[0]) & (seen["excess"] <= allowed)
+    arrived = good & (size <= tolerances[0]) & (seen["unmet"] <= allowed)
     tired = jnp.where(out["ran"] > 0, int(Ending.stalled), int(Ending.infeasible))
     out["ended"] = jnp.where(arrived, int(Ending.converged), jnp.where(out["in_a_row"] >= PATIENCE, tired, 0))
     return out

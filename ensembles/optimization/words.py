@@ -88,7 +88,9 @@ def wanted(words: Mapping[str, Any], where: str = "optimize") -> Wanted:
     for key in words:
         if key not in SCHEMA["properties"]:
             known = SCHEMA["properties"]
-            raise ModelError(f"{where}.{key}", "an unknown key", ", ".join(known), nearest(key, known) or "Leave it out.")
+            raise ModelError(
+                f"{where}.{key}", "an unknown key", ", ".join(known), nearest(key, known) or "Leave it out."
+            )
     objective, residuals = words.get("objective", ""), _texts(f"{where}.residuals", words.get("residuals", ()))
     need(f"{where}.objective", objective, str, "an expression of names of metrics")
     if bool(objective) == bool(residuals):
@@ -97,7 +99,9 @@ def wanted(words: Mapping[str, Any], where: str = "optimize") -> Wanted:
         raise ModelError(f"{where}.objective", f"{found} objective and residuals", "one of them", todo)
     method = words.get("method", "levenberg_marquardt" if residuals else "adam")
     one_of(f"{where}.method", method, LEAST_SQUARES if residuals else (*OPTAX, *MONOTONE))
-    constraints = tuple(_constraint(f"{where}.constraints", text) for text in _texts(where, words.get("constraints", ())))
+    constraints = tuple(
+        _constraint(f"{where}.constraints", text) for text in _texts(where, words.get("constraints", ()))
+    )
     if constraints and residuals:
         todo = "Make an objective of the residuals."
         raise ModelError(f"{where}.constraints", f"with {method}", "with a method of optax", todo)

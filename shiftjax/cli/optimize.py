@@ -87,7 +87,9 @@ def show(found: Optimum) -> None:
     if best.excess > 0:
         print(f"its constraints are exceeded by {best.excess:.3g} at most")
     units = found.units
-    rows = [(path, f"{best.began[path]:.6g}", f"{value:.6g}", units.get(path, "1")) for path, value in best.design.items()]
+    rows = [
+        (path, f"{best.began[path]:.6g}", f"{value:.6g}", units.get(path, "1")) for path, value in best.design.items()
+    ]
     print()
     common.table(("parameter", "before", "best", "unit"), rows, left=(0, 3))
     if best.metrics:

@@ -20,7 +20,7 @@ from shiftjax.ensembles import study_store
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.execution import sweep
-from shiftjax.ensembles.fisher import Fisher, fisher
+from shiftjax.ensembles.information import Fisher, fisher
 from shiftjax.ensembles.folders import CODECS, CheckedFolder, WrittenFolder, replace_safely
 from shiftjax.ensembles.shards import parts
 from shiftjax.ensembles.study import Study
@@ -169,9 +169,7 @@ def slopes(runs: Runs, x: np.ndarray, direction: str) -> np.ndarray:
     return np.moveaxis(runs.adjoint(x, bars), 0, 1)
 
 
-def _run(
-    plan: Plan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]
-) -> None:
+def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:
     """The slopes of the shards that have none yet."""
     known: dict[int, Runs] = {}
     names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
