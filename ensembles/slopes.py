@@ -20,8 +20,8 @@ from shiftjax.ensembles import study_store
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.execution import sweep
-from shiftjax.ensembles.information import Fisher, fisher
 from shiftjax.ensembles.folders import CODECS, CheckedFolder, WrittenFolder, replace_safely
+from shiftjax.ensembles.information import Fisher, fisher
 from shiftjax.ensembles.shards import parts
 from shiftjax.ensembles.study import Study
 from shiftjax.ensembles.study_plan import Plan, opened

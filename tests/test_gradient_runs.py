@@ -5,8 +5,6 @@ Reverse mode against forward mode, and against differences of replayed runs wher
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,7 +14,6 @@ import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from tests.extensions import maxwell, mechanisms  # noqa: F401

@@ -16,8 +16,8 @@ from shiftjax.ensembles import study_file
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.optimization.descent import Descent
-from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.optimize import Progress, asked, optimize
+from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import Problem
 from shiftjax.errors import ModelError
 
