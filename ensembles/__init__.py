@@ -19,9 +19,9 @@ _HOME = {  # names that load on first use
 if TYPE_CHECKING:
     from shiftjax.ensembles.definition import Definition as Definition
     from shiftjax.ensembles.execution import sweep as sweep
+    from shiftjax.ensembles.information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
-    from shiftjax.ensembles.information import fisher as fisher
     from shiftjax.ensembles.slopes import Sensitivity as Sensitivity
     from shiftjax.ensembles.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.study import Study as Study

@@ -20,8 +20,8 @@ from shiftjax.ensembles import study_store
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.execution import sweep
-from shiftjax.ensembles.information import Fisher, fisher
 from shiftjax.ensembles.folders import CODECS, CheckedFolder, WrittenFolder, replace_safely
+from shiftjax.ensembles.information import Fisher, fisher
 from shiftjax.ensembles.shards import parts
 from shiftjax.ensembles.study import Study
 from shiftjax.ensembles.study_plan import Plan, opened
@@ -137,8 +137,10 @@ def sensitivity(
         ModelError: a study without metrics, or without numbers that vary; a run that has no derivatives.
     """
     if not isinstance(study, Study):
-        stored = isinstance(study, str | Path) and Path(study).suffix == ".zarr"
-        study = Study(study) if stored else sweep(study, out, resume=resume, force=force, threads=threads)
+        if not isinstance(study, Definition) and Path(study).suffix == ".zarr":
+            study = Study(study)
+        else:
+            study = sweep(study, out, resume=resume, force=force, threads=threads)
     if not study.complete:
         raise ModelError(str(study.path), "a study that is not complete", "a complete one", "Resume it first.")
     plan = opened(str(study.path))
