@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from shiftjax.ensembles import study_file
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.optimization.descent import Descent
+from shiftjax.ensembles.optimization.history import EVERY, History
 from shiftjax.ensembles.optimization.optimize import Progress, asked, optimize, problem_of
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.errors import ModelError
@@ -83,6 +87,23 @@ def test_what_is_resumed_is_the_same_to_the_last_bit(tmp_path: Path, method: str
     again = optimize(study, tmp_path / "cut.zarr", resume=True)
     assert whole.evaluations.load().identical(again.evaluations.load())
     assert whole.history.load().identical(again.history.load()) and whole.starts.identical(again.starts)
+
+
+def test_what_was_killed_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+    study = arm(samples=1, optimize={"objective": "swing", "iterations": 4 * EVERY})
+    whole = optimize(study, tmp_path / "whole.zarr")
+    study_file.write(study, tmp_path / "study.toml")
+    place = tmp_path / "killed.zarr"
+    words = [sys.executable, "-m", "shiftjax", "optimize", str(tmp_path / "study.toml"), "--out", str(place)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 120.0
+    while time.monotonic() < end and process.poll() is None and not (place.exists() and History(place).done):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert EVERY <= History(place).done < 4 * EVERY and not History(place).complete
+    again = optimize(study_file.read(tmp_path / "study.toml"), place, resume=True)
+    assert whole.evaluations.load().identical(again.evaluations.load()) and whole.starts.identical(again.starts)
 
 
 STIFFNESS = "balancer.coefficients[0][0]"
