@@ -1,4 +1,4 @@
-"""Members of a study as functions of their numbers: outputs, cotangents and tangents of any of them. NumPy in and out."""
+"""Members of a study as functions of their numbers: outputs, cotangents and tangents. NumPy arrays in and out."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Runs:
         self._full = full
         channels_of, metrics, _, _ = self._run.split(np.zeros((1, self._run.outputs)))
         self.metrics = tuple(metrics)
-        self.sizes = {path: values.shape[1:] for path, values in channels_of.items()}
+        self.sizes: Mapping[str, tuple[int, ...]] = {path: values.shape[1:] for path, values in channels_of.items()}
         self._places = slice(self._run.recorded, self._run.recorded + len(self.metrics))
 
     @property

@@ -18,7 +18,7 @@ class Fisher:
         information: (..., P, P) S J^T J S, J the slopes in parts of the measurements' deviations, S the scales.
         eigenvalues: (..., P) of it, the smallest first; a direction with a small one is told badly, with 0 by nothing.
         directions: (..., P, P) the eigenvectors, in columns: changes of the parameters in parts of their scales.
-        standard_deviations: (..., P) of parameters that are found from the measurements (Cramér-Rao), in the parameters'
+        standard_deviations: (..., P) of parameters that are found from the measurements (Cramér-Rao), in their own
             units; infinite where a direction that nothing tells moves them.
         correlations: (..., P, P) between their errors; not a number where a deviation is infinite.
         rank: (...) how many directions are told.
@@ -54,7 +54,7 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
     if sizes.shape != slopes.shape[-1:]:
         raise ModelError("fisher: scales", f"shape {sizes.shape}", f"({slopes.shape[-1]},)", "Give one a parameter.")
     scaled = slopes / sigmas[:, None] * sizes
-    lost = ~np.isfinite(scaled).all(axis=(-2, -1))
+    lost = np.logical_not(np.asarray(np.isfinite(scaled).all(axis=(-2, -1))))
     # Of the slopes, not of the information, whose small eigenvalues would drown in the rounding of the large ones.
     _, values, rows = np.linalg.svd(np.where(lost[..., None, None], 0.0, scaled))
     count = slopes.shape[-1]

@@ -137,8 +137,10 @@ def sensitivity(
         ModelError: a study without metrics, or without numbers that vary; a run that has no derivatives.
     """
     if not isinstance(study, Study):
-        stored = isinstance(study, str | Path) and Path(study).suffix == ".zarr"
-        study = Study(study) if stored else sweep(study, out, resume=resume, force=force, threads=threads)
+        if not isinstance(study, Definition) and Path(study).suffix == ".zarr":
+            study = Study(study)
+        else:
+            study = sweep(study, out, resume=resume, force=force, threads=threads)
     if not study.complete:
         raise ModelError(str(study.path), "a study that is not complete", "a complete one", "Resume it first.")
     plan = opened(str(study.path))

@@ -114,7 +114,7 @@ JAX_FREE = (
     "shiftjax.viewer.study",
     "shiftjax.cli",
 )
-DEPTH = 20  # files from the ground to a command: 12 up to a run, 2 for its derivatives, 5 to optimise with them
+DEPTH = 17  # files from the ground to a command; 12 up to a run, two more for its derivatives, three for their use
 HARD_LIMIT = 500  # lines a file
 FUNCTION_LIMIT = 60  # lines a function body
 

@@ -29,7 +29,11 @@ def four_bars(**more: Any) -> Definition:
         "samples": 3,
         "hold": ["crank_pivot"],
         "vary": {"coupler:tip.T[0]": "0.45:0.55~sobol", "rocker.mass": "0.5:2~sobol"},
-        "metrics": {"swing": "rms(rocker_pivot.v)", "end": "final(rocker_pivot.q)", "top": "maximum(coupler:tip.position[0])"},
+        "metrics": {
+            "swing": "rms(rocker_pivot.v)",
+            "end": "final(rocker_pivot.q)",
+            "top": "maximum(coupler:tip.position[0])",
+        },
     }  # fmt: skip
     return Definition(**{**given, **more})
 

@@ -20,11 +20,10 @@ ROUNDING = 1e-6  # of an output step, by which instants may be off
 class Recorded(Protocol):
     """Runs with what they record: `sizes` has the shape of every channel, instants first, in their order."""
 
-    @property
-    def time(self) -> np.ndarray: ...
+    sizes: Mapping[str, tuple[int, ...]]
 
     @property
-    def sizes(self) -> Mapping[str, tuple[int, ...]]: ...
+    def time(self) -> np.ndarray: ...
 
 
 class Data:

@@ -3,7 +3,8 @@
 Of one start, with objective f, excess c of every constraint, multipliers l and penalty m, the merit is
     f + sum over equalities of (l c + m c^2 / 2) + sum over inequalities of (max(0, l + m c)^2 - l^2) / (2 m);
 every few iterations the multipliers become l + m c, at least 0 of inequalities, and the penalty grows where what is
-unmet, c or of inequalities max(c, -l / m), did not fall to a quarter (Nocedal, Wright, Numerical Optimization, 2006, algorithm 17.4).
+unmet, c or of inequalities max(c, -l / m), did not fall to a quarter (Nocedal, Wright, Numerical Optimization, 2006,
+algorithm 17.4).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from shiftjax.ensembles.optimization.one_start import Row, advanced, begun, is_good
+from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good
 from shiftjax.ensembles.optimization.problem import Problem
 from shiftjax.ensembles.optimization.space import ByMember
 from shiftjax.ensembles.optimization.words import MONOTONE, Wanted
@@ -26,8 +27,6 @@ Array = Any  # of JAX, traced
 GROWTH, FALL = 4.0, 0.25  # of the penalty, where what is unmet did not fall so far
 TIRED = 6  # points in a row that are not good, after which the multipliers are corrected
 LONGEST = 2.0  # change of a free number in a step of a method that goes down; from bound to bound it is about 8
-Seen = dict[str, np.ndarray]  # what was found of every start, each (N, ...)
-State = dict[str, Any]  # of every start, arrays (N, ...)
 
 
 class Descent:
@@ -139,21 +138,6 @@ class Descent:
 def _chosen(first: Array, one: Any, other: Any) -> Any:
     """One nest of arrays or another."""
     return jax.tree.map(lambda a, b: jnp.where(first, a, b), one, other)
-
-
-def filled(state: State, members: np.ndarray, found: Seen) -> Seen:
-    """What was found of some starts as that of all: 0 for those that have ended, and no NaN but an infinite merit for
-    those whose run, objective or gradient is none."""
-    finite = (found["status"] <= 0) & np.isfinite(found["merit"]) & np.isfinite(found["objective"])
-    finite &= np.isfinite(found["gradient"]).all(axis=1)
-    out = {}
-    for name, values in found.items():
-        axes = (slice(None), *(None,) * (values.ndim - 1))
-        lost = np.inf if name in ("merit", "objective", "excess", "unmet") else 0
-        values = values if name in ("status", "numbers") else np.where(finite[axes], values, lost)
-        out[name] = np.zeros((len(state["z"]), *values.shape[1:]), values.dtype)
-        out[name][members] = values
-    return out
 
 
 def optimiser(wanted: Wanted) -> optax.GradientTransformation:

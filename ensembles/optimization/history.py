@@ -1,8 +1,8 @@
 """The store of an optimisation while it grows: what was seen at every iteration, from which its state follows again.
 
 Problem: hours of iterations must not be lost, and what goes on after a kill must be what would have gone on without.
-Properties: methods are pure functions of what was seen, so that only that is stored, and repeated on resuming; a file is
-there whole or not at all; how many iterations there are is said once the disk has all their files.
+Properties: methods are pure functions of what was seen, so that only that is stored, and repeated on resuming; a file
+is there whole or not at all; how many iterations there are is said once the disk has all their files.
 
     /evaluations  (iteration, start, ...) every point that was run: its parameters, metrics, merit, gradient
     /history      (iteration, start, ...) the last good point of every start, to look at

@@ -1,9 +1,9 @@
 """Gauss-Newton and Levenberg-Marquardt: a sum of squares of residuals made small. Run-time, JAX.
 
-Of one start with residuals r and J = dr/dz = Q R, the step d minimises |R d + Q^T r|^2 + damping |D d|^2, D the norms of
-the columns of J (Moré, The Levenberg-Marquardt algorithm, 1978). From a point that is not better the start goes back to
-the last good one: Levenberg-Marquardt with more damping, Gauss-Newton half as far. J comes of tangents of the runs, all
-parameters at once.
+Of one start with residuals r and J = dr/dz = Q R, the step d minimises |R d + Q^T r|^2 + damping |D d|^2, D the norms
+of the columns of J (Moré, The Levenberg-Marquardt algorithm, 1978). From a point that is not better the start goes back
+to the last good one: Levenberg-Marquardt with more damping, Gauss-Newton half as far. J comes of tangents of the runs,
+all parameters at once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.ensembles.optimization.descent import Seen, State, filled
-from shiftjax.ensembles.optimization.one_start import Row, advanced, begun, is_good
+from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good
 from shiftjax.ensembles.optimization.problem import Problem
 from shiftjax.ensembles.optimization.space import ByMember
 

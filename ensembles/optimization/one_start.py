@@ -1,4 +1,4 @@
-"""The state of one start that all methods share: its last good point, its best design, how it ended. Run-time, JAX.
+"""The state of a start that all methods share: its last good point, its best design, how it ended. Run-time, JAX.
 
 A point is good where the run reaches its end and objective and gradient are finite numbers, and, with a method that
 goes down only, the merit is less than at the last good one. From any other the start turns half way back. A start none
@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from shiftjax.ensembles.optimization.words import Ending
 
 Array = Any  # of JAX, traced
 Row = dict[str, Any]  # arrays of one start
+Seen = dict[str, np.ndarray]  # what was found of every start, each (N, ...)
+State = dict[str, Any]  # of every start, arrays (N, ...)
 PATIENCE = 30  # points in a row that are not good, each half as far away
 
 
@@ -65,3 +68,18 @@ def is_good(row: Row, seen: Mapping[str, Array], *, down: bool) -> Array:
     """Whether a point is good."""
     finite = jnp.isfinite(seen["merit"]) & (seen["status"] <= 0)
     return finite & (seen["merit"] < row["base_merit"]) if down else finite
+
+
+def filled(state: State, members: np.ndarray, found: Seen) -> Seen:
+    """What was found of some starts as that of all: 0 for those that have ended, and no NaN but an infinite merit for
+    those whose run, objective or gradient is none."""
+    finite = (found["status"] <= 0) & np.isfinite(found["merit"]) & np.isfinite(found["objective"])
+    finite &= np.isfinite(found["gradient"]).all(axis=1)
+    out = {}
+    for name, values in found.items():
+        axes = (slice(None), *(None,) * (values.ndim - 1))
+        lost = np.inf if name in ("merit", "objective", "excess", "unmet") else 0
+        values = values if name in ("status", "numbers") else np.where(finite[axes], values, lost)
+        out[name] = np.zeros((len(state["z"]), *values.shape[1:]), values.dtype)
+        out[name][members] = values
+    return out

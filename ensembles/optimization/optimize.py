@@ -17,10 +17,15 @@ import numpy as np
 
 from shiftjax.ensembles import store, study_file, study_store
 from shiftjax.ensembles.definition import Definition, document
+from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.optimization.descent import Descent, Seen, State
+from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.optimization.data import Data
+from shiftjax.ensembles.optimization.descent import Descent
 from shiftjax.ensembles.optimization.history import EVERY, History
 from shiftjax.ensembles.optimization.least_squares import LeastSquares
+from shiftjax.ensembles.optimization.meaning import parameters
+from shiftjax.ensembles.optimization.one_start import Seen, State
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import Problem
 from shiftjax.ensembles.optimization.words import Wanted
@@ -89,7 +94,8 @@ def optimize(
     place, temporary = _place(out)
     definition = embedded(definition)
     groups = designs(definition)
-    if len(groups) > 1:
+    group, *others = groups
+    if others:
         todo = "Give every switch one state."
         raise ModelError("switch", f"{len(groups)} models", "one model", todo)
     history = History(place)
@@ -107,7 +113,7 @@ def optimize(
         else:
             with study_store.writing(place):
                 remove(place)
-        problem = Problem(definition, wanted, groups[0], threads)
+        problem = problem_of(definition, wanted, group, threads)
         about = {"study": json.dumps(document(definition)), "study_folder": definition.folder}
         about |= {"designs": digest(groups), "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
         about |= {"units": json.dumps(problem.units)}
@@ -132,6 +138,13 @@ def asked(study: Definition | str | Path, starts: int | None = None) -> tuple[De
         need_count("optimize.starts", count, 1)
     drawn = any(not vary.is_axis for vary in study.varied)
     return (dataclasses.replace(study, samples=count) if count and drawn else study), wanted
+
+
+def problem_of(definition: Definition, wanted: Wanted, group: Group, threads: int | None = None) -> Problem:
+    """What is made small, with the runs of a group of the study."""
+    data = None if wanted.data is None else Data(definition.placed(wanted.data), wanted, group)
+    runs = Runs(group, parameters(wanted, group), data.paths if data else (), threads)
+    return Problem(definition, wanted, group, runs, data)
 
 
 class _Run:

@@ -112,7 +112,7 @@ class Optimum:
 
     @cached_property
     def order(self) -> np.ndarray:
-        """(N,) the starts, the best first: those that meet the constraints, by their objective; others by how far not."""
+        """(N,) the starts, best first: those that meet the constraints by their objective, others by how far not."""
         excess = self.starts["excess"].values
         over = np.where(excess <= self.about["constraint_tolerance"], 0.0, excess)
         return np.lexsort((self.objective, over))
@@ -140,9 +140,8 @@ class Optimum:
         vary = {path: values[best.start : best.start + 1] for path, values in group.vary().items()}
         vary |= {path: np.array([value]) for path, value in best.design.items()}
         columns, assign = with_derived(group.model, vary, None, group.settings.get("derive"))
-        return group.model.replace(
-            {path: float(values[0]) for path, values in (columns or {}).items()} | (assign or {})
-        )
+        found = {path: float(values[0]) for path, values in (columns or {}).items()}
+        return group.model.replace(found | (assign or {}))
 
     def to_pandas(self) -> DataFrame:
         """One row a start: objective, excess of the constraints, how it ended, iterations, steps that were halved back,

@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.dynamics.expressions import evaluate
 from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.group import Group
-from shiftjax.ensembles.optimization.data import Data
-from shiftjax.ensembles.optimization.meaning import bounds, expressions, parameters
+from shiftjax.ensembles.optimization.data import Data, Recorded
+from shiftjax.ensembles.optimization.meaning import bounds, expressions
 from shiftjax.ensembles.optimization.space import Space
 from shiftjax.ensembles.optimization.words import Wanted
 
 Array = Any  # of JAX, traced
 
 
+class Differentiated(Recorded, Protocol):
+    """Members of a group as functions of their numbers, as `ensembles.derivatives.Runs` are."""
+
+    paths: tuple[str, ...]
+    parameters: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+    @property
+    def recorded(self) -> int: ...
+
+    @property
+    def units(self) -> Mapping[str, str]: ...
+
+    def outputs(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def adjoint(self, x: np.ndarray, bars: np.ndarray) -> np.ndarray: ...
+
+    def tangent(self, x: np.ndarray) -> np.ndarray: ...
+
+
 class Problem:
-    """An objective and constraints of metrics, of free numbers z of one member.
+    """An objective, constraints and residuals of the runs of a study, and the free numbers of its starts.
 
     Args:
-        given: (N, V) designs of the study, from which the starts are taken. paths: of what is varied.
+        runs: of the group, with derivatives along the parameters. data: what their channels should be, if residuals are
+            of them.
     """
 
-    def __init__(self, definition: Definition, wanted: Wanted, group: Group, threads: int | None = None) -> None:
-        self.wanted, self.group = wanted, group
-        self.parameters = parameters(wanted, group)
-        self.data = None if wanted.data is None else Data(definition.placed(wanted.data), wanted, group)
-        self.runs = Runs(group, self.parameters, self.data.paths if self.data else (), threads)
+    def __init__(
+        self, definition: Definition, wanted: Wanted, group: Group, runs: Differentiated, data: Data | None = None
+    ) -> None:
+        self.wanted, self.group, self.runs, self.data = wanted, group, runs, data
+        self.parameters = runs.parameters
         self.given = np.stack([*group.vary().values()], axis=1)
         self.space = Space(*bounds(definition, wanted, group, self.parameters))
         self._target = np.zeros(0) if self.data is None else self.data.target(self.runs)

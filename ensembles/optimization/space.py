@@ -15,8 +15,8 @@ INSIDE = 1e-3  # a start at a bound, where nothing changes with the free number,
 
 
 class Space:
-    """Numbers x (P,) of free ones z (P,): low + (high - low) / (1 + exp(-z)) between two bounds, low + s log(1 + exp(z))
-    above one, high - s log(1 + exp(z)) below one, s z where there is none.
+    """Numbers x (P,) of free ones z (P,): low + (high - low) / (1 + exp(-z)) between two bounds,
+    low + s log(1 + exp(z)) above one, high - s log(1 + exp(z)) below one, s z where there is none.
 
     Args:
         low, high: (P,), infinite where there is no bound. scale: (P,) s, of the size of the numbers' changes.

@@ -105,12 +105,13 @@ def wanted(words: Mapping[str, Any], where: str = "optimize") -> Wanted:
     if constraints and residuals:
         todo = "Make an objective of the residuals."
         raise ModelError(f"{where}.constraints", f"with {method}", "with a method of optax", todo)
-    for text in [objective] if objective else ():
-        parse(text, f"{where}.objective")
+    if objective:
+        parse(objective, f"{where}.objective")
     data = words.get("data")
     need(f"{where}.data", data, (str, type(None)), "the path of a .csv file")
     return Wanted(
-        objective, residuals, _sigmas(f"{where}.sigmas", words.get("sigmas", {}), residuals), data, _texts(f"{where}.parameters", words.get("parameters", ())),
+        objective, residuals, _sigmas(f"{where}.sigmas", words.get("sigmas", {}), residuals), data,
+        _texts(f"{where}.parameters", words.get("parameters", ())),
         _bounds(f"{where}.bounds", words.get("bounds", {})), constraints,
         _count(where, words, "starts", None), method, _options(f"{where}.options", words.get("options", {})),
         _number(where, words, "learning_rate", 1.0 if method in MONOTONE else RATE),
