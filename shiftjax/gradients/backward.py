@@ -104,6 +104,9 @@ class WayBack:
         """Partition choices and pattern of notes, and which of them have those."""
         if len(at):
             keys = np.concatenate([self.notes.choice[:, at], self.notes.pattern[None, at]])
+            if (keys == keys[:, :1]).all():  # a tenth of a four-bar's way back were sorts of a thousand equal columns
+                yield keys[:-1, 0], int(keys[-1, 0]), np.arange(len(at))
+                return
             found, which = np.unique(keys, axis=1, return_inverse=True)
             for k, (*choice, pattern) in enumerate(found.T):
                 yield np.array(choice), int(pattern), np.flatnonzero(np.ravel(which) == k)
