@@ -17,6 +17,9 @@ NOISE = 1e-4  # rad, of the measured angles
 SLOPE = 1e-9  # N m^2 m/N: where the search for a balance ends
 BALANCED = 1e-8  # relative: SLOPE over the curvature of the effort, 6e-3 N m^2 m^2/N^2, is 2e-7 N/m
 SMOOTHED = 2e-3  # relative: steps of 1 ms over a kink, and differences by 1 % of the speed
+CLOSED = 1e-9  # m
+RANDOM = 1e-6  # relative: differences of order 4 by thousandths
+SWITCHED = 1e-5  # relative: the same by hundredths; runs that switch at other steps differ by rounding
 FEWER = 5.0  # how much less bump steer there has to be
 CYLINDER = "excavator:bucket_cylinder"
 
@@ -177,3 +180,48 @@ def test_the_gradient_of_an_instant() -> None:
     assert np.allclose(value, 0.2 / speeds, rtol=1e-12) and np.allclose(slope, -0.2 / speeds**2, rtol=1e-10)
     back = jax.grad(lambda start: instant(start)["instant"].sum())(speeds)
     assert np.allclose(back, slope, rtol=1e-12)
+
+
+def by_differences(f: Any, at: np.ndarray, h: float) -> np.ndarray:
+    """The derivative of every member's f by its own number: order 4, of plain runs."""
+    return sum(w * f(at + k * h) for k, w in ((-2, 1 / 12), (-1, -2 / 3), (1, 2 / 3), (2, -1 / 12))) / h
+
+
+def test_twenty_random_four_bars() -> None:
+    """F1, F2: a batch of exact loops in reverse mode, by numbers of every kind, named by path."""
+    rng = np.random.default_rng(2)
+    model = shiftjax.load("four_bar")
+    numbers = model.numbers()
+    paths = (
+        "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]", "four_bar:rocker.center_of_mass[0]",
+        "fixed:rocker_pivot.T[0]", "model_parameters.gravity[2]", "four_bar:crank_pivot.initial_velocity",
+    )  # fmt: skip
+    design = {path: numbers[path] * rng.uniform(0.95, 1.05, 20) for path in paths}
+
+    def last(design: Any) -> Any:
+        run = shiftjax.simulate(
+            model, 0.5, 2e-3, vary=design, hold=["crank_pivot"], channels=["rocker_pivot.q", "coupler:tip.position"]
+        )
+        return run.channels["rocker_pivot.q"][:, -1] + run.channels["coupler:tip.position"][:, -1, 0], run.certificate
+
+    found, certificate = jax.grad(lambda design: (last(design)[0].sum(), last(design)[1]), has_aux=True)(
+        {path: jnp.asarray(values) for path, values in design.items()}
+    )
+    assert np.asarray(certificate["gap"]).max() <= CLOSED
+    for path, values in design.items():
+        alone = lambda x, path=path: np.asarray(last({**design, path: x})[0])  # noqa: E731
+        wanted = by_differences(alone, values, 1e-3 * abs(numbers[path]))
+        assert np.abs(found[path] - wanted).max() <= RANDOM * np.abs(wanted).max(), path
+
+
+def test_a_loss_through_repartitions() -> None:
+    """F4: the state is continuous where other coordinates are taken, so plain runs, each with a search of its own, agree."""
+    speeds, given = np.array([5.8, 6.0]), {"span": 1.5, "step": 1e-3, "metrics": {"loss": "mean(joint3.v**2)"}}
+
+    def loss(speeds: Any) -> Any:
+        return shiftjax.simulate("bricard", vary={"joint1.initial_velocity": speeds}, **given)
+
+    assert (loss(speeds).certificate["repartitions"] >= 3).all()
+    found = jax.grad(lambda speeds: loss(speeds).metrics["loss"].sum())(jnp.asarray(speeds))
+    wanted = by_differences(lambda speeds: loss(speeds).metrics["loss"], speeds, 1e-2)
+    assert np.abs(found - wanted).max() <= SWITCHED * np.abs(wanted).max()
