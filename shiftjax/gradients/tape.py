@@ -67,6 +67,7 @@ class Tape:
     Attributes:
         every: steps between two notes of a lane, at most.
         limit: bytes that the notes may take; a tape that needs more is `full` and holds nothing.
+        used: bytes that they take, or would take.
     """
 
     every: int
@@ -78,13 +79,18 @@ class Tape:
     def full(self) -> bool:
         return self.used > self.limit
 
+    @property
+    def held(self) -> float:
+        """Bytes that it holds."""
+        return 0.0 if self.full else self.used
+
     def stops(self, clock: np.ndarray, until: np.ndarray) -> np.ndarray:
         """Clocks at which lanes are noted next on their way."""
         return np.minimum((np.floor(clock / self.every) + 1) * self.every, until)
 
     def note(self, lanes: Ensemble, members: np.ndarray, pattern: np.ndarray | int = PLAIN_STEPS) -> None:
         """Notes some lanes where they stand."""
-        if len(members) and not self.full:
+        if len(members):
             columns = lanes.table[np.ix_(state_rows(lanes), members)]
             clock, choice = lanes.row("clock")[members], lanes.choice[:, members]
             self.notes.append(Notes(members, clock, columns, choice, np.full(len(members), pattern)))
