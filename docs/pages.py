@@ -26,6 +26,7 @@ PAGES = {  # file -> title; a new page is a line here
     "gradients.md": "Gradients",
     "studies.md": "Studies",
     "scale.md": "A million runs on 100 nodes",
+    "optimization.md": "Optimisation and sensitivity",
     "workspaces.md": "Workspaces",
     "reports.md": "Reports and tables",
     "reference_studies.md": "Reference studies",
