@@ -56,6 +56,7 @@ of = "[tip.position[0], tip.position[2]]", points = [[0.3, -0.3], [0.5, -0.35]] 
 * A member that ended early has no metrics: they are NaN.
 * A run that goes on with `start=` measures its own span.
 * Metrics change no bit of a run, and a member's do not depend on the members beside it.
+* They have [gradients](gradients.md#metrics-as-objectives).
 
 ## Functions of your own
 

@@ -121,7 +121,7 @@ print(peak() - before)
 
 
 def test_a_hundred_thousand_steps_within_the_budget() -> None:
-    """The whole process grows by less than 256 MB over a short run: 64 members, half of it for tapes."""
+    """F12: the whole process grows by less than 256 MB over a short run: 64 members, half of it for tapes."""
     done = subprocess.run([sys.executable, "-c", LONG_RUN], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert 0 <= int(done.stdout) <= BUDGET

@@ -90,6 +90,7 @@ def test_what_is_resumed_is_the_same_to_the_last_bit(tmp_path: Path, method: str
 
 
 def test_what_was_killed_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
+    """F14, of optimisations."""
     study = arm(samples=1, optimize={"objective": "swing", "iterations": 4 * EVERY})
     whole = optimize(study, tmp_path / "whole.zarr")
     study_file.write(study, tmp_path / "study.toml")

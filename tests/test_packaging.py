@@ -48,10 +48,11 @@ def test_the_readmes_commands_are_single_lines_that_set_themselves_up() -> None:
 
 def test_the_readmes_python_runs_with_the_settings_of_a_fresh_jax() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", readme, re.DOTALL))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
     assert "members that failed: []" in done.stdout and "largest swing" in done.stdout
+    assert "a longer coupler changes the swing by" in done.stdout and "nan" not in done.stdout
 
 
 def test_the_feature_table_names_tests_that_name_the_feature() -> None:

@@ -39,6 +39,7 @@ def four_bars(**more: Any) -> Definition:
 
 
 def test_both_ways_give_the_slopes_of_differences(tmp_path: Path) -> None:
+    """F11: forward mode, reverse mode and differences."""
     out = tmp_path / "study.zarr"
     found = sensitivity(four_bars(), out)
     forward = found.slopes
