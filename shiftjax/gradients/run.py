@@ -114,10 +114,10 @@ class DifferentiableRun:
         prepared, lanes = begun.prepared, begun.lanes
         start = StartDerivative(prepared, begun.start, self.traced)
         changes = [self._of_values(begun, change) for change in dx]
-        moved = [np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True)]
+        q, v, states = (np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True))
         row = {place: k for k, place in enumerate(prepared.places)}
         read = [row[place] for place in prepared.setup.varied]
-        directions = Directions(*moved, np.stack(changes, -1)[read])
+        directions = Directions(q, v, states, np.stack(changes, -1)[read])
         programs = lanes.recordings[0].programs
         assert isinstance(programs, Programs) and result.schedule is not None
         forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
