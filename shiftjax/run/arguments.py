@@ -51,7 +51,9 @@ CHECKS: dict[str, Check] = {
     "announce": lambda where, value: need_function(
         where, None if isinstance(value, type) else value, "a function of the memory that is needed"
     ),
-    "watch": lambda where, value: need_function(where, value, "a function of the lanes at their start"),
+    "watch": lambda where, value: need_function(
+        where, None if isinstance(value, type) else value, "a function of the lanes at their start"
+    ),
     "progress": lambda where, value: need_function(where, value, "a function of the fraction done"),
 }
 
