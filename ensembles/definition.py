@@ -18,6 +18,7 @@ from shiftjax.constraints.drives import TYPES
 from shiftjax.ensembles.correlation import Correlation, correlation
 from shiftjax.ensembles.definition_keys import KEYS, inside
 from shiftjax.ensembles.keeping import Keep, keep
+from shiftjax.ensembles.optimization.words import Wanted, wanted
 from shiftjax.ensembles.sample import refuse_undrawn
 from shiftjax.ensembles.spec import NUMBERS, Vary, varied
 from shiftjax.errors import ModelError, nearest, need_mapping, wrong
@@ -63,6 +64,7 @@ class Definition:
         assemble_only: loops are closed and nothing is run; span, step, output_step, method and limits say nothing then.
         strict_start: members whose stated start the loops do not allow are not run.
         energy_limit, gap_limit, angle_limit: above which a member is `inaccurate`; math.inf for none.
+        optimize: what `optimize` makes small, and how: the table `[optimize]`.
         folder: where relative names of files are relative to; the working folder where empty.
 
     Raises:
@@ -95,6 +97,7 @@ class Definition:
     energy_limit: float | None = None
     gap_limit: float | None = None
     angle_limit: float | None = None
+    optimize: Mapping[str, Any] = EMPTY
     folder: str = dataclasses.field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +106,8 @@ class Definition:
             checked = given if given is None and name != "model" else key.check(name, given)
             object.__setattr__(self, name, freeze(checked))
         object.__setattr__(self, "folder", os.fspath(self.folder))
+        if self.samples is None and any(not vary.is_axis for vary in self.varied):
+            object.__setattr__(self, "samples", self.optimize.get("starts"))
         self._check_together()
 
     @property
@@ -135,6 +140,11 @@ class Definition:
             for name, value in given.items()
             if value is not None and value != [] and value is not False and not (self.assemble_only and name in MOTION)
         }
+
+    @property
+    def optimized(self) -> Wanted | None:
+        """What `[optimize]` asks for, None without it."""
+        return wanted(thaw(self.optimize)) if self.optimize else None
 
     @property
     def switches(self) -> dict[str, tuple[bool, ...]]:
@@ -202,6 +212,7 @@ def from_document(words: Mapping[str, Any], folder: str | Path = "") -> Definiti
     """The definition of a plain mapping, such as `document` or a study file gives.
 
     Args:
+        optimize: what `optimize` makes small, and how: the table `[optimize]`.
         folder: where relative names of files are relative to.
 
     Raises:

@@ -14,6 +14,8 @@ from typing import Any
 from shiftjax.ensembles.correlation import correlation
 from shiftjax.ensembles.keeping import keep_words
 from shiftjax.ensembles.motion import motion
+from shiftjax.ensembles.optimization.words import SCHEMA as OPTIMIZE
+from shiftjax.ensembles.optimization.words import wanted
 from shiftjax.ensembles.spec import NUMBERS, SPREADING, assigned, varied
 from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.lane_program import DTYPES
@@ -161,6 +163,13 @@ def _metric(where: str, name: str, value: Any) -> Any:
     return value
 
 
+def _optimize(where: str, value: Any) -> Any:
+    need_mapping(where, value)
+    if value:
+        wanted(value, where)
+    return value
+
+
 def _correlation(where: str, value: Any) -> Any:
     need(where, value, Mapping, "a table of pairs, or of paths and matrix")
     correlation(value, where)
@@ -287,5 +296,7 @@ KEYS: dict[str, Key] = {
             "whose trajectories are kept: `members`, and the `worst` and `best` of metrics",
             "`members = 64`; none where `worst` or `best` are given",
             '[keep]\nmembers = "every 10"\nworst = { metric = "swing", count = 5 }'),
+        Key("optimize", _optimize, OPTIMIZE, "what `shiftjax optimize` makes small, and how", "nothing is optimised",
+            '[optimize]\nobjective = "swing"\nmethod = "adam"\niterations = 50'),
     )
 }  # fmt: skip

@@ -38,6 +38,7 @@ SUMMARIES = {
 
 STUDIES = {
     "four_bar_coupler_curve": "path synthesis: lengths of a four-bar that draw a given coupler curve",
+    "path_synthesis": "path synthesis by gradients: a four-bar that draws a given curve, from many starts",
     "vehicle_ride": "a double wishbone over a bump: camber, toe and forces by hardpoints and spring rate",
     "excavator_digging_reach": "reach, depth and height of a bucket by boom, stick and places of pins",
     "delta_workspace_accuracy": "where a delta robot really is, made to a tenth of a millimetre",

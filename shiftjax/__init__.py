@@ -91,6 +91,20 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         "Definition": ("shiftjax.ensembles.definition", "A study, as words; everything but the model may be left out."),
         "sweep": ("shiftjax.ensembles.execution", "Runs a study, or what is missing of one."),
         "Study": ("shiftjax.ensembles.study", "A study in its store, complete or not."),
+        "optimize": (
+            "shiftjax.ensembles.optimization.optimize",
+            "Makes the objective of a study small, from many starts at once, each by itself.",
+        ),
+        "Optimum": ("shiftjax.ensembles.optimization.optimum", "An optimisation in its store that has ended."),
+        "sensitivity": (
+            "shiftjax.ensembles.slopes",
+            "The slopes of all metrics of a study with all its varied numbers, into its store.",
+        ),
+        "Sensitivity": ("shiftjax.ensembles.slopes", "The slopes of a study."),
+        "fisher": (
+            "shiftjax.ensembles.information",
+            "Fisher information of parameters in measurements with independent normal errors.",
+        ),
     },
     "Results": {
         "Result": ("shiftjax.run.result", "The outcome of `simulate`."),
@@ -169,8 +183,13 @@ if TYPE_CHECKING:
     from shiftjax.ensembles import store as store
     from shiftjax.ensembles.definition import Definition as Definition
     from shiftjax.ensembles.execution import sweep as sweep
+    from shiftjax.ensembles.information import fisher as fisher
+    from shiftjax.ensembles.optimization.optimize import optimize as optimize
+    from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
     from shiftjax.ensembles.rod import rod as rod
     from shiftjax.ensembles.sample import sample as sample
+    from shiftjax.ensembles.slopes import Sensitivity as Sensitivity
+    from shiftjax.ensembles.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.spec import Vary as Vary
     from shiftjax.ensembles.study import Study as Study
     from shiftjax.errors import ModelError as ModelError

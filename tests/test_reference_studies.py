@@ -93,7 +93,7 @@ def test_a_study_runs(name: str, ran) -> None:
     study = ran(name)
     assert study.complete and study.members == FEW
     finished = study.table[study.table["status"] == "ok"]
-    locks = name == "four_bar_coupler_curve"
+    locks = name in ("four_bar_coupler_curve", "path_synthesis")
     assert len(finished) >= FEW // 2 if locks else len(finished) == FEW, Counter(study.table["status"])
     assert set(study.table["status"]) <= {"ok", "locked"}
     assert np.isfinite(finished[list(study.definition.metrics)].to_numpy(float)).all()

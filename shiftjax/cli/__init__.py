@@ -25,6 +25,8 @@ COMMANDS = {
     "check": "validate a model, and say what a run would say of it",
     "run": "simulate one model",
     "sweep": "simulate many variants of one model",
+    "optimize": "find the best designs of a study, from many starts at once, with gradients",
+    "sensitivity": "the slope of every metric of a study with every number that varies, for each member",
     "models": "list the models of the library",
     "view": "look at a stored study, or at a model, in a window",
     "render": "draw a picture or a movie of a study, with or without a display",

@@ -21,6 +21,7 @@ from shiftjax.dynamics.channels import channels
 from shiftjax.ensembles import study_file
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.designs import Group, designs
+from shiftjax.ensembles.optimization.meaning import bounds, expressions, parameters
 from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
@@ -127,6 +128,7 @@ def outline(definition: Definition) -> dict[str, Any]:
         "metrics": {name: _of(words) for name, words in definition.metrics.items()},
         "kept": kept.text(),
         "kept_members": len(kept.stated(members)),
+        "optimized": _optimized(definition, groups),
     }
     _refuse_settings(definition, groups)
     return found
@@ -164,6 +166,27 @@ def _varied(definition: Definition, groups: Sequence[Group]) -> list[dict[str, A
             }
         )
     return found
+
+
+def _optimized(definition: Definition, groups: Sequence[Group]) -> dict[str, Any] | None:
+    """What `shiftjax optimize` would make small, None without `[optimize]`."""
+    wanted = definition.optimized
+    if wanted is None:
+        return None
+    names = parameters(wanted, groups[0])
+    expressions(wanted, [*definition.metrics])
+    low, high, _ = bounds(definition, wanted, groups[0], names)
+    return {
+        "objective": wanted.objective or f"half the sum of squares of {', '.join(wanted.residuals)}",
+        "constraints": [constraint.text for constraint in wanted.constraints],
+        "method": wanted.method,
+        "iterations": wanted.iterations,
+        "bounds": {name: [_finite(a), _finite(b)] for name, a, b in zip(names, low, high, strict=True)},
+    }
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
 
 
 def _of(words: Any) -> str:
@@ -220,6 +243,9 @@ def show_study(name: str, found: dict[str, Any]) -> None:
         rows = [(name, _shortened(of)) for name, of in found["metrics"].items()]
         common.table(("metric", "of"), rows, left=(0, 1))
     print(f"\nkept: {found['kept']}")
+    if asked := found["optimized"]:
+        subject = "".join(f", {text}" for text in asked["constraints"])
+        print(f"optimised: {asked['objective']}{subject}; {asked['method']}, {asked['iterations']} iterations at most")
     told: dict[str, None] = {}
     for group in groups:
         where = f"{_states(group)}: " if len(groups) > 1 else ""

@@ -21,7 +21,18 @@ def transposed(A: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def pseudo_inverse(A: np.ndarray, rank: float) -> np.ndarray:
     """(B, n, m); singular values below `rank` of the largest are zero."""
-    return np.ascontiguousarray(np.linalg.pinv(np.ascontiguousarray(A), rcond=rank))
+    return inverse_and_rank(A, rank)[0]
+
+
+def inverse_and_rank(A: np.ndarray, rank: float) -> tuple[np.ndarray, np.ndarray]:
+    """The `pseudo_inverse` (B, n, m) and the ranks (B,), from one singular value decomposition."""
+    if not min(A.shape[1:]):
+        return np.zeros((len(A), *A.shape[:0:-1])), np.zeros(len(A), int)
+    u, s, vt = np.linalg.svd(np.ascontiguousarray(A), full_matrices=False)
+    counts = s > rank * s.max(1, keepdims=True)
+    s = np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
+    inverse = vt.transpose(0, 2, 1) @ (s[:, :, None] * u.transpose(0, 2, 1))
+    return np.ascontiguousarray(inverse), counts.sum(1)
 
 
 class LeastNorm:

@@ -9,10 +9,11 @@ All is dimensionless, members first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
-from shiftjax.gradients.least_norm import LeastNorm, apply, pseudo_inverse, transposed
+from shiftjax.gradients.least_norm import LeastNorm, apply, inverse_and_rank, pseudo_inverse, transposed
 from shiftjax.run.host_evaluation import StartLane, closure, prescribed_speeds
 from shiftjax.run.start_speeds import AGREES, RANK
 
@@ -40,8 +41,8 @@ class LoopStart:
         every = range(len(self.columns))
         self.held, self.free = list(held), [k for k in every if k not in held]
         self.told, self._rest = list(told), [k for k in every if k not in told]
-        self._inverse = pseudo_inverse(self.J[:, :, self.free], RANK)
-        self.idle = len(self.free) - rank_of(self.J[:, :, self.free])
+        self._inverse, ranks = inverse_and_rank(self.J[:, :, self.free], RANK)
+        self.idle = len(self.free) - ranks
         moves = any(lane.plan.constraints[k].time_dependent for k in block.groups)
         nu = prescribed_speeds(lane, q, index) if moves else np.zeros(self.J.shape[:2])
         self._solve_speeds(nu, (given[self.columns] / self.unit[:, None]).T)
@@ -54,8 +55,13 @@ class LoopStart:
         missing = nu - apply(J, v)
         self._off = np.abs(missing).max(1, initial=0.0) > AGREES * (1.0 + np.abs(v).max(1, initial=0.0))
         self._first = LeastNorm(A, inverse, right, self._off)
-        self._second = LeastNorm(J, pseudo_inverse(J, RANK), missing, self._off) if self._off.any() else None
+        self._second = LeastNorm(J, self._whole, missing, self._off) if self._off.any() else None
         self._v = v
+
+    @cached_property
+    def _whole(self) -> np.ndarray:
+        """J^+ (B, n, m) of all joints."""
+        return pseudo_inverse(self.J, RANK)
 
     # -- poses ---------------------------------------------------------------------------------------------------------
 
@@ -81,7 +87,7 @@ class LoopStart:
 
     def unclosable(self, push: np.ndarray) -> np.ndarray:
         """(B,) part of a push that no displacement of any joint takes back."""
-        return _part(push - apply(self.J, apply(pseudo_inverse(self.J, RANK), push)), push)
+        return _part(push - apply(self.J, apply(self._whole, push)), push)
 
     def idle_motion(self) -> np.ndarray:
         """(B, n) a motion in general position that the loops and the held joints leave, its largest part 1."""
@@ -117,11 +123,6 @@ class LoopStart:
         J_bar[:, :, self._rest] += A_bar
         J_bar[:, :, self.told] -= right_bar[:, :, None] * self._v[:, None, self.told]
         return J_bar, nu_bar + right_bar, bar[:, self.told] - transposed(self.J[:, :, self.told], right_bar)
-
-
-def rank_of(J: np.ndarray) -> np.ndarray:
-    """(B,) ranks of Jacobians (B, m, n)."""
-    return np.linalg.matrix_rank(J, rtol=RANK) if min(J.shape[1:]) else np.zeros(len(J), int)
 
 
 def _part(left: np.ndarray, whole: np.ndarray) -> np.ndarray:

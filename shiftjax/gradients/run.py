@@ -74,6 +74,7 @@ class DifferentiableRun:
         self._memory = memory
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
         self._backward: Backward | None = None
+        self._start: StartDerivative | None = None
         numbers = model.numbers()
         nominal = self._simulated(np.array([[numbers.get(path, 0.0) for path in self.vary]]), np.inf)
         self._begun, found = nominal.begun, nominal.result
@@ -112,12 +113,12 @@ class DifferentiableRun:
         taped = self._taped(x)
         begun, result = taped.begun, taped.result
         prepared, lanes = begun.prepared, begun.lanes
-        start = StartDerivative(prepared, begun.start, self.traced)
+        start = self._start_of(begun)
         changes = [self._of_values(begun, change) for change in dx]
-        q, v, states = (np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True))
+        dq, dv, dstates = (np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True))
         row = {place: k for k, place in enumerate(prepared.places)}
         read = [row[place] for place in prepared.setup.varied]
-        directions = Directions(q, v, states, np.stack(changes, -1)[read])
+        directions = Directions(dq, dv, dstates, np.stack(changes, -1)[read])
         programs = lanes.recordings[0].programs
         assert isinstance(programs, Programs) and result.schedule is not None
         forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
@@ -167,7 +168,7 @@ class DifferentiableRun:
         way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
         x_bar = way.rows("x")
-        start = StartDerivative(prepared, begun.start, self.traced)
+        start = self._start_of(begun)
         found = start.adjoint(way.rows("q"), x_bar[:nv], x_bar[nv : nv + ns])
         row = {place: k for k, place in enumerate(prepared.places)}
         for k, place in enumerate(prepared.setup.varied):
@@ -175,6 +176,12 @@ class DifferentiableRun:
         found[:, lost] = np.nan
         order = {path: k for k, path in enumerate(prepared.vary)}
         return found[[order[path] for path in self.vary]].T
+
+    def _start_of(self, begun: Begun) -> StartDerivative:
+        """That of a run; the last one is kept, since it serves all directions."""
+        if self._start is None or self._start.start is not begun.start:
+            self._start = StartDerivative(begun.prepared, begun.start, self.traced)
+        return self._start
 
     def _of_values(self, begun: Begun, x: np.ndarray) -> np.ndarray:
         """(count, B) of `Prepared.values` from (B, P) of the varied numbers."""

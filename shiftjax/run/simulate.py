@@ -102,7 +102,8 @@ def simulate(
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         log_jacobian: the log holds the Jacobian block at every repartition.
 
-        vary: the designs: number path -> (B,) values, one a member.
+        vary: the designs: number path -> (B,) values, one a member. Where JAX traces them, as inside of `jax.grad`,
+            channels and metrics of the result are JAX arrays with first derivatives.
         assign: number path -> value for all members, walked to from the file's start like varied ones.
         derive: number path -> what it follows from: a text such as "7.8 * {rod:tip.T[0]}", paths of numbers in braces,
             or a function of the numbers by path; `rod` makes those of a rod.

@@ -1,0 +1,180 @@
+"""The store of an optimisation while it grows: what was seen at every iteration, from which its state follows again.
+
+Problem: hours of iterations must not be lost, and what goes on after a kill must be what would have gone on without.
+Properties: methods are pure functions of what was seen, so that only that is stored, and repeated on resuming; a file
+is there whole or not at all; how many iterations there are is said once the disk has all their files.
+
+    /evaluations  (iteration, start, ...) every point that was run: its parameters, metrics, merit, gradient
+    /history      (iteration, start, ...) the last good point of every start, to look at
+    /starts       (start, ...) what came of every start, once all have ended
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from shiftjax.ensembles.folders import CODECS, CheckedFolder, WrittenFolder, flush, missing_of, replace_safely
+from shiftjax.ensembles.study_store import PARTIAL, writing
+from shiftjax.errors import ModelError
+from shiftjax.run.labelled import FORMAT
+from shiftjax.shield import shielded
+
+DONE, KIND, COMPLETE = "iterations_done", "optimization", "optimization_complete"
+EVERY = 5  # iterations of a chunk
+MEND = "Take a copy, or optimise again."
+Arrays = Mapping[str, np.ndarray]
+AXES = {  # of every array, after iteration and start
+    "numbers": ("parameter",),
+    "gradient": ("parameter",),
+    "metrics": ("metric",),
+    "by": ("constraint",),
+    "triangle": ("row", "parameter"),
+    "projected": ("row",),
+}
+
+
+class History:
+    """The arrays of an optimisation in its store.
+
+    Args:
+        place: of the store.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The attributes of the store.
+
+        Raises:
+            ModelError: no optimisation there.
+        """
+        try:
+            found = json.loads((self.place / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+        except (OSError, ValueError, KeyError):
+            found = {}
+        if KIND not in found:
+            todo = "Check the name."
+            raise ModelError(str(self.place), "no optimisation", "what `shiftjax optimize STUDY.toml` wrote", todo)
+        return found
+
+    @property
+    def done(self) -> int:
+        """Iterations that are stored."""
+        return int(self.about[DONE])
+
+    @property
+    def complete(self) -> bool:
+        """Whether all starts have ended, or used up their iterations."""
+        return bool(self.about[COMPLETE])
+
+    def begin(
+        self, about: Mapping[str, Any], names: Mapping[str, Sequence[str]], iterations: int, first: Arrays
+    ) -> None:
+        """An empty store.
+
+        Args:
+            names: of the entries of axes: parameter, metric, constraint. first: arrays (N, ...) as will be seen.
+        """
+        draft = self.place.with_name(f".{self.place.name}.begun")
+        with writing(self.place, draft) as files:
+            root = zarr.create_group(files, zarr_format=3, overwrite=True)
+            for group in ("evaluations", "history"):
+                made = root.create_group(group)
+                for axis, entries in names.items():
+                    _labels(made, axis, entries)
+                for name, like in (first if group == "evaluations" else shown(first)).items():
+                    _growing(made, name, like, iterations)
+            root.attrs.update({**FORMAT, **about, KIND: 1, DONE: 0, COMPLETE: False})
+            files.settle()
+            draft.rename(self.place)
+            flush([self.place.parent])
+
+    def append(self, first: int, seen: Sequence[Arrays], histories: Sequence[Arrays]) -> None:
+        """Writes iterations from the number `first` on."""
+        if not seen:
+            return
+        with shielded(), writing(self.place) as files:
+            for group, rows in (("evaluations", seen), ("history", histories)):
+                made = zarr.open_group(files, path=group, mode="r+")
+                for name in rows[0]:
+                    _open(made, name)[first : first + len(rows)] = np.stack([row[name] for row in rows])
+            files.settle()
+            self._say(files, {DONE: first + len(seen)})
+
+    def read(self, k: int) -> dict[str, np.ndarray]:
+        """What was seen at an iteration."""
+        if k >= self.done:
+            raise IndexError(k)
+        group = zarr.open_group(CheckedFolder(self.place, todo=MEND), path="evaluations", mode="r")
+        return {name: np.asarray(_open(group, name)[k]) for name in group.array_keys() if _open(group, name).ndim > 1}
+
+    def finish(self, starts: Arrays, names: Mapping[str, Sequence[str]]) -> None:
+        """What came of the starts."""
+        with shielded(), writing(self.place) as files:
+            group = zarr.open_group(files, mode="r+").create_group("starts", overwrite=True)
+            for axis, entries in names.items():
+                _labels(group, axis, entries)
+            for name, values in starts.items():
+                axes = AXES.get(name.removeprefix("first_"), ())
+                _array(group, name, values, values.shape, ("start", *axes))[...] = values
+            files.settle()
+            self._say(files, {COMPLETE: True})
+
+    def dataset(self, group: str) -> xr.Dataset:
+        """A group, without what is not yet there."""
+        found = xr.open_zarr(CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False)
+        return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
+
+    def _say(self, files: WrittenFolder, words: Mapping[str, Any]) -> None:
+        path = files.root / "zarr.json"
+        about = json.loads(path.read_text(encoding="utf-8"))
+        about["attributes"] |= words
+        replace_safely(path, json.dumps(about, indent=2).encode(), PARTIAL.removeprefix("*"))
+
+
+def shown(seen: Arrays) -> dict[str, np.ndarray]:
+    """Empty arrays (N, ...) of the history, from those of what is seen."""
+    wide, flat = seen["numbers"], seen["objective"]
+    whole = np.zeros(len(flat), np.int32)
+    return {"numbers": wide, "objective": flat, "excess": flat, "gradient_norm": flat} | dict.fromkeys(
+        ("status", "halved", "ended"), whole
+    )
+
+
+def _growing(group: zarr.Group, name: str, like: np.ndarray, iterations: int) -> None:
+    axes = ("iteration", "start", *AXES.get(name, ()))
+    chunks = (min(EVERY, iterations), *(max(1, n) for n in like.shape))
+    _array(group, name, like, (iterations, *like.shape), axes, chunks)
+
+
+def _labels(group: zarr.Group, axis: str, entries: Sequence[str]) -> None:
+    if entries:
+        values = np.array(entries, dtype=object)
+        _array(group, axis, values, values.shape, (axis,))[...] = values
+
+
+def _array(
+    group: zarr.Group, name: str, like: np.ndarray, shape: tuple[int, ...], axes: Sequence[str],
+    chunks: tuple[int, ...] | None = None,
+) -> Any:  # fmt: skip
+    text = like.dtype.kind in "OU"
+    return group.create_array(
+        name, shape=shape, chunks=chunks or tuple(max(1, n) for n in shape), dtype=str if text else like.dtype,
+        compressors=CODECS, fill_value=missing_of(like.dtype), attributes={"units": "1"}, dimension_names=list(axes),
+        config={"write_empty_chunks": True},
+    )  # fmt: skip
+
+
+def _open(group: zarr.Group, name: str) -> Any:
+    array = group[name]
+    assert isinstance(array, zarr.Array)
+    return array.with_config({"write_empty_chunks": True})

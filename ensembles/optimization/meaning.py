@@ -1,0 +1,92 @@
+"""What `[optimize]` means for the model of a study: parameters and their bounds, expressions. Host only, no jax."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.dynamics.expressions import evaluate, parse
+from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.definition_keys import inside
+from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.optimization.words import Wanted
+from shiftjax.errors import ModelError, nearest
+
+
+def bounds(
+    definition: Definition, wanted: Wanted, group: Group, parameters: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(P,) smallest and largest values of the parameters, those of `[optimize.bounds]`, else those that their law has,
+    and the size of their changes.
+
+    Raises:
+        ModelError: bounds of no parameter, a parameter of one value.
+    """
+    numbers, own = group.model.numbers(), dict[str, tuple[float, float, float]]()
+    for vary in definition.varied:
+        law, full = vary.in_si(), group.model.resolve(vary.path)
+        if law.distribution in ("normal", "lognormal"):
+            own[full] = (0.0 if law.distribution == "lognormal" else -np.inf, np.inf, law.high)
+        else:
+            own[full] = (law.low, law.high, max(law.high - law.low, abs(numbers.get(full, 0.0)) * 1e-3))
+    stated = {}
+    for path, low, high in wanted.bounds:
+        full = group.model.resolve(path)
+        if full not in parameters:
+            where = inside("optimize.bounds", path)
+            raise ModelError(where, "no parameter", ", ".join(parameters), "Vary it, or leave it out.")
+        stated[full] = (-np.inf if low is None else low, np.inf if high is None else high)
+    low, high, scale = np.array([own.get(p, (-np.inf, np.inf, abs(numbers[p]) or 1.0)) for p in parameters], float).T
+    for k, path in enumerate(parameters):
+        low[k], high[k] = stated.get(path, (low[k], high[k]))
+        if not low[k] < high[k]:
+            todo = "Give it bounds in [optimize.bounds]."
+            raise ModelError(inside("vary", path), "one value", "a parameter that may change", todo)
+    return low, high, np.where(scale > 0, scale, 1.0)
+
+
+def parameters(wanted: Wanted, group: Group) -> tuple[str, ...]:
+    """Full paths of what is changed.
+
+    Raises:
+        ModelError: nothing that varies, a path that does not.
+    """
+    known = tuple(group.vary())
+    if not known:
+        raise ModelError("optimize", "nothing that varies", "numbers in [vary]", "Say what may change.")
+    found = []
+    for path in wanted.parameters:
+        full = group.model.resolve(path)
+        if full not in known:
+            todo = nearest(full, known) or "Add it to [vary]."
+            raise ModelError("optimize.parameters", repr(path), ", ".join(known), todo)
+        found.append(full)
+    return tuple(found) or known
+
+
+def expressions(wanted: Wanted, metrics: Sequence[str]) -> dict[str, ast.expr]:
+    """The objective, constraints and residuals of metrics, by their texts; a constraint as what is to be 0 at most.
+
+    Raises:
+        ModelError: what is no expression of names of metrics.
+    """
+    texts = {"objective": wanted.objective} if wanted.objective else {}
+    texts |= {c.text: f"{c.left} - ({c.right})" for c in wanted.constraints}
+    if wanted.data is None:
+        texts |= {text: text for text in wanted.residuals}
+    return {name: _expression(text, name, metrics) for name, text in texts.items()}
+
+
+def _expression(text: str, name: str, metrics: Sequence[str]) -> ast.expr:
+    """An expression whose names are those of metrics."""
+    where = "optimize.objective" if name == "objective" else f"optimize, {name}"
+    parsed = parse(text, where)
+    if parsed.paths:
+        todo = "Make a metric of it, and name that."
+        raise ModelError(where, repr(parsed.paths[0]), f"names of metrics: {', '.join(metrics)}", todo)
+    found = evaluate(parsed.node, {metric: [1.0] for metric in metrics}, where)
+    if len(found) != 1:
+        raise ModelError(where, f"{len(found)} numbers", "one number", "Pick with [k].")
+    return parsed.node

@@ -1,0 +1,239 @@
+"""An optimisation: all starts of a study run together, iteration by iteration, into a store that survives a kill."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from shiftjax.ensembles import store, study_file, study_store
+from shiftjax.ensembles.definition import Definition, document
+from shiftjax.ensembles.derivatives import Runs
+from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.optimization.data import Data
+from shiftjax.ensembles.optimization.descent import Descent
+from shiftjax.ensembles.optimization.history import EVERY, History
+from shiftjax.ensembles.optimization.least_squares import LeastSquares
+from shiftjax.ensembles.optimization.meaning import parameters
+from shiftjax.ensembles.optimization.one_start import Seen, State
+from shiftjax.ensembles.optimization.optimum import Optimum
+from shiftjax.ensembles.optimization.problem import Problem
+from shiftjax.ensembles.optimization.words import Wanted
+from shiftjax.ensembles.replacing import remove
+from shiftjax.ensembles.study_plan import digest, embedded
+from shiftjax.errors import ModelError, need_count, need_path
+from shiftjax.record import record
+from shiftjax.version import VERSION
+
+PATIENCE = 10.0  # s between two writings at most, and an iteration
+
+
+@record
+class Progress:
+    """Where an optimisation stands.
+
+    Attributes:
+        iteration: that is done, of iterations. objective: the best of all starts. running: starts that have not ended.
+        seconds: since this call began.
+    """
+
+    iteration: int
+    iterations: int
+    objective: float
+    running: int
+    seconds: float
+
+
+class Method(Protocol):
+    """A method of all starts: a pure function of what was seen."""
+
+    def begin(self) -> State: ...
+
+    def place(self, z: np.ndarray) -> np.ndarray: ...
+
+    def see(self, state: State) -> Seen: ...
+
+    def advance(self, state: State, seen: Seen) -> State: ...
+
+
+def optimize(
+    study: Definition | str | Path,
+    out: str | Path | None = None,
+    *,
+    resume: bool = False,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> Optimum:
+    """Makes the objective of a study small, from many starts at once, each by itself.
+
+    Args:
+        study: the definition, or the path of a study file (.toml), with a table `[optimize]`.
+        out: the store, NAME.zarr; left out, a temporary one that lives as long as the result.
+        resume: go on with what stands there, or begin it; the iterates are those of an optimisation that nothing
+            stopped, to the last bit.
+        force: replace what is there.
+        threads: of the kernel; all cores where left out.
+        progress: called after every iteration.
+
+    Raises:
+        ModelError: no `[optimize]`, what the definition, a model or the store make impossible, no start that runs.
+        KeyboardInterrupt: Ctrl-C. All iterations that were done are in the store.
+    """
+    definition, wanted = asked(study)
+    place, temporary = _place(out)
+    definition = embedded(definition)
+    groups = designs(definition)
+    group, *others = groups
+    if others:
+        todo = "Give every switch one state."
+        raise ModelError("switch", f"{len(groups)} models", "one model", todo)
+    history = History(place)
+    going_on = resume and place.exists()
+    if going_on:
+        _same(history, definition, digest(groups))
+    else:
+        store.check_target(place, force=force, batched=True, todo="Use resume to go on, force to replace.")
+    if going_on and history.complete:
+        return Optimum(place, temporary)
+    with study_store.locked(place):
+        if going_on:
+            with study_store.writing(place):
+                study_store.clean(place)
+        else:
+            with study_store.writing(place):
+                remove(place)
+        problem = problem_of(definition, wanted, group, threads)
+        about = {"study": json.dumps(document(definition)), "study_folder": definition.folder}
+        about |= {"designs": digest(groups), "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
+        about |= {"units": json.dumps(problem.units)}
+        about |= {"constraint_tolerance": wanted.constraint_tolerance}
+        _Run(problem, history, about, progress).run()
+    return Optimum(place, temporary)
+
+
+def asked(study: Definition | str | Path, starts: int | None = None) -> tuple[Definition, Wanted]:
+    """The definition with as many samples as starts, and what its `[optimize]` asks for."""
+    if not isinstance(study, Definition):
+        need_path("optimize: study", study)
+        study = study_file.read(study)
+    wanted = study.optimized
+    if wanted is None:
+        todo = 'Add [optimize] with objective = "METRIC".'
+        raise ModelError("optimize", "a study without [optimize]", "one that says what is made small", todo)
+    if study.assemble_only:
+        raise ModelError("assemble_only", "true", "runs, which metrics are taken of", "Leave it out.")
+    count = starts or wanted.starts
+    if count is not None:
+        need_count("optimize.starts", count, 1)
+    drawn = any(not vary.is_axis for vary in study.varied)
+    return (dataclasses.replace(study, samples=count) if count and drawn else study), wanted
+
+
+def problem_of(definition: Definition, wanted: Wanted, group: Group, threads: int | None = None) -> Problem:
+    """What is made small, with the runs of a group of the study."""
+    data = None if wanted.data is None else Data(definition.placed(wanted.data), wanted, group)
+    runs = Runs(group, parameters(wanted, group), data.paths if data else (), threads)
+    return Problem(definition, wanted, group, runs, data)
+
+
+class _Run:
+    """The iterations of an optimisation."""
+
+    def __init__(
+        self, problem: Problem, history: History, about: dict[str, Any], progress: Callable[[Progress], None]
+    ) -> None:
+        self.problem, self.history, self.about, self.progress = problem, history, about, progress
+        self.method: Method = (LeastSquares if problem.wanted.residuals else Descent)(problem)
+        self.names = {"parameter": problem.parameters, "metric": problem.names}
+        self.names["constraint"] = tuple(c.text for c in problem.wanted.constraints)
+        self._begun = self._written = time.monotonic()
+        self._waiting: list[tuple[Seen, Seen]] = []  # what was seen and not yet written, the histories of it
+
+    def run(self) -> None:
+        """Repeats what is stored, runs what is missing."""
+        iterations = self.problem.wanted.iterations
+        state, ready, k, first = self.method.begin(), 0, 0, None
+        if self.history.place.exists():
+            ready = self.history.done
+        try:
+            while k < iterations and (state["ended"] == 0).any():
+                seen = self.history.read(k) if k < ready else self.method.see(state)
+                first = first or seen
+                state = self.method.advance(state, seen)
+                if k >= ready:
+                    self._note(k, seen, state)
+                k += 1
+                best = float(np.min(state["best_objective"]))
+                running = int((state["ended"] == 0).sum())
+                self.progress(Progress(k, iterations, best, running, time.monotonic() - self._begun))
+        finally:
+            self._write(k)
+        assert first is not None
+        self.history.finish(self._came(state, first), self.names)
+
+    def _note(self, k: int, seen: Seen, state: State) -> None:
+        """An iteration is done; it is written now and then."""
+        if k == 0:
+            self.history.begin(self.about, self.names, self.problem.wanted.iterations, seen)
+        self._waiting.append((seen, self._shown(seen, state)))
+        if (k + 1) % EVERY == 0 or time.monotonic() - self._written > PATIENCE:
+            self._write(k + 1)
+
+    def _write(self, end: int) -> None:
+        waiting, self._waiting = self._waiting, []
+        self.history.append(end - len(waiting), *([part[i] for part in waiting] for i in (0, 1)))
+        self._written = time.monotonic()
+
+    def _shown(self, seen: Seen, state: State) -> Seen:
+        """The last good design of every start."""
+        numbers = self.method.place(state["base"])
+        found = {"numbers": numbers, "objective": state["base_objective"], "excess": state["base_excess"]}
+        found |= {"gradient_norm": state["base_gradient"], "status": seen["status"].astype(np.int32)}
+        return found | {name: state[name].astype(np.int32) for name in ("halved", "ended")}
+
+    def _came(self, state: State, first: Seen) -> Seen:
+        """What came of every start."""
+        lost = first["status"] > 0
+        before = np.where(lost[:, None], np.nan, first["metrics"])
+        numbers = self.method.place(state["best"])
+        found = {"numbers": numbers, "objective": state["best_objective"], "excess": state["best_excess"]}
+        found |= {"metrics": state["best_metrics"], "first_numbers": first["numbers"], "first_metrics": before}
+        whole = {"halved": state["halved"], "ended": state["ended"], "iterations": state["asked"]}
+        return found | {name: values.astype(np.int32) for name, values in whole.items()}
+
+
+def _same(history: History, definition: Definition, designs: str) -> None:
+    """Raises unless the store is of this study."""
+    about = history.about
+    todo = "Resume it with its own study, or choose another name."
+    if json.loads(about["study"]) != json.loads(json.dumps(document(definition))) or about["designs"] != designs:
+        raise ModelError(str(history.place), "the store of another study", "that of this one", todo)
+    if about["shiftjax_version"] != VERSION:
+        found = f"an optimisation of version {about['shiftjax_version']}"
+        raise ModelError(str(history.place), found, f"one of version {VERSION}", "Go on with that version.")
+
+
+def _place(out: str | Path | None) -> tuple[Path, Any]:
+    """The folder of the store, and what keeps a temporary one."""
+    if out is not None:
+        need_path("optimize: out", out)
+        return Path(out).absolute(), None
+    folder = Path(tempfile.mkdtemp(prefix="shiftjax-"))
+    keeper = _Keeper()
+    weakref.finalize(keeper, partial(shutil.rmtree, folder, ignore_errors=True))
+    return folder / "optimum.zarr", keeper
+
+
+class _Keeper:
+    """Something that a temporary folder lives as long as."""

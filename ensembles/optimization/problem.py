@@ -1,0 +1,116 @@
+"""What is made small, of a study: the runs of its one model, an objective, constraints and residuals of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+
+from shiftjax.dynamics.expressions import evaluate
+from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.optimization.data import Data, Recorded
+from shiftjax.ensembles.optimization.meaning import bounds, expressions
+from shiftjax.ensembles.optimization.space import Space
+from shiftjax.ensembles.optimization.words import Wanted
+
+Array = Any  # of JAX, traced
+
+
+class Differentiated(Recorded, Protocol):
+    """Members of a group as functions of their numbers, as `ensembles.derivatives.Runs` are."""
+
+    paths: tuple[str, ...]
+    parameters: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+    @property
+    def recorded(self) -> int: ...
+
+    @property
+    def units(self) -> Mapping[str, str]: ...
+
+    def outputs(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def adjoint(self, x: np.ndarray, bars: np.ndarray) -> np.ndarray: ...
+
+    def tangent(self, x: np.ndarray) -> np.ndarray: ...
+
+
+class Problem:
+    """An objective, constraints and residuals of the runs of a study, and the free numbers of its starts.
+
+    Args:
+        runs: of the group, with derivatives along the parameters. data: what their channels should be, if residuals are
+            of them.
+    """
+
+    def __init__(
+        self, definition: Definition, wanted: Wanted, group: Group, runs: Differentiated, data: Data | None = None
+    ) -> None:
+        self.wanted, self.group, self.runs, self.data = wanted, group, runs, data
+        self.parameters = runs.parameters
+        self.given = np.stack([*group.vary().values()], axis=1)
+        self.space = Space(*bounds(definition, wanted, group, self.parameters))
+        self._target = np.zeros(0) if self.data is None else self.data.target(self.runs)
+        self._sigmas = np.array([dict(wanted.sigmas).get(text, 1.0) for text in wanted.residuals])
+        self._nodes = expressions(wanted, self.runs.metrics)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the metrics."""
+        return self.runs.metrics
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Of parameters and metrics."""
+        described = self.group.model.described()
+        return {path: described[path].unit for path in self.parameters} | dict(self.runs.units)
+
+    @cached_property
+    def equal(self) -> np.ndarray:
+        """(C,) which constraints are equalities."""
+        return np.array([c.equal for c in self.wanted.constraints], bool)
+
+    def starts(self) -> np.ndarray:
+        """(N, P) free numbers of the starts."""
+        return self.space.free(self.given[:, self._columns])
+
+    def home(self) -> np.ndarray:
+        """(P,) free numbers of the model's own design, inside of the bounds: where a start that cannot run turns to."""
+        numbers = self.group.model.numbers()
+        return self.space.free(np.array([numbers[path] for path in self.parameters]))
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        return [self.runs.paths.index(path) for path in self.parameters]
+
+    def designs(self, members: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """(n, V) designs of some members from their parameters (n, P)."""
+        x = self.given[members].copy()
+        x[:, self._columns] = numbers
+        return x
+
+    def place(self, z: Array) -> tuple[Array, Array]:
+        """Parameters (P,) of free numbers (P,), and their slopes."""
+        return self.space.numbers(z), self.space.slopes(z)
+
+    def residuals(self, outputs: Array) -> Array:
+        """(R,) residuals of the outputs (O,) of one member."""
+        if self.data is not None:
+            off = (outputs[: self.runs.recorded] - self._target) / np.repeat(self._sigmas, len(self.runs.time))
+            return off[~np.isnan(self._target)]
+        outputs = outputs[self.runs.recorded :]
+        named = {name: [outputs[k]] for k, name in enumerate(self.names)}
+        found = [jnp.asarray(evaluate(node, named, text)[0], float) for text, node in self._nodes.items()]
+        return jnp.stack(found) / self._sigmas
+
+    def value(self, metrics: Array) -> tuple[Array, Array]:
+        """The objective, and (C,) by which every constraint is exceeded, from the metrics (M,) of one member."""
+        named = {name: [metrics[k]] for k, name in enumerate(self.names)}
+        found = {text: evaluate(node, named, text)[0] for text, node in self._nodes.items()}
+        objective = jnp.asarray(found.pop("objective"), float)
+        return objective, jnp.stack([jnp.zeros(()), *found.values()])[1:]

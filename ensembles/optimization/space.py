@@ -1,0 +1,79 @@
+"""Bounded numbers as smooth functions of free ones, and functions of one member applied to many. Run-time, JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = Any  # of JAX, or NumPy
+BLOCK = 64  # members of one call of a compiled function
+INSIDE = 1e-3  # a start at a bound, where nothing changes with the free number, is moved inside by this share
+
+
+class Space:
+    """Numbers x (P,) of free ones z (P,): low + (high - low) / (1 + exp(-z)) between two bounds,
+    low + s log(1 + exp(z)) above one, high - s log(1 + exp(z)) below one, s z where there is none.
+
+    Args:
+        low, high: (P,), infinite where there is no bound. scale: (P,) s, of the size of the numbers' changes.
+    """
+
+    def __init__(self, low: np.ndarray, high: np.ndarray, scale: np.ndarray) -> None:
+        self.low, self.high, self.scale = low, high, scale
+        self._above, self._below = np.isfinite(low), np.isfinite(high)
+        self._both = self._above & self._below
+        self._low, self._high = np.where(self._above, low, 0.0), np.where(self._below, high, 0.0)
+
+    def numbers(self, z: Array) -> Array:
+        """x (..., P) of z (..., P)."""
+        soft = self.scale * jax.nn.softplus(z)
+        between = self._low + (self._high - self._low) * jax.nn.sigmoid(z)
+        one_sided = jnp.where(self._above, self._low + soft, self._high - soft)
+        free = jnp.where(self._above | self._below, one_sided, self.scale * z)
+        return jnp.clip(jnp.where(self._both, between, free), self.low, self.high)  # rounding may leave the bounds
+
+    def slopes(self, z: Array) -> Array:
+        """dx/dz (..., P) of each number."""
+        soft = self.scale * jax.nn.sigmoid(z)
+        between = (self._high - self._low) * jax.nn.sigmoid(z) * jax.nn.sigmoid(-z)
+        free = jnp.where(self._above, soft, jnp.where(self._below, -soft, self.scale))
+        return jnp.where(self._both, between, free)
+
+    def free(self, x: np.ndarray) -> np.ndarray:
+        """z (..., P) of x (..., P); what is at a bound or beyond is moved inside."""
+        with np.errstate(all="ignore"):
+            share = np.clip((x - self._low) / (self._high - self._low), INSIDE, 1 - INSIDE)
+            away = np.where(self._above, x - self._low, self._high - x) / self.scale
+            away = np.maximum(away, INSIDE)
+            one_sided = away + np.log(-np.expm1(-away))
+            free = np.where(self._above | self._below, one_sided, x / self.scale)
+            return np.where(self._both, np.log(share) - np.log1p(-share), free)
+
+
+class ByMember:
+    """A function of the arrays of one member, compiled once and called member by member, so that no bit of what one
+    member gives depends on the others or on how many there are.
+
+    Args:
+        function: of arrays of one member, in nested tuples or dicts.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._mapped = jax.jit(lambda rows: jax.lax.map(lambda row: function(*row), rows))
+
+    def __call__(self, *rows: Any) -> Any:
+        """What the function gives, with the axis (N,) of members in front of all its arrays, in NumPy."""
+        members = len(jax.tree.leaves(rows)[0])
+        found = []
+        # Optax mixes types and shapes, which strict settings of a caller's JAX refuse.
+        with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+            for first in range(0, members, BLOCK):
+                which = np.minimum(np.arange(first, first + BLOCK), members - 1)
+                some = jax.tree.map(lambda values, which=which: np.asarray(values)[which], rows)
+                count = min(BLOCK, members - first)
+                found.append(jax.tree.map(lambda values, count=count: np.asarray(values)[:count], self._mapped(some)))
+        return jax.tree.map(lambda *parts: np.concatenate(parts), *found)

@@ -1,0 +1,254 @@
+"""How every metric of a study changes with every number that varies, for each member: d(metrics)/d(parameters).
+
+One pass gives all: forward, a direction a parameter, or reverse, a way back a metric; `planned` says which is cheaper.
+The slopes stand in the store of the study, in a group `sensitivity` with the axes member, metric and parameter, which
+grows shard by shard and goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from shiftjax.ensembles import study_store
+from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.derivatives import Runs
+from shiftjax.ensembles.execution import sweep
+from shiftjax.ensembles.folders import CODECS, CheckedFolder, WrittenFolder, replace_safely
+from shiftjax.ensembles.information import Fisher, fisher
+from shiftjax.ensembles.shards import parts
+from shiftjax.ensembles.study import Study
+from shiftjax.ensembles.study_plan import Plan, opened
+from shiftjax.errors import ModelError, one_of
+from shiftjax.record import record
+
+GROUP, DONE = "sensitivity", "shards_done"
+DIRECTIONS = ("forward", "reverse")
+# Steps of a run that one direction takes: counted in operations, tangents 1.0 to 1.26 of four-bars to excavators, the
+# way back 1.9 to 2.6 beside the step that is repeated.
+COSTS = {"forward": 1.2, "reverse": 3.2}
+BLOCK = 512  # members whose slopes are taken at once
+
+
+@record
+class Planned:
+    """Which way slopes are taken, and why."""
+
+    direction: str
+    why: str
+
+
+def planned(metrics: int, parameters: int, direction: str | None = None) -> Planned:
+    """The cheaper way to the slopes of so many metrics with so many parameters, or the one that is asked for."""
+    costs = {"forward": parameters * COSTS["forward"], "reverse": metrics * COSTS["reverse"]}
+    if direction is not None:
+        one_of("direction", direction, DIRECTIONS)
+    chosen = direction or min(costs, key=lambda way: costs[way])
+    why = ", ".join(f"{way} {cost:.3g}" for way, cost in costs.items())
+    return Planned(chosen, f"steps of a run beside each of its own: {why}" + ("; asked for" if direction else ""))
+
+
+class Sensitivity:
+    """The slopes of a study.
+
+    Args:
+        study: whose store they are in.
+
+    Raises:
+        ModelError: no slopes there, or not all of them yet.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        about = _about(study.path)
+        if not about or about[DONE] < about["shards"]:
+            todo = "Run `shiftjax sensitivity` on it."
+            raise ModelError(str(study.path), "a study without all slopes", "one that has them", todo)
+        self.planned = Planned(about["direction"], about["why"])
+
+    @property
+    def xarray(self) -> xr.Dataset:
+        """`slope` (member, metric, parameter), NaN where a run ended early, and its `unit` (metric, parameter)."""
+        return xr.open_zarr(CheckedFolder(self.study.path), group=GROUP, consolidated=False)
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """(B, M, P)."""
+        return self.xarray["slope"].values
+
+    @property
+    def metrics(self) -> list[str]:
+        return [str(name) for name in self.xarray["metric"].values]
+
+    @property
+    def parameters(self) -> list[str]:
+        return [str(path) for path in self.xarray["parameter"].values]
+
+    def fisher(self, sigmas: Mapping[str, float], *, scaled: bool = True) -> Fisher:
+        """What measurements of metrics tell of the parameters, for every member.
+
+        Args:
+            sigmas: metric -> standard deviation of its error, of those that are measured.
+            scaled: eigenvalues of parameters in parts of their mean size in the study, else in their units.
+
+        Raises:
+            ModelError: no such metric, a deviation that is not positive.
+        """
+        known, columns = self.metrics, self.study.xarray["members"].to_dataset()
+        for name in sigmas:
+            one_of("fisher: sigmas", name, known)
+        rows = [known.index(name) for name in sigmas]
+        sizes = np.array([float(np.nanmean(np.abs(columns[path].values))) for path in self.parameters])
+        return fisher(
+            self.slopes[:, rows], np.array([*sigmas.values()]), np.where(sizes > 0, sizes, 1.0) if scaled else None
+        )
+
+    def __repr__(self) -> str:
+        found = self.xarray.sizes
+        return f"Sensitivity of {found['metric']} metrics to {found['parameter']} numbers in {self.study.path}"
+
+
+def sensitivity(
+    study: Study | Definition | str | Path,
+    out: str | Path | None = None,
+    *,
+    direction: str | None = None,
+    resume: bool = False,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, members: None,
+) -> Sensitivity:
+    """The slopes of all metrics of a study with all its varied numbers, into its store.
+
+    Args:
+        study: one that is complete, or its store; or a definition, or a study file, which is run first.
+        out: the store of a study that is run, as of `sweep`.
+        direction: "forward" or "reverse"; the cheaper one where left out.
+        resume, force, threads: as of `sweep`.
+        progress: called with the members that are done, and all.
+
+    Raises:
+        ModelError: a study without metrics, or without numbers that vary; a run that has no derivatives.
+    """
+    if not isinstance(study, Study):
+        if not isinstance(study, Definition) and Path(study).suffix == ".zarr":
+            study = Study(study)
+        else:
+            study = sweep(study, out, resume=resume, force=force, threads=threads)
+    if not study.complete:
+        raise ModelError(str(study.path), "a study that is not complete", "a complete one", "Resume it first.")
+    plan = opened(str(study.path))
+    names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
+    for what, found, key in (("metrics", names, "[metrics]"), ("numbers that vary", paths, "[vary]")):
+        if not found:
+            raise ModelError(str(study.path), f"a study without {what}", f"one with {key}", f"Add {key}.")
+    if plan.definition.assemble_only:
+        raise ModelError("assemble_only", "true", "a study that runs", "Leave it out.")
+    how = planned(len(names), len(paths), direction)
+    with study_store.locked(study.path):
+        about = _about(study.path)
+        if force or not about or (about["direction"], about["shards"]) != (how.direction, plan.shards):
+            _begin(plan, names, paths, how)
+            about = _about(study.path)
+        _run(plan, int(about[DONE]), how, threads, progress)
+    return Sensitivity(study)
+
+
+def slopes(runs: Runs, x: np.ndarray, direction: str) -> np.ndarray:
+    """(B, M, P) slopes of the metrics with the parameters at designs (B, V); NaN where a run ended early."""
+    if direction == "forward":
+        return np.moveaxis(runs.tangent(x)[:, :, runs.recorded :], 0, 2)
+    outputs = runs.recorded + len(runs.metrics)
+    bars = np.zeros((len(runs.metrics), len(x), outputs))
+    for k in range(len(runs.metrics)):
+        bars[k, :, runs.recorded + k] = 1.0
+    return np.moveaxis(runs.adjoint(x, bars), 0, 1)
+
+
+def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:
+    """The slopes of the shards that have none yet."""
+    known: dict[int, Runs] = {}
+    names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
+    members = sum(group.members for group in plan.groups)
+    for shard in range(ready, plan.shards):
+        first, rows = shard * plan.size, []
+        for part in parts(plan.groups, shard, plan.size):
+            group = part.group
+            if group.first not in known:
+                known[group.first] = Runs(group, tuple(group.vary()), threads=threads)
+            runs = known[group.first]
+            x = np.stack([*group.vary(part.begin, part.end).values()], axis=1)
+            for begin in range(0, len(x), BLOCK):
+                some = slopes(runs, x[begin : begin + BLOCK], how.direction)
+                whole = np.full((len(some), len(names), len(paths)), np.nan)
+                of = [names.index(name) for name in runs.metrics], [paths.index(path) for path in runs.parameters]
+                whole[np.ix_(range(len(some)), *of)] = some
+                rows.append(whole)
+                progress(first + sum(map(len, rows)), members)
+        with study_store.writing(plan.folder) as files:
+            array: Any = zarr.open_group(files, path=GROUP, mode="r+")["slope"]
+            array.with_config({"write_empty_chunks": True})[first : first + plan.size] = np.concatenate(rows)
+            files.settle()
+            _say(files, {DONE: shard + 1})
+
+
+def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Planned) -> None:
+    """The empty group."""
+    members = sum(group.members for group in plan.groups)
+    units = _units(plan, names, paths)
+    about = {"direction": how.direction, "why": how.why, "shards": plan.shards, DONE: 0}
+    with study_store.writing(plan.folder) as files:
+        group = zarr.open_group(files, mode="r+").create_group(GROUP, overwrite=True)
+        shape = (members, len(names), len(paths))
+        group.create_array(
+            "slope", shape=shape, chunks=(min(plan.size, members), *shape[1:]), dtype=float, compressors=CODECS,
+            fill_value=np.nan, attributes={"units": "see unit"}, dimension_names=["member", "metric", "parameter"],
+            config={"write_empty_chunks": True},
+        )  # fmt: skip
+        for name, values, axes in (
+            ("member", np.arange(members), ["member"]),
+            ("metric", np.array(names, object), ["metric"]),
+            ("parameter", np.array(paths, object), ["parameter"]),
+            ("unit", units, ["metric", "parameter"]),
+        ):
+            text = values.dtype == object
+            group.create_array(
+                name, shape=values.shape, chunks=values.shape, dtype=str if text else values.dtype, compressors=CODECS,
+                attributes={"units": "1"}, dimension_names=axes, config={"write_empty_chunks": True},
+            )[...] = values  # fmt: skip
+        files.settle()
+        _say(files, about)
+
+
+def _units(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...]) -> np.ndarray:
+    """(M, P) units of the slopes."""
+    columns = Study(plan.folder).xarray["members"].to_dataset().variables
+    own = {str(v.attrs.get("path", name)): str(v.attrs.get("units", "1")) for name, v in columns.items()}
+    return np.array([[_ratio(own.get(name, "1"), own.get(path, "1")) for path in paths] for name in names], object)
+
+
+def _ratio(above: str, below: str) -> str:
+    if above == below:
+        return "1"
+    return above if below == "1" else f"{above}/({below})" if "/" in below or " " in below else f"{above}/{below}"
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """The attributes of the group, none where there is none."""
+    try:
+        return json.loads((folder / GROUP / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    except (OSError, ValueError, KeyError):
+        return {}
+
+
+def _say(files: WrittenFolder, words: Mapping[str, Any]) -> None:
+    path = files.root / GROUP / "zarr.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    about["attributes"] = {**about.get("attributes", {}), **words}
+    replace_safely(path, json.dumps(about, indent=2).encode(), study_store.PARTIAL.removeprefix("*"))

@@ -1,0 +1,120 @@
+"""`shiftjax optimize`: the best designs of a study with a table `[optimize]`, from many starts at once."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from shiftjax.cli import common
+from shiftjax.cli.ending import SOME_FAILED
+from shiftjax.ensembles import study_file
+from shiftjax.ensembles.execution import SUFFIX
+from shiftjax.ensembles.optimization.optimize import Progress, optimize
+from shiftjax.ensembles.optimization.optimum import Optimum
+from shiftjax.ensembles.optimization.words import Ending
+from shiftjax.errors import ModelError, need_count
+from shiftjax.formats.files import save
+from shiftjax.run.figures import plain
+
+SHOWN = 5  # starts that are listed
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("study", metavar="STUDY.toml", help="a study with a table [optimize]")
+    add("--out", metavar="FILE", help="the store, NAME.zarr; left out, the study's name with .zarr")
+    add("--starts", type=int, metavar="N", help="how many; those of the study where left out")
+    add("--iterations", type=int, metavar="N", help="at most; those of the study where left out")
+    add("--resume", action="store_true", help="go on with what stands in --out")
+    add("--force", action="store_true", help="replace what stands in --out")
+    add("--save", metavar="MODEL.json", help="write the model with the best design")
+    add("--threads", type=int, metavar="N", help="of the kernel; all cores where left out")
+    add("--json", action="store_true", help="print what came of it as JSON")
+
+
+def call(options: argparse.Namespace) -> int:
+    if not study_file.is_study(options.study):
+        raise ModelError("STUDY.toml", repr(options.study), "a study file, NAME.toml", "Name one.")
+    definition = study_file.read(options.study)
+    changed = {name: getattr(options, name) for name in ("starts", "iterations") if getattr(options, name) is not None}
+    for name, value in changed.items():
+        need_count(f"--{name}", value, 1)
+    if changed and definition.optimize:
+        definition = dataclasses.replace(definition, optimize={**definition.optimize, **changed})
+    out = options.out or f"{Path(options.study).stem}{SUFFIX}"
+    with _bar(Path(options.study).stem) as bar:
+        found = optimize(
+            definition, out, resume=options.resume, force=options.force, threads=options.threads,
+            progress=lambda progress: _told(bar, progress),
+        )  # fmt: skip
+    if options.json:
+        print(json.dumps(plain(summary(found)), allow_nan=False, ensure_ascii=False))
+    else:
+        show(found)
+    if options.save is not None:
+        save(found.model, options.save)
+        print(f"written: {options.save}", file=sys.stderr)
+    print(f"written: {out}", file=sys.stderr)
+    return SOME_FAILED if Ending.infeasible.name in found.ending else 0
+
+
+def summary(found: Optimum) -> dict[str, Any]:
+    """What came of it, for other programs."""
+    best = found.best
+    endings = {ending.name: found.ending.count(ending.name) for ending in Ending}
+    return {
+        "store": str(found.path),
+        "starts": len(found.objective),
+        "endings": {name: count for name, count in endings.items() if count},
+        "halved": int(found.starts["halved"].sum()),
+        "best": {field.name: getattr(best, field.name) for field in dataclasses.fields(best)},
+    }
+
+
+def show(found: Optimum) -> None:
+    """What came of it, as a person reads it."""
+    best, said = found.best, summary(found)
+    endings = ", ".join(f"{count} {name}" for name, count in said["endings"].items())
+    print(f"{found.path.name}: {said['starts']} starts: {endings}; {said['halved']} steps halved back")
+    print(f"best: start {best.start}, objective {best.objective:.6g}")
+    if best.excess > 0:
+        print(f"its constraints are exceeded by {best.excess:.3g} at most")
+    units = found.units
+    rows = [
+        (path, f"{best.began[path]:.6g}", f"{value:.6g}", units.get(path, "1")) for path, value in best.design.items()
+    ]
+    print()
+    common.table(("parameter", "before", "best", "unit"), rows, left=(0, 3))
+    if best.metrics:
+        rows = [(k, f"{best.before[k]:.6g}", f"{v:.6g}", units.get(k, "1")) for k, v in best.metrics.items()]
+        print()
+        common.table(("metric", "before", "best", "unit"), rows, left=(0, 3))
+    ranked = found.order[:SHOWN]
+    rows = [(str(k), f"{found.objective[k]:.6g}", found.ending[k], *_counts(found, k)) for k in ranked]
+    print()
+    common.table(("start", "objective", "ending", "iterations", "halved"), rows, left=(2,))
+
+
+def _counts(found: Optimum, k: int) -> tuple[str, str]:
+    row = found.starts.isel(start=int(k))
+    return str(int(row["iterations"])), str(int(row["halved"]))
+
+
+def _bar(name: str) -> Any:
+    shape = "{l_bar}{bar}| {n_fmt}/{total_fmt} iterations, {elapsed}<{remaining}{postfix}"
+    return tqdm(desc=name, total=1, bar_format=shape, leave=False, disable=not sys.stderr.isatty())
+
+
+def _told(bar: Any, progress: Progress) -> None:
+    """Shows how far it is."""
+    bar.total = progress.iterations
+    best = "none runs yet" if not np.isfinite(progress.objective) else f"best {progress.objective:.6g}"
+    bar.set_postfix_str(f"; {best}, {progress.running} starts going on", refresh=False)
+    bar.update(progress.iteration - bar.n)

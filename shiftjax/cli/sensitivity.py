@@ -1,0 +1,97 @@
+"""`shiftjax sensitivity`: how every metric of a study changes with every number that varies, by gradients."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.cli import common
+from shiftjax.cli.progress import Progress
+from shiftjax.ensembles.execution import SUFFIX
+from shiftjax.ensembles.slopes import DIRECTIONS, Sensitivity, sensitivity
+from shiftjax.ensembles.spec import assigned, split_assignment
+from shiftjax.run.figures import plain
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("study", metavar="STUDY", help="a study file, NAME.toml, or the store of a study, NAME.zarr")
+    add("--out", metavar="FILE", help="the store of a study file, NAME.zarr; left out, the study's name with .zarr")
+    add("--direction", choices=DIRECTIONS, help="of derivatives; the cheaper one where left out")
+    add("--sigma", action="append", default=[], metavar="METRIC=NUMBER",
+        help="a metric that is measured, with the standard deviation of its error: how well do measurements tell the"
+             " numbers? may be repeated")  # fmt: skip
+    add("--resume", action="store_true", help="go on with what stands in --out")
+    add("--force", action="store_true", help="replace what stands in --out")
+    add("--threads", type=int, metavar="N", help="of the kernel; all cores where left out")
+    add("--json", action="store_true", help="print it as JSON")
+
+
+def call(options: argparse.Namespace) -> int:
+    sigmas = {name: assigned(words, f"--sigma {name}")[0] for name, words in map(_sigma, options.sigma)}
+    out = options.out or f"{Path(options.study).stem}{SUFFIX}"
+    with Progress(Path(options.study).stem) as progress:
+        found = sensitivity(
+            options.study, out, direction=options.direction, resume=options.resume, force=options.force,
+            threads=options.threads, progress=lambda done, members: progress.update(done / members),
+        )  # fmt: skip
+    said = summary(found, sigmas)
+    if options.json:
+        print(json.dumps(plain(said), allow_nan=False, ensure_ascii=False))
+    else:
+        show(said)
+    print(f"written: {found.study.path}", file=sys.stderr)
+    return 0
+
+
+def _sigma(text: str) -> tuple[str, str]:
+    return split_assignment(text, "--sigma")
+
+
+def summary(found: Sensitivity, sigmas: dict[str, float]) -> dict[str, Any]:
+    """Smallest, median and largest slopes over the members; deviations of the parameters that measurements leave."""
+    slopes, units = found.slopes, found.xarray["unit"].values
+    rows = []
+    for m, name in enumerate(found.metrics):
+        for k, path in enumerate(found.parameters):
+            rows.append({"metric": name, "parameter": path, "unit": str(units[m, k]), **_range(slopes[:, m, k])})
+    said: dict[str, Any] = {"store": str(found.study.path), "direction": found.planned.direction}
+    said |= {"why": found.planned.why, "slopes": rows, "deviations": []}
+    if sigmas:
+        told = found.fisher(sigmas)
+        said["rank"] = _range(told.rank.astype(float))
+        for k, path in enumerate(found.parameters):
+            said["deviations"].append({"parameter": path, **_range(told.standard_deviations[:, k])})
+    return said
+
+
+def _range(values: np.ndarray) -> dict[str, float | None]:
+    """Over the members that have one; None where none has, or it is infinite."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return dict.fromkeys(("smallest", "median", "largest"))
+    figures = {"smallest": known.min(), "median": np.median(known), "largest": known.max()}
+    return {name: float(value) if np.isfinite(value) else None for name, value in figures.items()}
+
+
+def show(said: dict[str, Any]) -> None:
+    """The summary as a person reads it."""
+    print(f"{Path(said['store']).name}: slopes taken {said['direction']} ({said['why']})\n")
+    head = ("metric", "parameter", "smallest", "median", "largest", "unit")
+    rows = [(row["metric"], row["parameter"], *_texts(row, "nan"), row["unit"]) for row in said["slopes"]]
+    common.table(head, rows, left=(0, 1, 5))
+    if said["deviations"]:
+        print("\nstandard deviation of every number that is found from the measurements:")
+        common.table(
+            ("parameter", "smallest", "median", "largest"),
+            [(row["parameter"], *_texts(row, "not told")) for row in said["deviations"]],
+        )
+
+
+def _texts(row: dict[str, Any], none: str) -> tuple[str, ...]:
+    return tuple(none if row[key] is None else f"{row[key]:.6g}" for key in ("smallest", "median", "largest"))

@@ -1,0 +1,145 @@
+"""Slopes of metrics with parameters for every member of a study, and what measurements tell of parameters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shiftjax
+from shiftjax.cli import main
+from shiftjax.ensembles import study_file, sweep
+from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.information import fisher
+from shiftjax.ensembles.slopes import COSTS, planned, sensitivity
+from shiftjax.errors import ModelError
+
+WAYS = 1e-10  # relative: forward and reverse differ by rounding
+CENTRAL = 1e-6  # relative: differences of second order at a relative step of 1e-5
+
+
+def four_bars(**more: Any) -> Definition:
+    given: dict[str, Any] = {
+        "model": "four_bar",
+        "span": 0.1,
+        "step": 2e-3,
+        "samples": 3,
+        "hold": ["crank_pivot"],
+        "vary": {"coupler:tip.T[0]": "0.45:0.55~sobol", "rocker.mass": "0.5:2~sobol"},
+        "metrics": {
+            "swing": "rms(rocker_pivot.v)",
+            "end": "final(rocker_pivot.q)",
+            "top": "maximum(coupler:tip.position[0])",
+        },
+    }  # fmt: skip
+    return Definition(**{**given, **more})
+
+
+def test_both_ways_give_the_slopes_of_differences(tmp_path: Path) -> None:
+    out = tmp_path / "study.zarr"
+    found = sensitivity(four_bars(), out)
+    forward = found.slopes
+    assert found.planned.direction == "forward" and forward.shape == (3, 3, 2)
+    reverse = sensitivity(out, direction="reverse")
+    assert reverse.planned.direction == "reverse"
+    np.testing.assert_allclose(reverse.slopes, forward, rtol=WAYS, atol=1e-12)
+    study = found.study
+    model, vary, settings = study.recipe(1)
+    for k, path in enumerate(found.parameters):
+        pair = []
+        for sign in (1, -1):
+            moved = {**vary, path: vary[path] * (1 + sign * 1e-5)}
+            pair.append(shiftjax.simulate(model, vary=moved, **settings).metrics)
+        for m, name in enumerate(found.metrics):
+            slope = float(pair[0][name][0] - pair[1][name][0]) / (2e-5 * float(vary[path][0]))
+            assert forward[1, m, k] == pytest.approx(slope, rel=CENTRAL, abs=1e-8)
+    units = found.xarray["unit"].values.tolist()
+    assert units[1] == ["rad/m", "rad/kg"] and units[2] == ["1", "m/kg"]
+
+
+def test_what_is_stopped_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    asked = four_bars(samples=5)
+    whole = sensitivity(sweep(asked, tmp_path / "whole.zarr", shard=2)).slopes
+    study = sweep(asked, tmp_path / "cut.zarr", shard=2)
+
+    def stop(done: int, members: int) -> None:
+        if done > 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sensitivity(study, progress=stop)
+    with pytest.raises(ModelError, match="without all slopes"):
+        shiftjax.ensembles.Sensitivity(study)
+    done: list[int] = []
+    again = sensitivity(study, progress=lambda k, members: done.append(k)).slopes
+    assert done[0] == 4 and (again == whole).all()
+    assert sweep(asked, tmp_path / "cut.zarr", resume=True, verify=True).complete
+
+
+def test_members_that_end_early_have_no_slopes() -> None:
+    asked = four_bars(vary={"coupler:tip.T[0]": [0.5, 2.0]}, samples=None)
+    found = sensitivity(asked).slopes
+    assert np.isfinite(found[0]).all() and np.isnan(found[1]).all()
+
+
+def test_what_is_switched_off_has_no_slopes() -> None:
+    asked = four_bars(
+        drive={"crank_pivot": 3.0}, switch={"crank_pivot_drive": [True, False]}, hold=[], samples=None,
+        vary={"crank_pivot_drive.speed": [2.0, 3.0], "coupler.mass": [1.0]}, metrics={"end": "final(rocker_pivot.q)"},
+    )  # fmt: skip
+    found = sensitivity(asked).slopes
+    assert np.isfinite(found[:2]).all() and np.isnan(found[2:, :, 0]).all() and np.isfinite(found[2:, :, 1]).all()
+
+
+def test_the_plan_takes_the_cheaper_way() -> None:
+    assert planned(1, 2).direction == "forward" and planned(1, 10).direction == "reverse"
+    assert (
+        f"forward {2 * COSTS['forward']:.3g}" in planned(1, 2).why and planned(1, 9, "forward").direction == "forward"
+    )
+    with pytest.raises(ModelError, match="direction"):
+        planned(1, 1, "sideways")
+
+
+def test_fisher_information_of_a_straight_line() -> None:
+    """y = a + b t with equal errors: the covariance of a straight fit, by its formula."""
+    t, sigma = np.array([0.0, 1.0, 2.0, 4.0]), 0.1
+    slopes = np.stack([np.ones(4), t], axis=1)
+    found = fisher(slopes, np.full(4, sigma))
+    spread = ((t - t.mean()) ** 2).sum()
+    deviations = sigma * np.sqrt([1 / 4 + t.mean() ** 2 / spread, 1 / spread])
+    np.testing.assert_allclose(found.standard_deviations, deviations, rtol=1e-12)
+    np.testing.assert_allclose(found.information, slopes.T @ slopes / sigma**2, rtol=1e-12)
+    np.testing.assert_allclose(found.eigenvalues, np.linalg.eigvalsh(found.information), rtol=1e-10)
+    assert found.correlations[0, 1] == pytest.approx(-t.mean() / np.sqrt((t**2).mean())) and found.rank == 2
+
+
+def test_what_no_measurement_tells_is_not_identifiable() -> None:
+    """Of two parameters that act through their sum, and one alone: only the latter is found."""
+    slopes = np.array([[1.0, 1.0, 0.0], [2.0, 2.0, 1.0], [0.0, 0.0, 3.0]])
+    found = fisher(np.stack([slopes, slopes * np.nan]), np.ones(3))
+    assert np.isinf(found.standard_deviations[0, :2]).all() and np.isfinite(found.standard_deviations[0, 2])
+    assert found.rank.tolist() == [2, 0] and found.eigenvalues[0, 0] < 1e-12 and np.isnan(found.eigenvalues[1]).all()
+    np.testing.assert_allclose(np.abs(found.directions[0, :, 0]), [0.5**0.5, 0.5**0.5, 0.0], atol=1e-12)
+    with pytest.raises(ModelError, match="sigmas"):
+        fisher(slopes, np.array([1.0, 0.0, 1.0]))
+    with pytest.raises(ModelError, match="one deviation a metric"):
+        fisher(slopes, np.ones(2))
+
+
+def test_the_command_prints_slopes_and_identifiability(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "study.toml", str(tmp_path / "study.zarr")
+    study_file.write(four_bars(), path)
+    words = ["sensitivity", str(path), "--out", out, "--sigma", "swing=0.01", "--sigma", "end=0.001"]
+    assert main([*words, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["direction"] == "forward" and len(said["slopes"]) == 6 and len(said["deviations"]) == 2
+    assert main([*words, "--resume"]) == 0
+    printed = capsys.readouterr().out
+    assert "rad/kg" in printed and "standard deviation" in printed
+    assert main(["sensitivity", str(path), "--out", out, "--sigma", "swang=1", "--resume"]) == 2
+    assert shiftjax.ensembles.Sensitivity(shiftjax.ensembles.Study(out)).slopes.shape == (3, 3, 2)
+    with pytest.raises(ModelError, match="without metrics"):
+        sensitivity(four_bars(metrics={}))
