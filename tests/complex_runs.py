@@ -37,7 +37,7 @@ def run_tangents(
     """
     q, v, states, p = (x + 1j * STEP * dx for x, dx in zip(start, direction, strict=True))
     program = Programs(prepared.setup, observed, measured).of(partition)
-    loop = StepLoop(program, _phases(program), np, np.dtype(complex))
+    loop = StepLoop(program, phases_of(program), np, np.dtype(complex))
     members, layout = q.shape[1], program.layout
     zero = np.zeros(members, complex)
     state = {name: (zero,) * size for name, size in layout.columns().items()}
@@ -59,7 +59,9 @@ def run_tangents(
     return np.imag(channels).transpose(2, 0, 1) / STEP, np.imag(metrics) / STEP
 
 
-def _phases(program: LaneProgram) -> dict[str, Callable[[Slots], None]]:
+def phases_of(program: LaneProgram) -> dict[str, Callable[[Slots], None]]:
+    """The phases of a program on slots of NumPy numbers, complex ones too."""
+
     def phase(name: str) -> Callable[[Slots], None]:
         pieces = [(simplify(piece.trace(), "f64"), list(piece.runs())) for piece in program.phase(name)]
 

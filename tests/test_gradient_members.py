@@ -22,7 +22,7 @@ LONG = shiftjax.load("four_bar").numbers()[LENGTH]
 RUN: dict[str, Any] = {"span": 0.4, "step": 1e-3, "output_step": 0.05, "channels": [ANGLE], "hold": ["crank_pivot"],
                        "metrics": {"mean": "mean(rocker_pivot.v)"}}  # fmt: skip
 MASSES, LENGTHS = np.linspace(0.7, 1.3, 7), LONG * np.linspace(0.99, 1.01, 7)
-BUDGET = 256e6  # bytes
+BUDGET = 64e6  # bytes; without one the run below takes 88e6, and with 1024 members 330e6
 
 
 def gradient(masses: Any = MASSES, lengths: Any = LENGTHS, **more: Any) -> np.ndarray:
@@ -107,21 +107,21 @@ import shiftjax
 jax.config.update("jax_enable_x64", True)
 def last(m, span):
     result = shiftjax.simulate("four_bar", span=span, step=1e-3, output_step=span, channels=["{ANGLE}"],
-                               hold=["crank_pivot"], vary={{"{MASS}": m}}, tape_memory={BUDGET / 2})
+                               hold=["crank_pivot"], vary={{"{MASS}": m}}, tape_memory={BUDGET / 4})
     return result.channels["{ANGLE}"][:, -1].sum()
 def peak():
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 slope = jax.grad(last)
-slope(jnp.full(64, 1.0), 0.1)
+slope(jnp.full(256, 1.0), 0.1)
 before = peak()
-found = slope(jnp.linspace(0.5, 1.5, 64), 100.0)
+found = slope(jnp.linspace(0.5, 1.5, 256), 100.0)
 assert bool(jnp.isfinite(found).all())
 print(peak() - before)
 """
 
 
 def test_a_hundred_thousand_steps_within_the_budget() -> None:
-    """F12: the whole process grows by less than 256 MB over a short run: 64 members, half of it for tapes."""
+    """F12: the whole process, with 256 members, grows by no more over a short run; a quarter is for tapes."""
     done = subprocess.run([sys.executable, "-c", LONG_RUN], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert 0 <= int(done.stdout) <= BUDGET
@@ -164,9 +164,7 @@ def test_a_start_that_nothing_holds() -> None:
         run: dict[str, Any] = {"span": 0.01, "step": 1e-3, "channels": ["left.q"]}
         return shiftjax.simulate(five_bar(left=-1.2), vary={"second:tip.T[0]": x}, **run).channels["left.q"].sum()
 
-    with pytest.raises(
-        ModelError, match=r"second:tip\.T\[0\]: found a derivative by a number that moves a loop .*hold="
-    ):
+    with pytest.raises(ModelError, match=r"second:tip\.T\[0\]: found a derivative .* that moves a loop .*hold="):
         jax.grad(last)(jnp.full(2, 0.4))
 
 

@@ -28,7 +28,7 @@ VARY = {
 RUN: dict[str, Any] = {"span": 0.1, "step": 1e-3, "hold": ["crank_pivot"]}
 
 
-def measured(model: Model | str, vary: Mapping[str, Any], metrics: Mapping[str, str], **run: Any) -> dict[str, Any]:
+def measured(model: Model | str, vary: Mapping[str, Any], metrics: Mapping[str, str], **run: Any) -> Mapping[str, Any]:
     return shiftjax.simulate(model, vary=vary, metrics=metrics, **run).metrics
 
 
