@@ -1,12 +1,14 @@
 """Sweeps that are told to end at random moments, by SIGINT and SIGTERM, on the command line and in Python.
 
-Every one runs in a process of its own, and every promise is asserted before the table is printed: no crash, no internal
-error, the exit code of the signal, members that are done equal to the last bit to those of a whole run, a store that is
-whole, nothing beside it, and in Python a next run that is right. One line a case:
-    before   signals that came before the command was loaded (the interpreter ends then)
+A signal comes while members run: a child tells when they do, on the command line by its progress bar, in Python by
+`progress`; at which part of the run, and how long after, is drawn, with --anywhere any moment of the process, which is
+one of its own each time. Every promise is asserted, a line is printed for every sweep and at the end one for a case: no
+crash, no internal error, the exit code of the signal, members that are done equal to the last bit to those of a whole
+run, a store that can be read and is whole, nothing beside it, and a next run that is right.
+    beside   signals while the interpreter begins or ends, which ends it
     partial  sweeps that left some members; none: that left none; whole: that had ended
-    stop_s   from the signal until the computation has stopped: KeyboardInterrupt in Python, the end of the process on
-             the command line, which then has printed its table and written its store; median and largest
+    stop_s   from the signal until members stand: KeyboardInterrupt in Python, the message on the command line; end_s:
+             until a command has printed its table, written its store and ended; median and largest
 
     PYTHONPATH=. python benchmarks/bench_interrupts.py
 """
@@ -17,16 +19,21 @@ import argparse
 import collections
 import itertools
 import json
+import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from timer import emit
 
 import shiftjax
 from shiftjax.ensembles import store
@@ -35,23 +42,33 @@ MODEL, PATH, CHANNEL = "n_four_bar_1", "model_parameters.gravity[0]", "pivot_1.q
 SPAN, OUTPUT = 2.0, 0.5  # s
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 ENDED = {signal.SIGINT: 130, signal.SIGTERM: 143}
+CASES = ("command, --out", "command", "Python", "Python, keep")
+LATEST, AFTER = 0.8, 0.5  # part of a run at which a signal is sent at the latest; s after it
+PATIENCE = 120.0  # s until a child is given up
+BAR = re.compile(rb"(\d+)%\|")  # percent of the run that a progress bar shows
 CHILD = """
 import json, signal, sys, time
 import numpy as np
 import shiftjax
-members, more = int(sys.argv[1]), json.loads(sys.argv[2])
+members, more, part = int(sys.argv[1]), json.loads(sys.argv[2]), float(sys.argv[4])
 def stop(number, frame):
     raise KeyboardInterrupt
 signal.signal(signal.SIGTERM, stop)
-def run(count):
+told = []
+def tell(done):
+    if not told and done >= part:
+        told.append(done)
+        print("running", flush=True)
+def run(count, **how):
     vary = {%(path)r: np.linspace(-1.0, 1.0, members)[:count]}
-    return shiftjax.simulate(%(model)r, %(span)r, vary=vary, channels=[%(channel)r], output_step=%(output)r, **more)
+    how |= {"channels": [%(channel)r], "output_step": %(output)r, **more}
+    return shiftjax.simulate(%(model)r, %(span)r, vary=vary, **how)
 small = run(64).channels[%(channel)r]
 state = "whole"
 print("ready", flush=True)
 try:
     try:
-        result = run(members)
+        result = run(members, progress=tell)
     finally:
         caught = time.time()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -70,83 +87,164 @@ if result is not None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=52, help="how many sweeps are interrupted")
-    parser.add_argument("--members", type=int, default=12000)
+    parser.add_argument("--members", type=int, default=40000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--anywhere", action="store_true", help="while a process loads, prepares and writes, too")
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
-    begun = time.perf_counter()
-    full = whole(options.members)
-    wall = time.perf_counter() - begun
-    print(f"{MODEL}, {options.members} members, {SPAN:g} s at 1 ms; a whole sweep takes {wall:.1f} s")
-    begun = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "shiftjax", "run", MODEL, "--span", "0.01"], capture_output=True, check=True)
-    loading = time.perf_counter() - begun
-    cases = itertools.cycle(itertools.product(SIGNALS, ("command, --out", "command", "Python", "Python, keep")))
-    found: dict[tuple[str, str], list[tuple[str, float]]] = collections.defaultdict(list)
-    for number, how in itertools.islice(cases, options.times):
-        delay = float(rng.uniform(0.0, 1.2 * wall))
-        with tempfile.TemporaryDirectory() as folder:
-            if how.startswith("command"):
-                out = Path(folder) / "study.zarr" if "--out" in how else None
-                found[how, number.name].append(command(number, out, delay + loading, options.members, full))
-            else:
-                more = {"keep": 64} if "keep" in how else {}
-                found[how, number.name].append(python(number, Path(folder), delay, options.members, more, full))
-    print(f"{'case':24}{'signal':9}{'times':>6}{'before':>8}{'none':>6}{'partial':>8}{'whole':>6}{'stop_s':>14}")
+    with tempfile.TemporaryDirectory() as folder:
+        seconds = commanded(signal.SIGTERM, words(options.members, Path(folder) / "whole.zarr"), None).end
+        full = stored(Path(folder) / "whole.zarr", options.members)
+    print(f"{MODEL}, {options.members} members, {SPAN:g} s at 1 ms; a whole command takes {seconds:.1f} s", flush=True)
+    found: dict[tuple[str, str], list[One]] = collections.defaultdict(list)
+    cases = itertools.islice(itertools.cycle(itertools.product(SIGNALS, CASES)), options.times)
+    for turn, (number, how) in enumerate(cases):
+        part, delay = float(rng.uniform(0.0, LATEST)), float(rng.uniform(0.0, AFTER))
+        moment = Moment(0.0, 2.4 * seconds * delay) if options.anywhere else Moment(part, delay)
+        one = interrupted(number, how, moment, options.members, full)
+        found[how, number.name].append(one)
+        print(f"{turn + 1:4} of {options.times}: {how}, {number.name}, {moment.delay:.2f} s after {moment.part:.0%}: "
+              f"{one.state}, stopped {one.stop:.2f} s, ended {one.end:.2f} s", flush=True)  # fmt: skip
+    print(
+        f"{'case':18}{'signal':9}{'times':>6}{'beside':>8}{'none':>6}{'partial':>8}{'whole':>6}{'stop_s':>14}{'end_s':>14}"
+    )
     for (how, name), lines in found.items():
-        count = collections.Counter(state for state, _ in lines)
-        seconds = [took for state, took in lines if state in ("none", "partial")]
-        stop = f"{statistics.median(seconds):.2f}, {max(seconds):.2f}" if seconds else ""
-        print(f"{how:24}{name:9}{len(lines):6}{count['before']:8}{count['none']:6}{count['partial']:8}"
-              f"{count['whole']:6}{stop:>14}")  # fmt: skip
+        figures = counted(lines)
+        told = [", ".join(f"{value:.2f}" for value in figures.get(key, ())) for key in ("stop_s", "end_s")]
+        print(f"{how:18}{name:9}{figures['times']:6}{figures['beside']:8}{figures['none']:6}{figures['partial']:8}"
+              f"{figures['whole']:6}{told[0]:>14}{told[1]:>14}", flush=True)  # fmt: skip
+    for (how, name), lines in found.items():
+        emit("interrupts", {"case": how, "signal": name, "members": options.members, **counted(lines)})
 
 
-def whole(members: int) -> np.ndarray:
-    """(B, n) the channel of a run that nobody interrupts."""
-    vary = {PATH: np.linspace(-1.0, 1.0, members)}
-    result = shiftjax.simulate(MODEL, SPAN, vary=vary, channels=[CHANNEL], output_step=OUTPUT)
-    return result.channels[CHANNEL]
+class Moment(NamedTuple):
+    """When a signal is sent: so many seconds after a part of the run is done; part 0: after the process has begun."""
+
+    part: float
+    delay: float
 
 
-def command(
-    number: signal.Signals, out: Path | None, delay: float, members: int, full: np.ndarray
-) -> tuple[str, float]:
-    """One sweep on the command line: what came of it, and how long it took to end."""
-    words = ["sweep", MODEL, "--vary", f"{PATH}=-1:1:{members}", "--span", f"{SPAN}", "--output-step", f"{OUTPUT}"]
-    words += ["--channel", CHANNEL, *(["--out", str(out)] if out else [])]
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-m", "shiftjax", *words], **pipes) as child:
-        time.sleep(delay)
-        sent = time.perf_counter()
-        child.send_signal(number)
-        stdout, stderr = child.communicate(timeout=60)
-    took, code = time.perf_counter() - sent, child.returncode
+class One(NamedTuple):
+    """What came of one sweep; seconds from the signal."""
+
+    state: str
+    stop: float
+    end: float
+
+
+def interrupted(number: signal.Signals, how: str, moment: Moment, members: int, full: np.ndarray) -> One:
+    """One sweep that gets a signal."""
+    with tempfile.TemporaryDirectory() as folder:
+        if how.startswith("command"):
+            return command(number, Path(folder) / "study.zarr" if "--out" in how else None, moment, members, full)
+        return python(number, Path(folder), moment, members, {"keep": 64} if "keep" in how else {}, full)
+
+
+def counted(lines: Sequence[One]) -> dict[str, Any]:
+    """What came of the sweeps of one case: whoever is counted here has kept every promise."""
+    count = collections.Counter(one.state for one in lines)
+    cut = [one for one in lines if one.state in ("none", "partial")]
+    figures: dict[str, Any] = {"times": len(lines), "crashes": 0}
+    figures |= {state: count[state] for state in ("beside", "none", "partial", "whole")}
+    for key, seconds in (("stop_s", [one.stop for one in cut]), ("end_s", [one.end for one in cut])):
+        if cut:
+            figures[key] = [round(statistics.median(seconds), 3), round(max(seconds), 3)]
+    return figures
+
+
+def words(members: int, out: Path | None) -> list[str]:
+    """A sweep on the command line."""
+    vary = ["--vary", f"{PATH}=-1:1:{members}", "--span", f"{SPAN}", "--output-step", f"{OUTPUT}"]
+    return ["sweep", MODEL, *vary, "--channel", CHANNEL, *(["--out", str(out), "--keep", "all"] if out else [])]
+
+
+class Ended(NamedTuple):
+    """How a command ended; seconds from the signal, or from its begin where there was none."""
+
+    code: int
+    stdout: str
+    stderr: str
+    stop: float
+    end: float
+
+
+def commanded(number: signal.Signals, given: list[str], moment: Moment | None) -> Ended:
+    """A command whose messages go to a terminal, where it shows its progress.
+
+    Args:
+        moment: when the signal is sent; None for never.
+    """
+    screen, messages = os.openpty()
+    termios.tcsetwinsize(messages, (24, 120))
+    text, stop = b"", None
+    with subprocess.Popen(
+        [sys.executable, "-m", "shiftjax", *given], stdout=subprocess.PIPE, stderr=messages, text=True
+    ) as child:
+        assert child.stdout is not None
+        os.close(messages)
+        begun = time.perf_counter()
+        if moment is not None:
+            while moment.part and not _shown(text) >= 100 * moment.part and (more := _read(screen)):
+                text += more
+            time.sleep(moment.delay)
+            begun = time.perf_counter()
+            child.send_signal(number)
+        while more := _read(screen):
+            text += more
+            if stop is None and b"interrupted" in text:
+                stop = time.perf_counter() - begun
+        stdout = child.stdout.read()
+        child.wait(PATIENCE)
+        end = time.perf_counter() - begun
+    os.close(screen)
+    return Ended(child.returncode, stdout, text.decode(), end if stop is None else stop, end)
+
+
+def _shown(text: bytes) -> int:
+    """The percentage that a bar shows."""
+    return max(map(int, BAR.findall(text)), default=0)
+
+
+def _read(terminal: int) -> bytes:
+    """What the other side has written; nothing when it has gone."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""
+
+
+def command(number: signal.Signals, out: Path | None, moment: Moment, members: int, full: np.ndarray) -> One:
+    """One sweep on the command line."""
+    ended = commanded(number, words(members, out), moment)
+    code, stderr = ended.code, ended.stderr
     if code == -number:
-        return "before", took
+        return One("beside", ended.stop, ended.end)
     assert code in (0, ENDED[number]), (code, stderr)
     assert not any(word in stderr for word in ("Traceback", "internal error", "Exception ignored")), stderr
     assert out is None or sorted(path.name for path in out.parent.iterdir()) in ([], [out.name]), "something is left"
     if code == 0 or "interrupted: " not in stderr:
         assert code == 0 or "shiftjax: interrupted" in stderr
-        return ("whole" if code == 0 else "none"), took
-    assert "members: " in stdout and "certificate" in stdout, "the table is printed"
+        return One("whole" if code == 0 else "none", ended.stop, ended.end)
+    assert "members: " in ended.stdout and "certificate" in ended.stdout, "the table is printed"
     done = int(stderr.partition("interrupted: ")[2].split()[0])
     if out is not None:
         assert out.exists() == (done > 0)
         if done:
             stored(out, done, full)
-    return ("partial" if done else "none"), took
+    return One("partial" if done else "none", ended.stop, ended.end)
 
 
-def stored(path: Path, done: int, full: np.ndarray) -> None:
-    """Checks what an interrupted sweep has written."""
+def stored(path: Path, done: int, full: np.ndarray | None = None) -> np.ndarray:
+    """Checks what a sweep has written: (B, n) the channel of all members."""
     tree = store.read(path)
     members, trajectories = (tree[name].to_dataset() for name in ("members", "trajectories"))
     status = members["status"].values
     assert int((status != shiftjax.Outcome.interrupted).sum()) == done
     kept = trajectories["member"].values
     values = next(v for v in trajectories.data_vars.values() if v.attrs.get("path") == CHANNEL).values
-    check(status[kept], values, full[kept])
+    if full is not None:
+        check(status[kept], values, full[kept])
+    return values
 
 
 def check(status: np.ndarray, values: np.ndarray, full: np.ndarray) -> None:
@@ -157,31 +255,32 @@ def check(status: np.ndarray, values: np.ndarray, full: np.ndarray) -> None:
 
 
 def python(
-    number: signal.Signals, folder: Path, delay: float, members: int, more: dict[str, Any], full: np.ndarray
-) -> tuple[str, float]:
-    """One sweep in Python: what came of it, and how long it took until the exception was caught."""
+    number: signal.Signals, folder: Path, moment: Moment, members: int, more: dict[str, Any], full: np.ndarray
+) -> One:
+    """One sweep in Python, and the next run of the same process."""
     text = CHILD % {"path": PATH, "model": MODEL, "span": SPAN, "channel": CHANNEL, "output": OUTPUT}
-    arguments = [str(members), json.dumps(more), str(folder / "result.npz")]
+    arguments = [str(members), json.dumps(more), str(folder / "result.npz"), str(moment.part)]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", text, *arguments], **pipes) as child:
         assert child.stdout is not None and child.stdout.readline() == "ready\n"
-        time.sleep(delay)
+        if moment.part:
+            assert child.stdout.readline() == "running\n"
+        time.sleep(moment.delay)
         sent = time.time()
         child.send_signal(number)
-        line = child.stdout.readline()
-        _, stderr = child.communicate(timeout=60)
+        stdout, stderr = child.communicate(timeout=PATIENCE)
     assert child.returncode == 0, (child.returncode, stderr)
-    said = json.loads(line)
+    said = json.loads(stdout.splitlines()[-1])
     took = max(0.0, said["caught"] - sent)
     if said["state"] == "early":
-        return "none", took
+        return One("none", took, took)
     data = np.load(folder / "result.npz")
     check(data["status"], data["channel"], full)
     cut = int((data["status"] == shiftjax.Outcome.interrupted).sum())
     if said["state"] == "whole":
         assert cut == 0
-        return "whole", took
-    return ("none" if cut == members else "partial"), took
+        return One("whole", took, took)
+    return One("none" if cut == members else "partial", took, took)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ PAGES = {  # file -> title; a new page is a line here
     "starts.md": "Starts, holds and branches",
     "drives.md": "Drives and loads",
     "metrics.md": "Metrics",
+    "gradients.md": "Gradients",
     "studies.md": "Studies",
     "scale.md": "A million runs on 100 nodes",
     "optimization.md": "Optimisation and sensitivity",

@@ -146,8 +146,8 @@ def table(result: Result, part: Part) -> xr.Dataset:
         disk_name(path, set()): ("member", nothing, {"role": role, "units": "1", "path": path}) for role, path in lost
     }
     switches = {
-        f"{path}.active": ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
-        for path, on in group.switches.items()
+        path: ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
+        for path, on in ((f"{element}.active", on) for element, on in group.switches.items())
     }
     more = xr.Dataset({**none, **switches}, coords={"member": rows["member"]})
     return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))

@@ -23,7 +23,7 @@ def forward(graph: Graph, inputs: int, wrt: Iterable[int], of: Iterable[int], di
     Returns:
         A graph with the inputs of the first one, followed for each direction by the tangents of `wrt`; its outputs are
         those of the first one, followed for each direction by the tangents of `of`. At a comparison the branch taken
-        counts, at a tie of two extremes the second one, as in `reverse`.
+        counts, at a tie of two extremes the second one, and a square root has no slope at 0, as in `reverse`.
 
     Raises:
         NotImplementedError: an operation without a derivative.

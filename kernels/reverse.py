@@ -38,7 +38,7 @@ def reverse(graph: Graph, inputs: int, wrt: Iterable[int]) -> Graph:
     Returns:
         A graph with the inputs of the first one, followed by the cotangents of its outputs; its outputs are the
         cotangents of `wrt`, in their order. At a comparison the branch taken counts, at a tie of two extremes the
-        second one.
+        second one; the slope of a square root at 0 is 0, so that the norm of what is at rest has a derivative.
 
     Raises:
         NotImplementedError: an operation without a derivative.
@@ -168,7 +168,8 @@ def _cosine(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]
 
 
 def _root(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:
-    return [r.new.div(r.new.mul(bar, r.new.const(0.5)), y)]
+    rests = r.new.compare("eq", y, r.new.const(0.0))
+    return [r.new.select(rests, r.new.div(r.new.mul(bar, r.new.const(0.5)), y), r.new.const(0.0))]
 
 
 def _magnitude(r: Copies, y: int, x: tuple[int, ...], bar: int) -> list[int | None]:

@@ -127,3 +127,20 @@ def rssr_hinges(crank: float) -> tuple[float, float]:
     right = ((x - RSSR["ground"]) ** 2 + aside**2 + r**2 + z**2 - RSSR["coupler"] ** 2) / (2 * r)
     middle, half = np.arctan2(aside, z), np.arccos(right / np.hypot(aside, z))  # aside sin h + z cos h = right
     return float(middle + half), float(middle - half)
+
+
+def delta_heights(angles: np.ndarray, rod: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Heights (B,) of delta's platform over its base on the file's side and on the mirrored one, for angles (3, B).
+
+    Where three spheres about the ends of the arms, moved in by the platform's radius, meet, and whether they do.
+    """
+    about, out = np.arange(3)[:, None] * 2 * np.pi / 3, 0.2 + 0.3 * np.cos(angles) - 0.06
+    a, b, c = np.array([out * np.cos(about), out * np.sin(about), -0.3 * np.sin(angles)]).transpose(1, 2, 0)
+    normal = np.cross(b - a, c - a)
+    square = (normal**2).sum(1)
+    sides = [((u - v) ** 2).sum(1) for u, v in ((b, c), (c, a), (a, b))]
+    weights = np.array([sides[k] * (sum(sides) - 2 * sides[k]) for k in range(3)])
+    centre = (weights[:, :, None] * np.array([a, b, c])).sum(0) / weights.sum(0)[:, None]
+    room = rod**2 - ((centre - a) ** 2).sum(1)
+    up = np.sqrt(np.maximum(room, 0.0)) * normal[:, 2] / np.sqrt(square)
+    return centre[:, 2] + up, centre[:, 2] - up, room > 0

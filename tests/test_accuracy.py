@@ -126,7 +126,7 @@ def rssr() -> Model:
         m.body(name, **rod(length))
     m.joint("input", "Ry", parent=("fixed", "a"), child="crank", initial_displacement=-1.0, initial_velocity=5.0)
     m.joint("ball", "spherical", parent=("crank", "tip"), child="coupler")
-    m.joint("output", "Ry", parent=("fixed", "b"), child="rocker", initial_displacement=-1.2)
+    m.joint("output", "Ry", parent=("fixed", "b"), child="rocker", initial_displacement=-1.39)
     m.joint("end", "spherical", parent=("coupler", "tip"), child=("rocker", "tip"))
     return builder.build()
 

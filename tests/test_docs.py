@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
 
+import jax
 import pytest
 
 import shiftjax
@@ -72,7 +73,8 @@ def test_every_block_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     names: dict[str, object] = {}
     for kind, code in blocks(text(name)):
         if kind == "python":
-            exec(compile(code, f"{name}", "exec"), names)
+            with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # as a reader has them
+                exec(compile(code, f"{name}", "exec"), names)
         elif kind == "sh":
             run_shell(code)
         elif kind == "json":

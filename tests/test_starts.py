@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax import Outcome, load, simulate
+from shiftjax import ConstantSpeed, Outcome, Polynomial, load, simulate
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
 from shiftjax.run.prepare import prepare, start_of
@@ -297,3 +297,46 @@ def test_an_overconstrained_loop_keeps_its_joint() -> None:
     document = to_dict(load("bennett").replace({"link1:tip.rotation[2]": 0.1}))
     _, start, q = started(load(document))
     assert start.closed.all() and abs(q["joint1"][0] - 0.6) < KEPT
+
+
+def test_a_delta_whose_file_does_not_close_stands_on_no_wrong_side_unsaid() -> None:
+    """Rods too short for the file's own pose: they spin freely, so that no sign of a Jacobian tells the side."""
+    rod, members = 0.42, 24
+    rods = {f"rod_{side}_{k}:tip.T[2]": rod for side in ("left", "right") for k in (1, 2, 3)}
+    model = load(to_dict(load("delta").replace(rods)))
+    angles = np.random.default_rng(0).uniform(-1.2, 1.2, (3, members))
+    vary = {f"shoulder_{k + 1}.initial_displacement": angles[k] for k in range(3)}
+    prepared = prepare(model, vary)
+    start, joints = start_of(prepared), {joint.path.split(":")[-1]: joint for joint in prepared.plan.joints}
+    w, x, y, z = start.q[joints["elbow_left_1"].q :][:4]
+    along = rod * np.array([2 * (x * z + w * y), 1 - 2 * (x * x + y * y)])  # the rod in the frame of its arm
+    turned = start.q[joints["shoulder_1"].q]
+    height = -0.3 * np.sin(turned) - np.sin(turned) * along[0] + np.cos(turned) * along[1]
+    right, mirrored, feasible = given.delta_heights(angles, rod)
+    kept, sure = start.closed & ~start.changed, start.closed & ~start.unsure
+    assert not (kept & sure & (np.abs(height - right) > POSE)).any()
+    found = [(kept & feasible & (np.abs(height - side) < POSE)).sum() for side in (right, mirrored)]
+    assert found[0] > 0.6 * feasible.sum() > 9 and found[1] < 0.1 * found[0]
+
+
+OFF = 0.3  # rad
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_what_a_drive_does_not_move_is_kept_or_reported(own: bool) -> None:
+    """A rocker stated where the crank does not have it; who drives the crank from elsewhere has the others follow."""
+
+    def begun(hinge: float, drive: Any) -> Start:
+        model = given.four_bar(crank=-1.0, hinge=hinge)
+        if own:
+            model, drive = prepare(model, {}, drive={"crank_joint": drive}).model, {}
+            return started(load(to_dict(model)))[1]
+        return started(model, drive={"crank_joint": drive})[1]
+
+    right, speed = float(hinge(-1.0, 1)), ConstantSpeed(2.0)
+    assert not begun(right, speed).changed.any() and started(given.four_bar(crank=-1.0, hinge=right + OFF))[1].changed
+    start = begun(right + OFF, speed)
+    assert start.changed.all() and abs(start.change[0] - OFF) < POSE
+    assert not begun(right, Polynomial((0.8, 2.0))).changed.any(), "the others follow, a note tells of the crank"
+    assert not started(given.four_bar(crank=-1.0, hinge=right + OFF), vary={"crank_joint.initial_displacement": [-0.9]},
+                       drive={"crank_joint": speed})[1].changed.any()  # fmt: skip

@@ -79,7 +79,7 @@ class Ensemble:
         self.models = [mujoco.MjModel.from_xml_string(mjcf(tree, step, softness)) for tree in trees]
         self.joints = [link.joint for link in trees[0].links]
         self._data = [mujoco.MjData(self.models[0]) for _ in range(threads)]
-        self._start = np.stack([self._initial(m, t) for m, t in zip(self.models, trees, strict=True)])
+        self.starts = np.stack([self._initial(m, t) for m, t in zip(self.models, trees, strict=True)])
 
     def _initial(self, model: mujoco.MjModel, tree: Tree) -> np.ndarray:
         data = mujoco.MjData(model)
@@ -92,7 +92,7 @@ class Ensemble:
 
     def run(self, steps: int) -> np.ndarray:
         """(B, steps, state) what MuJoCo records."""
-        states, _ = rollout.rollout(self.models, self._data, self._start, nstep=steps, skip_checks=False)
+        states, _ = rollout.rollout(self.models, self._data, self.starts, nstep=steps, skip_checks=False)
         return states
 
     def figures(self, states: np.ndarray, every: int) -> dict[str, float]:
@@ -100,7 +100,7 @@ class Ensemble:
         gap, energy_error = 0.0, 0.0
         kind = mujoco.mjtState.mjSTATE_FULLPHYSICS
         count = len(states)
-        for model, start, path in zip(self.models[:count], self._start[:count], states, strict=True):
+        for model, start, path in zip(self.models[:count], self.starts[:count], states, strict=True):
             model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY  # left out while the clock ran
             data = mujoco.MjData(model)
             energies = []

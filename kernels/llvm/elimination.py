@@ -312,7 +312,7 @@ def _compiled(*arguments: Any) -> None:
     if len(starts) == 1:
         run(threading.Event())
     else:
-        run_all(_pool(), min(_THREADS, len(starts)), run)
+        run_all(_pool(), min(_THREADS, len(starts)), run, here=True)
 
 
 def _interpreted(

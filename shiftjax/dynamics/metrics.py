@@ -85,7 +85,7 @@ def _extreme(better: str) -> MetricKind:
 def _crossing(accumulators: Vec, now: Instant, before: Instant, options: Options) -> Vec:
     level = options["level"]
     a, b = sub(before.value[0], level), sub(now.value[0], level)
-    at = add(before.t, mul(sub(now.t, before.t), div(a, sub(a, b))))
+    at = add(before.t, mul(sub(now.t, before.t), div(a, _moving(sub(a, b)))))
     first = accumulators[0]
     up = select(less(a, 0.0), select(less(b, 0.0), first, _unless_found(first, at)), first)
     down = select(less(0.0, a), select(less(0.0, b), first, _unless_found(first, at)), first)
@@ -94,6 +94,11 @@ def _crossing(accumulators: Vec, now: Instant, before: Instant, options: Options
     if options["direction"] == "down":
         return [down]
     return [select(less(a, 0.0), up, down)]
+
+
+def _moving(change: Scalar) -> Scalar:
+    """A change to divide by: 1 for 0, where a value rests and the quotient is not chosen, but would be derived."""
+    return select(less(0.0, absolute(change)), change, add(change, 1.0))
 
 
 def _unless_found(first: Scalar, at: Scalar) -> Scalar:
@@ -105,7 +110,7 @@ def _settling(accumulators: Vec, now: Instant, before: Instant, options: Options
     """The last instant at which the value enters the band; now, as long as it is outside."""
     within = options["within"]
     a, b = (absolute(sub(instant.value[0], options["target"])) for instant in (before, now))
-    entered = add(before.t, mul(sub(now.t, before.t), div(sub(a, within), sub(a, b))))
+    entered = add(before.t, mul(sub(now.t, before.t), div(sub(a, within), _moving(sub(a, b)))))
     inside = select(less(within, a), entered, accumulators[0])
     return [select(less(within, b), now.t, inside)]
 
@@ -154,15 +159,21 @@ def _begin_nearest(start: Instant, options: Options) -> list[np.ndarray]:
     return [np.asarray(norm_squared(minus(start.value, point))) for point in _points(options)]
 
 
+def _root(square: np.ndarray) -> np.ndarray:
+    """A square root that has no slope at 0, on complex numbers too."""
+    with np.errstate(all="ignore"):
+        return np.where(np.real(square) <= 0.0, 0.0, np.sqrt(square))
+
+
 def _root_mean(squares: list[np.ndarray]) -> np.ndarray:
-    return np.sqrt(np.mean(np.stack(squares), axis=0))
+    return _root(np.mean(np.stack(squares), axis=0))
 
 
 def _tracked(acc: list[np.ndarray], start: Instant, end: Instant, options: Options) -> np.ndarray:
     wanted = [x for point in _points(options) for x in point]
     squares = [(value - x) ** 2 for value, x in zip(acc, wanted, strict=True)]
     points = len(options["times"])
-    return np.sqrt(np.sum(np.stack(squares), axis=0) / points)
+    return _root(np.sum(np.stack(squares), axis=0) / points)
 
 
 POINTS = Option("points of the target curve [unit of the expression]", kind="point list")
@@ -210,7 +221,7 @@ METRICS: Table[MetricKind] = Table(
         "rms": MetricKind(
             begin=_empty,
             update=_square,
-            value=lambda acc, start, end, _: np.sqrt(_mean(acc[0], start, end)),
+            value=lambda acc, start, end, _: _root(_mean(acc[0], start, end)),
             meaning="the root of the mean square over time",
         ),
         "time_of_minimum": _extreme("smallest"),

@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.gradients.complex_step import pulled
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
-from shiftjax.gradients.tape import PLAIN_STEPS, Notes, Tape, state_rows
+from shiftjax.gradients.tape import PLAIN_STEPS, ByMember, Notes, Tape, state_rows
 from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.llvm.backward import Backward, Leg
@@ -37,7 +37,7 @@ class WayBack:
     def __init__(self, lanes: Ensemble, tape: Tape, back: Backward, programs: AdjointPrograms) -> None:
         self.lanes, self.back, self.programs = lanes, back, programs
         self.settings, self.layout = lanes.settings, programs.layout
-        self.notes = _by_member(tape.notes)
+        self.notes = ByMember(tape.notes)
         self.bars = np.zeros((self.layout.row_count, lanes.table.shape[1]), lanes.table.dtype)
 
     def rows(self, name: str) -> np.ndarray:
@@ -240,12 +240,6 @@ class WayBack:
         s = self.settings
         self.back.touch(leg, phase, ends, h=s.h, t0=s.t0, every=s.every, origin=s.before)
         self.bars[:, members] = bars
-
-
-def _by_member(notes: Sequence[Notes]) -> Notes:
-    """All notes, those of a member in the order in which they were made."""
-    found = Notes.joined(list(notes))
-    return found.of(np.argsort(found.members, kind="stable"))
 
 
 def _bounds(sorted_members: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,12 +17,13 @@ def complex_step(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, dx
 
 
 def pulled(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, bars: np.ndarray) -> np.ndarray:
-    """The cotangents of x (..., B) from those (m, B) of the values, member by member; where theirs are zero, so are
-    those of x."""
+    """The cotangents of x (..., B) from those (m, B) of the values, member by member; a zero of
+    theirs, or of a slope, counts more than an infinity of the other."""
     out = np.zeros(x.shape)
     for place in np.ndindex(x.shape[:-1]):
         direction = np.zeros(x.shape)
         direction[place] = 1.0
         slope = complex_step(function, x, direction)
-        out[place] = np.where(bars != 0.0, slope * bars, 0.0).sum(0)
+        with np.errstate(all="ignore"):
+            out[place] = np.where((bars != 0.0) & (slope != 0.0), slope * bars, 0.0).sum(0)
     return out

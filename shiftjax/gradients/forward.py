@@ -188,7 +188,7 @@ class Forward:
         for d in range(places.directions):
             own = complex_step(terms, rows, lanes.table[places.rows_of_tangents("acc", d)])
             with np.errstate(all="ignore"):  # a term that is none says nothing of metrics without it
-                found[:, :, d] = np.where(slopes == 0.0, 0.0, slopes * own).sum(1).T
+                found[:, :, d] = np.where((slopes == 0.0) | (own == 0.0), 0.0, slopes * own).sum(1).T
         found[(lanes.status > 0)[:, None] | ~np.isfinite(figures).T] = np.nan
         return found
 

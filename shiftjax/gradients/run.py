@@ -114,10 +114,10 @@ class DifferentiableRun:
         prepared, lanes = begun.prepared, begun.lanes
         start = StartDerivative(prepared, begun.start, self.traced)
         changes = [self._of_values(begun, change) for change in dx]
-        moved = [np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True)]
+        dq, dv, dstates = (np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True))
         row = {place: k for k, place in enumerate(prepared.places)}
         read = [row[place] for place in prepared.setup.varied]
-        directions = Directions(*moved, np.stack(changes, -1)[read])
+        directions = Directions(dq, dv, dstates, np.stack(changes, -1)[read])
         programs = lanes.recordings[0].programs
         assert isinstance(programs, Programs) and result.schedule is not None
         forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
@@ -132,13 +132,21 @@ class DifferentiableRun:
         return out
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
-        """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended early."""
+        """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended
+        early or whose cotangent asks for a metric that is none."""
         known = self._known.get(_key(x))
         if known is not None and not known.tape.full:
             return np.stack([self._adjoint(known, bars) for bars in y_bar])
         out = np.empty((len(y_bar), *x.shape))
-        for members in self._batches(len(x)):
-            taped = self._simulated(x[members], self.memory)
+        parts = list(self._batches(len(x)))
+        while parts:
+            members = parts.pop()
+            taped = self._simulated(x[members], self._left())
+            if taped.tape.full and len(members) > 1:
+                parts.extend(np.array_split(members, 2))
+                continue
+            if taped.tape.full:
+                raise _too_little(self.memory, taped.tape.used)
             for k, bars in enumerate(y_bar):
                 out[k, members] = self._adjoint(taped, bars[members])
         return out
@@ -146,13 +154,15 @@ class DifferentiableRun:
     def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> np.ndarray:
         begun = taped.begun
         prepared, lanes = begun.prepared, begun.lanes
-        good = np.flatnonzero(lanes.status <= 0)
+        good, lost = np.flatnonzero(lanes.status <= 0), lanes.status > 0
         way = WayBack(lanes, taped.tape, self._back(lanes.kernel), self._programs(begun))
         seeds = self._seeds(y_bar, begun)
         measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if self._metrics else None
         if measured is not None:
             bars = y_bar[:, self.recorded :][:, : len(self._metrics)].T
-            way.rows("acc")[:] = measured.of_rows(lanes.measured, np.where(lanes.status > 0, 0.0, bars))
+            none = ~np.isfinite([*taped.result.metrics.values()]) & (bars != 0.0)  # as no crossing, which is no number
+            way.rows("acc")[:] = measured.of_rows(lanes.measured, np.where(lost | none, 0.0, bars))
+            lost = lost | none.any(0)
         way.go(seeds, good)
         way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
@@ -162,7 +172,7 @@ class DifferentiableRun:
         row = {place: k for k, place in enumerate(prepared.places)}
         for k, place in enumerate(prepared.setup.varied):
             found[row[place]] += way.rows("p")[k]
-        found[:, lanes.status > 0] = np.nan
+        found[:, lost] = np.nan
         order = {path: k for k, path in enumerate(prepared.vary)}
         return found[[order[path] for path in self.vary]].T
 
@@ -196,10 +206,15 @@ class DifferentiableRun:
         if key not in self._known:
             while len(self._known) >= REMEMBERED:
                 self._known.popitem(last=False)
-            left = self.memory - sum(taped.tape.used for taped in self._known.values() if not taped.tape.full)
-            self._known[key] = self._simulated(x, max(left, 0.0))
+            self._known[key] = self._simulated(x, self._left())
         self._known.move_to_end(key)
         return self._known[key]
+
+    def _left(self) -> float:
+        """Bytes for another tape, at least half of all: the oldest ones are forgotten for it."""
+        while (used := sum(known.tape.held for known in self._known.values())) > self.memory / 2:
+            self._known.popitem(last=False)
+        return self.memory - used
 
     def _simulated(self, x: np.ndarray, memory: float) -> _Taped:
         found: list[tuple[Begun, Tape]] = []
@@ -225,7 +240,7 @@ class DifferentiableRun:
         lanes = begun.lanes
         longest = self._back(lanes.kernel).longest_of(self._programs(begun).layout, METHODS[lanes.setup.method])
         one = len(state_rows(lanes)) * lanes.table.itemsize * lanes.table.shape[1]
-        fitting = lanes.settings.steps * one / memory if memory > 0 else np.inf
+        fitting = 2 * lanes.settings.steps * one / memory if memory > 0 else np.inf  # the other half is for decisions
         return int(longest * max(1, np.ceil(min(fitting, lanes.settings.steps) / longest)))
 
     def _batches(self, members: int) -> Iterator[np.ndarray]:
@@ -249,6 +264,12 @@ class DifferentiableRun:
 
 def _key(x: np.ndarray) -> bytes:
     return hashlib.sha256(np.ascontiguousarray(x, float).tobytes()).digest() + str(x.shape).encode()
+
+
+def _too_little(memory: float, needed: float) -> ModelError:
+    return ModelError(
+        "tape_memory", f"{memory:.0f} bytes for the way back of a member", f"at least {needed:.0f}", "Give more."
+    )
 
 
 def _unprojected(begun: Begun) -> np.ndarray:

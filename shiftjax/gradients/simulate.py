@@ -82,6 +82,7 @@ def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]
 
     @functools.wraps(simulate, assigned=("__name__", "__qualname__", "__doc__", "__annotations__"))
     def traceable(*args: P.args, **kwargs: P.kwargs) -> Result:
+        _refuse_assigned(kwargs.get("assign"))
         asked = [kwargs.get(name) for name in ("vary", "drive")]
         if not any(is_traced(values) for group in asked if isinstance(group, Mapping) for values in group.values()):
             return simulate(*args, **kwargs)
@@ -148,7 +149,15 @@ def _design(model: Model, vary: Mapping[str, Any]) -> dict[str, Array]:
     known = {path: _column(path, values) for path, values in vary.items()}
     shapes = {path: np.zeros(values.shape) if is_traced(values) else values for path, values in known.items()}
     full = varied_values(model, shapes, model.numbers())
-    return {path: jnp.asarray(values, float) for path, values in zip(full, known.values(), strict=True)}
+    return {path: _array(values) for path, values in zip(full, known.values(), strict=True)}
+
+
+def _array(values: Any) -> Array:
+    """Of JAX; known numbers stay known inside of jax.jit."""
+    if is_traced(values):
+        return jnp.asarray(values, float)
+    with jax.ensure_compile_time_eval():
+        return jnp.asarray(values, float)
 
 
 def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
@@ -157,7 +166,7 @@ def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Ar
     for name, values in speeds.items():
         if values.ndim != 1:
             found, allowed = f"traced numbers of shape {values.shape}", "one speed a member, shape (B,)"
-            raise ModelError(f"drive {name}", found, allowed, "Flatten it.")
+            raise ModelError(f"drive {name}", found, allowed, "Flatten it." if values.ndim else "Write [speed].")
     still = {name: np.zeros(values.shape) for name, values in speeds.items()}
     whole, columns, functions = driven(model, {**drive, **still})
     for name, values in speeds.items():
@@ -171,6 +180,14 @@ def _column(path: str, values: Any) -> Any:
     if isinstance(values, list | tuple) and is_traced(values):
         return jnp.stack([jnp.asarray(value, float) for value in values])
     return values
+
+
+def _refuse_assigned(assign: object) -> None:
+    """Refuses traced numbers where known ones belong."""
+    for path, value in assign.items() if isinstance(assign, Mapping) else ():
+        if is_traced(value):
+            todo = f"Use vary={{{path!r}: [value]}}, one value a member."
+            raise ModelError(f"assign {path}", "a number that JAX traces", "known numbers", todo)
 
 
 def _refuse(members: int, **given: Any) -> None:
@@ -258,4 +275,11 @@ def _frozen(value: Any) -> Any:
     return type(value), value
 
 
-simulate = front_door(run_simulate, DifferentiableRun)
+def _run(
+    model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any], traced: tuple[str, ...]
+) -> DifferentiableRun:
+    others = {name: value for name, value in arguments.items() if name != "tape_memory"}
+    return DifferentiableRun(model, vary, others, traced, arguments["tape_memory"])
+
+
+simulate = front_door(run_simulate, _run)

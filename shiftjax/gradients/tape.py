@@ -6,6 +6,7 @@ their start, at every decision of the driver, on a grid of steps, and at their e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,17 +32,32 @@ class Notes:
     choice: np.ndarray
     pattern: np.ndarray
 
+
+class ByMember:
+    """All notes, those of a member in the order in which they were made; the states stay where they were noted.
+
+    Attributes:
+        members, clock, choice, pattern: as of `Notes`, of all.
+    """
+
+    def __init__(self, notes: Sequence[Notes]) -> None:
+        members = np.concatenate([part.members for part in notes])
+        order = np.argsort(members, kind="stable")
+        self.members, self.clock = members[order], np.concatenate([part.clock for part in notes])[order]
+        self.choice = np.concatenate([part.choice for part in notes], axis=1)[:, order]
+        self.pattern = np.concatenate([part.pattern for part in notes])[order]
+        self._columns = [part.columns for part in notes]
+        self._part = np.repeat(np.arange(len(notes)), [len(part.members) for part in notes])[order]
+        self._place = np.concatenate([np.arange(len(part.members)) for part in notes])[order]
+
     def of(self, which: np.ndarray) -> Notes:
         """Some of them."""
-        return Notes(
-            self.members[which], self.clock[which], self.columns[:, which], self.choice[:, which], self.pattern[which]
-        )  # fmt: skip
-
-    @classmethod
-    def joined(cls, parts: list[Notes]) -> Notes:
-        return cls(
-            *(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in cls.__dataclass_fields__)
-        )
+        first = self._columns[0]
+        columns, parts = np.empty((len(first), len(which)), first.dtype), self._part[which]
+        for k in np.unique(parts):
+            own = np.flatnonzero(parts == k)
+            columns[:, own] = self._columns[k][:, self._place[which[own]]]
+        return Notes(self.members[which], self.clock[which], columns, self.choice[:, which], self.pattern[which])
 
 
 @dataclass
@@ -51,6 +67,7 @@ class Tape:
     Attributes:
         every: steps between two notes of a lane, at most.
         limit: bytes that the notes may take; a tape that needs more is `full` and holds nothing.
+        used: bytes that they take, or would take.
     """
 
     every: int
@@ -62,13 +79,18 @@ class Tape:
     def full(self) -> bool:
         return self.used > self.limit
 
+    @property
+    def held(self) -> float:
+        """Bytes that it holds."""
+        return 0.0 if self.full else self.used
+
     def stops(self, clock: np.ndarray, until: np.ndarray) -> np.ndarray:
         """Clocks at which lanes are noted next on their way."""
         return np.minimum((np.floor(clock / self.every) + 1) * self.every, until)
 
     def note(self, lanes: Ensemble, members: np.ndarray, pattern: np.ndarray | int = PLAIN_STEPS) -> None:
         """Notes some lanes where they stand."""
-        if len(members) and not self.full:
+        if len(members):
             columns = lanes.table[np.ix_(state_rows(lanes), members)]
             clock, choice = lanes.row("clock")[members], lanes.choice[:, members]
             self.notes.append(Notes(members, clock, columns, choice, np.full(len(members), pattern)))

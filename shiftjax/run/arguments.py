@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import need, need_count, need_function, need_mapping, one_of, refuse_text
+from shiftjax.errors import need, need_count, need_function, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.result import Result
@@ -47,10 +47,13 @@ CHECKS: dict[str, Check] = {
     "backend": _backend,
     "precision": lambda where, value: one_of(where, value, DTYPES),
     "threads": _optional(lambda where, value: need_count(where, value, 1)),
+    "tape_memory": _optional(lambda where, value: need_number(where, value, "a number of bytes", least=0.0)),
     "announce": lambda where, value: need_function(
         where, None if isinstance(value, type) else value, "a function of the memory that is needed"
     ),
-    "watch": lambda where, value: need_function(where, value, "a function of the lanes at their start"),
+    "watch": lambda where, value: need_function(
+        where, None if isinstance(value, type) else value, "a function of the lanes at their start"
+    ),
     "progress": lambda where, value: need_function(where, value, "a function of the fraction done"),
 }
 

@@ -49,10 +49,10 @@ from shiftjax.topology.plan import Plan
 
 NEAR = 0.1  # rad or parts of the model's length: joints that follow are often stated roughly, to say on which side
 UNSTATED = 1e-2  # weight of a joint that says nothing, when joints are moved least
+DYAD = 3  # a block of so many joints has two assemblies, told apart by the sign of its Jacobian
 SOUGHT = 8  # poses from which a member is closed that no way leads to
 SAME = 1e-6  # poses this near are one [rad or m]
 BLOCK = 8 << 20  # bytes of Jacobians of the members that are assembled together
-DYAD = 3  # a block of so many joints has two assemblies, told apart by the sign of its Jacobian
 
 
 @dataclass
@@ -63,6 +63,7 @@ class _Tied:
         held: joints that keep what was stated, the most binding first; free: freedoms that they leave.
         judged: local columns of all other joints, where `held` leaves no freedom. weight: (n,) of least moves.
         J: (1, m, n) at the file's pose; blocks: rows and columns of J whose signs tell assemblies apart.
+        stated: joints whose displacement is; vague: whether the file's pose is too far from it to give a branch.
     """
 
     index: int
@@ -72,6 +73,13 @@ class _Tied:
     weight: np.ndarray
     J: np.ndarray
     blocks: list[Block]
+    stated: list[int]
+    vague: bool
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the signs of the blocks tell all assemblies apart: where each block is a dyad."""
+        return bool(self.blocks) and all(len(columns) <= DYAD for _, columns in self.blocks)
 
 
 def assemble(plan: Plan, file_lane: StartLane, lane_of: LaneOf, members: int, said: Statements) -> Start:
@@ -114,11 +122,12 @@ def _started(
     held = [k for part in tied for k in part.held]
     binding = [k for k in said.positions if k in held or k in said.named_positions]
     bound = (distances(plan, q, target, binding) / units_of(plan, full, binding)).max(0, initial=0.0) > TOLD
-    counted = said.positions if said.alone else binding
+    counted = [k for k in said.positions if k not in said.led] if said.alone else binding
     off, units = distances(plan, q, target, counted), units_of(plan, full, counted)
     bound |= (off / units).max(0, initial=0.0) > NEAR
     change, moved = most(off, units, counted)
-    counted = said.speeds if said.alone else [k for k in said.speeds if k in kept or k in said.named_speeds]
+    alone = said.alone and not said.led
+    counted = said.speeds if alone else [k for k in said.speeds if k in kept or k in said.named_speeds]
     off = speeds_off(plan, v, per_member(full.speeds(), members), counted)
     speed_change, speed_moved = most(off, units_of(plan, full, counted), counted)
     return Start(
@@ -158,19 +167,18 @@ def _of_the_file(plan: Plan, lane: StartLane, q: np.ndarray, index: int, order: 
     wanted = held is not None and off <= (TOLD if free else NEAR)
     if not wanted:
         found, held, free = _searched(plan, lane, target, index, order, weight, (found, held, free))
+    off = distances(plan, found, target, own) / units_of(plan, lane, own)
+    binding = [own.index(k) for k in held or () if k in own]
+    led = any(plan.constraints[k].prescribes for k in plan.substructures[index].groups)  # the others follow a driver
+    vague = not led and (held is None or off[binding].max(initial=0.0) > TOLD or off.max(initial=0.0) > NEAR)
     if held is None:
         held, free = [], 0
     elif free and any(k < 1.0 for k in weight):
         found = nearest(plan, lane, found, index, columns_of(plan, index, held), target, weight)
     q[:] = found
     _, J = closure(lane, q, index)
-    judged = [] if free or not held else _others(plan, index, held)
-    return _Tied(index, held, free, judged, weight, J, blocks_of_signs(J[0], judged))
-
-
-def _others(plan: Plan, index: int, held: Sequence[int]) -> list[int]:
-    columns = columns_of(plan, index, held)
-    return [k for k in range(len(plan.substructures[index].columns)) if k not in columns]
+    judged = [] if free or not held else [k for k in range(len(weight)) if k not in columns_of(plan, index, held)]
+    return _Tied(index, held, free, judged, weight, J, blocks_of_signs(J[0], judged), own, vague)
 
 
 def _kept(
@@ -217,11 +225,10 @@ def _searched(
     own = [k for k in order if columns_of(plan, index, [k])]
 
     def merit(found: tuple[np.ndarray, list[int] | None, int]) -> tuple[float, ...]:
-        pose, held, _ = found
-        if held is None:
+        if found[1] is None:
             return (np.inf,)
-        missed = (distances(plan, pose, target, own) / units_of(plan, lane, own))[:, 0]
-        every = distances(plan, pose, target, [k for k in plan.substructures[index].joints if plan.joints[k].nq])
+        missed = (distances(plan, found[0], target, own) / units_of(plan, lane, own))[:, 0]
+        every = distances(plan, found[0], target, [k for k in plan.substructures[index].joints if plan.joints[k].nq])
         heavy = [weight[columns_of(plan, index, [k])].max(initial=0.0)
                  for k in plan.substructures[index].joints if plan.joints[k].nq]  # fmt: skip
         return (0.0, *np.where(missed <= TOLD, 0.0, missed), float(np.asarray(heavy) @ every[:, 0]))
@@ -231,6 +238,10 @@ def _searched(
         found = _kept(plan, lane, guess[:, None], target, index, order, weight)
         if merit(found) < merit(best):
             best = found
+    for count in range(len(best[1] or ()) - 1, -1, -1):  # from the file's own pose, the least binding let go
+        pose, size = close(plan, lane, target, index, columns_of(plan, index, (best[1] or [])[:count]), weight)
+        if size[0] <= CLOSED and merit((pose, *best[1:])) < merit(best):
+            return pose, *best[1:]
     return best
 
 
@@ -280,6 +291,8 @@ class _Members:
         left = np.flatnonzero(~clean & ~hopeless)
         if part.judged and len(left):
             found[:, left], reached[left], doubt[left] = self._settled(left, tries)
+        if part.vague and not part.told_apart:
+            doubt |= self._by_statement(np.flatnonzero(possible), found, reached)
         lost, kept = np.flatnonzero(~reached), np.full(count, len(part.held))
         if len(lost):
             found[:, lost], kept[lost] = self._released(lost, tries[1][1].of(tries[1][0], lost))
@@ -292,7 +305,7 @@ class _Members:
     def _clean(self, members: np.ndarray, path: Path) -> np.ndarray:
         """(K,) whether a walk has reached its end on the file's branch, as far as signs say."""
         good, part = path.reached & ~path.crossed, self.part
-        if self._told_apart():
+        if part.told_apart:
             own = signs(self.lane_of(members[:1], 0.0), self.q_file, part.index, part.blocks, part.J)[0]
             good &= signs(self.lane_of(members, 1.0), path.q, part.index, part.blocks) == own
         return good
@@ -388,11 +401,26 @@ class _Members:
             out[:, left[take]] = q[:, take]
             found[left[take]] = True
             sure[left[right]] = True
-        return out, found, found & ~(sure & self._told_apart())
+        return out, found, found & ~(sure & self.part.told_apart)
 
-    def _told_apart(self) -> bool:
-        """Whether the signs of the blocks tell all assemblies apart: where each block is a dyad."""
-        return bool(self.part.blocks) and all(len(columns) <= DYAD for _, columns in self.part.blocks)
+    def _by_statement(self, members: np.ndarray, found: np.ndarray, reached: np.ndarray) -> np.ndarray:
+        """Closed from what is stated, where no walk from the file's pose tells the branch: the nearer pose is taken.
+
+        Changes found (nq, B) and reached (B,) in place. Returns (B,) whether the branch is not sure.
+        """
+        part, plan, full = self.part, self.plan, self.lane_of(members, 1.0)
+        columns, goal, origin = columns_of(plan, part.index, part.held), self.target[:, members], self._of_file(members)
+        place(plan, origin, part.stated, goal, goal, np.ones(len(members)))
+        least, size = close(plan, full, origin, part.index, (), part.weight)
+        place(plan, least, part.held, goal, goal, np.ones(len(members)))
+        for begin in (origin, least):
+            q, size = close(plan, full, begin, part.index, columns)
+            q = unwound(plan, part.index, q, goal, self.q_file, part.held)
+            off, before = (distances(plan, pose, goal, part.stated).sum(0) for pose in (q, found[:, members]))
+            take = (size <= CLOSED) & (~reached[members] | (off < before))
+            found[:, members[take]], reached[members[take]] = q[:, take], True
+        missed = distances(plan, found, self.target, part.stated) / units_of(plan, full, part.stated)
+        return ~reached | (missed.max(0, initial=0.0) > NEAR)
 
     def _settled(self, members: np.ndarray, tries: Sequence[tuple[np.ndarray, Path]]) -> tuple[np.ndarray, ...]:
         """Members that no way leads to on the file's branch without a singular pose between.
@@ -415,7 +443,7 @@ class _Members:
         out, sure = paths[0].q.copy(), np.zeros(len(members), bool)
         found = np.zeros(len(members), bool)
         for path in paths:
-            right = path.reached & (signs(lane, path.q, part.index, part.blocks) == own) & self._told_apart()
+            right = path.reached & (signs(lane, path.q, part.index, part.blocks) == own) & self.part.told_apart
             take = (path.reached & ~found) | (right & ~sure)
             out[:, take] = path.q[:, take]
             found |= path.reached
@@ -470,27 +498,3 @@ class _Members:
             out[:, here[kept]], keeps[here[path.reached]] = path.q[:, kept], count
             left[here[kept]] = False
         return out, keeps
-
-
-# -- under a standing mechanism --------------------------------------------------------------------------------------
-
-
-def follow(plan: Plan, lane_of: LaneOf, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Closed coordinates when numbers change under a mechanism that stands somewhere: the least move of all joints.
-
-    Args:
-        lane_of: as of `assemble`, from the old numbers (0) to the new ones (1). q: (nq, B) closed at the old ones.
-
-    Returns:
-        coordinates (nq, B), and the gap (B,) that is left [m or rad].
-    """
-    everyone = np.arange(q.shape[1])
-    full = lane_of(everyone, 1.0)
-    for s in range(len(plan.substructures)):
-        steps = number_steps(full, lane_of(everyone, 0.0), len(everyone))
-        path = walk(plan, q, _way(plan, s, [], lane_of, q, q, steps))
-        q = path.q
-        if not path.reached.all():  # the rest in one stride: the gap is that of the new numbers
-            lost = ~path.reached
-            q[:, lost] = close(plan, full.of(np.flatnonzero(lost)), q[:, lost], s, ())[0]
-    return q, gaps(plan, full, q)[0]

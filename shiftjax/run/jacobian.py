@@ -31,7 +31,8 @@ class Jacobian:
     def __init__(self, setup: Setup, index: int) -> None:
         self._setup, self._index = replace(setup, precision="f64"), index
         self._columns = setup.plan.substructures[index].columns
-        ones = [np.ones(1)] * (setup.plan.nq + len(setup.varied) + 1)
+        # one object each: a difference of a value and itself is a structural zero
+        ones = [np.ones(1) for _ in range(setup.plan.nq + len(setup.varied) + 1)]
         pattern = [[not is_zero(entry) for entry in row] for row in self._entries(list(ones))]
         self.rows = np.flatnonzero([any(row) for row in pattern])
         self._places = [(k, j) for k, i in enumerate(self.rows) for j in range(len(self._columns)) if pattern[i][j]]

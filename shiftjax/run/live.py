@@ -24,11 +24,11 @@ from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.assembly import follow
 from shiftjax.run.closing import CLOSED, LaneOf
 from shiftjax.run.derive import Expression, derived_columns
 from shiftjax.run.drives import Drivable, covered, driven
 from shiftjax.run.ensemble import Settings, begin
+from shiftjax.run.following import follow
 from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.integrators import check_method
 from shiftjax.run.lane_program import Programs

@@ -19,7 +19,7 @@ def need_x64(precision: str) -> None:
     if precision == "f64" and not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         raise ModelError(
             "precision",
-            "an f64 program while JAX computes in f32",
+            "f64 while JAX computes in f32",
             'jax.config.update("jax_enable_x64", True), or precision="f32"',
-            "Do one of them before the first step.",
+            "Write the first at the beginning of the program; f32 is for rough answers.",
         )

@@ -16,8 +16,10 @@ from shiftjax.errors import ModelError, refuse_text
 from shiftjax.field import Role
 from shiftjax.mechanism.model import Model
 from shiftjax.run.assembly import assemble
+from shiftjax.run.branches import TOLD
 from shiftjax.run.closing import LaneOf
 from shiftjax.run.drives import Drivable, driven, refuse_driven
+from shiftjax.run.host_evaluation import StartLane
 from shiftjax.run.prepared import Prepared, joints_of, start_lane
 from shiftjax.run.setup import Setup
 from shiftjax.run.start import Start, Statements
@@ -98,9 +100,10 @@ def prepare(
     said = _statements(plan, model, [place[path] for path in (*known, *assigned) if path in place], held)
     lane = start_lane(setup, file)
     always: LaneOf = lambda members, fraction: lane  # noqa: E731
-    file_start = assemble(
-        plan, lane, always, 1, replace(said, alone=not any(group.prescribes for group in plan.constraints))
-    )
+    told = [path for path, joint in model.joints() if "initial_displacement" in joint.stated]  # a note tells of them
+    elsewhere = _led_elsewhere(lane, {*told, *map(model.resolve, drive or ())})
+    said = replace(said, alone=said.alone and not elsewhere)
+    file_start = assemble(plan, lane, always, 1, replace(said, alone=not elsewhere))
     return Prepared(
         base=base,
         model=model,
@@ -157,8 +160,17 @@ def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[i
         tuple(dict.fromkeys(speeds)),
         frozenset((*moved, *held)),
         frozenset(thrown),
-        alone=not (named or held or led),
+        frozenset(led),
+        alone=not (named or held),
     )
+
+
+def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
+    """Whether drivers of these joints begin where the file does not have the joints: others follow then."""
+    begins = lane.prescribed()
+    led = [joint for joint in lane.plan.joints if joint.path in paths and joint.q in begins]
+    far = [(begins[joint.q] - lane.params.at(joint.displacement)) / lane.units[joint.v] for joint in led]
+    return bool(np.any(np.abs(np.array(far, float)) > TOLD))
 
 
 def _vector(plan: Plan, model: Model) -> tuple[float, ...]:
@@ -203,7 +215,8 @@ def varied_values(model: Model, vary: Mapping[str, object], known: Mapping[str, 
         except (TypeError, ValueError):
             raise ModelError(f"vary {path}", repr(values)[:80], "numbers, one a member", "Give an array.") from None
         if array.ndim != 1:
-            raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", "Flatten it.")
+            todo = "Flatten it." if array.ndim else "Write [value]."
+            raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", todo)
         out[full] = array
     sizes = {path: len(array) for path, array in out.items()}
     if len(set(sizes.values())) > 1:

@@ -78,6 +78,7 @@ def simulate(
     gap_limit: float = 1e-6,
     angle_limit: float = 1e-3,
     threads: int | None = None,
+    tape_memory: float | None = None,
     progress: Callable[[float], None] = lambda done: None,
     announce: Callable[[Need], None] = lambda need: None,
     watch: Callable[[Begun], None] = lambda begun: None,
@@ -101,7 +102,8 @@ def simulate(
         keep: the members that have the poses of all bodies recorded: "all", "none", how many, or a list of them.
         log_jacobian: the log holds the Jacobian block at every repartition.
 
-        vary: the designs: number path -> (B,) values, one a member.
+        vary: the designs: number path -> (B,) values, one a member. Where JAX traces them, as inside of `jax.grad`,
+            channels and metrics of the result are JAX arrays with first derivatives.
         assign: number path -> value for all members, walked to from the file's start like varied ones.
         derive: number path -> what it follows from: a text such as "7.8 * {rod:tip.T[0]}", paths of numbers in braces,
             or a function of the numbers by path; `rod` makes those of a rod.
@@ -128,6 +130,8 @@ def simulate(
         gap_limit: the same for its gap, in parts of the model's length.
         angle_limit: the same for the estimated error of its coordinates, in rad or parts of the model's length.
         threads: of the kernel; all cores where left out.
+        tape_memory: bytes that the way back of gradients may take; a quarter of what is free where left out. It changes
+            no gradient, and nothing where JAX traces no number.
         progress: called with the fraction done.
         announce: called before the run with the memory that it takes and the room for its store (bytes).
         watch: called with the lanes at their start, before the first step; for programs that follow a run.
@@ -145,7 +149,8 @@ def simulate(
         independent=independent, metrics=metrics, extremes=extremes,
         log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
         cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend,
-        precision=precision, threads=threads, progress=progress, announce=announce, watch=watch,
+        precision=precision, threads=threads, tape_memory=tape_memory, progress=progress, announce=announce,
+        watch=watch,
     )  # fmt: skip
     model = model if isinstance(model, Model) else load(model)
     check_method(method)

@@ -15,6 +15,7 @@ class Statements:
     Attributes:
         positions: those whose displacement is stated; speeds: whose speed is.
         named_positions, named_speeds: those of them that were named for this run, not by the file alone.
+        led: joints whose drivers say where they stand and how they move.
         alone: whether the file alone speaks. Else what it states of joints that follow others says where they are near.
     """
 
@@ -22,6 +23,7 @@ class Statements:
     speeds: tuple[int, ...]
     named_positions: frozenset[int] = frozenset()
     named_speeds: frozenset[int] = frozenset()
+    led: frozenset[int] = frozenset()
     alone: bool = True
 
 
