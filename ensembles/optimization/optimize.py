@@ -87,7 +87,7 @@ def optimize(
         progress: called after every iteration.
 
     Raises:
-        ModelError: no `[optimize]`, what the definition, a model or the store make impossible, no start that runs.
+        ModelError: no `[optimize]`, what the definition, a model or the store make impossible.
         KeyboardInterrupt: Ctrl-C. All iterations that were done are in the store.
     """
     definition, wanted = asked(study)
@@ -158,7 +158,7 @@ class _Run:
         self.names = {"parameter": problem.parameters, "metric": problem.names}
         self.names["constraint"] = tuple(c.text for c in problem.wanted.constraints)
         self._begun = self._written = time.monotonic()
-        self._waiting: list[tuple[Seen, Seen]] = []  # what was seen and not yet written, the histories of it
+        self._waiting: list[tuple[int, Seen, Seen]] = []  # iterations that are not yet written: seen, and shown
 
     def run(self) -> None:
         """Repeats what is stored, runs what is missing."""
@@ -178,7 +178,7 @@ class _Run:
                 running = int((state["ended"] == 0).sum())
                 self.progress(Progress(k, iterations, best, running, time.monotonic() - self._begun))
         finally:
-            self._write(k)
+            self._write()
         assert first is not None
         self.history.finish(self._came(state, first), self.names)
 
@@ -186,13 +186,15 @@ class _Run:
         """An iteration is done; it is written now and then."""
         if k == 0:
             self.history.begin(self.about, self.names, self.problem.wanted.iterations, seen)
-        self._waiting.append((seen, self._shown(seen, state)))
+        self._waiting.append((k, seen, self._shown(seen, state)))
         if (k + 1) % EVERY == 0 or time.monotonic() - self._written > PATIENCE:
-            self._write(k + 1)
+            self._write()
 
-    def _write(self, end: int) -> None:
+    def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
-        self.history.append(end - len(waiting), *([part[i] for part in waiting] for i in (0, 1)))
+        if waiting:
+            numbers, seen, shown = zip(*waiting, strict=True)
+            self.history.append(numbers[0], seen, shown)
         self._written = time.monotonic()
 
     def _shown(self, seen: Seen, state: State) -> Seen:
@@ -208,7 +210,9 @@ class _Run:
         before = np.where(lost[:, None], np.nan, first["metrics"])
         numbers = self.method.place(state["best"])
         found = {"numbers": numbers, "objective": state["best_objective"], "excess": state["best_excess"]}
-        found |= {"metrics": state["best_metrics"], "first_numbers": first["numbers"], "first_metrics": before}
+        none = ~np.isfinite(state["best_objective"])
+        found["metrics"] = np.where(none[:, None], np.nan, state["best_metrics"])
+        found |= {"first_numbers": first["numbers"], "first_metrics": before}
         whole = {"halved": state["halved"], "ended": state["ended"], "iterations": state["asked"]}
         return found | {name: values.astype(np.int32) for name, values in whole.items()}
 
