@@ -162,10 +162,13 @@ def test_a_mass_is_identified_from_a_motion(tmp_path: Path) -> None:
         vary={"arm.mass": "1:4~sobol", STIFFNESS: "30:60~sobol"},
         optimize={"residuals": ["pivot.q"], "sigmas": {"pivot.q": 0.01}, "data": "motion.csv", "iterations": 25},
     )  # fmt: skip
-    found = optimize(study)
+    found = optimize(study, tmp_path / "found.zarr")
     for path, value in truth.items():
         assert found.best.design[path] == pytest.approx(value, rel=EXACT)
     assert "converged" in found.ending
+    (tmp_path / "motion.csv").write_text("\n".join(["time, pivot.q", *lines[2:]]))
+    with pytest.raises(ModelError, match="the store of another study"):
+        optimize(study, tmp_path / "found.zarr", resume=True)
 
 
 def test_bounds_are_kept_and_constraints_met() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import shutil
 import tempfile
@@ -31,7 +32,7 @@ from shiftjax.ensembles.optimization.problem import Problem
 from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.study_plan import digest, embedded
-from shiftjax.errors import ModelError, need_count, need_path
+from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
 from shiftjax.version import VERSION
 
@@ -98,10 +99,10 @@ def optimize(
     if others:
         todo = "Give every switch one state."
         raise ModelError("switch", f"{len(groups)} models", "one model", todo)
-    history = History(place)
+    history, mark = History(place), digest(groups) + _of_data(definition, wanted)
     going_on = resume and place.exists()
     if going_on:
-        _same(history, definition, digest(groups))
+        _same(history, definition, mark)
     else:
         store.check_target(place, force=force, batched=True, todo="Use resume to go on, force to replace.")
     if going_on and history.complete:
@@ -115,14 +116,13 @@ def optimize(
                 remove(place)
         problem = problem_of(definition, wanted, group, threads)
         about = {"study": json.dumps(document(definition)), "study_folder": definition.folder}
-        about |= {"designs": digest(groups), "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
-        about |= {"units": json.dumps(problem.units)}
-        about |= {"constraint_tolerance": wanted.constraint_tolerance}
+        about |= {"designs": mark, "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
+        about |= {"units": json.dumps(problem.units), "constraint_tolerance": wanted.constraint_tolerance}
         _Run(problem, history, about, progress).run()
     return Optimum(place, temporary)
 
 
-def asked(study: Definition | str | Path, starts: int | None = None) -> tuple[Definition, Wanted]:
+def asked(study: Definition | str | Path) -> tuple[Definition, Wanted]:
     """The definition with as many samples as starts, and what its `[optimize]` asks for."""
     if not isinstance(study, Definition):
         need_path("optimize: study", study)
@@ -133,9 +133,7 @@ def asked(study: Definition | str | Path, starts: int | None = None) -> tuple[De
         raise ModelError("optimize", "a study without [optimize]", "one that says what is made small", todo)
     if study.assemble_only:
         raise ModelError("assemble_only", "true", "runs, which metrics are taken of", "Leave it out.")
-    count = starts or wanted.starts
-    if count is not None:
-        need_count("optimize.starts", count, 1)
+    count = wanted.starts
     drawn = any(not vary.is_axis for vary in study.varied)
     return (dataclasses.replace(study, samples=count) if count and drawn else study), wanted
 
@@ -215,6 +213,12 @@ class _Run:
         found |= {"first_numbers": first["numbers"], "first_metrics": before}
         whole = {"halved": state["halved"], "ended": state["ended"], "iterations": state["asked"]}
         return found | {name: values.astype(np.int32) for name, values in whole.items()}
+
+
+def _of_data(definition: Definition, wanted: Wanted) -> str:
+    """What tells the measurements from others; nothing where there are none, or no such file."""
+    file = None if wanted.data is None else definition.placed(wanted.data)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else ""
 
 
 def _same(history: History, definition: Definition, designs: str) -> None:
