@@ -163,10 +163,13 @@ def test_a_mass_is_identified_from_a_motion(tmp_path: Path) -> None:
         vary={"arm.mass": "1:4~sobol", STIFFNESS: "30:60~sobol"},
         optimize={"residuals": ["pivot.q"], "sigmas": {"pivot.q": 0.01}, "data": "motion.csv", "iterations": 25},
     )  # fmt: skip
-    found = optimize(study)
+    found = optimize(study, tmp_path / "found.zarr")
     for path, value in truth.items():
         assert found.best.design[path] == pytest.approx(value, rel=EXACT)
     assert "converged" in found.ending
+    (tmp_path / "motion.csv").write_text("\n".join(["time, pivot.q", *lines[2:]]))
+    with pytest.raises(ModelError, match="the store of another study"):
+        optimize(study, tmp_path / "found.zarr", resume=True)
 
 
 def test_bounds_are_kept_and_constraints_met() -> None:
@@ -201,6 +204,35 @@ def test_designs_that_do_not_close_turn_back() -> None:
     assert np.isfinite(last["objective"].values).all() and np.isfinite(last["numbers"].values).all()
     assert not any(np.isnan(values.values).any() for values in found.history.data_vars.values())
     assert not any(np.isnan(values.values).any() for values in found.evaluations.data_vars.values())
+
+
+def test_where_nothing_runs_it_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Couplers that are all too long, the model's own among them."""
+    study = Definition(
+        model="four_bar", span=0.02, samples=2, hold=["crank_pivot"], set={"rocker:tip.T[0]": 0.01},
+        vary={"coupler:tip.T[0]": "1.5:1.6~sobol"}, metrics={"end": "final(rocker_pivot.q)"},
+        optimize={"objective": "end", "iterations": 40},
+    )  # fmt: skip
+    study_file.write(study, tmp_path / "study.toml")
+    out = str(tmp_path / "none.zarr")
+    assert main(["optimize", str(tmp_path / "study.toml"), "--out", out]) == 3
+    assert "no design that runs was found" in capsys.readouterr().out
+    found = Optimum(out)
+    assert found.ending == ["infeasible"] * 2 and np.isinf(found.objective).all()
+    assert np.isnan([*found.best.metrics.values()]).all()
+
+
+def test_least_squares_turn_back_from_designs_that_do_not_close() -> None:
+    """The coupler's tip is wanted where no coupler brings it."""
+    study = Definition(
+        model="four_bar", span=0.1, step=2e-3, samples=4, hold=["crank_pivot"],
+        vary={"coupler:tip.T[0]": "0.30:1.5~sobol"}, metrics={"height": "final(coupler:tip.position[0])"},
+        optimize={"residuals": ["height - 5"], "iterations": 15},
+    )  # fmt: skip
+    found = optimize(study)
+    assert found.evaluations["status"].values.max() > 0 and np.isfinite(found.objective).all()
+    assert not any(np.isnan(values.values).any() for values in found.history.data_vars.values())
+    assert (np.diff(found.history["objective"].values[-8:], axis=0) <= 0).all()
 
 
 def test_what_follows_from_parameters_has_its_gradient() -> None:

@@ -100,8 +100,6 @@ class History:
 
     def append(self, first: int, seen: Sequence[Arrays], histories: Sequence[Arrays]) -> None:
         """Writes iterations from the number `first` on."""
-        if not seen:
-            return
         with shielded(), writing(self.place) as files:
             for group, rows in (("evaluations", seen), ("history", histories)):
                 made = zarr.open_group(files, path=group, mode="r+")

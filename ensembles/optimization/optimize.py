@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import shutil
 import tempfile
@@ -31,7 +32,7 @@ from shiftjax.ensembles.optimization.problem import Problem
 from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.study_plan import digest, embedded
-from shiftjax.errors import ModelError, need_count, need_path
+from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
 from shiftjax.version import VERSION
 
@@ -87,7 +88,7 @@ def optimize(
         progress: called after every iteration.
 
     Raises:
-        ModelError: no `[optimize]`, what the definition, a model or the store make impossible, no start that runs.
+        ModelError: no `[optimize]`, what the definition, a model or the store make impossible.
         KeyboardInterrupt: Ctrl-C. All iterations that were done are in the store.
     """
     definition, wanted = asked(study)
@@ -98,10 +99,10 @@ def optimize(
     if others:
         todo = "Give every switch one state."
         raise ModelError("switch", f"{len(groups)} models", "one model", todo)
-    history = History(place)
+    history, mark = History(place), digest(groups) + _of_data(definition, wanted)
     going_on = resume and place.exists()
     if going_on:
-        _same(history, definition, digest(groups))
+        _same(history, definition, mark)
     else:
         store.check_target(place, force=force, batched=True, todo="Use resume to go on, force to replace.")
     if going_on and history.complete:
@@ -115,14 +116,13 @@ def optimize(
                 remove(place)
         problem = problem_of(definition, wanted, group, threads)
         about = {"study": json.dumps(document(definition)), "study_folder": definition.folder}
-        about |= {"designs": digest(groups), "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
-        about |= {"units": json.dumps(problem.units)}
-        about |= {"constraint_tolerance": wanted.constraint_tolerance}
+        about |= {"designs": mark, "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
+        about |= {"units": json.dumps(problem.units), "constraint_tolerance": wanted.constraint_tolerance}
         _Run(problem, history, about, progress).run()
     return Optimum(place, temporary)
 
 
-def asked(study: Definition | str | Path, starts: int | None = None) -> tuple[Definition, Wanted]:
+def asked(study: Definition | str | Path) -> tuple[Definition, Wanted]:
     """The definition with as many samples as starts, and what its `[optimize]` asks for."""
     if not isinstance(study, Definition):
         need_path("optimize: study", study)
@@ -133,9 +133,7 @@ def asked(study: Definition | str | Path, starts: int | None = None) -> tuple[De
         raise ModelError("optimize", "a study without [optimize]", "one that says what is made small", todo)
     if study.assemble_only:
         raise ModelError("assemble_only", "true", "runs, which metrics are taken of", "Leave it out.")
-    count = starts or wanted.starts
-    if count is not None:
-        need_count("optimize.starts", count, 1)
+    count = wanted.starts
     drawn = any(not vary.is_axis for vary in study.varied)
     return (dataclasses.replace(study, samples=count) if count and drawn else study), wanted
 
@@ -158,7 +156,7 @@ class _Run:
         self.names = {"parameter": problem.parameters, "metric": problem.names}
         self.names["constraint"] = tuple(c.text for c in problem.wanted.constraints)
         self._begun = self._written = time.monotonic()
-        self._waiting: list[tuple[Seen, Seen]] = []  # what was seen and not yet written, the histories of it
+        self._waiting: list[tuple[int, Seen, Seen]] = []  # iterations that are not yet written: seen, and shown
 
     def run(self) -> None:
         """Repeats what is stored, runs what is missing."""
@@ -178,7 +176,7 @@ class _Run:
                 running = int((state["ended"] == 0).sum())
                 self.progress(Progress(k, iterations, best, running, time.monotonic() - self._begun))
         finally:
-            self._write(k)
+            self._write()
         assert first is not None
         self.history.finish(self._came(state, first), self.names)
 
@@ -186,13 +184,15 @@ class _Run:
         """An iteration is done; it is written now and then."""
         if k == 0:
             self.history.begin(self.about, self.names, self.problem.wanted.iterations, seen)
-        self._waiting.append((seen, self._shown(seen, state)))
+        self._waiting.append((k, seen, self._shown(seen, state)))
         if (k + 1) % EVERY == 0 or time.monotonic() - self._written > PATIENCE:
-            self._write(k + 1)
+            self._write()
 
-    def _write(self, end: int) -> None:
+    def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
-        self.history.append(end - len(waiting), *([part[i] for part in waiting] for i in (0, 1)))
+        if waiting:
+            numbers, seen, shown = zip(*waiting, strict=True)
+            self.history.append(numbers[0], seen, shown)
         self._written = time.monotonic()
 
     def _shown(self, seen: Seen, state: State) -> Seen:
@@ -208,9 +208,17 @@ class _Run:
         before = np.where(lost[:, None], np.nan, first["metrics"])
         numbers = self.method.place(state["best"])
         found = {"numbers": numbers, "objective": state["best_objective"], "excess": state["best_excess"]}
-        found |= {"metrics": state["best_metrics"], "first_numbers": first["numbers"], "first_metrics": before}
+        none = ~np.isfinite(state["best_objective"])
+        found["metrics"] = np.where(none[:, None], np.nan, state["best_metrics"])
+        found |= {"first_numbers": first["numbers"], "first_metrics": before}
         whole = {"halved": state["halved"], "ended": state["ended"], "iterations": state["asked"]}
         return found | {name: values.astype(np.int32) for name, values in whole.items()}
+
+
+def _of_data(definition: Definition, wanted: Wanted) -> str:
+    """What tells the measurements from others; nothing where there are none, or no such file."""
+    file = None if wanted.data is None else definition.placed(wanted.data)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else ""
 
 
 def _same(history: History, definition: Definition, designs: str) -> None:

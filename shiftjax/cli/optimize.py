@@ -58,7 +58,7 @@ def call(options: argparse.Namespace) -> int:
         print(json.dumps(plain(summary(found)), allow_nan=False, ensure_ascii=False))
     else:
         show(found)
-    if options.save is not None:
+    if options.save is not None and np.isfinite(found.best.objective):
         save(found.model, options.save)
         print(f"written: {options.save}", file=sys.stderr)
     print(f"written: {out}", file=sys.stderr)
@@ -83,6 +83,9 @@ def show(found: Optimum) -> None:
     best, said = found.best, summary(found)
     endings = ", ".join(f"{count} {name}" for name, count in said["endings"].items())
     print(f"{found.path.name}: {said['starts']} starts: {endings}; {said['halved']} steps halved back")
+    if not np.isfinite(best.objective):
+        print("no design that runs was found; the evaluations in the store have the status of each")
+        return
     print(f"best: start {best.start}, objective {best.objective:.6g}")
     if best.excess > 0:
         print(f"its constraints are exceeded by {best.excess:.3g} at most")
