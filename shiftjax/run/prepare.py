@@ -169,7 +169,8 @@ def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
     """Whether drivers of these joints begin where the file does not have the joints: others follow then."""
     begins = lane.prescribed()
     led = [joint for joint in lane.plan.joints if joint.path in paths and joint.q in begins]
-    far = [(begins[joint.q] - lane.params.at(joint.displacement)) / lane.units[joint.v] for joint in led]
+    has = {joint.q: lane.params.at(next(flat(joint.displacement))) for joint in led}
+    far = [(begins[joint.q] - has[joint.q]) / lane.units[joint.v] for joint in led]
     return bool(np.any(np.abs(np.array(far, float)) > TOLD))
 
 
