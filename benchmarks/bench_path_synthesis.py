@@ -46,7 +46,7 @@ def by_gradients(definition: Definition, place: Path) -> dict[str, float]:
     best = found.best.metrics["distance"]
     assert float(again.table["distance"].iloc[0]) == best < WITHIN
     runs = int(found.starts["iterations"].sum())
-    solved = int((found.to_pandas()["distance"] < WITHIN).sum())
+    solved = int((found.to_pandas()["distance"].to_numpy() < WITHIN).sum())
     return {"seconds": seconds, "best": best, "runs": runs, "solved": solved}
 
 
