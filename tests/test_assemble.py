@@ -286,4 +286,4 @@ def test_a_study_analyses_each_topology_once(monkeypatch: pytest.MonkeyPatch, tm
         assert len(found.table) == samples * (2 if switch else 1)
     assert counts[1, False] == counts[40, False]
     assert counts[40, True] == 2 * counts[40, False]
-    assert sorted(set(found.table["bar1"])) == [0, 1] and set(found.table["status"]) == {"ok"}
+    assert sorted(set(found.table["bar1.active"])) == [0, 1] and set(found.table["status"]) == {"ok"}

@@ -283,7 +283,9 @@ def test_what_is_switched_off_is_no_number_in_its_group(states: list[bool], tmp_
     )  # fmt: skip
     found = sweep(asked, tmp_path / "study.zarr")
     table: Any = found.table
-    rocker, driven = (table[f"four_bar:{name}"].to_numpy() == 1 for name in ("rocker_pivot", "crank_pivot_drive"))
+    rocker, driven = (
+        table[f"four_bar:{name}.active"].to_numpy() == 1 for name in ("rocker_pivot", "crank_pivot_drive")
+    )
     assert rocker.sum() == driven.sum() == (rocker ^ driven).sum() == 50
     assert (table["swing"].isna() == ~rocker).all() and (table["load"].isna() == ~driven).all()
     assert table["late"].notna().all() and (table["four_bar:crank_pivot_drive.amplitude"].isna() == ~driven).all()
