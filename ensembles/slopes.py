@@ -20,7 +20,7 @@ from shiftjax.ensembles import study_store
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.execution import sweep
-from shiftjax.ensembles.folders import CODECS, CheckedFolder, WrittenFolder, replace_safely
+from shiftjax.ensembles.folders import CODECS, CheckedFolder
 from shiftjax.ensembles.information import Fisher, fisher
 from shiftjax.ensembles.shards import parts
 from shiftjax.ensembles.study import Study
@@ -192,10 +192,10 @@ def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Ca
                 rows.append(whole)
                 progress(first + sum(map(len, rows)), members)
         with study_store.writing(plan.folder) as files:
-            array: Any = zarr.open_group(files, path=GROUP, mode="r+")["slope"]
-            array.with_config({"write_empty_chunks": True})[first : first + plan.size] = np.concatenate(rows)
+            array = study_store.array_of(zarr.open_group(files, path=GROUP, mode="r+"), "slope")
+            array[first : first + plan.size] = np.concatenate(rows)
             files.settle()
-            _say(files, {DONE: shard + 1})
+            study_store.say(files, {DONE: shard + 1}, GROUP)
 
 
 def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Planned) -> None:
@@ -223,7 +223,7 @@ def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Plan
                 attributes={"units": "1"}, dimension_names=axes, config={"write_empty_chunks": True},
             )[...] = values  # fmt: skip
         files.settle()
-        _say(files, about)
+        study_store.say(files, about, GROUP)
 
 
 def _units(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...]) -> np.ndarray:
@@ -245,10 +245,3 @@ def _about(folder: Path) -> dict[str, Any]:
         return json.loads((folder / GROUP / "zarr.json").read_text(encoding="utf-8"))["attributes"]
     except (OSError, ValueError, KeyError):
         return {}
-
-
-def _say(files: WrittenFolder, words: Mapping[str, Any]) -> None:
-    path = files.root / GROUP / "zarr.json"
-    about = json.loads(path.read_text(encoding="utf-8"))
-    about["attributes"] = {**about.get("attributes", {}), **words}
-    replace_safely(path, json.dumps(about, indent=2).encode(), study_store.PARTIAL.removeprefix("*"))

@@ -57,7 +57,7 @@ def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: in
     table = root.create_group("members", attributes={ORDER: [str(name) for name in rows.data_vars]})
     for name, variable in rows.variables.items():
         _array(table, str(name), variable, members, (size,))
-    _array_of(table, "member")[:] = np.arange(members)
+    array_of(table, "member")[:] = np.arange(members)
     shards = -(-members // size)
     root.create_array(
         DONE, shape=(shards,), chunks=(1,), dtype="int8", fill_value=0, compressors=None, attributes={"units": "1"},
@@ -86,7 +86,7 @@ def write_rows(place: Store, rows: xr.Dataset, first: int) -> None:
     """Rows of the table of members, from a given one on."""
     table = zarr.open_group(place, path="members", mode="r+")
     for name, variable in rows.variables.items():
-        _array_of(table, str(name))[first : first + variable.shape[0]] = variable.values
+        array_of(table, str(name))[first : first + variable.shape[0]] = variable.values
 
 
 def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: int) -> xr.Dataset:
@@ -96,9 +96,9 @@ def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: i
         ModelError: a damaged file of one of them.
     """
     table = zarr.open_group(CheckedFolder(folder, todo=MEND), path="members", mode="r")
-    numbers, found = np.arange(_array_of(table, names[0]).size), dict[str, Any]()
+    numbers, found = np.arange(array_of(table, names[0]).size), dict[str, Any]()
     for name in names:
-        column = _array_of(table, name)
+        column = array_of(table, name)
         found[name] = [np.zeros(0, column.dtype), *(column[shard * size : (shard + 1) * size] for shard in shards)]
     own = [numbers[:0], *(numbers[shard * size : (shard + 1) * size] for shard in shards)]
     columns = {name: ("member", np.concatenate(values)) for name, values in found.items()}
@@ -108,9 +108,9 @@ def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: i
 def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
     """Trajectories of some members, each into its row; NaN for what their model does not have."""
     group = zarr.open_group(place, path="trajectories", mode="r+")
-    rows = rows.reindex(body=[str(body) for body in _array_of(group, "body")[:]])
+    rows = rows.reindex(body=[str(body) for body in array_of(group, "body")[:]])
     for name in group.array_keys():
-        array = _array_of(group, name)
+        array = array_of(group, name)
         if array.metadata.dimension_names[:1] == ("member",) and name != "member":
             nothing = np.full((len(places), *array.shape[1:]), np.nan)
             for row, values in zip(places, rows[name].values if name in rows else nothing, strict=True):
@@ -120,7 +120,7 @@ def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
 def mark(place: WrittenFolder, shard: int) -> None:
     """Says that a shard is done, once the disk has all its files."""
     place.settle()
-    _array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 1
+    array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 1
 
 
 def done(folder: Path) -> set[int]:
@@ -138,20 +138,21 @@ def is_done(folder: Path, shard: int) -> bool:
 def finish(place: WrittenFolder) -> None:
     """Says that the study is complete."""
     place.settle()
-    _set_state(place, "complete")
+    say(place, {STATE: "complete"})
 
 
 def reopen(place: WrittenFolder, shards: Collection[int]) -> None:
     """Says that the study is not complete, and some of its shards are not done."""
-    _set_state(place, "running")
+    say(place, {STATE: "running"})
     for shard in shards:
-        _array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 0
+        array_of(zarr.open_group(place, mode="r+"), DONE)[shard] = 0
 
 
-def _set_state(place: WrittenFolder, state: str) -> None:
-    path = place.root / "zarr.json"
+def say(place: WrittenFolder, words: Mapping[str, Any], group: str = "") -> None:
+    """Changes attributes of a store, or of a group in it, all at once."""
+    path = place.root / group / "zarr.json"
     about = json.loads(path.read_text(encoding="utf-8"))
-    about["attributes"][STATE] = state
+    about["attributes"] = {**about.get("attributes", {}), **words}
     replace_safely(path, json.dumps(about, indent=2).encode(), PARTIAL.removeprefix("*"))
 
 
@@ -265,7 +266,8 @@ def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None,
     )  # fmt: skip
 
 
-def _array_of(group: zarr.Group, name: str) -> Any:
+def array_of(group: zarr.Group, name: str) -> Any:
+    """An array of a group, of which every chunk is written."""
     array = group[name]
     assert isinstance(array, zarr.Array)
     return array.with_config({"write_empty_chunks": True})

@@ -18,8 +18,7 @@ import numpy as np
 import optax
 
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good
-from shiftjax.ensembles.optimization.problem import Problem
-from shiftjax.ensembles.optimization.space import ByMember
+from shiftjax.ensembles.optimization.problem import Method, Problem
 from shiftjax.ensembles.optimization.words import MONOTONE, Wanted
 from shiftjax.errors import ModelError
 
@@ -29,24 +28,14 @@ TIRED = 6  # points in a row that are not good, after which the multipliers are 
 LONGEST = 2.0  # change of a free number in a step of a method that goes down; from bound to bound it is about 8
 
 
-class Descent:
-    """A method of the problem's starts: `begin`, then `see` and `advance` in turns."""
+class Descent(Method):
+    """Descent with an optimiser of optax."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, wanted = problem, problem.wanted
+        super().__init__(problem)
+        wanted = problem.wanted
         self._optimiser = optimiser(wanted)
         self._down = wanted.method in MONOTONE
-        self._begun, self._placed = ByMember(self._begin), ByMember(problem.place)
-        self._judged, self._advanced = ByMember(self._judge), ByMember(self._advance)
-
-    def begin(self) -> State:
-        """The state of all starts, before anything is run."""
-        z = self.problem.starts()
-        return self._begun(z, np.broadcast_to(self.problem.home(), z.shape))
-
-    def place(self, z: np.ndarray) -> np.ndarray:
-        """(N, P) parameters of free numbers (N, P)."""
-        return self._placed(z)[0]
 
     def see(self, state: State) -> Seen:
         """Runs the points of those starts that have not ended."""
@@ -58,10 +47,6 @@ class Descent:
         found, bars = self._judged(outputs[:, self.problem.runs.recorded :], some["multipliers"], some["penalty"])
         found["gradient"] = self.problem.runs.adjoint(x, bars[None])[0] * slopes
         return filled(state, members, {**found, "numbers": numbers, "status": status})
-
-    def advance(self, state: State, seen: Seen) -> State:
-        """The state after the points were seen. Nothing is run, so that a stored history gives the same state again."""
-        return self._advanced(state, seen)
 
     # -- of one start --------------------------------------------------------------------------------------------------
 

@@ -20,8 +20,8 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from shiftjax.ensembles.folders import CODECS, CheckedFolder, WrittenFolder, flush, missing_of, replace_safely
-from shiftjax.ensembles.study_store import PARTIAL, writing
+from shiftjax.ensembles.folders import CODECS, CheckedFolder, flush, missing_of
+from shiftjax.ensembles.study_store import array_of, say, writing
 from shiftjax.errors import ModelError
 from shiftjax.run.labelled import FORMAT
 from shiftjax.shield import shielded
@@ -104,16 +104,18 @@ class History:
             for group, rows in (("evaluations", seen), ("history", histories)):
                 made = zarr.open_group(files, path=group, mode="r+")
                 for name in rows[0]:
-                    _open(made, name)[first : first + len(rows)] = np.stack([row[name] for row in rows])
+                    array_of(made, name)[first : first + len(rows)] = np.stack([row[name] for row in rows])
             files.settle()
-            self._say(files, {DONE: first + len(seen)})
+            say(files, {DONE: first + len(seen)})
 
     def read(self, k: int) -> dict[str, np.ndarray]:
         """What was seen at an iteration."""
         if k >= self.done:
             raise IndexError(k)
         group = zarr.open_group(CheckedFolder(self.place, todo=MEND), path="evaluations", mode="r")
-        return {name: np.asarray(_open(group, name)[k]) for name in group.array_keys() if _open(group, name).ndim > 1}
+        return {
+            name: np.asarray(array_of(group, name)[k]) for name in group.array_keys() if array_of(group, name).ndim > 1
+        }
 
     def finish(self, starts: Arrays, names: Mapping[str, Sequence[str]]) -> None:
         """What came of the starts."""
@@ -125,18 +127,12 @@ class History:
                 axes = AXES.get(name.removeprefix("first_"), ())
                 _array(group, name, values, values.shape, ("start", *axes))[...] = values
             files.settle()
-            self._say(files, {COMPLETE: True})
+            say(files, {COMPLETE: True})
 
     def dataset(self, group: str) -> xr.Dataset:
         """A group, without what is not yet there."""
         found = xr.open_zarr(CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False)
         return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
-
-    def _say(self, files: WrittenFolder, words: Mapping[str, Any]) -> None:
-        path = files.root / "zarr.json"
-        about = json.loads(path.read_text(encoding="utf-8"))
-        about["attributes"] |= words
-        replace_safely(path, json.dumps(about, indent=2).encode(), PARTIAL.removeprefix("*"))
 
 
 def shown(seen: Arrays) -> dict[str, np.ndarray]:
@@ -170,9 +166,3 @@ def _array(
         compressors=CODECS, fill_value=missing_of(like.dtype), attributes={"units": "1"}, dimension_names=list(axes),
         config={"write_empty_chunks": True},
     )  # fmt: skip
-
-
-def _open(group: zarr.Group, name: str) -> Any:
-    array = group[name]
-    assert isinstance(array, zarr.Array)
-    return array.with_config({"write_empty_chunks": True})

@@ -15,31 +15,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good
-from shiftjax.ensembles.optimization.problem import Problem
-from shiftjax.ensembles.optimization.space import ByMember
+from shiftjax.ensembles.optimization.problem import Method, Problem
 
 Array = Any  # of JAX, traced
 DAMPING, LEAST = 1e-2, 1e-12  # at the beginning, and at least
 MORE, LESS = 4.0, 0.2  # times the damping, after a point that is not better, and one that is
 
 
-class LeastSquares:
-    """A method of the problem's starts: `begin`, then `see` and `advance` in turns."""
+class LeastSquares(Method):
+    """Gauss-Newton, or Levenberg-Marquardt where steps are damped."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+        super().__init__(problem)
         self._damped = problem.wanted.method == "levenberg_marquardt"
-        self._begun, self._placed = ByMember(self._begin), ByMember(problem.place)
-        self._judged, self._advanced = ByMember(self._judge), ByMember(self._advance)
-
-    def begin(self) -> State:
-        """The state of all starts, before anything is run."""
-        z = self.problem.starts()
-        return self._begun(z, np.broadcast_to(self.problem.home(), z.shape))
-
-    def place(self, z: np.ndarray) -> np.ndarray:
-        """(N, P) parameters of free numbers (N, P)."""
-        return self._placed(z)[0]
 
     def see(self, state: State) -> Seen:
         """Runs the points of those starts that have not ended."""
@@ -50,10 +38,6 @@ class LeastSquares:
         changes = np.moveaxis(self.problem.runs.tangent(x), 0, 2)  # (n, O, P)
         found = self._judged(np.where(status[:, None] > 0, 0.0, outputs), np.nan_to_num(changes), slopes)
         return filled(state, members, {**found, "numbers": numbers, "status": status})
-
-    def advance(self, state: State, seen: Seen) -> State:
-        """The state after the points were seen. Nothing is run, so that a stored history gives the same state again."""
-        return self._advanced(state, seen)
 
     # -- of one start --------------------------------------------------------------------------------------------------
 

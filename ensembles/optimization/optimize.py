@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from shiftjax.ensembles.optimization.least_squares import LeastSquares
 from shiftjax.ensembles.optimization.meaning import parameters
 from shiftjax.ensembles.optimization.one_start import Seen, State
 from shiftjax.ensembles.optimization.optimum import Optimum
-from shiftjax.ensembles.optimization.problem import Problem
+from shiftjax.ensembles.optimization.problem import Method, Problem
 from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.study_plan import digest, embedded
@@ -53,18 +53,6 @@ class Progress:
     objective: float
     running: int
     seconds: float
-
-
-class Method(Protocol):
-    """A method of all starts: a pure function of what was seen."""
-
-    def begin(self) -> State: ...
-
-    def place(self, z: np.ndarray) -> np.ndarray: ...
-
-    def see(self, state: State) -> Seen: ...
-
-    def advance(self, state: State, seen: Seen) -> State: ...
 
 
 def optimize(

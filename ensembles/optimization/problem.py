@@ -1,4 +1,7 @@
-"""What is made small, of a study: the runs of its one model, an objective, constraints and residuals of metrics."""
+"""What is made small, of a study: the runs of its one model, an objective, constraints and residuals of metrics.
+
+And what all methods of making it small share.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.optimization.data import Data, Recorded
 from shiftjax.ensembles.optimization.meaning import bounds, expressions
-from shiftjax.ensembles.optimization.space import Space
+from shiftjax.ensembles.optimization.one_start import Row, Seen, State
+from shiftjax.ensembles.optimization.space import ByMember, Space
 from shiftjax.ensembles.optimization.words import Wanted
 
 Array = Any  # of JAX, traced
@@ -114,3 +118,44 @@ class Problem:
         found = {text: evaluate(node, named, text)[0] for text, node in self._nodes.items()}
         objective = jnp.asarray(found.pop("objective"), float)
         return objective, jnp.stack([jnp.zeros(()), *found.values()])[1:]
+
+
+class Method:
+    """A method of a problem's starts: `begin`, then `see` and `advance` in turns; a pure function of what was seen.
+
+    `_begin`, `_judge` and `_advance` are of one start, and compiled for all.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._begun, self._placed = ByMember(self._begin), ByMember(problem.place)
+        self._judged, self._advanced = ByMember(self._judge), ByMember(self._advance)
+
+    def begin(self) -> State:
+        """The state of all starts, before anything is run."""
+        z = self.problem.starts()
+        return self._begun(z, np.broadcast_to(self.problem.home(), z.shape))
+
+    def place(self, z: np.ndarray) -> np.ndarray:
+        """(N, P) parameters of free numbers (N, P)."""
+        return self._placed(z)[0]
+
+    def see(self, state: State) -> Seen:
+        """Runs the points of those starts that have not ended."""
+        raise NotImplementedError
+
+    def advance(self, state: State, seen: Seen) -> State:
+        """The state after the points were seen. Nothing is run, so that a stored history gives the same state again."""
+        return self._advanced(state, seen)
+
+    def _begin(self, z: Array, home: Array) -> Row:
+        """A start, from its free numbers and those of the model's own design."""
+        raise NotImplementedError
+
+    def _judge(self, *found: Array) -> Any:
+        """What is seen of the outputs of a start."""
+        raise NotImplementedError
+
+    def _advance(self, row: Row, seen: Row) -> Row:
+        """A start after its point was seen."""
+        raise NotImplementedError

@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.gradients.complex_step import pulled
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
-from shiftjax.gradients.tape import PLAIN_STEPS, ByMember, Notes, Tape, state_rows
+from shiftjax.gradients.tape import PLAIN_STEPS, ByMember, Notes, state_rows
 from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.llvm.backward import Backward, Leg
@@ -28,16 +28,16 @@ class WayBack:
     """The lanes of a run on their way back.
 
     Args:
-        lanes: at the end of the run. tape: its notes. back: what runs adjoint programs; programs: which.
+        lanes: at the end of the run. notes: of its tape. back: what runs adjoint programs; programs: which.
 
     Attributes:
         bars: (rows, B) cotangents where the lanes stand; their rows are `layout.rows()`.
     """
 
-    def __init__(self, lanes: Ensemble, tape: Tape, back: Backward, programs: AdjointPrograms) -> None:
+    def __init__(self, lanes: Ensemble, notes: ByMember, back: Backward, programs: AdjointPrograms) -> None:
         self.lanes, self.back, self.programs = lanes, back, programs
         self.settings, self.layout = lanes.settings, programs.layout
-        self.notes = ByMember(tape.notes)
+        self.notes = notes
         self.bars = np.zeros((self.layout.row_count, lanes.table.shape[1]), lanes.table.dtype)
 
     def rows(self, name: str) -> np.ndarray:

@@ -21,7 +21,7 @@ from shiftjax.gradients.forward import Directions, Forward
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.start import StartDerivative
-from shiftjax.gradients.tape import Tape, state_rows
+from shiftjax.gradients.tape import ByMember, Tape, state_rows
 from shiftjax.kernels.llvm.backward import Backward
 from shiftjax.kernels.llvm.cpu import Kernel
 from shiftjax.mechanism.model import Model
@@ -43,6 +43,15 @@ class _Taped:
     begun: Begun
     tape: Tape
     result: Result
+
+    @cached_property
+    def notes(self) -> ByMember:
+        """Those of the tape, which serve all directions, as its programs do."""
+        return ByMember(self.tape.notes)
+
+    @cached_property
+    def programs(self) -> AdjointPrograms:
+        return _programs(self.begun)
 
 
 class DifferentiableRun:
@@ -156,7 +165,7 @@ class DifferentiableRun:
         begun = taped.begun
         prepared, lanes = begun.prepared, begun.lanes
         good, lost = np.flatnonzero(lanes.status <= 0), lanes.status > 0
-        way = WayBack(lanes, taped.tape, self._back(lanes.kernel), self._programs(begun))
+        way = WayBack(lanes, taped.notes, self._back(lanes.kernel), taped.programs)
         seeds = self._seeds(y_bar, begun)
         measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if self._metrics else None
         if measured is not None:
@@ -245,7 +254,7 @@ class DifferentiableRun:
     def _spacing(self, begun: Begun, memory: float) -> int:
         """Steps between two notes of a lane: a leg's, or so many that all notes fit."""
         lanes = begun.lanes
-        longest = self._back(lanes.kernel).longest_of(self._programs(begun).layout, METHODS[lanes.setup.method])
+        longest = self._back(lanes.kernel).longest_of(_programs(begun).layout, METHODS[lanes.setup.method])
         one = len(state_rows(lanes)) * lanes.table.itemsize * lanes.table.shape[1]
         fitting = 2 * lanes.settings.steps * one / memory if memory > 0 else np.inf  # the other half is for decisions
         return int(longest * max(1, np.ceil(min(fitting, lanes.settings.steps) / longest)))
@@ -263,10 +272,11 @@ class DifferentiableRun:
             self._backward = Backward(kernel)
         return self._backward
 
-    def _programs(self, begun: Begun) -> AdjointPrograms:
-        programs = begun.lanes.recordings[0].programs
-        assert isinstance(programs, Programs)
-        return AdjointPrograms(programs)
+
+def _programs(begun: Begun) -> AdjointPrograms:
+    programs = begun.lanes.recordings[0].programs
+    assert isinstance(programs, Programs)
+    return AdjointPrograms(programs)
 
 
 def _key(x: np.ndarray) -> bytes:

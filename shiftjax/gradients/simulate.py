@@ -17,7 +17,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.run import DifferentiableRun
-from shiftjax.gradients.transforms import Differentiable, differentiable
+from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.mechanism.model import Model
 from shiftjax.run.arguments import CHECKS, check_arguments
 from shiftjax.run.arguments import asked as told
@@ -247,19 +247,6 @@ class _Key:
         return self._hash
 
 
-class _Same:
-    """A thing that is told by its identity."""
-
-    def __init__(self, thing: object) -> None:
-        self.thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.thing is self.thing
-
-    def __hash__(self) -> int:
-        return id(self.thing)
-
-
 def _frozen(value: Any) -> Any:
     """An argument as something that can be hashed; what cannot is told by its identity."""
     if isinstance(value, Mapping):
@@ -271,7 +258,7 @@ def _frozen(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        return _Same(value)
+        return Same(value)
     return type(value), value
 
 

@@ -70,7 +70,7 @@ def differentiable(host: Differentiable, *, precision: str = "f64") -> Callable[
     Raises:
         ModelError: when called: f64 while JAX computes in f32; a second derivative.
     """
-    static = _Static(host)
+    static = Same(host)
 
     def function(x: Array) -> Array:
         need_x64(precision)
@@ -81,20 +81,20 @@ def differentiable(host: Differentiable, *, precision: str = "f64") -> Callable[
     return function
 
 
-class _Static:
-    """A host as a parameter of the primitives: equal to itself alone, whatever its own class thinks of equality."""
+class Same:
+    """A thing as a parameter: equal to itself alone, whatever its own class thinks of equality."""
 
-    def __init__(self, host: Differentiable) -> None:
-        self.host = host
+    def __init__(self, thing: Any) -> None:
+        self.thing = thing
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Static) and other.host is self.host
+        return isinstance(other, Same) and other.thing is self.thing
 
     def __hash__(self) -> int:
-        return id(self.host)
+        return id(self.thing)
 
     def __repr__(self) -> str:
-        return type(self.host).__name__
+        return type(self.thing).__name__
 
 
 HostCall = Callable[..., np.ndarray]  # of a host and arrays
@@ -129,17 +129,17 @@ def _primitive(name: str, call: HostCall, shape: Callable[..., tuple[int, ...]])
     """
     primitive = Primitive(name)
 
-    def compute(static: _Static, values: Sequence[Any], dtype: Any) -> np.ndarray:
+    def compute(static: Same, values: Sequence[Any], dtype: Any) -> np.ndarray:
         # Copies: those of a callback are gone when it returns, and a host may remember them.
-        return np.asarray(call(static.host, *(np.array(value, float) for value in values)), dtype)
+        return np.asarray(call(static.thing, *(np.array(value, float) for value in values)), dtype)
 
-    def evaluate(*values: Any, static: _Static) -> Array:
+    def evaluate(*values: Any, static: Same) -> Array:
         return jnp.asarray(compute(static, values, values[0].dtype))
 
-    def abstract(*avals: Any, static: _Static) -> Any:
-        return ShapedArray(shape(static.host, *(aval.shape for aval in avals)), avals[0].dtype)
+    def abstract(*avals: Any, static: Same) -> Any:
+        return ShapedArray(shape(static.thing, *(aval.shape for aval in avals)), avals[0].dtype)
 
-    def lower(context: Any, *operands: Any, static: _Static) -> Any:
+    def lower(context: Any, *operands: Any, static: Same) -> Any:
         dtype = context.avals_out[0].dtype
 
         # `pure_callback` would put the arrays onto a device for the function to read them back: JAX at work inside of
@@ -164,7 +164,7 @@ tangent_p = _primitive("run_tangent", _tangent, lambda host, x, dx: (*dx[:2], ho
 adjoint_p = _primitive("run_adjoint", _adjoint, lambda host, x, y_bar: (*y_bar[:2], x[1]))  # y_bar (K, B, M)
 
 
-def _batch_run(values: Sequence[Array], axes: Sequence[Any], *, static: _Static) -> tuple[Array, int]:
+def _batch_run(values: Sequence[Array], axes: Sequence[Any], *, static: Same) -> tuple[Array, int]:
     x = jnp.moveaxis(values[0], axes[0], 0)
     y = run_p.bind(x.reshape(-1, x.shape[2]), static=static)
     return y.reshape(*x.shape[:2], -1), 0
@@ -173,7 +173,7 @@ def _batch_run(values: Sequence[Array], axes: Sequence[Any], *, static: _Static)
 def _batch_along(primitive: Primitive) -> Callable[..., tuple[Array, int]]:
     """The batching rule of a linear primitive: at one x more directions, else more members."""
 
-    def rule(values: Sequence[Array], axes: Sequence[Any], *, static: _Static) -> tuple[Array, int]:
+    def rule(values: Sequence[Array], axes: Sequence[Any], *, static: Same) -> tuple[Array, int]:
         (x, many), (x_axis, axis) = values, axes
         if x_axis is None:
             many = jnp.moveaxis(many, axis, 0)  # (b, K, B, n)
@@ -197,7 +197,7 @@ def _zero(value: Array) -> ad.Zero:
     return ad.Zero(jax.typeof(value).to_tangent_aval())
 
 
-def _jvp_run(primals: Sequence[Array], tangents: Sequence[Any], *, static: _Static) -> tuple[Array, Any]:
+def _jvp_run(primals: Sequence[Array], tangents: Sequence[Any], *, static: Same) -> tuple[Array, Any]:
     (x,), (dx,) = primals, tangents
     y = run_p.bind(x, static=static)
     if type(dx) is ad.Zero:
@@ -208,7 +208,7 @@ def _jvp_run(primals: Sequence[Array], tangents: Sequence[Any], *, static: _Stat
 def _jvp_along(primitive: Primitive) -> Callable[..., tuple[Array, Any]]:
     """The jvp of a linear primitive in what it is linear in; in x it would be a second derivative."""
 
-    def rule(primals: Sequence[Array], tangents: Sequence[Any], *, static: _Static) -> tuple[Array, Any]:
+    def rule(primals: Sequence[Array], tangents: Sequence[Any], *, static: Same) -> tuple[Array, Any]:
         (x, many), (dx, change) = primals, tangents
         if type(dx) is not ad.Zero:
             raise ModelError(
@@ -226,7 +226,7 @@ def _jvp_along(primitive: Primitive) -> Callable[..., tuple[Array, Any]]:
 def _transpose_along(other: Primitive) -> Callable[..., tuple[None, Any]]:
     """The transpose of a linear primitive is the other one at the same x."""
 
-    def rule(cotangent: Any, x: Array, many: Any, *, static: _Static) -> tuple[None, Any]:
+    def rule(cotangent: Any, x: Array, many: Any, *, static: Same) -> tuple[None, Any]:
         if type(cotangent) is ad.Zero:
             return None, ad.Zero(many.aval)
         return None, other.bind(x, cotangent, static=static)
