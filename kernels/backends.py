@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.kernels import xla
-from shiftjax.kernels.contract import Kernel
-from shiftjax.kernels.llvm import cpu
+from shiftjax.kernels import xla, xla_backward
+from shiftjax.kernels.contract import Backward, Kernel
+from shiftjax.kernels.llvm import backward, cpu
 from shiftjax.table import Table
 
 BACKENDS: Table[Callable[[str, int | None], Kernel]] = Table("backend", {"cpu": cpu.Kernel, "xla": xla.Kernel})
@@ -29,3 +29,10 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
         allowed = f"a whole number from 1 to {MOST_THREADS}"
         raise ModelError("threads", repr(threads)[:80], allowed, "Leave it out for all cores.")
     return BACKENDS[backend or "cpu"](precision, threads)
+
+
+def make_backward(kernel: Kernel) -> Backward | None:
+    """What carries cotangents back over the steps of a kernel; None for a backend that has nothing of the kind."""
+    if isinstance(kernel, cpu.Kernel):
+        return backward.Backward(kernel)
+    return xla_backward.Backward(kernel) if isinstance(kernel, xla.Kernel) else None

@@ -35,7 +35,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
+from shiftjax.kernels.lane_program import LaneProgram, Method
 
 # What each phase writes: groups of rows of the table; regions without rows are returned by `evaluate`.
 WRITES = {
@@ -64,6 +65,24 @@ class Group(NamedTuple):
     table: np.ndarray
     until: np.ndarray
     out: np.ndarray | None
+    rows: np.ndarray
+
+
+class Leg(NamedTuple):
+    """Lanes that go back over some steps of one program.
+
+    Attributes:
+        table: (rows, B) lanes at the beginning of the leg; not changed.
+        bars: (rows of `AdjointLayout.rows`, B) cotangents at its end, which become those at its beginning; the row
+            "steps" has how many steps each lane goes back.
+        seeds: (K, ticks, channels) cotangents of what is recorded; None for none.
+        rows: (B,) rows of `seeds`, negative for lanes that have none.
+    """
+
+    adjoint: AdjointProgram
+    table: np.ndarray
+    bars: np.ndarray
+    seeds: np.ndarray | None
     rows: np.ndarray
 
 
@@ -102,5 +121,38 @@ class Kernel(Protocol):
 
         Results go to the rows of the table that `WRITES` names; returned are the channels (nc, B) of observe and the
         rates (nq, B) of drift.
+        """
+        ...
+
+
+class Backward(Protocol):
+    """What carries cotangents back over the steps of a kernel."""
+
+    def longest(self, adjoint: AdjointProgram) -> int:
+        """Steps that a leg may have."""
+        ...
+
+    def longest_of(self, layout: AdjointLayout, method: Method) -> int:
+        """The same of a layout and a method."""
+        ...
+
+    def sweep(self, legs: Sequence[Leg], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
+        """Carries cotangents over legs in place, those of recorded channels added at each tick after the beginning.
+
+        Args:
+            h: step [s]. t0: time of clock 0 [s]. every: steps between two output ticks, 0 for none.
+            origin: clock of the first output tick.
+        """
+        ...
+
+    def touch(
+        self, leg: Leg, phase: str, ends: np.ndarray | None = None, *, h: float, t0: float = 0.0, every: int = 1,
+        origin: int = 0,
+    ) -> None:  # fmt: skip
+        """Reverses one phase in place, at the clocks of the table.
+
+        Args:
+            phase: of `adjoint.REVERSED`; "observe" adds the cotangents of the tick of each lane's clock.
+            ends: (rows, B) lanes at the end of the projection that "project" reverses.
         """
         ...

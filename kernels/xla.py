@@ -20,7 +20,9 @@ import numpy as np
 from jax import core, lax
 
 from shiftjax.kernels.contract import WRITES, Group
-from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method
+from shiftjax.kernels.graph import Graph
+from shiftjax.kernels.graph_in_jax import evaluate as evaluate_graph
+from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method, Piece
 from shiftjax.kernels.simplify import check_jaxpr
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop
 from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
@@ -29,33 +31,39 @@ BATCH_PER_THREAD = 1024  # lanes
 LARGE = 5e6  # members times steps: 20 s of four-bars on two cores, where the backend cpu takes one
 
 
-def _phases(program: LaneProgram, precision: str, evaluate: Callable[..., Any] = core.eval_jaxpr) -> Phases:
-    """For each phase a function that updates a list of slots in place; the pieces are traced here."""
+def run_of(pieces: Sequence[Piece], precision: str, evaluate: Callable[..., Any]) -> Callable[[Slots], None]:
+    """A function that runs pieces one after the other on a list of slots, in place; they are traced here."""
+    codes = [_code_of(piece, precision, evaluate) for piece in pieces]
 
-    def phase(name: str) -> Callable[[Slots], None]:
-        traced = [(piece, piece.trace()) for piece in program.phase(name)]
-        for _, closed in traced:
-            check_jaxpr(closed, precision)
+    def run(slots: Slots) -> None:
+        for piece, code in zip(pieces, codes, strict=True):
+            runs = list(piece.runs())
+            if len(runs) == 1:
+                found = [code(*(slots[k] for k in piece.inputs))]
+            else:  # one code for all runs
+                inputs = [jnp.stack([slots[run[0][k]] for run in runs]) for k in range(len(piece.inputs))]
+                found = zip(*jax.vmap(code)(*inputs), strict=True)
+            for (_, outputs), values in zip(runs, found, strict=True):
+                for slot, value in zip(outputs, values, strict=True):
+                    slots[slot] = value
 
-        def run(slots: Slots) -> None:
-            for piece, closed in traced:
-                code = partial(evaluate, closed.jaxpr, closed.consts)
-                runs = list(piece.runs())
-                if len(runs) == 1:
-                    found = [code(*(slots[k] for k in piece.inputs))]
-                else:  # one code for all runs
-                    inputs = [jnp.stack([slots[run[0][k]] for run in runs]) for k in range(len(piece.inputs))]
-                    found = zip(*jax.vmap(code)(*inputs), strict=True)
-                for (_, outputs), values in zip(runs, found, strict=True):
-                    for slot, value in zip(outputs, values, strict=True):
-                        slots[slot] = value
-
-        return run
-
-    return {name: phase(name) for name in PHASES}
+    return run
 
 
-class _Lane(StepLoop):
+def _code_of(piece: Piece, precision: str, evaluate: Callable[..., Any]) -> Callable[..., Sequence[Any]]:
+    traced = piece.trace()
+    if isinstance(traced, Graph):
+        return lambda *arguments: evaluate_graph(traced, arguments, DTYPES[precision])
+    check_jaxpr(traced, precision)
+    return partial(evaluate, traced.jaxpr, traced.consts)
+
+
+def phases_of(program: LaneProgram, precision: str, evaluate: Callable[..., Any] = core.eval_jaxpr) -> Phases:
+    """For each phase a function that updates a list of slots in place."""
+    return {name: run_of(program.phase(name), precision, evaluate) for name in PHASES}
+
+
+class Lane(StepLoop):
     """One traced lane."""
 
     def __init__(self, program: LaneProgram, phases: Phases, dtype: np.dtype) -> None:
@@ -128,16 +136,16 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
     trips keeps its old values, with `trip` set and `mon` of the attempted step.
     """
     with jax.enable_x64(precision == "f64"):
-        phases = _phases(program, precision)
-    lane = _Lane(program, phases, np.dtype(DTYPES[precision]))
+        phases = phases_of(program, precision)
+    lane = Lane(program, phases, np.dtype(DTYPES[precision]))
     return lambda p, state, h, t0: lane.step(p, state, h, t0, lane.number(np.inf))
 
 
 def _code(program: LaneProgram, precision: str) -> Code:
     """What XLA is given of a program: functions of the table (rows, W) of a block."""
     with jax.enable_x64(precision == "f64"):
-        phases = _phases(program, precision, unfused)
-    layout, lane = program.layout, _Lane(program, phases, np.dtype(DTYPES[precision]))
+        phases = phases_of(program, precision, unfused)
+    layout, lane = program.layout, Lane(program, phases, np.dtype(DTYPES[precision]))
 
     def split(table: Any) -> tuple[tuple[Any, ...], State]:
         groups = {name: tuple(table[k] for k in layout.rows(name)) for name in layout.columns()}
@@ -207,13 +215,13 @@ class Kernel:
         for group in groups:
             lanes = np.flatnonzero(self._running(group.program, group.table, group.until))
             ticks = (every if group.out is not None else 0), origin
-            for block in _blocks(lanes):
+            for block in blocks_of(lanes):
                 run = self._executable(group.program, "advance", block)
                 work.append(partial(self._advance, group, block, run, h, t0, ticks, halt))
         _in_turn(work, self.threads, halt)
 
     def _advance(
-        self, group: Group, block: _Block, run: Callable, h: float, t0: float, ticks: tuple[int, int], halt: Event
+        self, group: Group, block: Block, run: Callable, h: float, t0: float, ticks: tuple[int, int], halt: Event
     ) -> None:
         """Steps the lanes of one block, `TICKS` output ticks a call, until they are done or `halt` says so.
 
@@ -246,7 +254,7 @@ class Kernel:
         layout, names = program.layout, WRITES[phase]
         written = names[0] in layout.columns()
         found = np.empty((sum(len(layout.slots(name)) for name in names), table.shape[1]), self.dtype)
-        for block in _blocks(np.arange(table.shape[1])):
+        for block in blocks_of(np.arange(table.shape[1])):
             run = self._executable(program, phase, block)
             part = np.ascontiguousarray(table[:, block.columns])
             found[:, block.lanes] = self._call(run, part, h, t0)[0][:, : len(block.lanes)]
@@ -259,7 +267,7 @@ class Kernel:
         clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
         return (trip == 0) & (clock < until) & (fraction > 0)
 
-    def _executable(self, program: LaneProgram, kind: str, block: _Block) -> Callable[..., Any]:
+    def _executable(self, program: LaneProgram, kind: str, block: Block) -> Callable[..., Any]:
         run, seconds = self.prepare(program).of(kind, len(block.columns))
         self.compiled, self.compile_s = self.compiled + (seconds > 0), self.compile_s + seconds
         return run
@@ -282,7 +290,7 @@ def told_before(work: float) -> str:
     return f"a run of {work:.3g} steps of members with backend xla on a CPU: backend cpu is some 20 times faster"
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Some lanes, padded to a width that XLA compiles for: the first of them is repeated and does not run."""
 
     lanes: np.ndarray  # (n,)
@@ -294,14 +302,14 @@ class _Block(NamedTuple):
         return np.arange(len(self.columns)) >= len(self.lanes)
 
 
-def _blocks(lanes: np.ndarray) -> Iterator[_Block]:
+def blocks_of(lanes: np.ndarray) -> Iterator[Block]:
     """Lanes in blocks."""
     if len(lanes) == 0:
         return
     width = width_of(len(lanes))
     for first in range(0, len(lanes), width):
         some = lanes[first : first + width]
-        yield _Block(some, np.concatenate([some, np.full(width - len(some), some[0])]))
+        yield Block(some, np.concatenate([some, np.full(width - len(some), some[0])]))
 
 
 def _stops(

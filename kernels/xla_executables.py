@@ -116,15 +116,20 @@ _shared: OrderedDict[tuple, Executables] = OrderedDict()
 _sharing = threading.Lock()
 
 
+def program_key(program: LaneProgram, precision: str) -> tuple:
+    """What decides the executables of a program."""
+    pieces = tuple((name, tuple(piece.identity() for piece in program.phase(name))) for name in PHASES)
+    device = str(jax.config.jax_default_device)  # type: ignore[attr-defined]
+    return program.layout, program.method, pieces, precision, jax.default_backend(), device
+
+
 def executables(program: LaneProgram, precision: str, code: Callable[[], Code], *, cache: bool = True) -> Executables:
     """Those of a program, the same for programs of equal code.
 
     Args:
         code: traces the pieces. cache: False for new ones.
     """
-    pieces = tuple((name, tuple(piece.identity() for piece in program.phase(name))) for name in PHASES)
-    device = str(jax.config.jax_default_device)  # type: ignore[attr-defined]
-    key = (program.layout, program.method, pieces, precision, jax.default_backend(), device)
+    key = program_key(program, precision)
     with _sharing:
         found = _shared.pop(key, None) if cache else None
         found = found or Executables(program, precision, code)

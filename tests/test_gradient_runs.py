@@ -20,6 +20,7 @@ from tests.extensions import maxwell, mechanisms  # noqa: F401
 from tests.mechanisms import four_bars, rod
 
 MODES = 1e-11  # of the largest derivative of a number: the same sums in another order
+OTHER_RUN = 1e-10  # the same of a run that is rounded otherwise
 METRICS_MODES = 1e-10  # the same through quotients of small differences
 REPLAYED = 1e-7  # of the largest derivative: differences of order 6 of runs along the same schedule
 SINGLE = 2e-3  # f32 against f64, after 50 steps
@@ -147,3 +148,24 @@ def test_single_precision() -> None:
     run: dict[str, Any] = {**RUN, "channels": [ANGLE], "hold": ["crank_pivot"]}
     agree(gradient("four_bar", FOUR_BAR, **run, precision="f32"), gradient("four_bar", FOUR_BAR, **run), SINGLE)
     agree(tangents("four_bar", FOUR_BAR, **run, precision="f32"), gradient("four_bar", FOUR_BAR, **run), SINGLE)
+
+
+def test_the_backend_xla_has_the_same_gradient() -> None:
+    """By `jax.vjp` of the step loop, which shares no code with the compiled sweeps; two legs, ticks and a metric."""
+    run = {"span": 0.08, "output_step": 0.004, "channels": [ANGLE], "hold": ["crank_pivot"]}
+
+    def total(masses: Any, backend: str) -> Any:
+        metrics = {"most": "maximum(crank_pivot.v)"}
+        found = shiftjax.simulate("four_bar", vary={COUPLER: masses}, metrics=metrics, backend=backend, **run)
+        return found.channels[ANGLE].sum() + found.metrics["most"].sum()
+
+    wanted, found = (np.asarray(jax.grad(total)(jnp.asarray(MASSES), backend)) for backend in ("cpu", "xla"))
+    assert np.abs(found - wanted).max() <= OTHER_RUN * np.abs(wanted).max()
+
+
+def test_the_backend_xla_has_the_same_tangents() -> None:
+    run = {"span": 0.02, "channels": ["pivot.q"], "step": 1e-3}
+    given = {"pivot.initial_displacement": np.array([0.3, 0.5])}
+    wanted, found = (tangents("pendulum", given, backend=backend, **run) for backend in ("cpu", "xla"))
+    for path, values in wanted.items():
+        assert np.abs(found[path] - values).max() <= MODES * np.abs(values).max()

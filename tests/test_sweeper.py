@@ -9,10 +9,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from shiftjax.kernels import xla, xla_backward
 from shiftjax.kernels.adjoint import AdjointProgram, adjoint_of
-from shiftjax.kernels.contract import Group
+from shiftjax.kernels.contract import Group, Leg
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.llvm.backward import Backward, Leg
+from shiftjax.kernels.llvm.backward import Backward
 from shiftjax.kernels.llvm.cpu import Kernel
 from shiftjax.kernels.step_loop import StepLoop
 from tests.complex_runs import STEP, phases_of
@@ -195,6 +196,31 @@ def test_two_legs_are_one() -> None:
     (wanted,) = swept(1, 0, whole)
     found[rows["steps"].start] = 8
     assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler"])
+def test_the_reference_in_jax_agrees(method: str) -> None:
+    """Steps of each lane's own number, ticks, parameters and a metric, by `jax.vjp` of the step loop."""
+    seeds = np.random.default_rng(5).standard_normal((19, 5, 2))
+    given = leg("pendulum", 19, np.arange(19) % 11, method, seeds)
+    (wanted,) = swept(1, 3, given)
+    xla_backward.Backward(xla.Kernel()).sweep([given], h=H, t0=T0, every=3, origin=2)
+    assert np.abs(given.bars - wanted).max() <= EQUAL * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("phase", ["observe", "project", "measure"])
+def test_one_phase_of_the_reference_in_jax_agrees(phase: str) -> None:
+    """At clock 7, a tick; the end of the projection is that of the lanes."""
+    given = leg("pendulum", 5, 0, seeds=np.random.default_rng(5).standard_normal((5, 4, 2)))
+    ends = given.table.copy()
+    back().kernel.evaluate(given.adjoint.program, "project", ends, T0, H)
+    found = []
+    for one in (back(), xla_backward.Backward(xla.Kernel())):
+        mine = given._replace(bars=given.bars.copy())
+        one.touch(mine, phase, ends, h=H, t0=T0, every=5, origin=2)
+        found.append(mine.bars)
+    assert np.abs(found[0] - found[1]).max() <= EQUAL * np.abs(found[0]).max()
+    assert not np.array_equal(found[0], given.bars)
 
 
 def test_legs_that_cannot_be() -> None:

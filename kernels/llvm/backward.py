@@ -5,35 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from shiftjax.kernels.adjoint import REVERSED, AdjointLayout, AdjointProgram
+from shiftjax.kernels.contract import Leg
 from shiftjax.kernels.lane_program import PHASES, Method
 from shiftjax.kernels.llvm.cpu import CHUNKS_PER_THREAD, CODE, Kernel
 from shiftjax.kernels.llvm.ir_builder import JOB
 from shiftjax.kernels.llvm.slices import Chunk, Pace
 from shiftjax.kernels.llvm.sweeper import longest_leg, sweep_slots, sweeper_identity, sweeper_text
 from shiftjax.record import record
-
-
-class Leg(NamedTuple):
-    """Lanes that go back over some steps of one program.
-
-    Attributes:
-        table: (rows, B) lanes at the beginning of the leg; not changed.
-        bars: (rows of `AdjointLayout.rows`, B) cotangents at its end, which become those at its beginning; the row
-            "steps" has how many steps each lane goes back.
-        seeds: (K, ticks, channels) cotangents of what is recorded; None for none.
-        rows: (B,) rows of `seeds`, negative for lanes that have none.
-    """
-
-    adjoint: AdjointProgram
-    table: np.ndarray
-    bars: np.ndarray
-    seeds: np.ndarray | None
-    rows: np.ndarray
 
 
 @record
@@ -85,12 +68,7 @@ class Backward:
         return longest_leg(layout, method, self.kernel.target)
 
     def sweep(self, legs: Sequence[Leg], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
-        """Carries cotangents over legs in place, those of recorded channels added at each tick after the beginning.
-
-        Args:
-            h: step [s]. t0: time of clock 0 [s]. every: steps between two output ticks, 0 for none.
-            origin: clock of the first output tick.
-        """
+        """See `contract.Backward.sweep`."""
         kernel, work = self.kernel, deque[Chunk]()
         width = kernel.target.lanes
         total = sum(-(-leg.table.shape[1] // width) for leg in legs)
@@ -112,12 +90,7 @@ class Backward:
         self, leg: Leg, phase: str, ends: np.ndarray | None = None, *, h: float, t0: float = 0.0, every: int = 1,
         origin: int = 0,
     ) -> None:  # fmt: skip
-        """Reverses one phase in place, at the clocks of the table.
-
-        Args:
-            phase: of `REVERSED`; "observe" adds the cotangents of the tick of each lane's clock.
-            ends: (rows, B) lanes at the end of the projection that "project" reverses.
-        """
+        """See `contract.Backward.touch`."""
         ready = self.prepare(leg.adjoint)
         leg = leg if phase == "observe" else leg._replace(seeds=None)
         job, arrays = self._job(leg, ready, h=h, t0=t0, every=every, origin=origin)

@@ -16,8 +16,7 @@ from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.tape import PLAIN_STEPS, ByMember, Notes, state_rows
 from shiftjax.kernels.adjoint import AdjointProgram
-from shiftjax.kernels.contract import Group
-from shiftjax.kernels.llvm.backward import Backward, Leg
+from shiftjax.kernels.contract import Backward, Group, Leg
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.interpolation import interpolated
 from shiftjax.run.schedule import PATTERNS

@@ -87,7 +87,7 @@ class Forward:
     """Tangents of runs of one model.
 
     Args:
-        kernel: of the backend `cpu`, which takes programs as graphs. observed: channels. measured: metrics.
+        kernel: one that takes pieces as graphs. observed: channels. measured: metrics.
 
     Raises:
         ModelError: a metric that is a function of arrays.

@@ -22,8 +22,8 @@ from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.start import StartDerivative
 from shiftjax.gradients.tape import ByMember, Tape, state_rows
-from shiftjax.kernels.llvm.backward import Backward
-from shiftjax.kernels.llvm.cpu import Kernel
+from shiftjax.kernels.backends import make_backward
+from shiftjax.kernels.contract import Backward, Kernel
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
 from shiftjax.run.integrators import METHODS
@@ -82,7 +82,7 @@ class DifferentiableRun:
         self.arguments = {name: value for name, value in arguments.items() if name != "watch"}
         self._memory = memory
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
-        self._backward: Backward | None = None
+        self._backward: tuple[Kernel, Backward] | None = None
         self._start: StartDerivative | None = None
         numbers = model.numbers()
         nominal = self._simulated(np.array([[numbers.get(path, 0.0) for path in self.vary]]), np.inf)
@@ -237,9 +237,7 @@ class DifferentiableRun:
 
         def watch(begun: Begun) -> None:
             lanes = begun.lanes
-            if not isinstance(lanes.kernel, Kernel):
-                backend = str(self.arguments.get("backend"))
-                raise ModelError("backend", repr(backend), '"cpu" for derivatives', "Leave backend out.")
+            self._back(lanes.kernel)
             tape = Tape(self._spacing(begun, memory), memory)
             lanes.tape = tape
             tape.note(lanes, np.flatnonzero(lanes.status <= 0))
@@ -266,11 +264,15 @@ class DifferentiableRun:
         for first in range(0, members, size):
             yield np.arange(first, min(first + size, members))
 
-    def _back(self, kernel: object) -> Backward:
-        assert isinstance(kernel, Kernel)
-        if self._backward is None or self._backward.kernel is not kernel:
-            self._backward = Backward(kernel)
-        return self._backward
+    def _back(self, kernel: Kernel) -> Backward:
+        """What goes back over the steps of a kernel; ModelError for a backend without."""
+        if self._backward is None or self._backward[0] is not kernel:
+            found = make_backward(kernel)
+            if found is None:
+                backend = repr(str(self.arguments.get("backend")))
+                raise ModelError("backend", backend, '"cpu" or "xla" for derivatives', "Leave backend out.")
+            self._backward = kernel, found
+        return self._backward[1]
 
 
 def _programs(begun: Begun) -> AdjointPrograms:
