@@ -76,6 +76,22 @@ class History:
         """Whether all starts have ended, or used up their iterations."""
         return bool(self.about[COMPLETE])
 
+    def reopen(self, iterations: int, about: Mapping[str, Any]) -> None:
+        """Makes room for so many iterations, as many as it has or more; what is stored stays.
+
+        Args:
+            about: attributes of the store that may differ now. They are written first, so that whoever goes on with
+                what a process left that was killed meanwhile makes the room.
+        """
+        with shielded(), writing(self.place) as files:
+            say(files, {**about, COMPLETE: False})
+            for group in ("evaluations", "history"):
+                made = zarr.open_group(files, path=group, mode="r+")
+                for array in (array_of(made, name) for name in made.array_keys()):
+                    if array.metadata.dimension_names[0] == "iteration" and array.shape[0] != iterations:
+                        array.resize((iterations, *array.shape[1:]))
+            files.settle()
+
     def begin(
         self, about: Mapping[str, Any], names: Mapping[str, Sequence[str]], iterations: int, first: Arrays
     ) -> None:
