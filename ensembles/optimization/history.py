@@ -57,10 +57,7 @@ class History:
         Raises:
             ModelError: no optimisation there.
         """
-        try:
-            found = json.loads((self.place / "zarr.json").read_text(encoding="utf-8"))["attributes"]
-        except (OSError, ValueError, KeyError):
-            found = {}
+        found = _attributes(self.place)
         if KIND not in found:
             todo = "Check the name."
             raise ModelError(str(self.place), "no optimisation", "what `shiftjax optimize STUDY.toml` wrote", todo)
@@ -149,6 +146,19 @@ class History:
         """A group, without what is not yet there."""
         found = xr.open_zarr(CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False)
         return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
+
+
+def is_optimization(place: Path) -> bool:
+    """Whether a store is of an optimisation."""
+    return KIND in _attributes(place)
+
+
+def _attributes(place: Path) -> dict[str, Any]:
+    """Of a store; none where there is none."""
+    try:
+        return json.loads((place / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    except (OSError, ValueError, KeyError):
+        return {}
 
 
 def shown(seen: Arrays) -> dict[str, np.ndarray]:

@@ -104,6 +104,8 @@ def optimize(
                 remove(place)
         problem = problem_of(definition, wanted, group, threads)
         about = {"study": json.dumps(document(definition)), "study_folder": definition.folder}
+        low, high = problem.space.low.tolist(), problem.space.high.tolist()
+        about["bounds"] = json.dumps(dict(zip(problem.parameters, zip(low, high, strict=True), strict=True)))
         if going_on:
             history.reopen(wanted.iterations, about)
         about |= {"designs": mark, "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}

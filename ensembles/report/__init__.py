@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from shiftjax.ensembles.report.writing import write
+from shiftjax.ensembles.report.writing import write, write_optimum
 
-__all__ = ["write"]
+__all__ = ["write", "write_optimum"]
