@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from shiftjax.ensembles.report.content import unit_text
 from shiftjax.ensembles.report.html import Book, code, key, number, table
 from shiftjax.ensembles.report.optima import Cluster, at_bound, clusters, widths
 from shiftjax.ensembles.report.page import shell
+from shiftjax.ensembles.report.writing import check_target, save, save_page
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 
@@ -83,6 +85,22 @@ class Told:
             }
             columns.append(np.asarray(evaluate(nodes[constraint.text], named, constraint.text)[0], float))
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.numbers), 0))
+
+
+def write_optimum(
+    found: Optimum, path: str | Path, png: str | Path | None = None, *, title: str | None = None, force: bool = False
+) -> Path:
+    """Writes the report of an optimisation and returns its path; see `write`.
+
+    Raises:
+        ModelError: a missing package, a place that cannot be written.
+    """
+    target, folder = check_target(path, png, force=force)
+    with style.styled():
+        text, book = optimum_page(found, title or f"Optimisation: {found.path.stem}")
+        if folder is not None:
+            save(book.pictures, folder, force=force)
+    return save_page(text, target, force=force)
 
 
 def optimum_page(found: Optimum, title: str) -> tuple[str, Book]:

@@ -12,11 +12,9 @@ import xarray as xr
 
 from shiftjax.ensembles.body_paths import points_of
 from shiftjax.ensembles.members import members_of
-from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
 from shiftjax.ensembles.report import overview, style
 from shiftjax.ensembles.report.content import Content, content_of
-from shiftjax.ensembles.report.optimization import optimum_page
 from shiftjax.ensembles.report.page import page
 from shiftjax.errors import ModelError, need_path
 from shiftjax.mechanism.model import Model
@@ -53,25 +51,12 @@ def write(
         content = content_of(members_of(tree), tree, name, partial(points_of, model), down)
         text, book = page(content, title or f"Study of {content.name or 'a mechanism'}")
         if folder is not None:
-            _save(book.pictures | _overview(content), folder, force=force)
-    with replacing(target, force=force) as draft:
-        draft.write_text(text, encoding="utf-8")
-    return target
+            save(book.pictures | _overview(content), folder, force=force)
+    return save_page(text, target, force=force)
 
 
-def write_optimum(
-    found: Optimum, path: str | Path, png: str | Path | None = None, *, title: str | None = None, force: bool = False
-) -> Path:
-    """Writes the report of an optimisation and returns its path; see `write`.
-
-    Raises:
-        ModelError: a missing package, a place that cannot be written.
-    """
-    target, folder = check_target(path, png, force=force)
-    with style.styled():
-        text, book = optimum_page(found, title or f"Optimisation: {found.path.stem}")
-        if folder is not None:
-            _save(book.pictures, folder, force=force)
+def save_page(text: str, target: Path, *, force: bool) -> Path:
+    """Writes a page and returns its path."""
     with replacing(target, force=force) as draft:
         draft.write_text(text, encoding="utf-8")
     return target
@@ -113,7 +98,8 @@ def _overview(content: Content) -> dict[str, Any]:
     return {"scatter": overview.scatter(content), "parallel": overview.parallel(content)}
 
 
-def _save(pictures: Mapping[str, Any], folder: Path, *, force: bool) -> None:
+def save(pictures: Mapping[str, Any], folder: Path, *, force: bool) -> None:
+    """Writes the figures of a report as pictures."""
     with replacing(folder, force=force) as draft:
         draft.mkdir()
         for k, (name, made) in enumerate(pictures.items(), start=1):
