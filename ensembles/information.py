@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shiftjax.errors import ModelError
@@ -30,6 +32,12 @@ class Fisher:
     standard_deviations: np.ndarray
     correlations: np.ndarray
     rank: np.ndarray
+
+
+def sizes(values: Sequence[np.ndarray]) -> np.ndarray:
+    """(P,) mean sizes of parameters from their values in a study, 1 where all are 0: the scales of `fisher`."""
+    found = np.array([float(np.nanmean(np.abs(column))) for column in values])
+    return np.where(found > 0, found, 1.0)
 
 
 def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = None) -> Fisher:

@@ -21,14 +21,14 @@ from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.execution import sweep
 from shiftjax.ensembles.folders import CODECS, CheckedFolder
-from shiftjax.ensembles.information import Fisher, fisher
+from shiftjax.ensembles.information import Fisher, fisher, sizes
 from shiftjax.ensembles.shards import parts
 from shiftjax.ensembles.study import Study
 from shiftjax.ensembles.study_plan import Plan, opened
-from shiftjax.errors import ModelError, one_of
+from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.record import record
 
-GROUP, DONE = "sensitivity", "shards_done"
+GROUP, DONE, SIGMAS = "sensitivity", "shards_done", "sigmas"
 DIRECTIONS = ("forward", "reverse")
 # Steps of a run that one direction takes: counted in operations, tangents 1.0 to 1.26 of four-bars to excavators, the
 # way back 1.9 to 2.6 beside the step that is repeated.
@@ -104,10 +104,21 @@ class Sensitivity:
         for name in sigmas:
             one_of("fisher: sigmas", name, known)
         rows = [known.index(name) for name in sigmas]
-        sizes = np.array([float(np.nanmean(np.abs(columns[path].values))) for path in self.parameters])
-        return fisher(
-            self.slopes[:, rows], np.array([*sigmas.values()]), np.where(sizes > 0, sizes, 1.0) if scaled else None
-        )
+        scales = sizes([columns[path].values for path in self.parameters]) if scaled else None
+        return fisher(self.slopes[:, rows], np.array([*sigmas.values()]), scales)
+
+    def measured(self, sigmas: Mapping[str, float]) -> None:
+        """Stores which metrics are measured, with the standard deviations of their errors, of which the report of the
+        study tells how well they tell the numbers.
+
+        Raises:
+            ModelError: no such metric, a deviation that is not positive; a store that cannot be written.
+        """
+        for name, sigma in sigmas.items():
+            one_of("measured: sigmas", name, self.metrics)
+            need_number(f"measured: {name}", sigma, "a number above 0", above=0.0)
+        with study_store.locked(self.study.path), study_store.writing(self.study.path) as files:
+            study_store.say(files, {SIGMAS: json.dumps(dict(sigmas))}, GROUP)
 
     def __repr__(self) -> str:
         found = self.xarray.sizes

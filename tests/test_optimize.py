@@ -82,11 +82,45 @@ def test_what_is_resumed_is_the_same_to_the_last_bit(tmp_path: Path, method: str
         optimize(study, tmp_path / "cut.zarr", progress=stop)
     with pytest.raises(ModelError, match="has not ended"):
         Optimum(tmp_path / "cut.zarr")
-    with pytest.raises(ModelError, match="the store of another study"):
-        optimize(arm(), tmp_path / "cut.zarr", resume=True)
+    other = arm(seed=5, optimize={"objective": "swing ** 2", "iterations": 9, "method": method, "penalty": 3.0})
+    with pytest.raises(ModelError, match=r"another study: seed, optimize\.objective, optimize\.penalty differs"):
+        optimize(other, tmp_path / "cut.zarr", resume=True)
     again = optimize(study, tmp_path / "cut.zarr", resume=True)
     assert whole.evaluations.load().identical(again.evaluations.load())
     assert whole.history.load().identical(again.history.load()) and whole.starts.identical(again.starts)
+
+
+@pytest.mark.parametrize("words", [{"objective": "swing"}, {"residuals": ["swing", "end"]}])
+def test_more_iterations_go_on_as_if_asked_for_at_once(tmp_path: Path, words: dict[str, Any]) -> None:
+    """3 iterations, then 7, are 7 to the last bit, of a store that had ended."""
+    few, many = (arm(optimize={**words, "tolerance": 0.0, "iterations": count}) for count in (3, 7))
+    whole, place = optimize(many, tmp_path / "whole.zarr"), tmp_path / "grown.zarr"
+    first = optimize(few, place)
+    assert first.history.sizes["iteration"] == 3
+
+    def stop(progress: Progress) -> None:
+        assert progress.iterations == 7
+        if progress.iteration == 5:
+            raise Stop
+
+    with pytest.raises(Stop):
+        optimize(many, place, resume=True, progress=stop)
+    assert History(place).done == 5 and not History(place).complete
+    again = optimize(many, place, resume=True)
+    assert asked(again.definition)[1].iterations == 7
+    assert whole.evaluations.load().identical(again.evaluations.load())
+    assert whole.history.load().identical(again.history.load()) and whole.starts.identical(again.starts)
+    assert optimize(many, place, resume=True).starts.identical(whole.starts)
+    with pytest.raises(ModelError, match="7, with which the store was begun, or more"):
+        optimize(few, place, resume=True)
+
+
+def test_a_rate_that_falls_to_the_last_iteration_fixes_their_number(tmp_path: Path) -> None:
+    words = {"objective": "swing", "final_learning_rate": 1e-3}
+    few, many = (arm(samples=1, optimize={**words, "iterations": count}) for count in (2, 4))
+    optimize(few, tmp_path / "few.zarr")
+    with pytest.raises(ModelError, match="final_learning_rate, which is reached at the last iteration"):
+        optimize(many, tmp_path / "few.zarr", resume=True)
 
 
 def test_what_was_killed_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:

@@ -57,10 +57,7 @@ class History:
         Raises:
             ModelError: no optimisation there.
         """
-        try:
-            found = json.loads((self.place / "zarr.json").read_text(encoding="utf-8"))["attributes"]
-        except (OSError, ValueError, KeyError):
-            found = {}
+        found = _attributes(self.place)
         if KIND not in found:
             todo = "Check the name."
             raise ModelError(str(self.place), "no optimisation", "what `shiftjax optimize STUDY.toml` wrote", todo)
@@ -75,6 +72,22 @@ class History:
     def complete(self) -> bool:
         """Whether all starts have ended, or used up their iterations."""
         return bool(self.about[COMPLETE])
+
+    def reopen(self, iterations: int, about: Mapping[str, Any]) -> None:
+        """Makes room for so many iterations, as many as it has or more; what is stored stays.
+
+        Args:
+            about: attributes of the store that may differ now. They are written first, so that whoever goes on with
+                what a process left that was killed meanwhile makes the room.
+        """
+        with shielded(), writing(self.place) as files:
+            say(files, {**about, COMPLETE: False})
+            for group in ("evaluations", "history"):
+                made = zarr.open_group(files, path=group, mode="r+")
+                for array in (array_of(made, name) for name in made.array_keys()):
+                    if array.metadata.dimension_names[0] == "iteration" and array.shape[0] != iterations:
+                        array.resize((iterations, *array.shape[1:]))
+            files.settle()
 
     def begin(
         self, about: Mapping[str, Any], names: Mapping[str, Sequence[str]], iterations: int, first: Arrays
@@ -133,6 +146,19 @@ class History:
         """A group, without what is not yet there."""
         found = xr.open_zarr(CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False)
         return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
+
+
+def is_optimization(place: Path) -> bool:
+    """Whether a store is of an optimisation."""
+    return KIND in _attributes(place)
+
+
+def _attributes(place: Path) -> dict[str, Any]:
+    """Of a store; none where there is none."""
+    try:
+        return json.loads((place / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    except (OSError, ValueError, KeyError):
+        return {}
 
 
 def shown(seen: Arrays) -> dict[str, np.ndarray]:

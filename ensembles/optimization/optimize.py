@@ -29,6 +29,7 @@ from shiftjax.ensembles.optimization.meaning import parameters
 from shiftjax.ensembles.optimization.one_start import Seen, State
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import Method, Problem
+from shiftjax.ensembles.optimization.resuming import grows
 from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.replacing import remove
 from shiftjax.ensembles.study_plan import digest, embedded
@@ -70,7 +71,7 @@ def optimize(
         study: the definition, or the path of a study file (.toml), with a table `[optimize]`.
         out: the store, NAME.zarr; left out, a temporary one that lives as long as the result.
         resume: go on with what stands there, or begin it; the iterates are those of an optimisation that nothing
-            stopped, to the last bit.
+            stopped, to the last bit. More iterations may be asked for than it was begun with.
         force: replace what is there.
         threads: of the kernel; all cores where left out.
         progress: called after every iteration.
@@ -89,11 +90,10 @@ def optimize(
         raise ModelError("switch", f"{len(groups)} models", "one model", todo)
     history, mark = History(place), digest(groups) + _of_data(definition, wanted)
     going_on = resume and place.exists()
-    if going_on:
-        _same(history, definition, mark)
-    else:
+    more = going_on and grows(history, definition, wanted, mark)
+    if not going_on:
         store.check_target(place, force=force, batched=True, todo="Use resume to go on, force to replace.")
-    if going_on and history.complete:
+    if going_on and history.complete and not more:
         return Optimum(place, temporary)
     with study_store.locked(place):
         if going_on:
@@ -104,6 +104,10 @@ def optimize(
                 remove(place)
         problem = problem_of(definition, wanted, group, threads)
         about = {"study": json.dumps(document(definition)), "study_folder": definition.folder}
+        low, high = problem.space.low.tolist(), problem.space.high.tolist()
+        about["bounds"] = json.dumps(dict(zip(problem.parameters, zip(low, high, strict=True), strict=True)))
+        if going_on:
+            history.reopen(wanted.iterations, about)
         about |= {"designs": mark, "shiftjax_version": VERSION, "parameters": json.dumps(problem.parameters)}
         about |= {"units": json.dumps(problem.units), "constraint_tolerance": wanted.constraint_tolerance}
         _Run(problem, history, about, progress).run()
@@ -207,17 +211,6 @@ def _of_data(definition: Definition, wanted: Wanted) -> str:
     """What tells the measurements from others; nothing where there are none, or no such file."""
     file = None if wanted.data is None else definition.placed(wanted.data)
     return hashlib.sha256(file.read_bytes()).hexdigest() if file and file.is_file() else ""
-
-
-def _same(history: History, definition: Definition, designs: str) -> None:
-    """Raises unless the store is of this study."""
-    about = history.about
-    todo = "Resume it with its own study, or choose another name."
-    if json.loads(about["study"]) != json.loads(json.dumps(document(definition))) or about["designs"] != designs:
-        raise ModelError(str(history.place), "the store of another study", "that of this one", todo)
-    if about["shiftjax_version"] != VERSION:
-        found = f"an optimisation of version {about['shiftjax_version']}"
-        raise ModelError(str(history.place), found, f"one of version {VERSION}", "Go on with that version.")
 
 
 def _place(out: str | Path | None) -> tuple[Path, Any]:

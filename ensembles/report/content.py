@@ -39,6 +39,7 @@ class Content:
         trajectories: of the members that were kept.
         influence: metric -> indices of `varied`, where they could be found.
         dependent: pairs of varied numbers that are not independent, with their rank correlation.
+        slopes: of the metrics with the varied numbers, empty where none were taken.
     """
 
     members: Members
@@ -53,6 +54,7 @@ class Content:
     trajectories: xr.Dataset
     influence: dict[str, Indices]
     dependent: tuple[tuple[str, str, float], ...]
+    slopes: xr.Dataset
 
     def short(self, name: str) -> str:
         """A path as it is shown."""
@@ -101,6 +103,7 @@ def content_of(members: Members, tree: xr.DataTree, name: str, points: Points, d
         tree["trajectories"].to_dataset() if "trajectories" in tree.children else xr.Dataset(),
         {},
         dependent(members, varied),
+        tree["sensitivity"].to_dataset() if "sensitivity" in tree.children else xr.Dataset(),
     )
     for metric in content.told if varied else ():
         rows = content.known(metric)

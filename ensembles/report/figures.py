@@ -147,21 +147,25 @@ def correlations(content: Content) -> Any:
         r[k, [j for j, c in enumerate(across) if c is metric]] = np.nan
     made = style.figure(1.5 + 0.36 * len(content.told), min(style.WIDTH, 2.6 + 0.62 * len(across)))
     panel = made.subplots()
-    colours = _diverging()
-    panel.imshow(r, cmap=colours, vmin=-1.0, vmax=1.0, aspect="auto")
+    matrix(panel, r, [m.name for m in content.told], [content.short(c.name) for c in across])
+    if len(content.told) > 1:
+        panel.axvline(len(across) - len(content.told) - 0.5, color=style.INK, linewidth=1.2)
+    return made
+
+
+def matrix(panel: Any, r: np.ndarray, down: list[str], across: list[str]) -> None:
+    """Correlations (n, m) as coloured cells with their numbers; nothing where they are not known."""
+    panel.imshow(r, cmap=_diverging(), vmin=-1.0, vmax=1.0, aspect="auto")
     for (i, j), value in np.ndenumerate(r):
         if np.isfinite(value):
             ink = style.PAPER if abs(value) > MARK_FROM else style.INK
             words = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
             panel.text(j, i, words, ha="center", va="center", color=ink, fontsize=8)
-    panel.set_yticks(range(len(content.told)), [m.name for m in content.told])
-    panel.set_xticks(range(len(across)), [content.short(c.name) for c in across], rotation=35, ha="right")
-    if len(content.told) > 1:
-        panel.axvline(len(across) - len(content.told) - 0.5, color=style.INK, linewidth=1.2)
+    panel.set_yticks(range(len(down)), down)
+    panel.set_xticks(range(len(across)), across, rotation=35, ha="right")
     panel.grid(visible=False)
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
-    return made
 
 
 def _diverging() -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
 from shiftjax.ensembles.members import Column
-from shiftjax.ensembles.report import reasons, sections
+from shiftjax.ensembles.report import reasons, sections, slopes
 from shiftjax.ensembles.report.content import Content
 from shiftjax.ensembles.report.figures import thin
 from shiftjax.ensembles.report.html import Book, number
@@ -44,20 +45,34 @@ def page(content: Content, title: str) -> tuple[str, Book]:
         "Metrics": sections.metrics(content, book),
         "Explore": explore(content, book),
         "What moves the metrics": reasons.influences(content, book),
+        **_slopes(content, book),
         "Best and worst": reasons.best_and_worst(content, book),
         "Failures and warnings": reasons.failures(content, book),
     }
+    script_of = script(content) if columns(content) else ""
+    text = shell(title, subtitle(content), bodies, str(content.about.get("shiftjax_version", "")), script_of)
+    return text, book
+
+
+def shell(title: str, subtitle: str, bodies: Mapping[str, str], version: str, script: str = "") -> str:
+    """A whole page of sections: heading -> HTML."""
     names = {heading: heading.lower().replace(" ", "-") for heading in bodies}
-    text = SHELL.format(
+    return SHELL.format(
         title=escape(title),
-        subtitle=escape(subtitle(content)),
+        subtitle=escape(subtitle),
         css=(FOLDER / "report.css").read_text(encoding="utf-8"),
         links="".join(f'<a href="#{names[heading]}">{heading}</a>' for heading in bodies),
         body="".join(f'<section id="{names[h]}"><h2>{h}</h2>{inside}</section>' for h, inside in bodies.items()),
-        version=escape(str(content.about.get("shiftjax_version", ""))),
-        script=script(content) if columns(content) else "",
+        version=escape(version),
+        script=script,
     )
-    return text, book
+
+
+def _slopes(content: Content, book: Book) -> dict[str, str]:
+    """The sections of a study whose slopes were taken."""
+    if "slope" not in content.slopes:
+        return {}
+    return {"Slopes": slopes.slopes(content, book), "Identifiability": slopes.identifiability(content, book)}
 
 
 def subtitle(content: Content) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import xarray as xr
 
@@ -13,7 +15,6 @@ from shiftjax.ensembles.members import members_of
 from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
 from shiftjax.ensembles.report import overview, style
 from shiftjax.ensembles.report.content import Content, content_of
-from shiftjax.ensembles.report.html import Book
 from shiftjax.ensembles.report.page import page
 from shiftjax.errors import ModelError, need_path
 from shiftjax.mechanism.model import Model
@@ -50,9 +51,12 @@ def write(
         content = content_of(members_of(tree), tree, name, partial(points_of, model), down)
         text, book = page(content, title or f"Study of {content.name or 'a mechanism'}")
         if folder is not None:
-            with replacing(folder, force=force) as draft:
-                draft.mkdir()
-                _save(content, book, draft)
+            save(book.pictures | _overview(content), folder, force=force)
+    return save_page(text, target, force=force)
+
+
+def save_page(text: str, target: Path, *, force: bool) -> Path:
+    """Writes a page and returns its path."""
     with replacing(target, force=force) as draft:
         draft.write_text(text, encoding="utf-8")
     return target
@@ -87,10 +91,17 @@ def _folder(folder: Path) -> Path:
     return folder
 
 
-def _save(content: Content, book: Book, folder: Path) -> None:
-    pictures = dict(book.pictures)
-    if content.told and content.varied:
-        pictures |= {"scatter": overview.scatter(content), "parallel": overview.parallel(content)}
-    for k, (name, made) in enumerate(pictures.items(), start=1):
-        plain = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)
-        style.png(made, folder / f"{k:02}_{plain}.png")
+def _overview(content: Content) -> dict[str, Any]:
+    """Still pictures of what can be touched on the page."""
+    if not content.told or not content.varied:
+        return {}
+    return {"scatter": overview.scatter(content), "parallel": overview.parallel(content)}
+
+
+def save(pictures: Mapping[str, Any], folder: Path, *, force: bool) -> None:
+    """Writes the figures of a report as pictures."""
+    with replacing(folder, force=force) as draft:
+        draft.mkdir()
+        for k, (name, made) in enumerate(pictures.items(), start=1):
+            plain = "".join(c if c.isalnum() or c in "_-" else "_" for c in name)
+            style.png(made, draft / f"{k:02}_{plain}.png")

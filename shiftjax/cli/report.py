@@ -5,15 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 
 from shiftjax.ensembles import store
+from shiftjax.ensembles.optimization.history import is_optimization
+from shiftjax.ensembles.optimization.optimum import Optimum
+from shiftjax.ensembles.report.optimization import write_optimum
 from shiftjax.ensembles.report.writing import check_target, write
 from shiftjax.formats.files import load
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("store", metavar="STORE", help="what `sweep --out` wrote")
+    add("store", metavar="STORE", help="what `sweep --out` or `optimize --out` wrote")
     add("--out", default="report.html", metavar="FILE", help="the page; default report.html")
     add("--png", metavar="FOLDER", help="write the figures as pictures, too")
     add("--title", metavar="TEXT", help="of the page; left out, the model's name")
@@ -22,9 +26,12 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     check_target(options.out, options.png, force=options.force)
-    tree = store.read(options.store)
-    model = load(json.loads(tree.attrs["model"]))
-    write(tree, model, options.out, options.png, title=options.title, force=options.force)
+    more = {"title": options.title, "force": options.force}
+    if is_optimization(Path(options.store)):
+        write_optimum(Optimum(options.store), options.out, options.png, **more)
+    else:
+        tree = store.read(options.store)
+        write(tree, load(json.loads(tree.attrs["model"])), options.out, options.png, **more)
     for written in (options.out, *([options.png] if options.png else [])):
         print(f"written: {written}", file=sys.stderr)
     return 0

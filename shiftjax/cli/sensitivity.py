@@ -25,7 +25,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--direction", choices=DIRECTIONS, help="of derivatives; the cheaper one where left out")
     add("--sigma", action="append", default=[], metavar="METRIC=NUMBER",
         help="a metric that is measured, with the standard deviation of its error: how well do measurements tell the"
-             " numbers? may be repeated")  # fmt: skip
+             " numbers? kept for the report; may be repeated")  # fmt: skip
     add("--resume", action="store_true", help="go on with what stands in --out")
     add("--force", action="store_true", help="replace what stands in --out")
     add("--threads", type=int, metavar="N", help="of the kernel; all cores where left out")
@@ -40,6 +40,8 @@ def call(options: argparse.Namespace) -> int:
             options.study, out, direction=options.direction, resume=options.resume, force=options.force,
             threads=options.threads, progress=lambda done, members: progress.update(done / members),
         )  # fmt: skip
+    if sigmas:
+        found.measured(sigmas)
     said = summary(found, sigmas)
     if options.json:
         print(json.dumps(plain(said), allow_nan=False, ensure_ascii=False))
