@@ -107,7 +107,7 @@ PATHS = ("crank:tip.T[0]", "coupler:tip.T[0]", "rocker:tip.T[0]", "fixed:rocker0
 
 
 def both_ways(
-    monkeypatch: pytest.MonkeyPatch, model: Model | str, drive: Mapping[str, Harmonic], vary: Mapping[str, np.ndarray]
+    monkeypatch: pytest.MonkeyPatch, model: Model | str, drive: Mapping[str, Harmonic], vary: Mapping[Any, np.ndarray]
 ) -> tuple[Result, Result, int]:
     """A run, the same with all ways walked, and how many ways the first one walked."""
     walked, real = [0], travel.Reach
