@@ -27,6 +27,12 @@ FEWER = 5.0  # how much less bump steer there has to be
 CUBIC = 1e-4  # of the way, 10 times what the error of a mean by trapezoids of 5 ms moves
 MEAN = 1e-3  # relative: the same, of the mean square
 STATIONARY = 1e-5  # rad: differences by thousandths
+# rad: what `shiftjax optimize delta_minimum_torque.toml` finds, three points of each motor
+LEAST_TORQUE = np.array([
+    -0.501815470, -0.263801043, -0.214118245,
+    -0.334339898, -0.252536067, -0.373985409,
+    -0.233418682, -0.260756686, -0.480449554,
+])  # fmt: skip
 CYLINDER = "excavator:bucket_cylinder"
 
 

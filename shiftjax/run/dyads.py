@@ -1,14 +1,17 @@
-"""Whether a planar loop of three corners closes wherever a driven joint stands on its way: in closed form. Host code.
+"""How far a driven joint of a planar loop of three corners can be moved, in closed form. Host code.
 
 Problem: a driver moves one joint of a loop, the three others turn about parallel axes: a triangle of which one side,
 between the corners beside the driven joint, changes. The loop closes as long as no side is longer than both others
-together (`run.polygons`); where each is shorter by a margin both assemblies are apart, and the loop stays on its own.
-The square of the side is a + b cos(angle - c) where the driven joint turns, by the law of cosines, and a square
-polynomial of its coordinate where it slides: three values tell it everywhere.
-Refused: nothing; what is not such a loop, or nearer to its ends than the margin, is left to `run.reach`.
+together (`run.polygons`), and ends where it is. Where it is shorter by a margin both assemblies are apart, so that the
+loop stays on its own. The square of the side is a + b cos(angle - c) where the driven joint turns, by the law of
+cosines, and a square polynomial of its coordinate where it slides: three values tell it everywhere.
+Refused: nothing; what is not such a loop, or comes nearer to an end than the margin without leaving it as far behind,
+is left to `run.reach`.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,29 +22,50 @@ from shiftjax.plan_elements import Loop
 from shiftjax.topology.plan import Plan
 
 CORNERS = 3
-MARGIN = 1e-3  # of the sides' sum: nearer to where assemblies meet than this a loop is not judged
+MARGIN = 1e-5  # of the sides' sum, a gap of some thousandths rad: nearer to an end than this a loop is not judged
 FLAT = 1e-12  # rad by which axes may miss the plane, parts of the length by which the loop may be open: roundings
 TURN = 2.0 * np.pi
 
 
-def moves_freely(plan: Plan, lane: Lane, index: int, joint: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(B,) True for members of which the loop is known to close all the way; False says nothing.
+def reached(plan: Plan, lane: Lane, index: int, joint: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(B,) how far a joint can be moved, as `run.reach` walks it [rad or m]; NaN where this does not tell.
 
     Args:
         index: substructure. joint: whose driver leaves the others no freedom. q: (nq, B) closed coordinates.
         target: (B,) to where the joint is moved [rad or m].
     """
-    known = np.zeros(q.shape[1], bool)
+    now = q[plan.joints[joint].q]
+    end = np.where(target == now, now, np.nan)
     block = plan.substructures[index]
     groups = [k for k in block.groups if plan.constraints[k].loop is not None]
     loop = plan.constraints[groups[0]].loop if len(groups) == 1 and len(block.groups) == 2 else None
-    if loop is None or not _three_corners(plan, block.joints, loop, joint):
-        return known
-    flat = _flat(plan, lane, index, loop, q)
-    if flat.any():
-        low, high = _ranges(plan, lane.of(flat), groups[0], joint, q[:, flat], target[flat])
-        known[flat] = (high - (low.sum(0) - low) < -MARGIN * high.sum(0)).all(0)
-    return known
+    if loop is not None and _three_corners(plan, block.joints, loop, joint):
+        flat = _flat(plan, lane, index, loop, q) & (target != now)
+        if flat.any():
+            end[flat] = _end(plan, lane.of(flat), groups[0], joint, q[:, flat], target[flat])
+    return end
+
+
+def _end(plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(B,) as `reached`, of planar loops: the changing side is judged at its ends of being too long and too short."""
+    place, turns = plan.joints[driven].q, plan.joints[driven].kind.unit == "rad"
+    way, squares = target - q[place], []
+    for k in range(3):
+        at = q.copy()
+        at[place] += k * TURN / 3.0 if turns else 0.5 * k * way
+        squares.append(host.loop_sides(lane, at, group, [driven]) ** 2)
+    values = np.array(squares)
+    changing = int(np.argmax(np.ptp(values, axis=0).max(1)))
+    a, b = np.sqrt(np.delete(values[0], changing, axis=0))
+    along = (_Turning if turns else _Sliding)(values[:, changing], way)
+    room = MARGIN * (a + b + np.sqrt(values[0, changing]))
+    first, known = np.ones(len(way)), np.ones(len(way), bool)
+    for limit, sign in ((a + b, 1.0), (np.abs(a - b), -1.0)):
+        begins, farthest = sign * (np.sqrt(values[0, changing]) - limit), sign * (along.farthest(sign) - limit)
+        beyond = farthest > room
+        known &= (begins < -room) & (beyond | (farthest < -room))
+        first = np.where(beyond, np.fmin(first, along.first(limit**2)), first)
+    return np.where(known, np.where(first < 1.0, q[place] + first * way, target), np.nan)
 
 
 def _three_corners(plan: Plan, joints: tuple[int, ...], loop: Loop, driven: int) -> bool:
@@ -70,44 +94,64 @@ def _flat(plan: Plan, lane: Lane, index: int, loop: Loop, q: np.ndarray) -> np.n
     return flat
 
 
-def _ranges(
-    plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """(3, B) least and largest length [m] of every side on the way of the driven joint to its target (B,)."""
-    place, turns = plan.joints[driven].q, plan.joints[driven].kind.unit == "rad"
-    way = target - q[place]
-    squares = []
-    for k in range(3):
-        at = q.copy()
-        at[place] += k * TURN / 3.0 if turns else 0.5 * k * way
-        squares.append(host.loop_sides(lane, at, group, [driven]) ** 2)
-    low, high = (_turning if turns else _sliding)(np.array(squares), way)
-    return np.sqrt(np.maximum(low, 0.0)), np.sqrt(np.maximum(high, 0.0))
+@dataclass
+class _Turning:
+    """The square of a side from its values (3, B) at thirds of a turn: mean + size cos(x - top), x from 0 to `way`."""
+
+    values: np.ndarray
+    way: np.ndarray
+
+    def __post_init__(self) -> None:
+        angles = TURN / 3.0 * np.arange(3)
+        self.mean = self.values.mean(0)
+        along, across = (2.0 / 3.0 * f(angles) @ self.values for f in (np.cos, np.sin))
+        self.size, self.top = np.hypot(along, across), np.arctan2(across, along)
+
+    def farthest(self, sign: float) -> np.ndarray:
+        """(B,) the largest (sign +1) or smallest side on the way."""
+        peak = self.top if sign > 0 else self.top + 0.5 * TURN
+        ends = sign * np.array([self.values[0], self.mean + self.size * np.cos(self.way - self.top)])
+        passed = self._share(peak) <= 1.0
+        return _root(sign * np.where(passed, sign * self.mean + self.size, ends.max(0)))
+
+    def first(self, square: np.ndarray) -> np.ndarray:
+        """(B,) the share of the way at which the side's square is met first; NaN where it never is."""
+        with np.errstate(invalid="ignore"):
+            off = np.arccos((square - self.mean) / self.size)
+        return np.fmin(self._share(self.top + off), self._share(self.top - off))
+
+    def _share(self, angle: np.ndarray) -> np.ndarray:
+        """(B,) of the way, at which a direction [rad] is passed."""
+        return (np.sign(self.way) * angle) % TURN / np.abs(self.way)
 
 
-def _turning(values: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest a + b cos(x - c) for x from 0 to `way` (B,), from its values (3, n, B) at thirds of a turn."""
-    angles = TURN / 3.0 * np.arange(3)
-    mean = values.mean(0)
-    along, across = (2.0 / 3.0 * np.tensordot(f(angles), values, 1) for f in (np.cos, np.sin))
-    size, top = np.hypot(along, across), np.arctan2(across, along)
-    end = mean + along * np.cos(way) + across * np.sin(way)
-    low, high = np.minimum(values[0], end), np.maximum(values[0], end)
-    high = np.where(_passed(top, way), mean + size, high)
-    return np.where(_passed(top + 0.5 * TURN, way), mean - size, low), high
+@dataclass
+class _Sliding:
+    """The square of a side from its values (3, B) at the beginning, the middle and the end of a straight way."""
+
+    values: np.ndarray
+    way: np.ndarray
+
+    def __post_init__(self) -> None:
+        begin, middle, end = self.values
+        self.curve = 2.0 * (begin - 2.0 * middle + end)
+        self.slope = end - begin - self.curve
+
+    def farthest(self, sign: float) -> np.ndarray:
+        """(B,) the largest (sign +1) or smallest side on the way."""
+        with np.errstate(all="ignore"):
+            top = -0.5 * self.slope / self.curve
+            turned = np.where((top > 0.0) & (top < 1.0), self.values[0] + 0.5 * self.slope * top, self.values[0])
+        return _root(sign * (sign * np.array([self.values[0], self.values[2], turned])).max(0))
+
+    def first(self, square: np.ndarray) -> np.ndarray:
+        """(B,) the share of the way at which the side's square is met first; NaN where it never is."""
+        rest = self.values[0] - square
+        with np.errstate(all="ignore"):
+            half = -0.5 * (self.slope + np.copysign(np.sqrt(self.slope**2 - 4.0 * self.curve * rest), self.slope))
+            roots = np.array([half / self.curve, rest / half])  # of which neither subtracts what is nearly equal
+        return np.fmin.reduce(np.where(roots >= 0.0, roots, np.nan))
 
 
-def _passed(angle: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """Whether a direction [rad] is passed from 0 to `way`."""
-    return np.where(way >= 0.0, angle % TURN <= way, -angle % TURN <= -way)
-
-
-def _sliding(values: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest of a square polynomial from its values (3, n, B) at the beginning, the middle and the end."""
-    begin, middle, end = values
-    curve = 2.0 * (begin - 2.0 * middle + end)
-    slope = end - begin - curve
-    with np.errstate(all="ignore"):
-        top = -0.5 * slope / curve
-        turned = np.where((top > 0.0) & (top < 1.0), begin + 0.5 * slope * top, begin)
-    return np.minimum(np.minimum(begin, end), turned), np.maximum(np.maximum(begin, end), turned)
+def _root(square: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.maximum(square, 0.0))

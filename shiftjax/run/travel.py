@@ -2,7 +2,7 @@
 
 Problem: a joint is prescribed, q_j = f(t); find the first time at which its loops cannot be closed at f(t). The answer
 must not depend on the step of the run, and must see what a step would jump over; `run.reach` finds the travel before
-the run, unless `run.dyads` knows in closed form that it does not end. It is a property of the joint alone where the
+the run, unless `run.dyads` tells it in closed form. It is a property of the joint alone where the
 driver leaves its substructure no freedom. Elsewhere, and with several drivers, the end depends on how the mechanism
 got there: `stands_still` looks at members that ended early.
 """
@@ -19,7 +19,7 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.closing import CLOSED, close
-from shiftjax.run.dyads import moves_freely
+from shiftjax.run.dyads import reached
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.reach import RANK, Reach
@@ -141,8 +141,8 @@ def _look(
     joint, group = prepared.plan.joints[drive.joint], prepared.plan.constraints[drive.group]
     target, when = drive.farthest(members, sign)
     lane, q = prepared.lane_of(members, 1.0), began.q[:, members]
-    walks = ~moves_freely(prepared.plan, lane, s, drive.joint, q, target)
-    end = target.copy()
+    end = reached(prepared.plan, lane, s, drive.joint, q, target)
+    walks = np.isnan(end)
     if walks.any():
         way = Reach(prepared.plan, lane.of(walks), s, drive.joint, drive.group, q[:, walks], target[walks])
         end[walks] = way.walk()
