@@ -271,7 +271,7 @@ def test_least_torque_of_a_delta_robot() -> None:
     run = shiftjax.simulate(
         group.model, vary=dict(zip(group.vary(), points.T, strict=True)), **{**group.settings, "output_step": None}
     )
-    effort = sum(np.asarray(run.metrics[f"torque_{k}"]) ** 2 for k in (1, 2, 3))
+    effort = np.sum([np.asarray(run.metrics[f"torque_{k}"]) ** 2 for k in (1, 2, 3)], axis=0)
     least, more, less, others = effort[0], effort[1:10], effort[10:19], effort[19:]
     off = 1e-3 * (more - less) / (2 * (more + less - 2 * least))  # rad: from the parabolas' lowest points
     assert np.abs(off).max() < STATIONARY and (others > least).all()
