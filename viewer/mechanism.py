@@ -32,6 +32,7 @@ from shiftjax.algebra import (
     transpose,
     zeros,
 )
+from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import Motion, Parameters, ground_point
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
@@ -160,6 +161,22 @@ def placed(lane: Lane, q: np.ndarray) -> np.ndarray:
     return out.reshape(q.shape[1], -1, POSE)
 
 
+def residuals(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
+    """(B, m) residuals of one substructure at coordinates (nq, B), dimensionless: without the Jacobian of
+    `host_evaluation.closure`.
+    """
+
+    def function(own: Lane, at: Vec) -> Vec:
+        motion = own.motion(at, None)
+        rows = own.rows(motion, index)
+        found = zip(own.residuals(motion, index, rows), scales(rows.unit, own.length), strict=True)
+        return [mul(1.0 / size, value) for value, size in found]
+
+    out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
+    _evaluate(lane, list(q), f"residuals {index} {lane.length!r}", function, lambda k: out[:, k])
+    return out
+
+
 def _evaluate(
     lane: Lane,
     values: Sequence[np.ndarray],
@@ -191,8 +208,9 @@ def _coordinates(lane: Lane, values: Vec) -> Vec:
     for joint in plan.joints:
         if joint.nq:
             near, far = joint.near_place, cut[joint.path] if joint.chord else joint.far_place
-            ends = [_frame_at(lane, bodies, placed) for placed in ((far, near) if joint.reverse else (near, far))]
-            out += _measured(joint, *ends, {name: params.at(places) for name, places in joint.numbers})
+            ends = _frame_at(lane, bodies, near), _frame_at(lane, bodies, far)
+            parent, child = ends[::-1] if joint.reverse else ends
+            out += _measured(joint, parent, child, {name: params.at(places) for name, places in joint.numbers})
     return out
 
 

@@ -20,8 +20,18 @@ class Drawable:
     reason: str  # a sentence about the missing ones; empty where there are none
 
 
+@record
+class Placed:
+    """Poses of several members or times."""
+
+    poses: np.ndarray  # (B, nodes, 7)
+    snapped: np.ndarray  # (B,) where the poses of the nearest stored instant are shown instead of those of the time
+
+
 class StudyLike(Protocol):
     """Attributes and methods as in `Study`."""
+
+    at_instants: bool
 
     @property
     def where(self) -> str: ...
@@ -58,6 +68,7 @@ class StudyLike(Protocol):
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray: ...
     def end(self, member: int) -> float: ...
     def track(self, member: int) -> np.ndarray: ...
+    def placed(self, members: Sequence[int] | np.ndarray, t: float) -> Placed: ...
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray: ...
     def channel(self, path: str, member: int) -> np.ndarray: ...
 
