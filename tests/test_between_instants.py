@@ -119,9 +119,7 @@ def test_a_pose_that_is_none_of_the_mechanism_is_not_led_away_from() -> None:
 
 def test_a_closure_that_is_not_found_is_told() -> None:
     found = mechanism(load("four_bar"))
-    study = study_of("four_bar")
-    q = study._between.found.lane.plan.nq * [0.3]
-    start = np.array(q)[:, None] + 0.01 * np.arange(4.0)[:, None]
+    start = 0.3 + 0.01 * np.arange(float(found.plan.nq))[:, None]
     gap = closure(found.lane, start, 0)[0]
     for wanted, way, expected in ((gap + 1e-3, 1.0, True), (gap + 1e-3, 1e-5, False), (gap + 100.0, 1.0, False)):
         wanted[:, [0, 2, 4]] = gap[:, [0, 2, 4]]  # rows out of the plane of motion stay as they are

@@ -28,7 +28,16 @@ from shiftjax.record import record
 from shiftjax.run.host_evaluation import closure, retract
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer import joint_tracks
-from shiftjax.viewer.mechanism import bodies_of, coordinates, lane_of, mechanism_of, numbers_of, placed, residuals
+from shiftjax.viewer.mechanism import (
+    Mechanism,
+    bodies_of,
+    coordinates,
+    lane_of,
+    mechanism_of,
+    numbers_of,
+    placed,
+    residuals,
+)
 from shiftjax.viewer.study_like import Placed, StudyLike
 
 WINDOW = joint_tracks.POINTS + 1  # instants from which the coordinates of one interval follow
@@ -71,17 +80,11 @@ class _Interval:
 
 
 class Between:
-    """Places the members of a study between its stored instants; those of the latest calls are kept."""
+    """Places the members of a study between its stored instants."""
 
     def __init__(self, study: StudyLike) -> None:
         self._study = study
-        found = mechanism_of(study)
-        self.found = dataclasses.replace(found, lane=dataclasses.replace(found.lane, plan=_without_laws(found.plan)))
-        bodies = bodies_of(found.plan)
-        self._whole = set(study.nodes).issuperset(bodies)
-        self._own = [study.nodes.index(body) for body in bodies] if self._whole else []
-        self._others = [k for k in range(len(study.nodes)) if k not in self._own]  # not in the mechanism
-        self._known: OrderedDict[tuple[bytes, ...], _Interval] = OrderedDict()
+        self._parts: dict[int, _Parts] = {}  # by the mechanism
 
     def at(self, what: Tracks, *, snap: bool = False) -> Placed:
         """The poses at times; of times outside those of the study its ends.
@@ -94,24 +97,49 @@ class Between:
         inside = (part > 0) & (part < 1) & (lower < what.last[what.which])
         near = np.where((part < 0.5)[:, None, None], a, b)
         out = near if snap else np.where((part >= 1)[:, None, None], b, a)
+        snapped = inside & snap
         if snap or not inside.any():
-            return Placed(out, inside & snap)
-        snapped = np.zeros(len(part), bool)
-        at = np.flatnonzero(inside)
-        poses = a[at]
-        poses[:, self._others] = interpolated(a[at][:, self._others], b[at][:, self._others], part[at, None])
-        if self._whole:
-            poses[:, self._own], closed = self._moved(what, at, lower[at], part[at])
-        else:
-            closed = np.zeros(len(at), bool)
-        out[at] = np.where(closed[:, None, None], poses, near[at])
-        snapped[at] = ~closed
+            return Placed(out, snapped)
+        members = what.members[what.which]
+        found = {k: mechanism_of(self._study, k) for k in np.unique(members[inside]).tolist()}
+        for mechanism in {id(one): one for one in found.values()}.values():
+            own = np.array([k for k, one in found.items() if one is mechanism])
+            at = np.flatnonzero(inside & np.isin(members, own))
+            poses, closed = self._of(mechanism).moved(what, at, lower[at], part[at], (a[at], b[at]))
+            out[at] = np.where(closed[:, None, None], poses, near[at])
+            snapped[at] = ~closed
         return Placed(out, snapped)
 
-    def _moved(
-        self, what: Tracks, at: np.ndarray, lower: np.ndarray, part: np.ndarray
+    def _of(self, mechanism: Mechanism) -> _Parts:
+        if id(mechanism) not in self._parts:
+            self._parts[id(mechanism)] = _Parts(self._study, mechanism)
+        return self._parts[id(mechanism)]
+
+
+class _Parts:
+    """The members of a study that consist of the same parts; the intervals of the latest calls are kept."""
+
+    def __init__(self, study: StudyLike, found: Mechanism) -> None:
+        self._study = study
+        self.found = dataclasses.replace(found, lane=dataclasses.replace(found.lane, plan=_without_laws(found.plan)))
+        bodies = bodies_of(found.plan)
+        self._whole = set(study.nodes).issuperset(bodies)
+        self._own = [study.nodes.index(body) for body in bodies] if self._whole else []
+        self._others = [k for k in range(len(study.nodes)) if k not in self._own]  # not in the mechanism
+        self._known: OrderedDict[tuple[bytes, ...], _Interval] = OrderedDict()
+
+    def moved(
+        self, what: Tracks, at: np.ndarray, lower: np.ndarray, part: np.ndarray, ends: tuple[np.ndarray, np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(B, bodies, 7) of the poses asked for at some places, and whether their loops are closed."""
+        """(B, nodes, 7) of the poses asked for at some places, and whether their loops are closed.
+
+        Args:
+            ends: poses (B, nodes, 7) at the instants on both sides, between which bodies run straight that are in no
+                mechanism.
+        """
+        poses = ends[0].copy()
+        if not self._whole:
+            return poses, np.zeros(len(at), bool)
         interval = self._interval(what, at, lower)
         span = what.time[lower + 1] - what.time[lower]
         q = hermite(self.found.plan, interval.ends, interval.rates, part, span)
@@ -120,12 +148,15 @@ class Between:
             wanted = first + part[:, None] * (second - first)
             q, own = closed_near(interval.lane, q, index, wanted, _way(interval, index))
             closed &= own
-        return placed(interval.lane, q), closed
+        poses[:, self._own] = placed(interval.lane, q)
+        a, b = (end[:, self._others] for end in ends)
+        poses[:, self._others] = interpolated(a, b, part[:, None])
+        return poses, closed
 
     def _interval(self, what: Tracks, at: np.ndarray, lower: np.ndarray) -> _Interval:
         """The intervals after the instants `lower`, made once for several times in them."""
         members = what.members[what.which[at]]
-        numbers = numbers_of(self._study, members)
+        numbers = numbers_of(self._study, self.found, members)
         stored = _gathered(what, lower, at)[:, self._own], _gathered(what, lower + 1, at)[:, self._own]
         key = (members.tobytes(), lower.tobytes(), *(x.tobytes() for x in (*stored, *numbers.values())))
         found = self._known.pop(key, None)

@@ -149,6 +149,10 @@ class History:
         known = self.model.numbers() if self.values else {}
         return self.model.replace({path: value for path, value in self.values.items() if path in known})
 
+    def base_of(self, member: int) -> Model:
+        self._choices.member(member)
+        return self.model
+
     def end(self, member: int) -> float:
         """Time [s] of the last instant."""
         self._choices.member(member)

@@ -255,17 +255,19 @@ def motion_of(lane: Lane, q: np.ndarray, v: np.ndarray | None = None) -> Motion:
 
 # -- of a study --------------------------------------------------------------------------------------------------------
 
-_mechanisms: weakref.WeakKeyDictionary[Any, Mechanism] = weakref.WeakKeyDictionary()
+_mechanisms: weakref.WeakKeyDictionary[Any, dict[int, tuple[Model, Mechanism]]] = weakref.WeakKeyDictionary()
 
 
-def mechanism_of(study: StudyLike) -> Mechanism:
-    """The mechanism of a study with the numbers of its model, made once."""
-    if study not in _mechanisms:
-        _mechanisms[study] = mechanism(study.model)
-    return _mechanisms[study]
+def mechanism_of(study: StudyLike, member: int | None = None) -> Mechanism:
+    """The mechanism of a study, or that of the parts of a member, with the numbers of the file; each made once."""
+    model = study.model if member is None else study.base_of(member)
+    known = _mechanisms.setdefault(study, {})
+    if id(model) not in known:
+        known[id(model)] = model, mechanism(model)  # the model is held, so that its id stays its own
+    return known[id(model)][1]
 
 
-def numbers_of(study: StudyLike, members: np.ndarray) -> dict[str, np.ndarray]:
+def numbers_of(study: StudyLike, found: Mechanism, members: np.ndarray) -> dict[str, np.ndarray]:
     """The numbers that the study varies: path -> (B,) of members (B,), which may come several times."""
-    places = {place.path for place in mechanism_of(study).plan.numbers}
+    places = {place.path for place in found.plan.numbers}
     return {path: np.asarray(values, float)[members] for path, values in study.design.items() if path in places}

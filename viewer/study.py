@@ -155,6 +155,11 @@ class Study:
         numbers = self.model.numbers() if self.design else {}
         return self.model.replace({path: float(self.design[path][member]) for path in self.design if path in numbers})
 
+    def base_of(self, member: int) -> Model:
+        """The model with the parts of a member, before its numbers."""
+        self._choices.member(member)
+        return self.model
+
     def unit(self, name: str) -> str:
         """Of a figure, a varied number or a channel."""
         known = resolved(name, [*self.metrics, *self.design, *self.channels], self.where)
