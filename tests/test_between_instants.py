@@ -1,6 +1,7 @@
 """Between stored instants: loops stay closed, poses are those of a denser run, stored instants are exact."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from shiftjax.poses import matrices
 from shiftjax.rotations import along
 from shiftjax.run.host_evaluation import closure
 from shiftjax.run.simulate import simulate
+from shiftjax.run.tape import Tape
 from shiftjax.viewer import between
 from shiftjax.viewer.gui import values
 from shiftjax.viewer.history import History
@@ -185,3 +187,22 @@ def test_degrees_of_freedom_between_instants_are_those_at_instants() -> None:
     for t in study.time[:-1] + RATE * np.linspace(0.1, 0.9, len(study.time) - 1):
         poses = dict(zip(study.nodes, study.poses(0, float(t)), strict=True))
         assert sum(values.mobility(found, poses).values()) == pytest.approx(4.0, abs=1e-9)
+
+
+def test_many_members_cost_no_more_operations_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All poses of a frame are one batch: the number of NumPy operations does not grow with the ghosts."""
+    study = study_of("four_bar", vary={LENGTH: np.linspace(0.45, 0.55, 33)})
+    made, replay = [0], Tape.__call__
+
+    def counted(tape: Tape, arrays: Sequence[np.ndarray], out: Sequence[np.ndarray]) -> None:
+        made[0] += len(tape._operations)
+        replay(tape, arrays, out)
+
+    monkeypatch.setattr(Tape, "__call__", counted)
+    count = {}
+    for members in (range(1), range(33)):
+        for part in (0.2, 0.4, 0.6, 0.8):  # functions are recorded when they are called the second time
+            made[0] = 0
+            study.poses_of(members, float(study.time[4] + part * RATE))
+        count[len(members)] = made[0]
+    assert 100 < count[1] < 600 and count[33] < 1.5 * count[1]  # one round of Newton more, at most

@@ -185,7 +185,7 @@ def _on_bodies(track: Track, element: ForceElement, load: Load, kind: str) -> It
         if placed.node not in load.wrenches:
             continue
         moment, force = (track.rows(part) for part in load.wrenches[placed.node])
-        at = element.frames[1] if element.direction else placed
+        at = element.frames[-1] if element.direction else placed
         yield track.at(at, element.path, kind, force)
         if len(element.frames) == 1:
             rest = moment - np.cross(track.rows(chain.frame(placed)[1]), force)
