@@ -101,9 +101,7 @@ def _differences(stored: xr.Dataset, found: xr.Dataset, version: str) -> tuple[s
             if size > worst[k][1] and not interrupted[k]:
                 worst[k] = (f"{path} {new:g}, stored {old:g}", size)
     where = "on another machine" if version == VERSION else f"by version {version}, this is {VERSION}"
-    return tuple(
-        f"differs from what is stored, which was written {where}: {text}" if text else "" for text, _ in worst
-    )
+    return tuple(f"differs from what is stored, which was written {where}: {text}" if text else "" for text, _ in worst)
 
 
 def _difference(old: Any, new: Any) -> float:

@@ -1,6 +1,6 @@
 """What the process that simulates members again says to the one that asked: JSON, and arrays beside it. No jax.
 
-A message is a byte that says its kind, its length as JSON in ten digits, the JSON, and arrays as .npz where it has some.
+A message is a byte that says its kind, its length as JSON in ten digits, the JSON, and its arrays as .npz.
 """
 
 from __future__ import annotations

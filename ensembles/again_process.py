@@ -29,7 +29,7 @@ def main(number: int) -> None:
             return
         try:
             _serve(pipe, request["store"], request["members"])
-        except BrokenPipeError:
+        except (BrokenPipeError, ConnectionResetError):  # nobody listens any more
             return
         except ModelError as error:
             pipe.send_bytes(packed(FAILED, [error.where, error.found, error.allowed, error.todo]))
@@ -60,7 +60,11 @@ def _found(some: Again) -> bytes:
     bodies = [str(body) for body in some.trajectories["body"].values]
     about = {"bodies": bodies, "channels": list(channels), "messages": some.messages, "differences": some.differences}
     arrays = {f"channel{k}": values for k, values in enumerate(channels.values())}
-    arrays |= {"members": some.members, "time": some.trajectories["time"].values, "pose": some.trajectories["pose"].values}
+    arrays |= {
+        "members": some.members,
+        "time": some.trajectories["time"].values,
+        "pose": some.trajectories["pose"].values,
+    }
     return packed(FOUND, about, arrays)
 
 

@@ -6,7 +6,7 @@ One thread writes while others read: elements that a reader may hold are never o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.poses import bracket, continuous, interpolated
 from shiftjax.record import record
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study_like import Drawable
+from shiftjax.viewer.study_like import NOBODY, Drawable
 
 MAX_INSTANTS = 36000  # ten minutes at 60 a second; 2 MB for each body
 CAPACITY = 256  # instants, of the first arrays
@@ -51,7 +51,7 @@ class History:
         where, model, report, settings, nodes, channels: as of a `Study`; the one member is number 0.
     """
 
-    members, kept = 1, ONLY
+    members, kept, simulated = 1, ONLY, NOBODY
 
     def __init__(
         self,
@@ -193,6 +193,18 @@ class History:
 
     def choose(self, text: str) -> np.ndarray:
         return self._choices.choose(text)
+
+    def request(self, members: Sequence[int] | np.ndarray) -> None:
+        """Does nothing: the one member is there."""
+
+    def awaited(self, members: Sequence[int] | np.ndarray) -> bool:
+        return False
+
+    def news(self) -> tuple[str, list[str]]:
+        return "", []
+
+    def prepare(self, members: Sequence[int] | np.ndarray, tell: Callable[[float], None]) -> None:
+        """Does nothing: the one member is there."""
 
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
         wanted = np.array([self._choices.member(int(member)) for member in np.ravel(ids)], np.int64)

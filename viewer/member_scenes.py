@@ -51,12 +51,14 @@ class MemberScenes:
     @functools.cached_property
     def _number(self) -> int:
         """The first member that can be drawn."""
-        drawable = self.study.drawable(self.study.kept)
-        if not len(drawable.ids):
-            todo = "Run again with `--keep`, as `shiftjax sweep ... --keep 64`."
-            found = drawable.reason or "no trajectories"
-            raise ModelError(str(self.study.where), found, "a study that kept some", todo)
-        return int(drawable.ids[0])
+        reasons: list[str] = []
+        for members in (self.study.kept, self.study.simulated, np.arange(self.study.members)):
+            drawable = self.study.drawable(members)
+            if len(drawable.ids):
+                return int(drawable.ids[0])
+            reasons = [drawable.reason] * bool(drawable.reason) or reasons
+        todo = "Run again with `--keep`, as `shiftjax sweep ... --keep 64`."
+        raise ModelError(str(self.study.where), reasons[0] if reasons else "no members", "one that started", todo)
 
     @functools.cached_property
     def _style(self) -> Style:
