@@ -205,10 +205,10 @@ class Study:
 
     def _never(self, members: np.ndarray) -> np.ndarray:
         """(k,) whether members have not made a step nor begun one, as their figures say."""
-        known = [name for name in ("velocity_gap", "steps") if name in self.metrics]
-        if len(known) < 2:
+        wanted = ("velocity_gap", "steps")
+        if not len(members) or not {*wanted} <= {*self.metrics}:
             return np.zeros(len(members), bool)
-        gap, steps = (np.asarray(self.metrics[name], float)[members] for name in known)
+        gap, steps = (np.asarray(self.metrics[name], float)[members] for name in wanted)
         return (self.status[members] > 0) & np.isnan(gap) & ~(steps > 0)
 
     def _to_simulate(self, lacking: np.ndarray, *, any_stored: bool) -> np.ndarray:
@@ -263,15 +263,20 @@ class Study:
         Raises:
             ModelError: one that cannot be simulated again.
         """
-        self._simulate([k for k in map(int, members) if k not in self.kept], tell)
+        lacking = [k for k in map(int, members) if k not in self.kept]
+        if self._again is not None and lacking:
+            self._again.wait(lacking, tell)
+        elif lacking:
+            self._check(lacking[0], self.kept)
 
-    def _simulate(self, members: Sequence[int], tell: Callable[[float], None] = lambda done: None) -> None:
-        """Simulates members that have no trajectory, and waits for them."""
-        if self._again is None:
-            for member in members:
+    def _simulate(self, members: Sequence[int]) -> None:
+        """Simulates members that have no trajectory, and waits for them; what failed once fails at once."""
+        for member in members:
+            if self._again is None:
                 self._check(member, self.kept)
-        elif members:
-            self._again.wait(members, tell)
+            else:
+                self._again.found(member)
+        self.prepare(members)
 
     # -- trajectories ------------------------------------------------------------------------------------------------
 

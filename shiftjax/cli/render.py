@@ -36,9 +36,9 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
+        member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
-        member, others = showing.members_of(study, options)
         left = Design(scenes, member)
         with showing.beside(left, options) as right, pictures(left, right, others, options) as picture:
             span = study_like.span(study, right and right.study)
