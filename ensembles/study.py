@@ -14,8 +14,8 @@ import numpy as np
 from shiftjax.ensembles import store, study_store
 from shiftjax.ensembles.definition import Definition, from_document
 from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.ranking import ranked
 from shiftjax.ensembles.recipe import Recipe, designs_of
 from shiftjax.ensembles.report.writing import write as write_report
 from shiftjax.errors import ModelError, need_count, one_of

@@ -370,3 +370,53 @@ def test_ctrl_c_ends_a_command_that_waits(path: Path, tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
     assert not (tmp_path / "a.png").exists()
+
+
+# -- keeping the worst and the best
+
+
+def test_the_worst_of_a_sweep_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which they are follows from all members; their trajectories are those that --keep all stores."""
+    words = ["sweep", "four_bar", "--vary", f"{LENGTH}=0.45:0.6:6", "--span", "0.1", "--output-step", "0.02"]
+    words += ["--metric", "swing=peak_to_peak(rocker_pivot.q)", "--channel", "rocker_pivot.q"]
+    assert main([*words, "--keep", "all", "--out", str(tmp_path / "all.zarr")]) == 0
+    whole = store.read(tmp_path / "all.zarr")
+    members, poses = (whole[name].to_dataset() for name in ("members", "trajectories"))
+    swing, pivots = members["swing"].values, members["pivot_ratio"].values
+    length = members[LENGTH].values
+    for keep, order in (
+        ("worst:2 by swing", -swing),
+        ("best:2 by swing", swing),
+        ("worst:1 by pivot_ratio", pivots),
+        ("best:3 by {swing} / {coupler:tip.T[0]}", swing / length),
+    ):
+        place = tmp_path / "some.zarr"
+        assert main([*words, "--keep", keep, "--out", str(place), "--force"]) == 0, keep
+        some = store.read(place)["trajectories"].to_dataset()
+        expected = np.sort(np.argsort(order, kind="stable")[: int(keep[keep.index(":") + 1])])
+        assert some["member"].values.tolist() == expected.tolist(), keep
+        np.testing.assert_array_equal(some["pose"], poses["pose"].values[expected])
+        np.testing.assert_array_equal(some["rocker_pivot.q"], poses["rocker_pivot.q"][expected])
+    capsys.readouterr()
+    assert main([*words, "--keep", "worst:2 by swnig", "--out", str(tmp_path / "no.zarr")]) == 2
+    assert "keep by swnig: found 'swnig'" in capsys.readouterr().err and not (tmp_path / "no.zarr").exists()
+
+
+def test_the_worst_of_a_study_are_kept_by_what_top_takes(tmp_path: Path) -> None:
+    words: dict[str, Any] = {"vary": {"coupler.mass": "0.5:2:7"}, "span": 0.05, "output_step": 0.01}
+    words |= {"metrics": {"swing": "peak_to_peak(rocker_pivot.q)"}}
+
+    def kept(name: str, keep: str, shard: int | None = None) -> list[int]:
+        study = sweep(Definition("four_bar", keep=keep, **words), tmp_path / name, shard=shard)
+        return study.xarray["trajectories"].to_dataset()["member"].values.tolist()
+
+    found = kept("a.zarr", "best:2 by {swing} * {coupler.mass}", shard=3)
+    members = store.read(tmp_path / "a.zarr")["members"].to_dataset()
+    order = np.argsort(members["swing"].values * members["four_bar:coupler.mass"].values, kind="stable")
+    assert found == sorted(order[:2].tolist())
+    assert kept("b.zarr", "worst:1 by coupler.mass") == [6]
+    with pytest.raises(ModelError, match=r"keep by \{swing\} \* \{coupler.length\}: found 'coupler.length'"):
+        kept("c.zarr", "best:2 by {swing} * {coupler.length}")
+    assert not (tmp_path / "c.zarr").exists()
+    said = Definition("four_bar", keep="worst:3 by pivot_ratio").kept.text()
+    assert said == "no members; the 3 worst of pivot_ratio (large is good)"
