@@ -165,7 +165,7 @@ def simulate(
     measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
                        observed if extremes else ())  # fmt: skip
     kernel = make_kernel(backend, precision, threads)
-    limits = {"energy_limit": energy_limit, "gap_limit": gap_limit, "angle_limit": angle_limit}
+    limits: dict[str, Any] = {"energy_limit": energy_limit, "gap_limit": gap_limit, "angle_limit": angle_limit}
     _check_limits(**limits)
     settings = Settings(
         *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition,
