@@ -198,7 +198,9 @@ def copy_camera(state: State) -> None:
 
 
 def escape(state: State) -> None:
-    """Leaves manipulation, else drops the pick, else stops following."""
+    """Closes what lies over the view, else leaves manipulation, drops the pick or stops following."""
+    if state.panels.close():
+        return
     if state.selection.mode == "manipulate":
         state.set_mode("navigate")
     elif state.selection.pick is not None:
@@ -334,18 +336,12 @@ def _ask(word: str) -> Callable[[State], None]:
     return lambda state: state.panels.requests.append(word)
 
 
-def _edit(name: str) -> Callable[[State], None]:
-    words = {action.name: action.words for action in keys.ACTIONS}[name]
-    return lambda state: state.say(f"{words}: a stored study cannot be edited")
-
-
 def remove(state: State) -> None:
     """Removes the picked shape of the user; anything else cannot be removed."""
     if not shape_editing.remove(state):
-        _edit("remove")(state)
+        state.say("Only shapes that were added can be removed.")
 
 
-EDITING = tuple(action.name for action in keys.ACTIONS if action.group == "Editing")
 PLAIN: dict[str, Callable[[State], None]] = {
     "play": play,
     "step_forward": lambda s: step(s, 1),
@@ -415,11 +411,10 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "info": _toggle(lambda s: s.panels, "info_on"),
     "swap_map": swap_map,
     "fullscreen": _ask("fullscreen"),
-    "panes": _toggle(lambda s: s.panels, "panes_on"),
+    "panes": lambda s: s.panels.toggle_panes(),
     "record": recording.toggle,
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),
-    **{name: _edit(name) for name in EDITING},
     "remove": remove,
     "add_shape": shape_editing.add,
     "pick_shapes": shape_editing.toggle_picking,

@@ -25,6 +25,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
+from shiftjax.viewer.gui.layout import roomy
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
@@ -81,6 +82,7 @@ class Window:
             open_beside(self.state, beside)
         if view != self.state.view.standard:
             actions.view(self.state, view)
+        self.state.panels.sides_on = roomy(*size)
         self.state.ground_height = ground
         if follow:
             actions.follow_named(self.state, follow)

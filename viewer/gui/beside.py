@@ -25,10 +25,11 @@ def choose(state: State, right: RightHalf, text: str) -> None:
         found = right.study.drawable(right.study.choose(text))
         if len(found.ids):
             show(state, right, int(found.ids[0]))
+            state.panels.solved("choice at the right")
         else:
-            state.say(found.reason or f"{text}: no member that can be drawn")
+            state.say(found.reason or f"{text}: no member that can be drawn", "choice at the right")
     except ModelError as error:
-        state.say(str(error))
+        state.say(str(error), "choice at the right")
 
 
 def show(state: State, right: RightHalf, member: int) -> None:

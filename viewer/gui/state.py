@@ -139,12 +139,13 @@ class State:
         try:
             found = self.study.drawable(self.study.choose(text))
         except ModelError as error:
-            self.say(str(error))
+            self.say(str(error), "choice")
             return
+        self.panels.solved("choice")
         if found.reason:
-            self.say(found.reason)
+            self.say(found.reason, "choice")
         if not len(found.ids):
-            self.say(f"{text}: no member that can be drawn")
+            self.say(f"{text}: no member that can be drawn", "choice")
             return
         self.choice.chosen, self.choice.text = found.ids, text
         self.show_member(int(found.ids[0]))
@@ -154,8 +155,9 @@ class State:
         try:
             self.study.poses(member, self.clock.time)
         except ModelError as error:
-            self.say(str(error))
+            self.say(str(error), "member")
             return
+        self.panels.solved("member")
         self._load_member(member)
 
     def _load_member(self, member: int) -> None:
@@ -280,9 +282,9 @@ class State:
             self.say("A stored study cannot be manipulated: drags still orbit.")
         self.selection.mode = mode
 
-    def say(self, text: str) -> None:
-        """Adds a message to the status bar."""
-        self.panels.say(text)
+    def say(self, text: str, about: str = "") -> None:
+        """Shows a message in the status bar; one about a problem goes when that action succeeds."""
+        self.panels.say(text, about)
 
     # -- additions from Python ---------------------------------------------------------------------------------------
 
