@@ -6,7 +6,6 @@ Everything that is drawn follows from it, so that tests need no window. Each con
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -217,9 +216,18 @@ class State:
             return self.ground_height
         if self.live is not None:
             return self._lowest
-        member = self.choice.member
-        make = functools.partial(framing.ground_of, self.scene)
-        return self.cached_for_member("ground", lambda: make(framing.sampled(self.study, member)))
+        right = self.beside
+        shown = (self.choice.member, right and (right.study is self.study, right.member))
+        return self.cached_for_member(f"ground of {shown}", self._lowest_shown)
+
+    def _lowest_shown(self) -> float | None:
+        """The ground of the member, below what the right half reaches, too: both stand on one ground."""
+        own = framing.ground_of(self.scene, framing.sampled(self.study, self.choice.member))
+        right = self.beside
+        if own is None or right is None:
+            return own
+        other = framing.ground_of(right.scene, framing.sampled(right.study, right.member))
+        return own if other is None else min(own, other)
 
     def hidden_paths(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
