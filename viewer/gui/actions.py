@@ -13,12 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer import designs
+from shiftjax.viewer import framing
 from shiftjax.viewer.camera import VIEWS, Camera
 from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.viewpoint import Follow
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
 ZOOM = 3.0  # a drag over the height divides the distance by e^3
@@ -109,10 +108,9 @@ def roll(state: State, right: float, up: float) -> None:
 
 
 def view(state: State, name: str) -> None:
-    """A standard view with the world upright, without following."""
-    unfollow(state)
+    """A standard view with the world upright; following goes on."""
     state.view.standard = name
-    state.view.camera = dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name)
+    state.view.turn(dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name))
 
 
 def next_view(state: State, by: int) -> None:
@@ -121,13 +119,13 @@ def next_view(state: State, by: int) -> None:
 
 
 def frame_all(state: State) -> None:
-    """Frames the whole model at its first poses, without rotating the camera."""
+    """Frames what is drawn now, without rotating the camera."""
     unfollow(state)
-    right, scene = state.beside, (state.hovered_half or state).scene
-    if right is None or right.camera is not None or right.study is state.study:
-        _frame(state, np.array(scene.centre), scene.size)
-    else:
-        _frame(state, *designs.joint_bounds(state.scene, right.scene))
+    hidden, right, hovered = state.hidden_paths(), state.beside, state.hovered_half
+    shown = [hovered] if right is None or right.camera is not None else [None, right]
+    state.view.fit(
+        framing.joined(framing.extent_at((half or state).scene, state.poses(half), hidden) for half in shown)
+    )
 
 
 def frame_pick(state: State) -> None:
@@ -158,7 +156,16 @@ def follow(state: State, path: str | None) -> None:
     unfollow(state)
     node = state.node_of(path) if path else None
     if node:
-        state.view.followed = Follow(state.study.nodes[node], node, state.poses()[node, :3].copy())
+        state.view.follow(framing.follow(state.scene, state.study.nodes[node]), state.poses())
+
+
+def follow_named(state: State, name: str) -> None:
+    """Follows a body by name, or `framing.ALL`, and frames what is near it; ModelError for an unknown name."""
+    followed, poses = framing.follow(state.scene, name), framing.sampled(state.study, state.choice.member)
+    state.view.fit(framing.beside_followed(followed, state.scene, poses))
+    camera = state.view.camera
+    state.view.follow(followed, poses[0])
+    state.view.camera = camera
 
 
 def unfollow(state: State) -> None:
@@ -191,7 +198,9 @@ def copy_camera(state: State) -> None:
 
 
 def escape(state: State) -> None:
-    """Leaves manipulation, else drops the pick, else stops following."""
+    """Closes what lies over the view, else leaves manipulation, drops the pick or stops following."""
+    if state.panels.close():
+        return
     if state.selection.mode == "manipulate":
         state.set_mode("navigate")
     elif state.selection.pick is not None:
@@ -335,18 +344,12 @@ def _ask(word: str) -> Callable[[State], None]:
     return lambda state: state.panels.requests.append(word)
 
 
-def _edit(name: str) -> Callable[[State], None]:
-    words = {action.name: action.words for action in keys.ACTIONS}[name]
-    return lambda state: state.say(f"{words}: a stored study cannot be edited")
-
-
 def remove(state: State) -> None:
     """Removes the picked shape of the user; anything else cannot be removed."""
     if not shape_editing.remove(state):
-        _edit("remove")(state)
+        state.say("Only shapes that were added can be removed.")
 
 
-EDITING = tuple(action.name for action in keys.ACTIONS if action.group == "Editing")
 PLAIN: dict[str, Callable[[State], None]] = {
     "play": play,
     "step_forward": lambda s: step(s, 1),
@@ -417,11 +420,10 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "info": _toggle(lambda s: s.panels, "info_on"),
     "swap_map": swap_map,
     "fullscreen": _ask("fullscreen"),
-    "panes": _toggle(lambda s: s.panels, "panes_on"),
+    "panes": lambda s: s.panels.toggle_panes(),
     "record": recording.toggle,
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),
-    **{name: _edit(name) for name in EDITING},
     "remove": remove,
     "add_shape": shape_editing.add,
     "pick_shapes": shape_editing.toggle_picking,

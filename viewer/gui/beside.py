@@ -25,14 +25,19 @@ def choose(state: State, right: RightHalf, text: str) -> None:
     try:
         found = right.study.drawable(right.study.choose(text))
         if not len(found.ids):
-            state.say(found.reason or f"{text}: no member that can be drawn")
+            state.say(found.reason or f"{text}: no member that can be drawn", "choice at the right")
             return
         if found.ids[0] in found.again:
             state.say(found.reason)
         first = right.study.drawable(found.ids[:1])
-        state.awaited.wish("right", right.study, first, lambda members: show(state, right, int(members[0])))
+        state.awaited.wish("right", right.study, first, lambda members: _shown(state, right, int(members[0])))
     except ModelError as error:
-        state.say(str(error))
+        state.say(str(error), "choice at the right")
+
+
+def _shown(state: State, right: RightHalf, member: int) -> None:
+    show(state, right, member)
+    state.panels.solved("choice at the right")
 
 
 def show(state: State, right: RightHalf, member: int) -> None:
@@ -63,7 +68,7 @@ def open_beside(state: State, right: Design) -> None:
     same = right.study is state.study
     state.beside = RightHalf(Design(state.scenes, right.member) if same else right)
     if not same:
-        state.view.camera = state.view.kept = designs.camera_of(state.scene, right.scene)
+        state.view.fit(state.motion())
 
 
 def toggle(state: State) -> None:

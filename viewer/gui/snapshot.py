@@ -32,6 +32,7 @@ def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
         ghosts=ghosts(state) if right is None else ghosts_at_right(state, right),
         strokes=overlays.strokes(state) if right is None else overlays.trace(state, right),
         symbols=symbols.strokes(state) if right is None else None,
+        ground=state.ground(),
     )
 
 
