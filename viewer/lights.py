@@ -9,6 +9,7 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, Frame, Light
+from shiftjax.viewer.camera import upright
 from shiftjax.viewer.scene import GROUND, Direction, SceneLight
 from shiftjax.viewer.transforms import as_tuple, of_frame
 
@@ -16,6 +17,8 @@ AMBIENT: Direction = (0.15, 0.15, 0.15)
 DIFFUSE: Direction = (0.8, 0.8, 0.8)
 SPECULAR: Direction = (0.5, 0.5, 0.5)
 OVERHEAD_AMBIENT: Direction = (0.3, 0.3, 0.3)  # larger, since it is the only light of surfaces that face away
+FILL: Direction = (0.30, 0.31, 0.33)
+FILL_FROM: Direction = (0.35, -0.9, 0.25)  # right, forward, up: near the eye of the first view
 CONE = 0.5  # half angle of a spot [rad]
 
 
@@ -28,7 +31,8 @@ def up_of(model: Model) -> Direction:
 def lights_of(model: Model, nodes: Mapping[str, int]) -> tuple[SceneLight, ...]:
     """The file's lights that are switched on and stand on an active body or ground.
 
-    Where none does, one directional light that shines along gravity, along -z without gravity.
+    Where none does, one directional light that shines along gravity, along -z without gravity, and a weak one from the
+    side without shadows, so that faces away from the first differ from each other.
 
     Args:
         nodes: path of every body, and "fixed", to the number of its node.
@@ -39,7 +43,7 @@ def lights_of(model: Model, nodes: Mapping[str, int]) -> tuple[SceneLight, ...]:
         for light in model.lights
         if light.options.get("active") is not False and light.parent.body in nodes
     )
-    return found or (overhead(model),)
+    return found or (overhead(model), fill(model))
 
 
 def overhead(model: Model) -> SceneLight:
@@ -47,6 +51,13 @@ def overhead(model: Model) -> SceneLight:
     down = as_tuple(-np.array(up_of(model)))
     position = up_of(model)
     return SceneLight("overhead", "directional", GROUND, position, down, OVERHEAD_AMBIENT, DIFFUSE, SPECULAR)
+
+
+def fill(model: Model) -> SceneLight:
+    """The weak second light of a model without lights."""
+    direction = as_tuple(-np.array(FILL_FROM) @ upright(up_of(model)) / np.linalg.norm(FILL_FROM))
+    dark = (0.0, 0.0, 0.0)
+    return SceneLight("fill", "directional", GROUND, up_of(model), direction, dark, FILL, dark, shadow=False)
 
 
 def _scene_light(light: Light, node: int, transform: np.ndarray) -> SceneLight:
