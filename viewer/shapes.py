@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from shiftjax.viewer.scene import Mesh
-from shiftjax.viewer.transforms import transform, z_along
+from shiftjax.viewer.transforms import as_tuple, transform, z_along
 
 AROUND = 32  # points of a circle
 ARC = math.radians(15.0)  # largest step along the rounded corner of a plate
@@ -233,6 +233,25 @@ def turned(*profile: tuple[float, float, float, float], detail: int = AROUND) ->
         if inner > 0:
             pieces.append([(inner, high, -1.0, 0.0), (inner, low, -1.0, 0.0)])
     return _revolved(f"turned {profile} {detail}", pieces, detail)
+
+
+@lru_cache
+def shade() -> Mesh:
+    """A lamp shade along z: a cone about the origin, closed at z = -1, open at z = 1, seen from both sides."""
+    slope = 1.0 / math.sqrt(1.0 + 0.25)
+    outside = [(0.5, -1.0, slope, -0.5 * slope), (1.3, 0.9, slope, -0.5 * slope)]
+    inside = [(1.2, 0.9, -slope, 0.5 * slope), (0.4, -0.9, -slope, 0.5 * slope)]
+    rim = [(1.3, 0.9, 0.0, 1.0), (1.2, 0.9, 0.0, 1.0)]
+    return _revolved("shade", [_disc(0.5, -1.0, -1.0), outside, rim, inside, _disc(0.4, -0.9, 1.0)], AROUND)
+
+
+@lru_cache
+def spiral(turns: float = 2.5, wire_radius: float = 0.07) -> Mesh:
+    """A flat spiral of wire across z from radius 0.35 to 1: the spring of a hinge."""
+    angle = np.linspace(0.0, 2 * math.pi * turns, round(24 * turns) + 1)
+    radius = np.linspace(0.35, 1.0 - wire_radius, len(angle))
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.zeros(len(angle))], axis=1)
+    return wire(tuple(as_tuple(p) for p in points), wire_radius)
 
 
 def squeezed(mesh: Mesh, key: str, factor: float) -> Mesh:

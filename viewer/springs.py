@@ -8,6 +8,7 @@ the first: the figure starts at the foot of the second frame on the plane across
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -17,11 +18,13 @@ from shiftjax.rotations import AXES
 from shiftjax.viewer import shapes
 from shiftjax.viewer.attachments import BuildContext
 from shiftjax.viewer.scene import Colour, Mesh, Part, Scene, Spring
+from shiftjax.viewer.sliding import OVERHANG, Slide, joint_frames
 from shiftjax.viewer.transforms import as_tuple, of_frame, transform, transformed, z_along
 
 TURNS, AROUND = 8, 16  # of a coil, points of a turn
 LEAD = 0.12  # straight piece at either end of a coil, in parts of its length
 WIRE = 0.16  # radius of a coil's wire, in radii of the coil
+ROUND = 1.1  # radius of a coil about a rod, in half widths of a bar
 COIL, PISTON = 1.6, 1.1  # radii in half widths of a bar; a damper fits into the coil about it
 THINNEST, THICKEST = 0.025, 0.1  # bounds of that half width, in lengths at the start
 SPRING: Colour = (0.10, 0.42, 0.30, 1.0)
@@ -29,9 +32,9 @@ DAMPER: Colour = (0.36, 0.30, 0.26, 1.0)
 KINDS = ("spring", "damper", "friction")
 
 
-def springs_of(context: BuildContext) -> tuple[Spring, ...]:
-    """The restraints that act between two frames."""
-    found = []
+def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[Spring, ...]:
+    """The restraints that act between two frames, and the springs of sliding joints about their rods."""
+    found = list(_of_sliders(context, slides))
     for path, restraint in context.model.restraints():
         if restraint.frames is None:
             continue
@@ -51,6 +54,23 @@ def springs_of(context: BuildContext) -> tuple[Spring, ...]:
             spring = replace(spring, across=as_tuple(across), radius=radius * width, slenderness=made)
         found.append(spring)
     return tuple(found)
+
+
+def _of_sliders(context: BuildContext, slides: Mapping[str, Slide]) -> Iterator[Spring]:
+    """A coil from the mouth of a telescope, or from the end of a rod, to the child."""
+    for path, joint in context.model.joints():
+        if path not in slides or not any(joint.stiffness[1:]):
+            continue
+        slide, (near, far) = slides[path], joint_frames(context, joint)
+        width = context.style.width
+        start, end = (slide.mouth, slide.eye) if slide.telescope else (slide.low - OVERHANG * width, 0.0)
+        nodes = (context.nodes[joint.parent.body], context.nodes[joint.child.body])
+        points = transformed(near, np.array([0.0, 0.0, start])), transformed(far, np.array([0.0, 0.0, end]))
+        spring = Spring(path, "spring", nodes, (as_tuple(points[0]), as_tuple(points[1])), None, as_tuple(near[:3, 0]),
+                        ROUND * width)  # fmt: skip
+        _, along = _span(spring, context.poses)
+        made = shapes.common_length(float(np.linalg.norm(along)) / (ROUND * width))
+        yield replace(spring, slenderness=made)
 
 
 def _span(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
