@@ -155,7 +155,7 @@ def test_many_parts_share_few_meshes() -> None:
 
 @pytest.mark.parametrize("name", library.names())
 def test_joints_are_drawn_where_they_are(name: str) -> None:
-    """A joint's fitting is centred on its axis, at its frame of the parent or of the child; a pin reaches its layers."""
+    """A joint's fitting is centred on its axis, at its frame of parent or child; a pin reaches through its layers."""
     model, poses, _ = started(name)
     scene, _ = built(name)
     context = BuildContext.of(model, poses)

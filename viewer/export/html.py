@@ -84,6 +84,7 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
     springs = {key: [_spring_part(own, k) for k in range(len(own.springs))] for key, own in owners.items()}
     meshes = {part.mesh.key: part.mesh for cast in (*casts.values(), *springs.values()) for part in cast}
     numbers = {key: k for k, key in enumerate(meshes)}
+    written = [[_part(part, numbers[part.mesh.key]) for part in (*cast, *springs[key])] for key, cast in casts.items()]
     return {
         "start": float(motion.time[0]),
         "time": pack.add(motion.elapsed),
@@ -99,9 +100,7 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
         "camera": {"distance": camera.distance, "angle": camera.view_angle},
         "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
         "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
-        "casts": [
-            [_part(part, numbers[part.mesh.key]) for part in (*cast, *springs[key])] for key, cast in casts.items()
-        ],
+        "casts": written,
         "springs": [[_spring(spring) for spring in owners[key].springs] for key in casts],
         "lights": [_light(light) for light in scene.lights[:LIGHTS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),

@@ -40,6 +40,7 @@ class Pick:
     part: Part | None
     point: np.ndarray | None  # (3,) of the surface seen there, in the world [m]
     ghost: int | None = None  # number of the ghost, where nothing else is
+    member: int | None = None  # of the study that the ghost is, where that is known
 
 
 class Renderer:
@@ -178,7 +179,9 @@ class Renderer:
                 return Pick(None, None)
             draw = functools.partial(self._draw_ghosts, ghosts, snapshot.hidden, "PICK")
             found = self._seen((column, row), draw, clip, np.zeros(len(ghosts.poses), bool))
-        return Pick(None, None) if found is None else Pick(None, found[1], found[0])
+        if found is None:
+            return Pick(None, None)
+        return Pick(None, found[1], found[0], None if ghosts.members is None else int(ghosts.members[found[0]]))
 
     def _seen(self, at: tuple[int, int], draw: Callable[[], None], clip: np.ndarray,
               thin: np.ndarray) -> tuple[int, np.ndarray] | None:  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import beside, borders, captions, keys, labels, propertypane, treepane, ui, windows
+from shiftjax.viewer.gui import beside, borders, captions, keys, labels, propertypane, tooltips, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.panels import RATES
@@ -30,6 +30,7 @@ def draw(state: State, width: float, height: float) -> Layout:
     labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
     captions.draw(state, found.view)
     windows.draw(state, found.view)
+    tooltips.draw(state)
     return found
 
 

@@ -5,7 +5,7 @@ Frame matrices are (4, 4), frame to world. A joint's motion is taken along its f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -68,6 +68,17 @@ def mechanism(model: Model) -> Mechanism:
 def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
     names = (ORIGIN, *(frame.name for frame in frames))
     return {FrameRef(body, name).path: of_frame(frames, name) for name in names}
+
+
+def attached(found: Mechanism, bodies: Collection[str]) -> set[str]:
+    """Paths of the joints of these bodies, and of the springs, dampers and frictions on them or on those joints."""
+    joints = {p for p, joint in found.joints.items() if {joint.parent.body, joint.child.body} & set(bodies) - {FIXED}}
+    restraints = {
+        path
+        for path, restraint in found.model.restraints()
+        if restraint.joint in joints or any(ref.body in bodies for ref in restraint.frames or ())
+    }
+    return joints | restraints
 
 
 def frame_in_world(found: Mechanism, ref: FrameRef, poses: Mapping[str, np.ndarray]) -> np.ndarray:
