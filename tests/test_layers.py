@@ -117,10 +117,9 @@ def test_links_that_meet_in_the_motion_only_have_layers() -> None:
     for name in ("one", "two"):
         both.body(name, mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"tip": (0.0, 0.0, -1.0)})
     both.body("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (1.5, 0.0, 0.0)})
-    both.joint("j1", "Ry", parent="a", child="one").joint("j2", "Ry", parent="b", child="two")
-    both.joint("k1", "Ry", parent=("one", "tip"), child="bar").joint(
-        "k2", "Ry", parent=("two", "tip"), child=("bar", "end")
-    )
+    both.joint("j1", "Ry", child="one").joint("j2", "Ry", parent=("fixed", "b"), child="two")
+    both.joint("k1", "Ry", parent=("one", "tip"), child="bar")
+    both.joint("k2", "Ry", parent=("two", "tip"), child=("bar", "end"))
     model = builder.build()
     start = {"p:one": pose(0.0), "p:two": pose(0.0, 1.5), "p:bar": pose(0.0, 0.0, -1.0)}
     context = BuildContext.of(model, start)

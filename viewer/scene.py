@@ -123,8 +123,8 @@ class Ghosts:
 
     poses: np.ndarray  # (M, nodes, 7)
     colours: np.ndarray  # (M, 4)
-    members: np.ndarray | None = None  # (M,) ids in their study
     parts: tuple[tuple[Part, ...], ...] = ()  # (M) of each ghost; empty: those of the scene
+    members: np.ndarray | None = None  # (M,) ids in their study
 
 
 @record

@@ -19,6 +19,7 @@ from shiftjax.viewer.transforms import of_frame, transform, transformed, z_along
 OVERHANG = 3.0  # of a rod beyond the displacements reached, in half widths of a bar
 ON_AXIS = 0.5  # half widths within which a point lies on the axis
 BARREL, ROD = 0.8, 0.95  # of a telescope in parts of its shortest length
+BROADEST = 3.0  # half side across, of the box of a body's inertia, in half widths of a bar
 OVERLAP = 0.1  # of its shortest length that the rod stays in the barrel, where both are long enough for that
 
 
@@ -100,7 +101,7 @@ def _telescope(context: BuildContext, path: str, joint: Joint, slide: Slide) -> 
 def _held_at(context: BuildContext, path: str, body: str, frame: np.ndarray) -> float | None:
     """Where the other joints hold a body, along z of a frame of it [m]; None if not at one point of that axis."""
     width = context.style.width
-    if body == FIXED or context.bodies[body].geometry:
+    if body == FIXED or context.bodies[body].geometry or _broad(context, body):
         return None
     others = [c for c in context.attachments[body] if c.joint != path]
     if not others or any(c.drawing not in ("hinge", "ball") for c in others):
@@ -110,3 +111,13 @@ def _held_at(context: BuildContext, path: str, body: str, frame: np.ndarray) -> 
     if len(points) > 1 or np.linalg.norm(local[0, :2]) > ON_AXIS * width:
         return None
     return float(local[0, 2])
+
+
+def _broad(context: BuildContext, path: str) -> bool:
+    """Whether a body is broader than a cylinder of the drawing, by its inertia."""
+    body = context.bodies[path]
+    if body.mass <= 0:
+        return False
+    moments = np.linalg.eigvalsh(np.array(body.inertia.matrix))
+    square = np.sort(np.maximum(0.5 * moments.sum() - moments, 0.0)) / body.mass  # mean squares of the coordinates
+    return bool(np.sqrt(3.0 * square[1]) > BROADEST * context.style.width)
