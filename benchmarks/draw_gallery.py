@@ -35,15 +35,13 @@ MARKS = frozenset({"kind:frame", "kind:centre"})
 
 @record
 class Shot:
-    """How a model is shown: angles as of `Camera` [degrees], nearer by a factor, an instant of a run of some length [s],
-    and a shift of the target in radii of the model, right and up in the picture."""
+    """How a model is shown: angles of `Camera` [degrees], nearer by a factor, instant, length of a run [s]."""
 
     azimuth: float = -54.0
     elevation: float = 25.0
     zoom: float = 1.25
     time: float = 0.2
     span: float = 0.5
-    shift: tuple[float, float] = (0.0, 0.0)
 
 
 SHOTS = {
@@ -55,10 +53,10 @@ SHOTS = {
     "double_wishbone": Shot(-215.0, 18.0, 1.35),
     "excavator": Shot(-62.0, 16.0, 1.55),
     "jansen": Shot(-75.0, 12.0, 1.1),
-    "klann": Shot(-75.0, 12.0, 1.15),
+    "klann": Shot(-75.0, 12.0, 0.95),
     "meshed_pendulum": Shot(zoom=1.2),
-    "n_four_bar_40": Shot(-75.0, 30.0, 2.2),
-    "n_four_bar_5": Shot(-70.0, 20.0, 1.6),
+    "n_four_bar_40": Shot(-75.0, 30.0, 1.9),
+    "n_four_bar_5": Shot(-70.0, 20.0, 1.45),
     "peaucellier": Shot(-80.0, 10.0, 1.05),
     "sarrus": Shot(zoom=1.15),
     "scissor_lift": Shot(-70.0, 12.0, 1.0),
@@ -98,14 +96,9 @@ def picture(study: Study, shot: Shot, *, on_terrain: bool) -> np.ndarray:
 
 
 def camera_of(scene: Scene, shot: Shot) -> Camera:
-    """From the side of the shot, towards the scene's centre or beside it."""
-    camera = dataclasses.replace(
-        Camera.of(scene.centre, scene.size, scene.up),
-        azimuth=math.radians(shot.azimuth),
-        elevation=math.radians(shot.elevation),
-    ).zoom(shot.zoom)
-    right, up, _ = camera.axes()
-    return camera.looking_at(np.array(camera.target) + scene.size * (shot.shift[0] * right + shot.shift[1] * up))
+    """From the side of the shot, towards the scene's centre."""
+    camera = Camera.of(scene.centre, scene.size, scene.up).zoom(shot.zoom)
+    return dataclasses.replace(camera, azimuth=math.radians(shot.azimuth), elevation=math.radians(shot.elevation))
 
 
 def walking_scene(study: Study) -> Scene:
@@ -131,7 +124,8 @@ def walking_scene(study: Study) -> Scene:
     lights = (
         Light("lamp", "spot", FrameRef("fixed", "lamp"), Ka=(0.05,) * 3, Kd=(0.8, 0.65, 0.4), Ks=(0.3,) * 3,
               options=FrozenJson({"cone": 0.55})),
-        Light("sun", "directional", FrameRef("fixed", "sun"), Ka=(0.24, 0.25, 0.28), Kd=(0.55, 0.55, 0.52), Ks=(0.2,) * 3),
+        Light("sun", "directional", FrameRef("fixed", "sun"), Ka=(0.32, 0.33, 0.36), Kd=(0.62, 0.62, 0.58),
+              Ks=(0.1,) * 3),
     )  # fmt: skip
     x, y = np.meshgrid(np.linspace(-6, 6, n), np.linspace(-6, 6, n))
     away = np.maximum(np.hypot(x, y) - 1.6, 0.0)
