@@ -41,6 +41,10 @@ SINGLE = 1e-5  # normals are stored in single precision
 INSIDE = {
     "scissor_lift:head",
     "vehicle_chassis:chassis_5",
+    "vehicle_chassis:cross_rear_right",  # massless, in the boxes of the bodies they join
+    "vehicle_chassis:lower_rear_right_ball_1",
+    "vehicle_chassis:lower_rear_right_ball_2",
+    "vehicle_chassis:upper_front_right_ball_1",
     "vehicle_chassis:upright_rear_left",
     "vehicle_chassis:upright_rear_right",
 }
