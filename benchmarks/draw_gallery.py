@@ -28,7 +28,7 @@ from shiftjax.viewer.scene import RenderSettings, Scene, Snapshot
 from shiftjax.viewer.study import Study
 
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "pictures"
-SIZE, COLOURS = (640, 360), 48
+SIZE, COLOURS = (640, 360), 128
 WALK = "klann_on_terrain"
 MARKS = frozenset({"kind:frame", "kind:centre"})
 
@@ -80,8 +80,14 @@ def main() -> None:
         options = ("--span", str(shot.span), "--output-step", str(shot.span / 50))
         with opening.opened(name.partition("_on_")[0], options) as study:
             image = picture(study, shot, on_terrain=name == WALK)
-        Image.fromarray(image).quantize(COLOURS, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+        save(image, FOLDER / f"{name}.png")
         print(f"written: {FOLDER / name}.png")
+
+
+def save(image: np.ndarray, path: Path) -> None:
+    """Writes (h, w, 3) uint8 in few colours, which keeps those of small parts: median cut would lose them."""
+    few = Image.fromarray(image).quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def picture(study: Study, shot: Shot, *, on_terrain: bool) -> np.ndarray:

@@ -340,13 +340,17 @@ def test_arrow_keys_of_the_workbench(workbench: State) -> None:
     assert workbench.view.camera.up != before.up
 
 
-def test_following_a_body_keeps_it_in_its_place(state: State) -> None:
+def test_following_a_body_keeps_it_in_the_middle(state: State) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "follow_pick")
-    where = state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE)
+    assert state.view.followed is not None
     still = state.current_camera()
-    state.go_to(0.3)
-    assert np.allclose(state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE), where, atol=1e-6)
+    for time in (0.0, 0.3):
+        state.go_to(time)
+        middle = state.view.followed.centre(state.poses())
+        assert np.allclose(
+            state.current_camera().pixel(middle, SIZE), ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2), atol=1e-6
+        )
     assert state.current_camera() != still
     there = state.current_camera()
     actions.run(state, "follow_pick")

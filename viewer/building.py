@@ -28,7 +28,7 @@ from shiftjax.viewer.scene import GROUND, Colour, Part, Scene
 from shiftjax.viewer.sliding import Slide, slides_of, travel_of
 from shiftjax.viewer.springs import springs_of
 from shiftjax.viewer.terrain import terrain_parts
-from shiftjax.viewer.transforms import bounding_sphere, of_frame, transform, transformed, z_along
+from shiftjax.viewer.transforms import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
 
 PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
     (0.90, 0.52, 0.18, 1.0),
@@ -162,14 +162,8 @@ def _marks(context: BuildContext) -> Iterator[Part]:
 
 def _extent(parts: list[Part], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
     """Centre, radius [m] of a bounding sphere of all parts at the first poses; 1 m about the origin without parts."""
-    corners = [transformed(poses[part.node] @ part.transform, _box_corners(part.mesh.vertices)) for part in parts]
+    corners = [transformed(poses[part.node] @ part.transform, box_corners(part.mesh.vertices)) for part in parts]
     if not corners:
         return (0.0, 0.0, 0.0), 1.0
     (x, y, z), size = bounding_sphere(np.concatenate(corners))
     return (float(x), float(y), float(z)), size or 1.0
-
-
-def _box_corners(points: np.ndarray) -> np.ndarray:
-    """(8, 3) corners of the box about points."""
-    ends = np.stack([points.min(axis=0), points.max(axis=0)]).astype(float)
-    return np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])

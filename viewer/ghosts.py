@@ -26,6 +26,13 @@ def ramp(values: np.ndarray) -> np.ndarray:
     return colours
 
 
+def evenly(members: np.ndarray) -> np.ndarray:
+    """(k,) the members, or an evenly spaced selection of MOST."""
+    if len(members) <= MOST:
+        return members
+    return members[np.linspace(0, len(members) - 1, MOST).round().astype(int)]
+
+
 def ghosts_of(scenes: MemberScenes, members: np.ndarray, t: float, metric: np.ndarray | None = None) -> Ghosts | None:
     """The members at time t [s], each with its own lengths; of more than MOST an evenly spaced selection.
 
@@ -37,8 +44,7 @@ def ghosts_of(scenes: MemberScenes, members: np.ndarray, t: float, metric: np.nd
         return None
     if metric is not None:
         members = members[np.argsort(metric[members], kind="stable")]  # so that a selection spans the metric
-    if len(members) > MOST:
-        members = members[np.linspace(0, len(members) - 1, MOST).round().astype(int)]
+    members = evenly(members)
     shown = np.full((len(members), 4), [0.35, 0.45, 0.6, ghost_opacity(len(members))])
     if metric is not None:
         shown[:, :3] = ramp(metric[members])

@@ -100,6 +100,11 @@ class Scene:
     warnings: tuple[str, ...] = ()
     springs: tuple[Spring, ...] = ()
 
+    @property
+    def terrain(self) -> bool:
+        """Whether the model brings its own ground: parts of ground that cast no shadow."""
+        return any(part.kind == "ground" and not part.shadow for part in self.parts)
+
 
 @record
 class RenderSettings:
@@ -150,3 +155,4 @@ class Snapshot:
     ghosts: Ghosts | None = None
     strokes: Strokes | None = None
     symbols: Strokes | None = None  # drawn over everything, without depth test
+    ground: float | None = None  # height of the ground plane along up [m]; None: below the scene, or its terrain

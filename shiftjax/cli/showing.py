@@ -41,6 +41,12 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
 
 
+def add_camera(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--follow", metavar="BODY", help="move the camera with a body, or with all")
+    add("--ground", type=float, metavar="Z", help="height of the ground [m]; default: the lowest point of the motion")
+
+
 def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
     """The place of a file to be written, refused before any time is spent on it.
 

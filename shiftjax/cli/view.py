@@ -34,6 +34,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_channel(parser, "of a model: plot this")
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_beside(parser)
+    showing.add_camera(parser)
     showing.add_look(parser)
 
 
@@ -87,7 +88,8 @@ def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:
 
 def _choices(options: argparse.Namespace) -> dict[str, Any]:
     """What stored and running studies have in common in the window."""
-    return {"look": showing.look_of(options), "keys": options.keys, "size": options.size, "view": options.view}
+    camera = {"view": options.view, "follow": options.follow or "", "ground": options.ground}
+    return {"look": showing.look_of(options), "keys": options.keys, "size": options.size, **camera}
 
 
 def _slider(text: str) -> Vary:

@@ -13,7 +13,7 @@ from OpenGL import GL
 
 from shiftjax.record import record
 from shiftjax.viewer import shapes
-from shiftjax.viewer.camera import Camera, upright
+from shiftjax.viewer.camera import FIT, Camera, upright
 from shiftjax.viewer.colours import linear
 from shiftjax.viewer.gl.buffers import Batch, GridBuffers, MeshBuffers
 from shiftjax.viewer.gl.ghost_instances import GhostInstances
@@ -25,7 +25,7 @@ from shiftjax.viewer.gl.target import REACH, PickBuffer, Picture, ShadowMaps
 from shiftjax.viewer.scene import Ghosts, Part, RenderSettings, Scene, Snapshot, Strokes
 
 GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii of the scene
-GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of the scene
+GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of what the camera shows
 POINT_PIXELS, LINE_PIXELS = 5.0, 2.0  # diameter and width in pixels, at a pixel ratio of 1
 DEFINES = {"triangles": (), "lines": ("LINE",), "points": ()}  # of the shaders, by the kind of a mesh
 BOTH_BUFFERS = int(GL.GL_COLOR_BUFFER_BIT) | int(GL.GL_DEPTH_BUFFER_BIT)
@@ -129,8 +129,8 @@ class Renderer:
             if snapshot.strokes is not None and len(snapshot.strokes.ends):
                 self._draw_strokes(snapshot.strokes)
             GL.glDepthMask(False)
-            if self.look.grid:
-                self._draw_grid()
+            if self.look.grid and (snapshot.ground is not None or not self.scene.terrain):
+                self._draw_grid(camera, snapshot.ground)
             GL.glEnable(GL.GL_CULL_FACE)
             self.draw_calls += self._draw_translucent(drawn, clip)
             if snapshot.ghosts is not None:
@@ -254,7 +254,8 @@ class Renderer:
         sphere = self._parts.bounding_sphere(drawn.rows, casters)
         state = self._lighting.at(snapshot.poses, sphere, self._maps.pixels if self._maps else 1)
         eye = np.array([*camera.axes()[2], 0.0]) if camera.orthographic else np.array([*camera.eye, 1.0])
-        settings = (self.look.shininess, self._spacing(), GRID_RADIUS * self.scene.size, 0.0)
+        shown = self._shown(camera)
+        settings = (self.look.shininess, _spacing(shown), GRID_RADIUS * shown, 0.0)
         up = np.array([*self.scene.up, 0.0]) / np.linalg.norm(self.scene.up)
         screen = (*self.size, 0.5 * LINE_PIXELS * self._ratio, self._ratio)
         outline = linear(np.array(snapshot.outline))
@@ -361,14 +362,17 @@ class Renderer:
         self._strokes.upload(rows)
         self._draw_batches([self._strokes])
 
-    def _spacing(self) -> float:
-        """Spacing of the grid lines [m]: a power of ten, 3 to 30 of them in the radius of the scene."""
-        return 10.0 ** math.floor(math.log10(max(self.scene.size, 1e-9)) - 0.5)
+    def _shown(self, camera: Camera) -> float:
+        """Radius of what the camera shows [m], at least that of the scene."""
+        return max(self.scene.size, camera.distance * math.sin(camera.view_angle / 2) / FIT)
 
-    def _draw_grid(self) -> None:
+    def _draw_grid(self, camera: Camera, ground: float | None) -> None:
+        """The ground plane at a height along up [m], about the point that the camera looks at."""
         right, forward, up = upright(self.scene.up)
-        middle = np.array(self.scene.centre) - up * self.scene.size * GRID_DEPTH
-        far = GRID_RADIUS * self.scene.size
+        below = float(np.array(self.scene.centre) @ up) - self.scene.size * GRID_DEPTH
+        target = np.array(camera.target)
+        middle = target + up * ((below if ground is None else ground) - float(target @ up))
+        far = GRID_RADIUS * self._shown(camera)
         corners = far * np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
         points = middle + corners @ np.stack([right, forward])
         places = np.concatenate([points @ np.stack([right, forward], axis=1), corners], axis=1)
@@ -390,6 +394,11 @@ def _nearest(numbers: np.ndarray, thin: np.ndarray) -> tuple[int, int] | None:
     near = [(int(i - REACH) ** 2 + int(k - REACH) ** 2, int(i), int(k)) for i, k in zip(rows, columns, strict=True)
             if thin[int(numbers[i, k]) - 1]]  # fmt: skip
     return min(near)[1:] if near else None
+
+
+def _spacing(shown: float) -> float:
+    """Spacing of the grid lines [m]: a power of ten, 3 to 30 of them in the radius of what is shown."""
+    return 10.0 ** math.floor(math.log10(max(shown, 1e-9)) - 0.5)
 
 
 @contextlib.contextmanager

@@ -13,12 +13,11 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer import designs
+from shiftjax.viewer import framing
 from shiftjax.viewer.camera import VIEWS, Camera
 from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing, values
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.viewpoint import Follow
 from shiftjax.viewer.springs import drawn_parts
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
@@ -110,10 +109,9 @@ def roll(state: State, right: float, up: float) -> None:
 
 
 def view(state: State, name: str) -> None:
-    """A standard view with the world upright, without following."""
-    unfollow(state)
+    """A standard view with the world upright; following goes on."""
     state.view.standard = name
-    state.view.camera = dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name)
+    state.view.turn(dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name))
 
 
 def next_view(state: State, by: int) -> None:
@@ -122,13 +120,13 @@ def next_view(state: State, by: int) -> None:
 
 
 def frame_all(state: State) -> None:
-    """Frames the whole model at its first poses, without rotating the camera."""
+    """Frames what is drawn now, without rotating the camera."""
     unfollow(state)
-    right, scene = state.beside, (state.hovered_half or state).scene
-    if right is None or right.camera is not None or right.study is state.study:
-        _frame(state, np.array(scene.centre), scene.size)
-    else:
-        _frame(state, *designs.joint_bounds(state.scene, right.scene))
+    hidden, right, hovered = state.hidden_paths(), state.beside, state.hovered_half
+    shown = [hovered] if right is None or right.camera is not None else [None, right]
+    state.view.fit(
+        framing.joined(framing.extent_at((half or state).scene, state.poses(half), hidden) for half in shown)
+    )
 
 
 def frame_pick(state: State) -> None:
@@ -159,7 +157,16 @@ def follow(state: State, path: str | None) -> None:
     unfollow(state)
     node = state.node_of(path) if path else None
     if node:
-        state.view.followed = Follow(state.study.nodes[node], node, state.poses()[node, :3].copy())
+        state.view.follow(framing.follow(state.scene, state.study.nodes[node]), state.poses())
+
+
+def follow_named(state: State, name: str) -> None:
+    """Follows a body by name, or `framing.ALL`, and frames what is near it; ModelError for an unknown name."""
+    followed, poses = framing.follow(state.scene, name), framing.sampled(state.study, state.choice.member)
+    state.view.fit(framing.beside_followed(followed, state.scene, poses))
+    camera = state.view.camera
+    state.view.follow(followed, poses[0])
+    state.view.camera = camera
 
 
 def unfollow(state: State) -> None:

@@ -59,7 +59,8 @@ class Window:
 
     def __init__(self, study: StudyLike, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
                  look: RenderSettings | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
-                 view: str = "iso", beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
+                 view: str = "iso", follow: str = "", ground: float | None = None, beside: Design | None = None,
+                 live: Session | None = None) -> None:  # fmt: skip
         """Opens it.
 
         Args:
@@ -67,11 +68,12 @@ class Window:
             ghosts: members drawn translucent.
             keys: "playback" or "workbench".
             size: of the window [points]; view: a standard one, at first.
+            follow: a body that the camera follows, or "all"; ground: height of the ground plane along up [m].
             beside: what the right half of the view shows; left out, there is one view.
             live: the running simulation whose history the study is.
 
         Raises:
-            ModelError: not on the main thread, no display, or no OpenGL 3.3.
+            ModelError: not on the main thread, no display, no OpenGL 3.3, or nothing of that name to follow.
         """
         _require_main_thread()
         self.state = State(study, scene, member, ghosts, look, keys, live)
@@ -79,6 +81,9 @@ class Window:
             open_beside(self.state, beside)
         if view != self.state.view.standard:
             actions.view(self.state, view)
+        self.state.ground_height = ground
+        if follow:
+            actions.follow_named(self.state, follow)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # rectangle before fullscreen

@@ -59,7 +59,7 @@ def open_beside(state: State, right: Design) -> None:
     same = right.study is state.study
     state.beside = RightHalf(Design(state.scenes, right.member) if same else right)
     if not same:
-        state.view.camera = state.view.kept = designs.camera_of(state.scene, right.scene)
+        state.view.fit(state.motion())
 
 
 def toggle(state: State) -> None:

@@ -33,6 +33,7 @@ def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
         ghosts=others,
         strokes=overlays.strokes(state) if right is None else overlays.trace(state, right),
         symbols=symbols.strokes(state) if right is None else None,
+        ground=state.ground(),
     )
 
 

@@ -6,6 +6,7 @@ Everything that is drawn follows from it, so that tests need no window. Each con
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,8 +15,10 @@ import numpy as np
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
-from shiftjax.viewer import added_shapes
+from shiftjax.viewer import added_shapes, framing
 from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.framing import Extent
+from shiftjax.viewer.ghosts import evenly
 from shiftjax.viewer.gui import keys, tree, values
 from shiftjax.viewer.gui.choice import Choice
 from shiftjax.viewer.gui.clock import Clock
@@ -31,6 +34,7 @@ from shiftjax.viewer.session import Session
 from shiftjax.viewer.springs import drawn_parts
 from shiftjax.viewer.study_like import StudyLike, span
 
+LOWER = 0.05  # of the model's size: how far below a new lowest point of a running simulation the ground is put
 CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 
 
@@ -42,6 +46,7 @@ class State:
         selection, clock, view, choice, panels, display: the concerns, each with its own documentation.
         scene, mechanism: of the current member.
         map, table: name of the map of keys, and all actions.
+        ground_height: of the ground plane along up [m], where the user gave one.
         look: settings of the renderer; arrows_on: directions of joints; grouping: one of `groups.BY`, colours.
         shapes: path -> a parametric shape that the user added; overlays: functions of the user that give lines.
         beside: the right half of the view, where there is one; closed_beside: the last one.
@@ -62,20 +67,24 @@ class State:
         self.choice = Choice(member, study.kept, [int(k) for k in ghosts])
         self._load_member(member)
         self.clock = Clock(float(study.time[0]))
-        self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up))
+        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
+        self._boxes: tuple[Scene | None, np.ndarray] = (None, np.zeros((0, 8, 3)))  # of the scene
+        self._reached = framing.extent_at(self.scene, study.poses(member, float(study.time[-1])))
+        self._lowest = framing.ground_of(scene, study.poses(member, float(study.time[-1]))[None])
+        self.beside: RightHalf | None = None
+        self.closed_beside: Design | None = None
+        self.ground_height: float | None = None
+        self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up), self.motion())
         self.selection, self.display = Selection(), Display()
         self.rows = tree.scene_rows(study.model)
         self.panels = Panels(tree.opened_at_first((*self.rows, *tree.simulation_rows(study, member))))
         self.arrows_on, self.grouping = False, ""
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
-        self.beside: RightHalf | None = None
-        self.closed_beside: Design | None = None
         self.recording: Recording | None = None
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
         self._at_instant: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
-        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -104,6 +113,20 @@ class State:
         message = self.clock.follow(self.live, self.span, self.study.revision)
         if message:
             self.say(message)
+        self._grow()
+
+    def _grow(self) -> None:
+        """A running simulation has reached farther: the extent grows with a margin, so that the camera moves seldom."""
+        if self._boxes[0] is not self.scene:
+            self._boxes = self.scene, framing.boxes_of(self.scene)
+        now = framing.extent_of(self._boxes[1], self.poses(), self.scene)
+        if not self._reached.holds(now):
+            self._reached = self._reached.grown(now)
+            lowest = framing.ground_of(self.scene, self.poses()[None])
+            if lowest is not None and self._lowest is not None and lowest < self._lowest:
+                self._lowest = lowest - LOWER * self.scene.size
+            if self.view.is_fitted:
+                self.view.fit(self._reached)
 
     def go_to(self, time: float) -> None:
         """Sets the time, within the study; pauses a running simulation."""
@@ -167,6 +190,35 @@ class State:
         if right is not None and right.camera is not None:
             return right.camera
         return self.view.current(self.poses())
+
+    def motion(self) -> Extent:
+        """The extent of the motion of what is shown: member, ghosts, right half; of a running simulation, so far."""
+        if self.live is not None:
+            return self._reached
+        members = self._members_shown()
+        name = f"motion of {members}"
+        found = self.cached_for_member(name, lambda: framing.of_motion(self.study, self.scene, members))
+        right = self.beside
+        if right is None or (right.study is self.study and right.member == self.choice.member):
+            return found
+        return framing.joined([found, framing.of_motion(right.study, right.scene, [right.member])])
+
+    def _members_shown(self) -> list[int]:
+        """The current member, and the ghost instances where they are drawn."""
+        others = evenly(self.choice.others) if self.choice.ghosts_on else ()
+        return [self.choice.member, *map(int, others)]
+
+    def ground(self) -> float | None:
+        """Height of the ground plane along up [m], see `framing.ground_of`; of a running simulation, that of its start
+        until it reaches lower.
+        """
+        if self.ground_height is not None:
+            return self.ground_height
+        if self.live is not None:
+            return self._lowest
+        member = self.choice.member
+        make = functools.partial(framing.ground_of, self.scene)
+        return self.cached_for_member("ground", lambda: make(framing.sampled(self.study, member)))
 
     def hidden_paths(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""

@@ -37,6 +37,7 @@ class Views:
         shown = [None] if right is None else [None, right]
         self.boxes = [view] if right is None else list(halves(view))
         self._update([(half or self.state).scene for half in shown])
+        self.state.view.resize(max(self.boxes[0].width, 1.0) / max(self.boxes[0].height, 1.0))
         for half, box, renderer in zip(shown, self.boxes, self._renderers, strict=True):
             renderer.resize(max(round(box.width * scale), 1), max(round(box.height * scale), 1), scale)
             renderer.draw(snapshot(self.state, half), self.state.current_camera(half))
