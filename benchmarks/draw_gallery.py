@@ -26,6 +26,7 @@ from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.member_scenes import MemberScenes
 from shiftjax.viewer.scene import RenderSettings, Scene, Snapshot
 from shiftjax.viewer.study import Study
+from shiftjax.viewer.transforms import as_tuple
 
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "pictures"
 SIZE, COLOURS = (640, 360), 128
@@ -119,7 +120,7 @@ def walking_scene(study: Study) -> Scene:
         z = z / np.linalg.norm(z)
         x = np.cross(side, z) / np.linalg.norm(np.cross(side, z))
         R = np.stack([x, np.cross(z, x), z], axis=1)
-        return Frame(name, T=tuple(map(float, T)), R=tuple(tuple(map(float, row)) for row in R))
+        return Frame(name, T=as_tuple(T), R=(as_tuple(R[0]), as_tuple(R[1]), as_tuple(R[2])))
 
     lamp = centre + size * (0.9 * up - 0.9 * ahead - 0.5 * side)
     frames = (
@@ -128,10 +129,10 @@ def walking_scene(study: Study) -> Scene:
         frame("sun", centre + size * (1.0 * up + 1.2 * ahead), -1.0 * up - 0.7 * ahead + 0.5 * side),
     )
     lights = (
-        Light("lamp", "spot", FrameRef("fixed", "lamp"), Ka=(0.05,) * 3, Kd=(0.8, 0.65, 0.4), Ks=(0.3,) * 3,
+        Light("lamp", "spot", FrameRef("fixed", "lamp"), Ka=(0.05, 0.05, 0.05), Kd=(0.8, 0.65, 0.4), Ks=(0.3, 0.3, 0.3),
               options=FrozenJson({"cone": 0.55})),
         Light("sun", "directional", FrameRef("fixed", "sun"), Ka=(0.32, 0.33, 0.36), Kd=(0.62, 0.62, 0.58),
-              Ks=(0.1,) * 3),
+              Ks=(0.1, 0.1, 0.1)),
     )  # fmt: skip
     x, y = np.meshgrid(np.linspace(-6, 6, n), np.linspace(-6, 6, n))
     away = np.maximum(np.hypot(x, y) - 1.6, 0.0)
