@@ -20,6 +20,7 @@ OVERHANG = 3.0  # of a rod beyond the displacements reached, in half widths of a
 ON_AXIS = 0.5  # half widths within which a point lies on the axis
 BARREL, ROD = 0.8, 0.95  # of a telescope in parts of its shortest length
 BROADEST = 3.0  # half side across, of the box of a body's inertia, in half widths of a bar
+LONGEST = 1.5  # radii of the model: displacements of a wider range are not covered by a rod
 OVERLAP = 0.1  # of its shortest length that the rod stays in the barrel, where both are long enough for that
 
 
@@ -73,6 +74,8 @@ def slides_of(context: BuildContext, travel: Mapping[str, tuple[float, float]]) 
         if path not in starts:
             continue
         low, high = travel.get(path, starts[path])
+        if high - low > LONGEST * context.style.radius:
+            low, high = starts[path]  # a vehicle that drives away
         slide = Slide(min(low, starts[path][0]), max(high, starts[path][1]))
         out[path] = _telescope(context, path, joint, slide) or slide
     return out
