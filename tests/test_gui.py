@@ -242,12 +242,16 @@ def test_parents_of_what_is_picked(state: State) -> None:
 def test_hiding_isolating_and_seeing_through(state: State) -> None:
     state.pick_path(CRANK)
     actions.run(state, "isolate")
-    assert {COUPLER, ROCKER} <= snapshot(state).hidden and CRANK not in snapshot(state).hidden
+    hidden = snapshot(state).hidden
+    assert {COUPLER, ROCKER} <= hidden and CRANK not in hidden
+    own = {path for path, joint in state.mechanism.joints.items() if CRANK in (joint.parent.body, joint.child.body)}
+    assert len(own) == 2 and not own & hidden and set(state.mechanism.joints) - own <= hidden, "its joints come along"
     actions.run(state, "show_all")
     actions.run(state, "hide")
     assert CRANK in snapshot(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "translucent")
+    assert state.selection.pick == CRANK and snapshot(state).opacity[CRANK] < 0.5, "at once, while it is picked"
     state.pick_path(None)
     assert snapshot(state).opacity[CRANK] < 0.5
 
@@ -275,7 +279,8 @@ def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
     assert snapshot(state).highlighted == {CRANK}
     state.selection.hue = 0.0
     drawn = snapshot(state)
-    assert not drawn.highlighted and drawn.colours[CRANK][0] > 0.9 > 0.3 > drawn.colours[CRANK][1]
+    assert drawn.highlighted == {CRANK} and drawn.outline[0] > 0.9 > 0.3 > drawn.outline[1]
+    assert CRANK not in drawn.colours, "its own colour stays"
 
 
 # -- camera ------------------------------------------------------------------------------------------------------------

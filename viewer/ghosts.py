@@ -49,4 +49,4 @@ def ghosts_of(scenes: MemberScenes, members: np.ndarray, t: float, metric: np.nd
     if metric is not None:
         shown[:, :3] = ramp(metric[members])
     own = tuple(scenes.bodies(int(member)) for member in members)
-    return Ghosts(scenes.study.poses_of(members, t), shown, own)
+    return Ghosts(scenes.study.poses_of(members, t), shown, own, members)

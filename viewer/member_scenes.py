@@ -15,12 +15,13 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.viewer import assimp
-from shiftjax.viewer.attachments import BuildContext, Style
-from shiftjax.viewer.building import bodies_of, scene_of
+from shiftjax.viewer.attachments import Style
+from shiftjax.viewer.building import bodies_of, scene_of, style_for
 from shiftjax.viewer.scene import Part, Scene
 from shiftjax.viewer.study_like import StudyLike
 
 SCENES = 8  # in the cache
+INSTANTS = 48  # of a run, from which layers and the lengths of rods follow
 BODIES = 256  # members whose bodies are in the cache, four times the number of ghosts
 SHAPELESS = "model_parameters"  # gravity has no shape, and the up direction must be that of all members
 
@@ -44,7 +45,7 @@ class MemberScenes:
         self._varied = any(not path.startswith(SHAPELESS) for path in study.design)
         self.scene = functools.lru_cache(SCENES)(self._scene)  # member -> its scene
         self.bodies = functools.lru_cache(BODIES)(self._bodies)  # member -> the parts of its bodies
-        self.first = first or self._made(self.number)
+        self.first = first or self._made(self.number, self._style)
         if self._varied:
             self._style  # noqa: B018 - from the present numbers; those of a running simulation may change
 
@@ -62,8 +63,9 @@ class MemberScenes:
 
     @functools.cached_property
     def _style(self) -> Style:
-        """Widths of bars, from the first member for all, so that one longer bar does not change every body."""
-        return BuildContext.of(self.model(self.number), self._start(self.number)).style
+        """Widths of bars, layers and travel, from the first member for all, so that one longer bar does not change
+        every body."""
+        return style_for(self.model(self.number), self._start(self.number), self._motion(self.number))
 
     def model(self, member: int) -> Model:
         """The study's model with the numbers of a member, but for gravity."""
@@ -74,7 +76,13 @@ class MemberScenes:
         poses: np.ndarray = self.study.poses(member, float(self.study.time[0]))
         return dict(zip(self.study.nodes, poses, strict=True))
 
-    def _made(self, member: int, style: Style | None = None) -> Scene:
+    def _motion(self, member: int) -> np.ndarray:
+        """(n, nodes, 7) poses of a member at instants of its run."""
+        times = self.study.time[self.study.time <= self.study.end(member)]
+        chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), INSTANTS)).round().astype(int))
+        return self.study.poses(member, times[chosen])
+
+    def _made(self, member: int, style: Style) -> Scene:
         return scene_of(self.model(member), self._start(member), self._load, self._cut, style=style)
 
     def _scene(self, member: int) -> Scene:

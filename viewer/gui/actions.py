@@ -15,9 +15,10 @@ import numpy as np
 from shiftjax.poses import to_world
 from shiftjax.viewer import framing
 from shiftjax.viewer.camera import VIEWS, Camera
-from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing
+from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing, values
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.springs import drawn_parts
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
 ZOOM = 3.0  # a drag over the height divides the distance by e^3
@@ -242,7 +243,13 @@ def cycle(state: State, by: int) -> None:
 
 
 def pick_at(state: State, hit: Hit) -> None:
-    state.pick_path(hit.path, hit.point)
+    """Picks the item; a ghost becomes the member shown, in the half under the cursor, and the pick stays."""
+    if hit.member is None:
+        state.pick_path(hit.path, hit.point)
+    elif state.hovered_half is not None:
+        beside.show(state, state.hovered_half, hit.member)
+    else:
+        state.show_member(hit.member)
 
 
 def toggle_at(state: State, hit: Hit) -> None:
@@ -274,15 +281,17 @@ def translucent(state: State) -> None:
 
 
 def isolate(state: State) -> None:
-    """Hides every body and joint but those marked; without any, nothing."""
+    """Hides bodies, joints and springs but those marked and what is attached to marked bodies; without any, none."""
     keep = set(state.selection.marked)
     if keep:
-        state.selection.hidden = {part.path for part in state.scene.parts if part.kind in ("body", "joint")} - keep
+        keep |= values.attached(state.mechanism, keep)
+        shown = {part.path for part in drawn_parts(state.scene) if part.kind in ("body", "joint", "spring")}
+        state.selection.hidden = shown - keep
 
 
 def show_all(state: State) -> None:
     state.selection.show_all()
-    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground", "shape"):
+    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground", "spring", "light", "shape"):
         state.display.inherit(name)
 
 

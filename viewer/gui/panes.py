@@ -13,6 +13,7 @@ from shiftjax.viewer.gui import (
     labels,
     propertypane,
     timeline,
+    tooltips,
     treepane,
     ui,
     windows,
@@ -55,6 +56,7 @@ def draw(state: State, width: float, height: float) -> Layout:
     endings.draw(state, found.view)
     gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
     windows.draw(state, found.view)
+    tooltips.draw(state)
     return found
 
 

@@ -78,8 +78,9 @@ class Pointer:
         self._by(self._text("Wheel"), 0.0, actions.WHEEL * steps)
 
     def hover(self, x: float, y: float) -> None:
-        """Keeps the point under the cursor for the status bar."""
-        self.state.selection.cursor = self._hit(x, y).point
+        """Keeps what is under the cursor, and the point for the status bar."""
+        self.state.selection.hovered = self._hit(x, y)
+        self.state.selection.cursor = self.state.selection.hovered.point
 
     def _text(self, gesture: str) -> str:
         ctrl, alt, shift = self._held

@@ -173,6 +173,8 @@ class Screen:
         self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
         if self._mouse is not None and not self.pointer.busy:
             self.pointer.hover(*self._mouse)
+        else:
+            self.state.selection.hovered = Hit()
 
     def _hit(self, x: float, y: float) -> Hit:
         """The item at a position in the last picture of the view."""
@@ -182,4 +184,4 @@ class Screen:
         found = self._views.renderer.pick(x * self._scale, y * self._scale)
         if found.part is not None and not pickable(self.state, found.part):
             return next(iter(hits_at(self.state, x, y, self.pointer.size)), Hit())  # the next pickable item
-        return Hit(found.part.path if found.part else None, found.point)
+        return Hit(found.part.path if found.part else None, found.point, found.member)

@@ -32,6 +32,7 @@ from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
+from shiftjax.viewer.springs import drawn_parts
 from shiftjax.viewer.study_like import Placed, StudyLike, span
 
 LOWER = 0.05  # of the model's size: how far below a new lowest point of a running simulation the ground is put
@@ -270,7 +271,7 @@ class State:
 
     def paths_drawn(self, drawn: str) -> set[str]:
         """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn in this way."""
-        parts = [*self.scene.parts, *(self.beside.scene.parts if self.beside is not None else ())]
+        parts = [*drawn_parts(self.scene), *(drawn_parts(self.beside.scene) if self.beside is not None else ())]
         parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
         return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
 
