@@ -316,6 +316,14 @@ def _toggle(name: str) -> Callable[[State], None]:
     return toggle
 
 
+def study(state: State) -> None:
+    """Opens or closes the study pane; a running simulation has no other members to show."""
+    if state.live is not None:
+        state.say("A running simulation has one member: there is nothing to compare it with.")
+        return
+    state.explorer.shown_on = not state.explorer.shown_on
+
+
 def _show(text: Callable[[State], str]) -> Callable[[State], None]:
     """Toggles a window with a text to read and copy."""
 
@@ -357,6 +365,7 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "ghosts": _toggle("ghosts_on"),
     "colour_by": next_colour,
     "beside": beside.toggle,
+    "study": study,
     "exchange": beside.exchange,
     "beside_camera": beside.own_camera,
     "turn_left": lambda s: orbit(s, -KEY_TURN / TURN, 0.0),

@@ -15,14 +15,16 @@ FLAGS = ui.BARE | int(imgui.WindowFlags_.no_background | imgui.WindowFlags_.no_s
 
 
 def draw(state: State, found: Layout) -> None:
-    """Draws the three borders; drags set the sizes for the next frame."""
-    view, properties, timeline = found.view, found.properties, found.timeline
+    """Draws the borders; drags set the sizes for the next frame."""
+    view, properties, study, timeline = found.view, found.properties, found.study, found.timeline
     upright = (GRIP, max(view.height - GRIP, 1.0))  # ends above the lower border
     mouse = imgui.get_io().mouse_pos
     _border(state, "tree", Box(view.x - GRIP / 2, view.y, *upright), mouse.x)
     _border(state, "properties", Box(properties.x - GRIP / 2, view.y, *upright),
             properties.x + properties.width - mouse.x)  # fmt: skip
     _border(state, "timeline", Box(0.0, timeline.y - GRIP / 2, timeline.width, GRIP), found.status.y - mouse.y)
+    if study.height:
+        _border(state, "study", Box(0.0, study.y - GRIP / 2, study.width, GRIP), timeline.y - mouse.y)
 
 
 def _border(state: State, name: str, box: Box, wanted: float) -> None:

@@ -7,6 +7,7 @@ from shiftjax.viewer.gui import beside, borders, captions, keys, labels, propert
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.state import RATES, State
+from shiftjax.viewer.gui.study import pane
 from shiftjax.viewer.movie import MOVIES
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "mask", "isolate", "show_all")
@@ -19,12 +20,15 @@ def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
     ui.item_boxes.clear()
     menu = _menus(state)
-    found = layout(width, height, menu, state.sizes, panes=state.panes_on, zoom=state.zoom)
+    explorer = state.explorer
+    found = layout(width, height, menu, state.sizes, panes=state.panes_on, zoom=state.zoom, study=explorer.shown_on)
     if state.panes_on:
         borders.draw(state, found)  # first: of fixed windows the oldest is on top
         treepane.draw(state, found.tree)
         propertypane.draw(state, found.properties)
         _timeline(state, found.timeline)
+    if explorer.shown_on:
+        pane.draw(state, found.study)
     _status(state, found.status)
     labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
     captions.draw(state, found.view)
@@ -90,6 +94,7 @@ def _view(state: State) -> None:
     ui.line(state, "trace", on=state.trace is not None)
     imgui.separator()
     ui.line(state, "panes", on=state.panes_on)
+    ui.line(state, "study", on=state.explorer.shown_on)
     ui.line(state, "info", on=state.info_on)
     ui.line(state, "fullscreen")
     ui.line(state, "dump_display")

@@ -18,6 +18,7 @@ from shiftjax.viewer.gui.layout import Layout, layout
 from shiftjax.viewer.gui.pointer import Held, Pointer
 from shiftjax.viewer.gui.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.gui.textures import Textures
 from shiftjax.viewer.gui.views import Views
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
@@ -49,6 +50,7 @@ class Screen:
         if lacking:
             state.say(lacking)
         self._panes = ProgrammablePipelineRenderer()
+        self._textures = Textures()
         self._views = Views(state)
         self._views.boxes = [self.layout.view]
 
@@ -92,6 +94,7 @@ class Screen:
         self._enter()
         recording.stop(self.state)
         self._views.release()
+        self._textures.release()
         self._panes.shutdown()
         implot.destroy_context(self._plots)
         imgui.destroy_context(self._context)
@@ -152,6 +155,7 @@ class Screen:
         """Several screens may live in one process."""
         imgui.set_current_context(self._context)
         implot.set_current_context(self._plots)
+        Textures.current = self._textures
 
     def _modifiers(self, held: Held) -> None:
         for key, down in zip(MODIFIERS, held, strict=True):

@@ -20,6 +20,7 @@ from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gui import keys, tree, values
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.gui.layout import Sizes
+from shiftjax.viewer.gui.study.explorer import Explorer
 from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
@@ -91,6 +92,7 @@ class State:
         hidden, masked: paths that are not drawn, or translucent.
         stack: items under the last click, nearest first; faded: those in front of the pick.
         beside: the right half of the view, where there is one.
+        explorer: what the study pane shows and selects.
         sizes: of the panes, set by dragging; zoom: scale of text and panes.
         recording: the movie that is being written; record_as: suffix of the next one.
         requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT".
@@ -132,6 +134,7 @@ class State:
         self.cursor: np.ndarray | None = None  # (3,) under the mouse, in the world [m]
         self.messages: list[str] = []
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""  # text: to read and copy
+        self.explorer = Explorer(study)
         self.sizes, self.zoom = Sizes(), 1.0
         self.search, self.typed = "", ""  # contents of text boxes: of the tree, of the members
         self.rows = tree.scene_rows(study.model)
