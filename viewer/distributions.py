@@ -9,7 +9,7 @@ import numpy as np
 
 from shiftjax.record import record
 
-BINS = 64  # of each axis of parallel coordinates, between which lines are counted
+BINS = 96  # of each axis of parallel coordinates, between which lines are counted
 FIRST = 4096  # members from which a spread few is taken
 SHARES = (0.05, 0.5, 0.95)  # of a band
 

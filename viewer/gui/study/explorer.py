@@ -85,6 +85,11 @@ class Explorer:
         self.cells: tuple[Cell, ...] = ()
         self.hovered: int | None = None
         self._known: dict[str, tuple[Any, Any]] = {}
+        self._short = short_names(self.table.names)
+
+    def short(self, name: str) -> str:
+        """The end of a column's name that no other column has."""
+        return self._short[name]
 
     @functools.cached_property
     def examples(self) -> list[tuple[str, int]]:
@@ -180,3 +185,13 @@ class Explorer:
     def set_axes(self, names: Sequence[str]) -> None:
         """The parallel axes, two at least."""
         self.axes = list(names) if len(names) > 1 else self.axes
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Paths -> their shortest ends, of whole parts between colons, that belong to one of them alone."""
+    found = {}
+    for name in names:
+        parts = name.split(":")
+        ends = (":".join(parts[k:]) for k in range(len(parts) - 1, -1, -1))
+        found[name] = next((end for end in ends if sum(n == end or n.endswith(f":{end}") for n in names) == 1), name)
+    return found

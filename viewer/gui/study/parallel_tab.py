@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.distributions import line_density
+from shiftjax.viewer.distributions import BINS, line_density
 from shiftjax.viewer.gui import ui
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Box
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import brushing, images, selecting
-from shiftjax.viewer.gui.study.table_tab import short
 from shiftjax.viewer.gui.textures import Textures
 
 DENSE = 400  # lines above which their density is drawn
-PIXELS = (240, 96)  # of the image between two axes
-MARGIN = 0.06  # below and above the axes
+PIXELS = (BINS, 96)  # of the image between two axes
+MARGIN = 0.12  # below and above the axes
 SHADE, MARK = imgui.ImVec4(0.45, 0.6, 0.8, 0.35), imgui.ImVec4(1.0, 0.55, 0.08, 0.8)
 CURRENT, AXIS = imgui.ImVec4(1.0, 1.0, 1.0, 1.0), imgui.ImVec4(0.8, 0.8, 0.85, 0.8)
 FLAGS = brushing.PLOT | int(implot.Flags_.no_legend)
@@ -34,7 +33,7 @@ def draw(state: State) -> None:
         plain = int(implot.AxisFlags_.no_grid_lines | implot.AxisFlags_.no_tick_marks | implot.AxisFlags_.lock)
         implot.setup_axes("", "", plain, plain | int(implot.AxisFlags_.no_tick_labels))
         implot.setup_axes_limits(*fitted, int(imgui.Cond_.always))
-        implot.setup_axis_ticks(implot.ImAxis_.x1, [float(k) for k in range(len(axes))], [short(n) for n in axes])
+        implot.setup_axis_ticks(implot.ImAxis_.x1, [float(k) for k in range(len(axes))], [explorer.short(n) for n in axes])
         _lines(state)
         _ends(state)
         corner, size = implot.get_plot_pos(), implot.get_plot_size()
@@ -117,8 +116,8 @@ def _ends(state: State) -> None:
     for k, name in enumerate(explorer.axes):
         low, high = explorer.table.span(name)
         unit = explorer.table.unit(name)
-        implot.plot_text(f"{low:.4g}", k, -MARGIN / 2)
-        implot.plot_text(f"{high:.4g}{f' {unit}' if unit else ''}", k, 1 + MARGIN / 2)
+        implot.plot_text(f"{low:.4g}", k, -0.55 * MARGIN)
+        implot.plot_text(f"{high:.4g}{f' {unit}' if unit else ''}", k, 1 + 0.5 * MARGIN)
 
 
 def _chosen(state: State, found: brushing.Brushed) -> np.ndarray:

@@ -29,7 +29,8 @@ def draw(state: State) -> None:
         imgui.same_line()
     imgui.text_disabled("drag: select, Shift adds, Ctrl within; click: open; right drag, wheel: move, zoom")
     table, room = explorer.table, imgui.get_content_region_avail()
-    size = (max(room.x - state.zoom * BAR, 40.0), max(room.y, 40.0))
+    bar = state.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
+    size = (max(room.x - bar, 40.0), max(room.y, 40.0))
     fitted = (*table.span(explorer.x), *table.span(explorer.y))
     name, titles = "scatter", (table.title(explorer.x), table.title(explorer.y))
     scale: tuple[str, float, float] | None = None
@@ -47,7 +48,7 @@ def draw(state: State) -> None:
             elif found is not None:
                 mask = selecting.in_box(state, explorer.x, explorer.y, found.low, found.high)
                 selecting.select(state, mask, found.how)
-    if scale is not None:
+    if scale is not None and bar:
         imgui.same_line()
         colourbar.upright("study:colours", *scale, size[1] - 8)
 
@@ -55,13 +56,16 @@ def draw(state: State) -> None:
 def axis_box(state: State, label: str, attribute: str) -> None:
     """A box of all columns for an axis of a plot."""
     explorer = state.explorer
-    names = [*(["one colour"] if attribute == "colour" else []), *explorer.table.names]
-    current = getattr(explorer, attribute)
+    names = [*([""] if attribute == "colour" else []), *explorer.table.names]
+    shown = [explorer.short(name) if name else "one colour" for name in names]
+    imgui.align_text_to_frame_padding()
+    imgui.text_unformatted(label)
+    imgui.same_line()
     imgui.set_next_item_width(state.zoom * 150)
-    changed, at = imgui.combo(f"{label}##axis", names.index(current) if current in names else 0, names)
+    changed, at = imgui.combo(f"##{attribute}", names.index(getattr(explorer, attribute)), shown)
     ui.remember_item(f"axis:{attribute}")
     if changed:
-        setattr(explorer, attribute, "" if names[at] == "one colour" else names[at])
+        setattr(explorer, attribute, names[at])
         explorer.fit = True
 
 

@@ -15,7 +15,7 @@ FLAGS = int(
 )  # fmt: skip
 MOST_COLUMNS = 24
 WIDTHS = {"member": 80.0, "status": 110.0}
-WIDTH = 118.0  # of a column of numbers [points]
+WIDTH = 122.0  # of a column of numbers [points]
 SELECTED = imgui.ImVec4(0.55, 0.32, 0.06, 0.75)
 
 
@@ -39,11 +39,6 @@ def draw(state: State) -> None:
     imgui.end_table()
 
 
-def short(name: str) -> str:
-    """The end of a path, as a column's header has room for."""
-    return name.rpartition(":")[2] if len(name) > 14 else name
-
-
 def _headers(state: State, names: list[str]) -> None:
     """Names that sort; an arrow shows by which column and in which sense."""
     explorer = state.explorer
@@ -52,7 +47,7 @@ def _headers(state: State, names: list[str]) -> None:
         imgui.table_next_column()
         unit = explorer.table.unit(name)
         arrow = (" v" if explorer.falling else " ^") if name == explorer.sort else ""
-        imgui.table_header(f"{short(name)}{f' [{unit}]' if unit else ''}{arrow}##{name}")
+        imgui.table_header(f"{explorer.short(name)}{f' [{unit}]' if unit else ''}{arrow}##{name}")
         ui.remember_item(f"column:{name}")
         imgui.set_item_tooltip(f"{explorer.table.title(name)}\nclick: order by this column, again: the other way round")
         if imgui.is_item_clicked():
