@@ -9,7 +9,6 @@ a joint are drawn on its child; those of a restraint between two frames on both 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,7 +20,8 @@ from shiftjax.poses import matrices, to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import plots
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.values import Mechanism, axis_of, displacement
+from shiftjax.viewer.joint_tracks import along
+from shiftjax.viewer.mechanism import Mechanism, axis_of, bodies_of
 from shiftjax.viewer.scene import Colour
 from shiftjax.viewer.study_like import StudyLike
 
@@ -126,14 +126,17 @@ class Track:
         """A force that acts at the origin of a frame."""
         return Force(path, kind, self.node[ref.body], self.found.frames[ref.path][:3, 3], vectors, torque)
 
-    def coordinate(self, joint: Joint) -> np.ndarray:
+    @functools.cached_property
+    def _coordinates(self) -> np.ndarray:
+        """(nq, n) of all joints."""
+        own = [self.node[body] for body in bodies_of(self.found.plan)]
+        track = self.study.track(self.member)[: len(self.time), own]
+        return along(self.found.lane, self.time, track, len(self.time) - 1)[0]
+
+    def coordinate(self, joint: Joint, path: str) -> np.ndarray:
         """(n,) displacement of a joint of one coordinate, unwrapped from the initial value in the file."""
-        q = displacement(joint, np.linalg.inv(self.frame(joint.parent)) @ self.frame(joint.child))[..., 0]
-        if KINDS[joint.type].unit != "rad":
-            return q
-        start = joint.initial_displacement
-        turns = round((start - q[0]) / (2 * math.pi)) if isinstance(start, int | float) else 0
-        return np.unwrap(q) + 2 * math.pi * turns
+        plan = self.found.plan
+        return self._coordinates[plan.joints[plan.joint_index(path)].q]
 
     def along(self, joint: Joint) -> np.ndarray:
         """(n, 3) a joint's axis in the world."""
@@ -154,7 +157,7 @@ def _of_joints(track: Track) -> Iterator[Force]:
             continue
         for kind, polynomial in (("spring", joint.stiffness), ("damper", joint.damping)):
             if any(polynomial):
-                q = track.coordinate(joint)
+                q = track.coordinate(joint, path)
                 size = -np.asarray(ascending(polynomial, q if kind == "spring" else track.rate(q)))
                 yield _on_child(track, path, joint, kind, size)
 
@@ -168,7 +171,7 @@ def _of_restraints(track: Track) -> Iterator[Force]:
     for path, item in track.found.model.restraints():
         if item.joint is not None:
             joint = track.found.joints[item.joint]
-            yield _on_child(track, path, joint, item.type, -_size(track, item, track.coordinate(joint)))
+            yield _on_child(track, path, joint, item.type, -_size(track, item, track.coordinate(joint, item.joint)))
         elif item.frames is not None:
             yield from _between(track, path, item, *item.frames)
 
