@@ -20,7 +20,7 @@ from shiftjax.viewer.building import bodies_of, scene_of
 from shiftjax.viewer.scene import Part, Scene
 from shiftjax.viewer.study_like import StudyLike
 
-SCENES = 8  # in the cache
+SCENES = 24  # in the cache: a grid has 16
 BODIES = 256  # members whose bodies are in the cache, four times the number of ghosts
 SHAPELESS = "model_parameters"  # gravity has no shape, and the up direction must be that of all members
 

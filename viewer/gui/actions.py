@@ -17,6 +17,7 @@ from shiftjax.viewer import designs
 from shiftjax.viewer.camera import VIEWS, Camera
 from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing
 from shiftjax.viewer.gui.state import Follow, Hit, State
+from shiftjax.viewer.gui.study import grid
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
 ZOOM = 3.0  # a drag over the height divides the distance by e^3
@@ -316,6 +317,12 @@ def _toggle(name: str) -> Callable[[State], None]:
     return toggle
 
 
+def beside_or_one(state: State) -> None:
+    """The next chosen member beside this one, or one alone; a grid is closed first."""
+    grid.close(state)
+    beside.toggle(state)
+
+
 def study(state: State) -> None:
     """Opens or closes the study pane; a running simulation has no other members to show."""
     if state.live is not None:
@@ -364,8 +371,9 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "previous_member": lambda s: next_member(s, -1),
     "ghosts": _toggle("ghosts_on"),
     "colour_by": next_colour,
-    "beside": beside.toggle,
+    "beside": beside_or_one,
     "study": study,
+    "grid": grid.toggle,
     "exchange": beside.exchange,
     "beside_camera": beside.own_camera,
     "turn_left": lambda s: orbit(s, -KEY_TURN / TURN, 0.0),

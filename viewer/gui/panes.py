@@ -30,7 +30,8 @@ def draw(state: State, width: float, height: float) -> Layout:
     if explorer.shown_on:
         pane.draw(state, found.study)
     _status(state, found.status)
-    labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
+    if not explorer.cells:
+        labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
     captions.draw(state, found.view)
     windows.draw(state, found.view)
     return found
@@ -113,6 +114,7 @@ def _view(state: State) -> None:
 def _members(state: State) -> None:
     ui.line(state, "ghosts", on=state.ghosts_on)
     ui.line(state, "beside", on=state.beside is not None)
+    ui.line(state, "grid", on=bool(state.explorer.cells))
     _lines(state, MEMBERS)
 
 

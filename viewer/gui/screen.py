@@ -107,6 +107,8 @@ class Screen:
         right = self.state.beside
         if right is not None and not self.pointer.busy:
             right.hovered = self._views.boxes[-1].holds(x, y)
+        if not self.pointer.busy:
+            self.state.explorer.hovered = self._views.cell_at(x, y)
         at = self._in_view(x, y)
         self._mouse = at if self._free(x, y) else None
         with under_cursor(self.state):
@@ -178,7 +180,9 @@ class Screen:
             self.pointer.hover(*self._mouse)
 
     def _hit(self, x: float, y: float) -> Hit:
-        """The item at a position in the last picture of the view."""
+        """The item at a position in the last picture of the view; cells of a grid are picked as a whole."""
+        if self.state.explorer.cells:
+            return Hit()
         symbol = symbols.nearest(self.state, x, y, self.pointer.size) if self.state.hovered_half is None else None
         if symbol is not None:
             return Hit(*symbol)

@@ -1,4 +1,4 @@
-"""What is drawn now, in the view or in its right half, from the state. No GL, no GUI library."""
+"""What is drawn now, in the view, its right half or a cell of a grid, from the state. No GL, no GUI library."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from shiftjax.viewer.gui.state import RightHalf, State
 from shiftjax.viewer.scene import Ghosts, Snapshot
 
 
-def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
-    """What is drawn now. In the right half the same items are hidden, masked and highlighted as in the left."""
+def snapshot(state: State, right: RightHalf | None = None, *, alone: bool = False) -> Snapshot:
+    """What is drawn now. In the right half the same items are hidden, masked and highlighted as in the left.
+
+    Args:
+        alone: without ghosts, as in a cell of a grid.
+    """
     marked = frozenset(([state.pick] if state.pick else []) + state.selected)
     colours = groups.colours(state.mechanism, state.grouping)
     colours |= dict.fromkeys(marked, of_hue(state.hue)) if state.hue is not None else {}
@@ -23,7 +27,7 @@ def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
         highlighted=marked if state.hue is None else frozenset(),
         colours=colours,
         opacity=masked | dict.fromkeys(marked, 1.0),
-        ghosts=ghosts(state) if right is None else ghosts_at_right(state, right),
+        ghosts=None if alone else ghosts(state) if right is None else ghosts_at_right(state, right),
         strokes=overlays.strokes(state) if right is None else overlays.trace(state, right),
         symbols=symbols.strokes(state) if right is None else None,
     )

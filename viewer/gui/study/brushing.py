@@ -86,8 +86,9 @@ def brush(explorer: Explorer, name: str) -> Brushed | None:
     one, other = imgui.ImVec2(*start), imgui.ImVec2(mouse.x, mouse.y)
     if imgui.is_mouse_down(imgui.MouseButton_.left):
         if not click:
-            low, high = imgui.ImVec2(min(one.x, other.x), min(one.y, other.y)), imgui.ImVec2(
-                max(one.x, other.x), max(one.y, other.y)
+            low, high = (
+                imgui.ImVec2(min(one.x, other.x), min(one.y, other.y)),
+                imgui.ImVec2(max(one.x, other.x), max(one.y, other.y)),
             )
             implot.push_plot_clip_rect()
             paint = implot.get_plot_draw_list()

@@ -14,33 +14,16 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
-from shiftjax.record import record
 from shiftjax.viewer import completing
 from shiftjax.viewer.distributions import spread
 from shiftjax.viewer.ghosts import MOST as MOST_GHOSTS
-from shiftjax.viewer.member_scenes import Design
 from shiftjax.viewer.member_table import MEMBER, STATUS, MemberTable
-from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study_like import StudyLike
 
 TABS = ("table", "scatter", "parallel", "histogram")
 COMBINATIONS = ("replace", "add", "within")  # of what is brushed with what was selected before
-GRIDS = (4, 9, 16)  # cells of a grid
 OF_DESIGN, OF_METRICS, OF_CERTIFICATE = 4, 4, 2  # columns shown at first
 CACHED = 24  # results of the tabs
-
-
-@record
-class Cell:
-    """A member in a grid of several."""
-
-    design: Design
-    scene: Scene  # held here: the cache of scenes is smaller than a grid
-    lines: tuple[str, ...]  # of its label
-
-    @property
-    def member(self) -> int:
-        return self.design.member
 
 
 @dataclasses.dataclass
@@ -62,7 +45,7 @@ class Explorer:
         shown, selected: (members,) bool; change them by `filter` and `select`.
         revision: grows with every change of these two.
         note: how many of the selected members are ghosts.
-        cells: of the grid of members in the view, empty while there is one; hovered: the cell under the cursor.
+        cells: members of the grid in the view, empty while there is one view; hovered: the one under the cursor.
         file: typed name of a view's file.
     """
 
@@ -82,7 +65,7 @@ class Explorer:
         self.limits: dict[str, tuple[float, float, float, float]] = {}  # plot -> x from, to, y from, to
         self.fit = True  # whether the axes of all plots fit what is shown, in the next frame
         self.switch_to = TABS[0]  # the tab to open, once
-        self.cells: tuple[Cell, ...] = ()
+        self.cells: tuple[int, ...] = ()
         self.hovered: int | None = None
         self._known: dict[str, tuple[Any, Any]] = {}
         self._short = short_names(self.table.names)

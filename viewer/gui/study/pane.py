@@ -67,6 +67,8 @@ def _expression(state: State) -> None:
     ui.remember_item("fit")
     imgui.set_item_tooltip("the axes of all plots show everything")
     imgui.same_line()
+    ui.button(state, "grid", "grid")
+    imgui.same_line()
     shown, selected = explorer.counts()
     imgui.text(f"{shown:,} of {explorer.table.rows:,} shown, {selected:,} selected")
     if selected:

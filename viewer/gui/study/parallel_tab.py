@@ -33,7 +33,9 @@ def draw(state: State) -> None:
         plain = int(implot.AxisFlags_.no_grid_lines | implot.AxisFlags_.no_tick_marks | implot.AxisFlags_.lock)
         implot.setup_axes("", "", plain, plain | int(implot.AxisFlags_.no_tick_labels))
         implot.setup_axes_limits(*fitted, int(imgui.Cond_.always))
-        implot.setup_axis_ticks(implot.ImAxis_.x1, [float(k) for k in range(len(axes))], [explorer.short(n) for n in axes])
+        implot.setup_axis_ticks(
+            implot.ImAxis_.x1, [float(k) for k in range(len(axes))], [explorer.short(n) for n in axes]
+        )
         _lines(state)
         _ends(state)
         corner, size = implot.get_plot_pos(), implot.get_plot_size()
