@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from shiftjax.viewer.ghosts import RAMP
@@ -26,7 +28,7 @@ def upright(name: str, title: str, low: float, high: float, height: float) -> No
     paint = imgui.get_window_draw_list()
     colours = [packed(colour) for colour in RAMP[::-1]]
     part = tall / (len(colours) - 1)
-    for k, (above, below) in enumerate(zip(colours, colours[1:], strict=False)):
+    for k, (above, below) in enumerate(itertools.pairwise(colours)):
         paint.add_rect_filled_multi_color(
             imgui.ImVec2(corner.x, top + k * part), imgui.ImVec2(corner.x + WIDTH, top + (k + 1) * part),
             above, above, below, below,
@@ -50,7 +52,7 @@ def level(name: str, title: str, low: float, high: float) -> None:
     paint, left = imgui.get_window_draw_list(), corner.x + line
     colours = [packed(colour) for colour in RAMP]
     part = wide / (len(colours) - 1)
-    for k, (one, other) in enumerate(zip(colours, colours[1:], strict=False)):
+    for k, (one, other) in enumerate(itertools.pairwise(colours)):
         paint.add_rect_filled_multi_color(
             imgui.ImVec2(left + k * part, corner.y), imgui.ImVec2(left + (k + 1) * part, corner.y + WIDTH),
             one, other, other, one,

@@ -40,9 +40,10 @@ class Textures:
     def _upload(number: int, pixels: np.ndarray) -> None:
         before = int(GL.glGetIntegerv(GL.GL_TEXTURE_BINDING_2D))
         GL.glBindTexture(GL.GL_TEXTURE_2D, number)
-        for what, value in ((GL.GL_TEXTURE_MIN_FILTER, GL.GL_NEAREST), (GL.GL_TEXTURE_MAG_FILTER, GL.GL_NEAREST),
-                            (GL.GL_TEXTURE_WRAP_S, GL.GL_CLAMP_TO_EDGE), (GL.GL_TEXTURE_WRAP_T, GL.GL_CLAMP_TO_EDGE)):  # fmt: skip
-            GL.glTexParameteri(GL.GL_TEXTURE_2D, what, value)
+        for what in (GL.GL_TEXTURE_MIN_FILTER, GL.GL_TEXTURE_MAG_FILTER):
+            GL.glTexParameteri(GL.GL_TEXTURE_2D, what, GL.GL_NEAREST)
+        for what in (GL.GL_TEXTURE_WRAP_S, GL.GL_TEXTURE_WRAP_T):
+            GL.glTexParameteri(GL.GL_TEXTURE_2D, what, GL.GL_CLAMP_TO_EDGE)
         height, width = pixels.shape[:2]
         GL.glPixelStorei(GL.GL_UNPACK_ROW_LENGTH, 0)
         GL.glTexImage2D(GL.GL_TEXTURE_2D, 0, GL.GL_RGBA, width, height, 0, GL.GL_RGBA, GL.GL_UNSIGNED_BYTE, pixels)

@@ -1,4 +1,4 @@
-"""What the study pane shows: columns and axes, an order, an expression, and the members selected. No GL, no GUI library.
+"""What the study pane shows: columns, axes, an order, an expression, the members selected. No GL, no GUI library.
 
 All members an expression chooses are *shown*; those brushed in a plot or clicked in the table are *selected*, in all
 tabs at once.
