@@ -12,8 +12,9 @@ from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.right_half import RightHalf
 from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
@@ -73,19 +74,19 @@ def seen_at(window: Offscreen, name: str, path: str) -> tuple[float, float]:
 def test_the_next_chosen_member_comes_beside_and_goes(state: State) -> None:
     state.choose("2,0")
     actions.run(state, "beside")
-    assert state.member == 2 and right_of(state).member == 0
+    assert state.choice.member == 2 and right_of(state).member == 0
     actions.run(state, "exchange")
-    assert state.member == 0 and right_of(state).member == 2
+    assert state.choice.member == 0 and right_of(state).member == 2
     actions.run(state, "beside")
     assert state.beside is None
     state.choose("1")
     actions.run(state, "beside")
-    assert state.beside is None and "one member is chosen" in state.messages[-1]
+    assert state.beside is None and "one member is chosen" in state.panels.messages[-1]
 
 
 def test_captions_tell_what_differs(state: State) -> None:
     actions.run(state, "beside")
-    state.colour_by = "gap"
+    state.choice.colour_by = "gap"
     left, right = captions(state, right_of(state))
     assert left[:2] == ["bars.zarr: four_bar, member 0", f"{COUPLER}:tip.T[0] = 0.45 m"]
     assert right[:2] == ["bars.zarr: four_bar, member 1", f"{COUPLER}:tip.T[0] = 0.5 m"]
@@ -108,11 +109,11 @@ def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Stu
     assert np.array_equal(state.poses(), state.study.poses(0, 0.5))
     assert not np.array_equal(state.poses(right), longer.poses(0, 0.5))
     actions.run(state, "step_forward")
-    assert state.time == pytest.approx(0.85)
+    assert state.clock.time == pytest.approx(0.85)
     actions.run(state, "exchange")
-    assert "one study" in state.messages[-1]
+    assert "one study" in state.panels.messages[-1]
     actions.run(state, "beside")
-    assert state.time == 0.5, "the time is beyond the only study"
+    assert state.clock.time == 0.5, "the time is beyond the only study"
 
 
 def test_designs_wait_for_a_run_that_begins_later(study: Study, scene: Scene) -> None:
@@ -127,20 +128,20 @@ def test_one_camera_sees_both_scenes(state: State, longer: Study) -> None:
     far = [np.linalg.norm(centre - scene.centre) + scene.size for scene in (state.scene, right.scene)]
     assert max(far) == pytest.approx(radius, abs=ROUNDING)
     assert (
-        state.camera.target == pytest.approx(centre, abs=ROUNDING)
-        and state.current_camera(right_of(state)) == state.camera
+        state.view.camera.target == pytest.approx(centre, abs=ROUNDING)
+        and state.current_camera(right_of(state)) == state.view.camera
     )
 
 
 def test_members_at_the_right_are_chosen_by_text(state: State) -> None:
     actions.run(state, "beside")
     choose(state, right_of(state), "worst:1:gap")
-    assert right_of(state).member == state.study.choose("worst:1:gap")[0] and state.member == 0
+    assert right_of(state).member == state.study.choose("worst:1:gap")[0] and state.choice.member == 0
     before = right_of(state).member
     for wrong in ("9", "gap > 1e9"):
         choose(state, right_of(state), wrong)
         assert right_of(state).member == before
-    assert "9" in state.messages[0] and "gap > 1e9" in state.messages[1]
+    assert "9" in state.panels.messages[0] and "gap > 1e9" in state.panels.messages[1]
 
 
 def test_ghosts_of_the_right_half_hold_the_left_member(state: State) -> None:
@@ -180,41 +181,41 @@ def test_each_half_shows_its_own_member(window: Offscreen) -> None:
 def test_a_click_at_the_right_picks_there(window: Offscreen) -> None:
     window.click(seen_at(window, "right", ROCKER), times=2)
     state = window.state
-    assert state.pick == ROCKER and state.pick_point is not None
+    assert state.selection.pick == ROCKER and state.selection.pick_point is not None
     middle = np.array(dict(state.study.model.bodies())[ROCKER].center_of_mass)
-    assert np.linalg.norm(state.pick_point - middle) < THICK, "not where the right rocker was hit"
+    assert np.linalg.norm(state.selection.pick_point - middle) < THICK, "not where the right rocker was hit"
     assert snapshot(state, right_of(state)).highlighted == snapshot(state).highlighted == {ROCKER}
     window.click(seen_at(window, "left", COUPLER), times=2)
-    assert state.pick == COUPLER
+    assert state.selection.pick == COUPLER
 
 
 def test_a_camera_of_its_own(window: Offscreen) -> None:
     state, right = window.state, right_of(window.state)
     box = ui.item_boxes["half:right"]
     middle = (box.x + box.width / 2, box.y + box.height / 2)
-    before = state.camera
+    before = state.view.camera
     window.drag(middle, (middle[0] + 40, middle[1]))
-    assert state.camera != before and state.current_camera(right) == state.camera, "one camera for both"
+    assert state.view.camera != before and state.current_camera(right) == state.view.camera, "one camera for both"
     window.key("B", CTRL)
-    left = state.camera
+    left = state.view.camera
     window.drag(middle, (middle[0] + 40, middle[1]))
-    assert state.camera == left != state.current_camera(right)
+    assert state.view.camera == left != state.current_camera(right)
     window.key("5")
-    assert state.current_camera(right).elevation > 1.5 and state.camera == left
+    assert state.current_camera(right).elevation > 1.5 and state.view.camera == left
     window.move(seen_at(window, "left", COUPLER))
     own = state.current_camera(right)
     window.wheel(2, seen_at(window, "left", COUPLER))
-    assert state.current_camera(right) == own and state.camera.distance < left.distance
+    assert state.current_camera(right) == own and state.view.camera.distance < left.distance
     window.move(middle)
     window.key("B", CTRL)
-    assert right.camera is None and state.current_camera(right) == state.camera
+    assert right.camera is None and state.current_camera(right) == state.view.camera
 
 
 def test_the_box_of_the_right_member(window: Offscreen) -> None:
     window.click("beside_member")
     window.type("2")
     window.key("Enter")
-    assert right_of(window.state).member == 2 and window.state.member == 0
+    assert right_of(window.state).member == 2 and window.state.choice.member == 0
     window.click("beside")
     assert window.state.beside is None and "half:left" not in ui.item_boxes
 
@@ -226,7 +227,7 @@ def test_another_study_in_the_window(window: Offscreen, longer: Study) -> None:
     window.frames(2)
     body = longer.nodes[1]
     window.click(seen_at(window, "right", body), times=2)
-    assert state.pick == body
+    assert state.selection.pick == body
     window.frames(2)
     state.go_to(0.7)
     window.frames()

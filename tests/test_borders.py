@@ -24,7 +24,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> State:
 
 @pytest.fixture
 def window(state: State) -> Iterator[Offscreen]:
-    state.sizes = Sizes()
+    state.panels.sizes = Sizes()
     with Offscreen(state, SIZE) as screen:
         yield screen
 
@@ -56,7 +56,7 @@ def test_sizes_that_nobody_dragged_are_the_old_ones() -> None:
 
 def test_drags_of_the_three_borders(window: Offscreen) -> None:
     before = window.screen.layout
-    camera = window.state.camera
+    camera = window.state.view.camera
     _, y = window.position("border:tree")
     window.drag("border:tree", (400.0, y))
     assert window.screen.layout.tree.width == pytest.approx(400, abs=GRIP)
@@ -65,11 +65,11 @@ def test_drags_of_the_three_borders(window: Offscreen) -> None:
     window.drag("border:timeline", (500.0, 400.0))
     assert window.screen.layout.timeline.y == pytest.approx(400, abs=GRIP)
     whole(window.screen.layout, SIZE)
-    assert window.state.camera == camera, "a drag of a border turned the scene"
+    assert window.state.view.camera == camera, "a drag of a border turned the scene"
     assert window.screen.view_image().shape[1] == round(window.screen.layout.view.width)
     for name in ("tree", "properties", "timeline"):
         window.click(f"border:{name}", times=2)
-    assert window.screen.layout == before and window.state.sizes == Sizes()
+    assert window.screen.layout == before and window.state.panels.sizes == Sizes()
 
 
 def test_a_drag_beyond_the_other_side_stops(window: Offscreen) -> None:
@@ -83,14 +83,14 @@ def test_a_drag_beyond_the_other_side_stops(window: Offscreen) -> None:
 def test_letters_and_panes_grow_together(window: Offscreen) -> None:
     """On a dense screen whose points are pixels everything is twice as large, as far as there is room."""
     row, timeline = ui.item_boxes["row:body:four_bar:crank"].height, window.screen.layout.timeline.height
-    window.state.zoom = 2.0
+    window.state.panels.zoom = 2.0
     try:
         window.frames(2)
         assert ui.item_boxes["row:body:four_bar:crank"].height > 1.6 * row
         assert window.screen.layout.timeline.height == 2 * timeline
         whole(window.screen.layout, SIZE)
     finally:
-        window.state.zoom = 1.0
+        window.state.panels.zoom = 1.0
 
 
 def test_without_panes_there_are_no_borders(window: Offscreen) -> None:

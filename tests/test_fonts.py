@@ -68,4 +68,4 @@ def test_letters_are_drawn_and_not_a_question_mark(plain: State) -> None:
 def test_the_window_says_which_letters_it_cannot_show(plain: State) -> None:
     state = named(plain, "\U0001f9f0")
     with Offscreen(state, (700, 400)):
-        assert "U+1F9F0" in state.messages[0]
+        assert "U+1F9F0" in state.panels.messages[0]

@@ -11,10 +11,11 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import actions
+from shiftjax.viewer.gui.clock import FASTEST, SLOWEST
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
 from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.snapshot import ghosts, snapshot
-from shiftjax.viewer.gui.state import FASTEST, SLOWEST, State
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
@@ -72,52 +73,52 @@ def pixel_of(state: State, path: str) -> tuple[float, float]:
 
 def test_playing_goes_on_at_its_speed_and_begins_again(state: State) -> None:
     state.advance(0.1)
-    assert state.time == 0.0, "time went on though it was paused"
+    assert state.clock.time == 0.0, "time went on though it was paused"
     actions.run(state, "play")
     state.advance(0.1)
-    assert state.time == pytest.approx(0.1, abs=ROUNDING)
+    assert state.clock.time == pytest.approx(0.1, abs=ROUNDING)
     actions.run(state, "faster")
     state.advance(0.1)
-    assert state.time == pytest.approx(0.3, abs=ROUNDING)
+    assert state.clock.time == pytest.approx(0.3, abs=ROUNDING)
     state.advance(1.15)  # 2.3 s on: four rounds of half a second and 0.6 s in
-    assert state.time == pytest.approx(0.1, abs=1e-9) and state.playing
+    assert state.clock.time == pytest.approx(0.1, abs=1e-9) and state.clock.playing
 
 
 def test_a_movie_that_is_not_looped_stops_at_its_end(state: State) -> None:
     actions.run(state, "loop")
     actions.run(state, "play")
     state.advance(7.0)
-    assert state.time == 0.5 and not state.playing
+    assert state.clock.time == 0.5 and not state.clock.playing
     actions.run(state, "play")
-    assert state.time == 0.0 and state.playing, "it did not begin again"
+    assert state.clock.time == 0.0 and state.clock.playing, "it did not begin again"
 
 
 def test_speeds_go_by_two_between_their_bounds(state: State) -> None:
     for name, bound in (("faster", FASTEST), ("slower", SLOWEST)):
         for _ in range(12):
             actions.run(state, name)
-        assert state.speed == bound
+        assert state.clock.speed == bound
     actions.run(state, "real_speed")
-    assert state.speed == 1.0
+    assert state.clock.speed == 1.0
 
 
 def test_single_steps_stop_at_stored_instants(state: State) -> None:
-    state.playing, state.time = True, 0.05
+    state.clock.playing, state.clock.time = True, 0.05
     actions.run(state, "step_forward")
-    assert state.time == pytest.approx(0.06) and not state.playing
+    assert state.clock.time == pytest.approx(0.06) and not state.clock.playing
     actions.run(state, "step_forward")
-    assert state.time == pytest.approx(0.08)
-    state.time = 0.05
+    assert state.clock.time == pytest.approx(0.08)
+    state.clock.time = 0.05
     actions.run(state, "step_back")
-    assert state.time == pytest.approx(0.04)
+    assert state.clock.time == pytest.approx(0.04)
     for _ in range(5):
         actions.run(state, "step_back")
-    assert state.time == 0.0
+    assert state.clock.time == 0.0
     actions.run(state, "to_end")
     actions.run(state, "step_forward")
-    assert state.time == 0.5
+    assert state.clock.time == 0.5
     state.go_to(99.0)
-    assert state.time == 0.5
+    assert state.clock.time == 0.5
 
 
 # -- members -----------------------------------------------------------------------------------------------------------
@@ -125,17 +126,19 @@ def test_single_steps_stop_at_stored_instants(state: State) -> None:
 
 def test_members_are_chosen_by_text_and_stepped_through(state: State) -> None:
     state.choose("2,0")
-    assert state.chosen.tolist() == [2, 0] and state.member == 2
+    assert state.choice.chosen.tolist() == [2, 0] and state.choice.member == 2
     for expected in (0, 2, 0):
         actions.run(state, "next_member")
-        assert state.member == expected
+        assert state.choice.member == expected
     actions.run(state, "previous_member")
-    assert state.member == 2
+    assert state.choice.member == 2
 
 
 def test_a_wrong_choice_is_told_and_changes_nothing(state: State) -> None:
     state.choose("wrst:2")
-    assert "wrst" in state.messages[-1] and state.chosen.tolist() == [0, 1, 2] and state.member == 0
+    assert (
+        "wrst" in state.panels.messages[-1] and state.choice.chosen.tolist() == [0, 1, 2] and state.choice.member == 0
+    )
 
 
 def test_ghosts_are_the_other_chosen_members(state: State) -> None:
@@ -147,7 +150,7 @@ def test_ghosts_are_the_other_chosen_members(state: State) -> None:
     assert (found.colours[:, 3] == 0.3).all()  # 3 / 2 ghosts, at most 0.3
     actions.run(state, "colour_by")
     coloured = ghosts(state)
-    assert state.colour_by == next(iter(state.study.metrics)) and coloured is not None
+    assert state.choice.colour_by == next(iter(state.study.metrics)) and coloured is not None
     assert not np.array_equal(coloured.colours[:, :3], found.colours[:, :3])
 
 
@@ -155,50 +158,50 @@ def test_ghosts_are_the_other_chosen_members(state: State) -> None:
 
 
 def test_space_toggles_the_mode_and_escape_leaves(workbench: State) -> None:
-    assert workbench.mode == "navigate"
-    assert key(workbench, "Space", NONE) and workbench.mode == "manipulate"
-    assert "cannot be manipulated" in workbench.messages[-1]
+    assert workbench.selection.mode == "navigate"
+    assert key(workbench, "Space", NONE) and workbench.selection.mode == "manipulate"
+    assert "cannot be manipulated" in workbench.panels.messages[-1]
     key(workbench, "Space", NONE)
-    assert workbench.mode == "navigate"
+    assert workbench.selection.mode == "navigate"
     key(workbench, "Space", NONE)
     key(workbench, "Escape", NONE)
-    assert workbench.mode == "navigate" and not workbench.requests, "Escape asked to close the window"
+    assert workbench.selection.mode == "navigate" and not workbench.panels.requests, "Escape asked to close the window"
 
 
 def test_a_click_picks_and_a_click_into_the_void_drops(workbench: State) -> None:
     pointer = pointer_of(workbench)
     click(pointer, *pixel_of(workbench, ROCKER))
-    assert workbench.pick == ROCKER
-    assert workbench.mode == "manipulate", "picking a body does not enter manipulation"
+    assert workbench.selection.pick == ROCKER
+    assert workbench.selection.mode == "manipulate", "picking a body does not enter manipulation"
     click(pointer, 3, 3)
-    assert workbench.pick is None and workbench.mode == "navigate"
+    assert workbench.selection.pick is None and workbench.selection.mode == "navigate"
 
 
 def test_escape_leaves_manipulation_first_then_drops_the_pick(workbench: State) -> None:
     click(pointer_of(workbench), *pixel_of(workbench, ROCKER))
     key(workbench, "Escape", NONE)
-    assert workbench.mode == "navigate" and workbench.pick == ROCKER
+    assert workbench.selection.mode == "navigate" and workbench.selection.pick == ROCKER
     key(workbench, "Escape", NONE)
-    assert workbench.pick is None
+    assert workbench.selection.pick is None
 
 
 def test_selection_is_apart_from_the_pick(workbench: State) -> None:
     pointer = pointer_of(workbench)
     click(pointer, *pixel_of(workbench, ROCKER))
-    assert workbench.selected == []
+    assert workbench.selection.selected == []
     key(workbench, "S", NONE)
     click(pointer, *pixel_of(workbench, CRANK), held=CTRL, clock=1.0)
-    assert workbench.selected == [ROCKER, CRANK] and workbench.pick == ROCKER
+    assert workbench.selection.selected == [ROCKER, CRANK] and workbench.selection.pick == ROCKER
     key(workbench, "S", SHIFT)
-    assert workbench.selected == [CRANK]
+    assert workbench.selection.selected == [CRANK]
     click(pointer, *pixel_of(workbench, CRANK), held=CTRL, clock=2.0)
-    assert workbench.selected == []
-    workbench.select(CRANK, on=True)
+    assert workbench.selection.selected == []
+    workbench.selection.select(CRANK, on=True)
     key(workbench, "Escape", CTRL)
-    assert workbench.selected == [CRANK], "cleared while manipulating"
+    assert workbench.selection.selected == [CRANK], "cleared while manipulating"
     key(workbench, "Escape", NONE)
     key(workbench, "Escape", CTRL)
-    assert workbench.selected == []
+    assert workbench.selection.selected == []
 
 
 def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades(workbench: State) -> None:
@@ -208,32 +211,32 @@ def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades
     assert len(behind) >= 2 and len(behind) == len(set(behind))
     pointer = pointer_of(workbench)
     click(pointer, x, y)
-    assert workbench.pick == behind[0]
+    assert workbench.selection.pick == behind[0]
     key(workbench, "PageUp", NONE)
-    assert workbench.pick == behind[1] and workbench.faded == {behind[0]}
+    assert workbench.selection.pick == behind[1] and workbench.selection.faded == {behind[0]}
     assert snapshot(workbench).opacity[str(behind[0])] < 0.5
     key(workbench, "PageDown", NONE)
-    assert workbench.pick == behind[0] and not workbench.faded
+    assert workbench.selection.pick == behind[0] and not workbench.selection.faded
     click(pointer, x, y, "Right", clock=3.0)
-    assert workbench.pick == behind[1]
+    assert workbench.selection.pick == behind[1]
 
 
 def test_playback_picks_by_a_double_click_only(state: State) -> None:
     pointer, (x, y) = pointer_of(state), pixel_of(state, ROCKER)
     click(pointer, x, y, clock=0.0)
     click(pointer, x, y, clock=1.0)  # too late to be the second one
-    assert state.pick is None
+    assert state.selection.pick is None
     click(pointer, x, y, clock=1.2)
-    assert state.pick == ROCKER and state.mode == "navigate"
+    assert state.selection.pick == ROCKER and state.selection.mode == "navigate"
 
 
 def test_parents_of_what_is_picked(state: State) -> None:
     state.pick_path(f"{COUPLER}:tip")
     actions.run(state, "pick_parent")
-    assert state.pick == COUPLER
+    assert state.selection.pick == COUPLER
     state.pick_path("four_bar:crank_pin")
     actions.run(state, "pick_parent")
-    assert state.pick == CRANK
+    assert state.selection.pick == CRANK
 
 
 def test_hiding_isolating_and_seeing_through(state: State) -> None:
@@ -244,15 +247,15 @@ def test_hiding_isolating_and_seeing_through(state: State) -> None:
     actions.run(state, "hide")
     assert CRANK in snapshot(state).hidden
     actions.run(state, "show_all")
-    actions.run(state, "mask")
+    actions.run(state, "translucent")
     state.pick_path(None)
     assert snapshot(state).opacity[CRANK] < 0.5
 
 
 def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
     display = state.display
-    display.set("entity", draw="masked")
-    assert display.drawn("closure joint") == "masked" and display.drawn("frame") == "hidden"
+    display.set("entity", draw="translucent")
+    assert display.drawn("closure joint") == "translucent" and display.drawn("frame") == "hidden"
     display.set("joint", draw="hidden")
     hidden = snapshot(state).hidden
     assert set(state.mechanism.joints) <= hidden and not display.pickable("tree joint")
@@ -270,7 +273,7 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
 def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
     state.pick_path(CRANK)
     assert snapshot(state).highlighted == {CRANK}
-    state.hue = 0.0
+    state.selection.hue = 0.0
     drawn = snapshot(state)
     assert not drawn.highlighted and drawn.colours[CRANK][0] > 0.9 > 0.3 > drawn.colours[CRANK][1]
 
@@ -279,57 +282,57 @@ def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
 
 
 def test_drags_turn_shift_and_zoom(state: State) -> None:
-    pointer, before = pointer_of(state), state.camera
+    pointer, before = pointer_of(state), state.view.camera
     drag(pointer, 0.25, 0.0)
-    assert state.camera.azimuth == pytest.approx(before.azimuth - math.pi / 4)
-    assert state.camera.target == before.target
-    state.camera = before
+    assert state.view.camera.azimuth == pytest.approx(before.azimuth - math.pi / 4)
+    assert state.view.camera.target == before.target
+    state.view.camera = before
     drag(pointer, 0.0, 0.2, "Right")
-    moved = np.array(state.camera.target) - before.target
+    moved = np.array(state.view.camera.target) - before.target
     assert moved @ before.axes()[1] < 0 and abs(moved @ before.axes()[0]) < ROUNDING, "the scene follows the hand"
-    state.camera = before
+    state.view.camera = before
     drag(pointer, 0.0, 0.2, "Middle")
-    assert state.camera.distance < before.distance
-    state.camera = before
+    assert state.view.camera.distance < before.distance
+    state.view.camera = before
     pointer.wheel(-1.0, NONE)
-    assert state.camera.distance > before.distance
+    assert state.view.camera.distance > before.distance
 
 
 def test_modifiers_stand_in_for_missing_buttons(workbench: State) -> None:
-    pointer, before = pointer_of(workbench), workbench.camera
+    pointer, before = pointer_of(workbench), workbench.view.camera
     drag(pointer, 0.1, 0.0, "Right")
-    shifted, workbench.camera = workbench.camera, before
+    shifted, workbench.view.camera = workbench.view.camera, before
     drag(pointer, 0.1, 0.0, held=CTRL)
-    assert workbench.camera == shifted != before
-    workbench.camera = before
+    assert workbench.view.camera == shifted != before
+    workbench.view.camera = before
     drag(pointer, 0.0, 0.1, "Middle")
-    nearer, workbench.camera = workbench.camera, before
+    nearer, workbench.view.camera = workbench.view.camera, before
     drag(pointer, 0.0, 0.1, held=SHIFT)
-    assert workbench.camera == nearer != before
+    assert workbench.view.camera == nearer != before
 
 
 def test_alt_turns_about_the_line_of_sight(workbench: State) -> None:
-    before = workbench.camera
+    before = workbench.view.camera
     drag(pointer_of(workbench), 0.3, 0.0, held=ALT)
-    after = workbench.camera
+    after = workbench.view.camera
     assert np.allclose(after.eye, before.eye, atol=1e-9) and after.target == before.target
     assert math.acos(after.axes()[0] @ before.axes()[0]) == pytest.approx(0.3 * math.pi)
     actions.run(workbench, "front")
-    assert workbench.camera.up == workbench.scene.up
+    assert workbench.view.camera.up == workbench.scene.up
 
 
 def test_arrow_keys_of_the_workbench(workbench: State) -> None:
-    before = workbench.camera
+    before = workbench.view.camera
     key(workbench, "Left", NONE)
-    assert workbench.camera.azimuth > before.azimuth
+    assert workbench.view.camera.azimuth > before.azimuth
     key(workbench, "Right", NONE)
-    assert workbench.camera.azimuth == pytest.approx(before.azimuth)
+    assert workbench.view.camera.azimuth == pytest.approx(before.azimuth)
     key(workbench, "Up", CTRL)
-    assert workbench.camera.target != before.target
+    assert workbench.view.camera.target != before.target
     key(workbench, "Up", SHIFT)
-    assert workbench.camera.distance < before.distance
+    assert workbench.view.camera.distance < before.distance
     key(workbench, "Left", ALT)
-    assert workbench.camera.up != before.up
+    assert workbench.view.camera.up != before.up
 
 
 def test_following_a_body_keeps_it_in_its_place(state: State) -> None:
@@ -342,34 +345,36 @@ def test_following_a_body_keeps_it_in_its_place(state: State) -> None:
     assert state.current_camera() != still
     there = state.current_camera()
     actions.run(state, "follow_pick")
-    assert state.follow is None and state.camera == there, "the camera jumped"
+    assert state.view.followed is None and state.view.camera == there, "the camera jumped"
 
 
 def test_a_double_click_with_the_right_button_looks_at_the_point(state: State) -> None:
     pointer, (x, y) = pointer_of(state), pixel_of(state, ROCKER)
     for clock in (0.0, 0.1):
         click(pointer, x, y, "Right", clock=clock)
-    assert np.linalg.norm(np.array(state.camera.target) - state.camera.eye) == pytest.approx(state.camera.distance)
-    assert state.camera.pixel(np.array(state.camera.target), SIZE) == pytest.approx((199.5, 149.5))
+    assert np.linalg.norm(np.array(state.view.camera.target) - state.view.camera.eye) == pytest.approx(
+        state.view.camera.distance
+    )
+    assert state.view.camera.pixel(np.array(state.view.camera.target), SIZE) == pytest.approx((199.5, 149.5))
     assert hits_at(state, 199.5, 149.5, SIZE)[0].path == ROCKER
 
 
 def test_kept_cameras_and_cameras_as_code(state: State) -> None:
     actions.run(state, "top")
     actions.run(state, "keep_camera")
-    kept = state.camera
+    kept = state.view.camera
     actions.run(state, "front")
     actions.run(state, "kept_camera")
-    assert state.camera == kept
+    assert state.view.camera == kept
     actions.run(state, "copy_camera")
-    assert state.requests[-1].startswith("copy:Camera(target=(")
+    assert state.panels.requests[-1].startswith("copy:Camera(target=(")
 
 
 def test_keys_of_editing_say_that_a_study_is_fixed(workbench: State) -> None:
     for name in ("G", "T", "Delete"):
         assert key(workbench, name, NONE)
-        assert "cannot be edited" in workbench.messages[-1]
-    assert character(workbench, "<") and "parent" in workbench.messages[-1]
+        assert "cannot be edited" in workbench.panels.messages[-1]
+    assert character(workbench, "<") and "parent" in workbench.panels.messages[-1]
     assert not character(workbench, "g"), "letters come as keys"
 
 
@@ -378,7 +383,7 @@ def test_keys_of_editing_say_that_a_study_is_fixed(workbench: State) -> None:
 
 def test_the_trace_of_a_point_passes_through_it(state: State) -> None:
     recorded = state.study.channel("four_bar:coupler:tip.position", 0)
-    state.trace = (state.node[COUPLER], np.array([0.45, 0.0, 0.0]))  # the tip of member 0
+    state.view.trace = (state.node[COUPLER], np.array([0.45, 0.0, 0.0]))  # the tip of member 0
     strokes = snapshot(state).strokes
     assert strokes is not None
     assert np.allclose(strokes.ends[:, 0], recorded[:-1], atol=CLOSED)
@@ -396,7 +401,7 @@ def test_values_of_joints_are_those_that_were_recorded(state: State) -> None:
     for path in ("four_bar:rocker_pivot", "four_bar:crank_pin"):
         channel = "rocker_pivot.q" if path.endswith("rocker_pivot") else f"{path}.q"
         for k, t in enumerate(state.study.time):
-            state.time = float(t)
+            state.clock.time = float(t)
             off = state.value(path)[0] - state.study.channel(channel, 0)[k]
             assert abs(math.remainder(off, 2 * math.pi)) < CLOSED
 

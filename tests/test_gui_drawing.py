@@ -1,6 +1,6 @@
 """What the window draws about a mechanism, pixel by pixel: display classes in every mode, colours by topology.
 
-M58 (visible, hidden, masked), M60 (colours of joints) and the colours of issue 4.
+M58 (visible, hidden, translucent), M60 (colours of joints) and the colours of issue 4.
 """
 
 from collections.abc import Callable, Iterator
@@ -68,17 +68,17 @@ def alone(state: State, name: str, mode: str) -> Snapshot:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_m58_every_class_is_visible_hidden_or_seen_through(state: State, shoot: Shoot, name: str) -> None:
-    nothing, visible, masked = (shoot(alone(state, name, mode)) for mode in ("hidden", "visible", "masked"))
+    nothing, visible, translucent = (shoot(alone(state, name, mode)) for mode in ("hidden", "visible", "translucent"))
     assert not nothing.std(axis=(0, 1)).any(), "something of another class is drawn"
     shown = differs(visible, nothing)
     assert shown.sum() > 20
-    faint = np.abs(masked - nothing).sum(-1)[shown].mean()
+    faint = np.abs(translucent - nothing).sum(-1)[shown].mean()
     full = np.abs(visible - nothing).sum(-1)[shown].mean()
-    assert 0.05 * full < faint < 0.8 * full, "a masked thing is neither solid nor away"
+    assert 0.05 * full < faint < 0.8 * full, "a translucent thing is neither solid nor away"
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, shoot: Shoot, name: str) -> None:
+def test_m58_what_is_translucent_is_picked_and_what_is_hidden_is_not(state: State, shoot: Shoot, name: str) -> None:
     visible, nothing = shoot(alone(state, name, "visible")), shoot(alone(state, name, "hidden"))
     rows, columns = np.nonzero(differs(visible, nothing))
     pixels = [(float(columns[k]), float(rows[k])) for k in range(0, len(rows), max(1, len(rows) // 12))]
@@ -87,36 +87,36 @@ def test_m58_what_is_masked_is_picked_and_what_is_hidden_is_not(state: State, sh
         return sum(bool(hits_at(state, x, y, SIZE)) for x, y in pixels)
 
     assert found() == 0
-    for mode in ("visible", "masked"):
+    for mode in ("visible", "translucent"):
         state.display.set(name, draw=mode)
         assert found() > len(pixels) / 2, mode  # the others lie on edges
     state.display.set(name, pick=False)
     assert found() == 0
 
 
-def test_m58_masked_frames_and_ground_are_fainter_in_the_whole_picture(state: State, shoot: Shoot) -> None:
+def test_m58_translucent_frames_and_ground_are_fainter_in_the_whole_picture(state: State, shoot: Shoot) -> None:
     state.display.set("frame", draw="visible")
     whole = shoot(snapshot(state))
     for name in ("frame", "ground"):
-        state.display.set(name, draw="masked")
+        state.display.set(name, draw="translucent")
         assert differs(whole, shoot(snapshot(state))).sum() > 20, name
         state.display.set(name, draw="visible")
 
 
 def test_m58_settings_are_inherited_and_told(state: State) -> None:
     display = state.display
-    display.set("entity", draw="masked")
+    display.set("entity", draw="translucent")
     told = display.dump().splitlines()
     assert [line.split("  ")[0] for line in told if line[0] != " "] == ["entity"] and len(told) == len(PARENT)
-    assert all(display.drawn(name) == "masked" for name in ("link", "ground", "root closure", "shape"))
+    assert all(display.drawn(name) == "translucent" for name in ("link", "ground", "root closure", "shape"))
     display.set("widget", pick=True)
     assert display.pickable("shape") and not display.pickable("route"), "a hidden class is not picked"
     display.inherit("widget")
-    assert display.drawn("shape") == "masked"
+    assert display.drawn("shape") == "translucent"
 
 
-def test_m58_a_picked_thing_is_solid_though_its_class_is_masked(state: State) -> None:
-    state.display.set("link", draw="masked")
+def test_m58_a_picked_thing_is_solid_though_its_class_is_translucent(state: State) -> None:
+    state.display.set("link", draw="translucent")
     state.pick_path(CRANK)
     opacity = snapshot(state).opacity
     assert opacity["kind:body"] < 0.5 and opacity[CRANK] == 1.0 and list(opacity)[-1] == CRANK
@@ -131,7 +131,7 @@ def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: S
         front, behind = (hit.path for hit in hits_at(state, x, y, size)[:2])
         state.display.set("joint" if front in state.mechanism.joints else "link", pick=False)
         window.click((box.x + x, box.y + y))
-        assert state.pick == behind
+        assert state.selection.pick == behind
 
 
 def test_values_are_those_of_the_members_own_numbers(state: State) -> None:
@@ -150,13 +150,13 @@ def test_s32_the_eyes_of_joints_and_frames_hide_them(study: Study, scene: Scene)
     with Offscreen(State(study, scene, look=PLAIN), (900, 700)) as window:
         state = window.state
         state.display.set("frame", draw="visible")
-        state.opened |= {row.key for row in state.rows}
+        state.panels.opened |= {row.key for row in state.rows}
         for row in (f"{ROCKER}:tip", "four_bar:crank_pin", COUPLER):
-            state.search = row.rpartition(":")[2]
+            state.panels.search = row.rpartition(":")[2]
             window.frames(2)
             before = window.screen.view_image().astype(int)
             window.click(f"eye:{row}")
-            assert state.hidden == {row}
+            assert state.selection.hidden == {row}
             assert differs(before, window.screen.view_image().astype(int)).sum() > 5
             window.click(f"eye:{row}")
-            assert not state.hidden
+            assert not state.selection.hidden

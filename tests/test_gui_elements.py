@@ -98,10 +98,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 def test_a_click_on_a_driver_shows_its_numbers_of_the_member(study: Study) -> None:
     with Offscreen(State(study, opening.first_scene(study), look=FAST), (1000, 700)) as window:
         state = window.state
-        state.opened |= {"group:a:drivers"}
+        state.panels.opened |= {"group:a:drivers"}
         window.frames(2)
         window.click("row:drivers:a:axle_drive")
-        assert state.pick == "a:axle_drive"
+        assert state.selection.pick == "a:axle_drive"
         box, drawn = window.screen.layout.properties, []
         for member, speed in enumerate(SPEEDS):
             state.show_member(member)

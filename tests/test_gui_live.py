@@ -43,23 +43,23 @@ def window(session: Session) -> Iterator[Offscreen]:
 def until(window: Offscreen, time: float) -> None:
     """Draws until the run gets there."""
     for _ in range(FRAMES):
-        if window.state.time >= time:
+        if window.state.clock.time >= time:
             return
         window.frames()
-    raise AssertionError(f"the run stands at {window.state.time} s: {window.state.messages}")
+    raise AssertionError(f"the run stands at {window.state.clock.time} s: {window.state.panels.messages}")
 
 
 def test_space_lets_the_run_go_and_stops_it(window: Offscreen, session: Session) -> None:
     state = window.state
-    assert state.time == 0.0 and not session.running
+    assert state.clock.time == 0.0 and not session.running
     window.key("Space")
     until(window, 0.2)
-    assert state.playing and session.running
+    assert state.clock.playing and session.running
     window.key("Space")
     window.frames()
     session.settle()
     window.frames(2)
-    assert not session.running and state.time == session.history.time[-1] == state.span[1]
+    assert not session.running and state.clock.time == session.history.time[-1] == state.span[1]
     np.testing.assert_allclose(state.poses(), session.history.poses(0, state.span[1]))
 
 
@@ -67,11 +67,11 @@ def test_the_past_can_be_looked_at_and_gone_on_from(window: Offscreen, session: 
     state = window.state
     window.key("Space")
     until(window, 0.5)
-    state.set_speed(1 / 16)  # so that what follows takes little of the run's time on any machine
+    state.clock.set_speed(1 / 16)  # so that what follows takes little of the run's time on any machine
     state.go_to(0.2)
     window.frames(2)
     session.settle()
-    assert state.time == pytest.approx(0.2) and not state.playing and state.span[1] >= 0.5
+    assert state.clock.time == pytest.approx(0.2) and not state.clock.playing and state.span[1] >= 0.5
     window.key("Space")
     window.frames()
     window.key("Space")
@@ -85,11 +85,11 @@ def test_a_single_step_makes_the_next_instant(window: Offscreen, session: Sessio
     window.key("Right")
     session.settle()
     window.frames()
-    assert window.state.time == pytest.approx(0.017) and not session.running
+    assert window.state.clock.time == pytest.approx(0.017) and not session.running
     window.key("Left")
-    assert window.state.time == 0.0
+    assert window.state.clock.time == 0.0
     window.key("Right")
-    assert window.state.time == pytest.approx(0.017) and len(session.history.time) == 2
+    assert window.state.clock.time == pytest.approx(0.017) and len(session.history.time) == 2
 
 
 def test_a_slider_changes_the_running_design(window: Offscreen, session: Session) -> None:
@@ -101,7 +101,7 @@ def test_a_slider_changes_the_running_design(window: Offscreen, session: Session
     window.drag(f"slider:{LENGTH}", (box.x + box.width + 20, box.y + box.height / 2))
     session.settle()
     window.frames()
-    assert session.values[LENGTH] == pytest.approx(0.25) and state.time == pytest.approx(0.017)
+    assert session.values[LENGTH] == pytest.approx(0.25) and state.clock.time == pytest.approx(0.017)
     tip = np.linalg.norm(
         to_world(state.body_poses()["four_bar:crank"], np.array([0.25, 0.0, 0.0])) - state.body_poses()[COUPLER][:3]
     )
@@ -110,13 +110,13 @@ def test_a_slider_changes_the_running_design(window: Offscreen, session: Session
     window.drag(f"slider:{LENGTH}", (box.x + box.width / 2, box.y + box.height / 2))
     session.settle()
     window.frames()
-    assert state.time == 0.0 and session.values[LENGTH] < 0.25
+    assert state.clock.time == 0.0 and session.values[LENGTH] < 0.25
     actions.run(state, "step_forward")
     session.settle()
     window.key("R", CTRL)
     session.settle()
     window.frames()
-    assert state.time == 0.0 and list(session.history.time) == [0.0]
+    assert state.clock.time == 0.0 and list(session.history.time) == [0.0]
 
 
 def test_dragging_pulls_the_body_under_the_cursor(window: Offscreen, session: Session) -> None:
@@ -143,7 +143,7 @@ def test_dragging_pulls_the_body_under_the_cursor(window: Offscreen, session: Se
     screen.mouse_move(*start)
     screen.mouse_button("Left", *start, CTRL, 0.0, down=True)
     screen.mouse_move(*end)
-    assert session.pull is not None and session.pull[0] == COUPLER and state.pick == COUPLER
+    assert session.pull is not None and session.pull[0] == COUPLER and state.selection.pick == COUPLER
     np.testing.assert_allclose(pixel(session.pull[2]), end, atol=1.0)
     before = window.image()
     window.frames()
@@ -163,13 +163,13 @@ def test_manipulating_in_the_workbench_map_pulls_too(window: Offscreen, session:
     state, view = window.state, window.screen.layout.view
     state.map = "workbench"
     state.pick_path(COUPLER)
-    assert state.mode == "manipulate" and not state.messages
-    eye = state.camera
+    assert state.selection.mode == "manipulate" and not state.panels.messages
+    eye = state.view.camera
     window.drag((view.x + view.width / 2, view.y + view.height / 2), (view.x + view.width / 2 + 30, view.y + 90))
-    assert state.camera == eye, "the scene turned instead"
+    assert state.view.camera == eye, "the scene turned instead"
     actions.run(state, "mode")
     window.drag((view.x + view.width / 2, view.y + view.height / 2), (view.x + view.width / 2 + 30, view.y + 90))
-    assert state.camera != eye
+    assert state.view.camera != eye
 
 
 def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -178,7 +178,7 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
     study = stored(tmp_path_factory.mktemp("study"))
     state = State(study, opening.first_scene(study), look=FAST)
     actions.HOLD["pull"][0](state, actions.Hit(COUPLER, np.zeros(3)))
-    assert "--live" in state.messages[-1]
+    assert "--live" in state.panels.messages[-1]
 
 
 def test_a_run_that_ends_by_itself_stops_at_its_end(window: Offscreen, session: Session) -> None:
@@ -189,10 +189,10 @@ def test_a_run_that_ends_by_itself_stops_at_its_end(window: Offscreen, session: 
     engine.ended = "the end"
     for _ in range(20):
         window.frames()
-    assert not state.playing and not session.running and state.time == state.span[1]
-    assert state.messages.count("the end") == 1
+    assert not state.clock.playing and not session.running and state.clock.time == state.span[1]
+    assert state.panels.messages.count("the end") == 1
     window.key("Space")
-    assert not state.playing and state.messages.count("the end") == 2
+    assert not state.clock.playing and state.panels.messages.count("the end") == 2
 
 
 def test_plots_grow_with_the_run(window: Offscreen, session: Session) -> None:
@@ -226,7 +226,7 @@ def test_what_stops_a_run_is_told_and_the_window_lives_on(window: Offscreen, ses
     session.change(LENGTH, 9.0)
     session.settle()
     window.frames()
-    assert any("stay open" in text for text in window.state.messages)
+    assert any("stay open" in text for text in window.state.panels.messages)
     with pytest.raises(ModelError):
         Session(Live("four_bar"), {LENGTH: (0.1, 0.2)})
 

@@ -144,18 +144,18 @@ def test_panes_fill_the_window_without_overlap() -> None:
 
 def test_a_click_on_a_row_picks_and_with_ctrl_selects(window: Offscreen) -> None:
     window.click(f"row:body:{ROCKER}")
-    assert window.state.pick == ROCKER
+    assert window.state.selection.pick == ROCKER
     window.click(f"row:body:{CRANK}", held=CTRL)
-    assert window.state.pick == ROCKER and window.state.selected == [CRANK]
+    assert window.state.selection.pick == ROCKER and window.state.selection.selected == [CRANK]
 
 
 def test_the_eye_hides_a_body_and_its_picture(window: Offscreen) -> None:
     before = view_of(window)
     window.click(f"eye:{COUPLER}")
-    assert window.state.hidden == {COUPLER}
+    assert window.state.selection.hidden == {COUPLER}
     assert changed(before, view_of(window)) > VISIBLE / 2
     window.click(f"eye:{COUPLER}")
-    assert window.state.hidden == set() and changed(before, view_of(window)) == 0.0
+    assert window.state.selection.hidden == set() and changed(before, view_of(window)) == 0.0
 
 
 def test_folds_and_search_of_the_tree(window: Offscreen) -> None:
@@ -178,91 +178,91 @@ def test_dragging_the_timeline_moves_time(window: Offscreen) -> None:
     box = ui.item_boxes["time"]
     y = box.y + box.height / 2
     window.drag((box.x + 8, y), (box.x + box.width / 2, y))
-    assert window.state.time == pytest.approx(0.25, abs=SLIDER)
+    assert window.state.clock.time == pytest.approx(0.25, abs=SLIDER)
     window.drag((box.x + box.width / 2, y), (box.x + 5 * box.width, y))
-    assert window.state.time == 0.5
+    assert window.state.clock.time == 0.5
 
 
 def test_buttons_play_and_step(window: Offscreen) -> None:
     window.click("step_forward")
-    assert window.state.time == pytest.approx(0.02)
+    assert window.state.clock.time == pytest.approx(0.02)
     window.click("play")
-    assert window.state.playing
-    before = window.state.time
+    assert window.state.clock.playing
+    before = window.state.clock.time
     window.frames(2)
-    assert window.state.time != before
+    assert window.state.clock.time != before
 
 
 def test_typing_a_choice_of_members(window: Offscreen) -> None:
     window.click("members")
     window.type("worst:2:gap")
-    assert not window.state.playing and len(window.state.chosen) == 3, "keys of a box are no actions"
+    assert not window.state.clock.playing and len(window.state.choice.chosen) == 3, "keys of a box are no actions"
     window.key("Space")
     window.type(" ")
-    assert not window.state.playing
+    assert not window.state.clock.playing
     window.key("Backspace")
     window.key("Enter")
     worst = window.state.study.choose("worst:2:gap")
-    assert window.state.chosen.tolist() == worst.tolist() and window.state.member == worst[0]
+    assert window.state.choice.chosen.tolist() == worst.tolist() and window.state.choice.member == worst[0]
     window.click("members")
     window.type(" nonsense")
     window.key("Enter")
-    assert "nonsense" in window.state.messages[-1] and "message" in ui.item_boxes
+    assert "nonsense" in window.state.panels.messages[-1] and "message" in ui.item_boxes
 
 
 def test_keys_in_both_maps(window: Offscreen) -> None:
     window.key("Space")
-    assert window.state.playing and window.state.mode == "navigate"
+    assert window.state.clock.playing and window.state.selection.mode == "navigate"
     window.key("Space")
     window.key("F4")
     window.key("Space")
-    assert not window.state.playing and window.state.mode == "manipulate"
+    assert not window.state.clock.playing and window.state.selection.mode == "manipulate"
     window.key("Escape")
-    assert window.state.mode == "navigate" and not window.state.requests
+    assert window.state.selection.mode == "navigate" and not window.state.panels.requests
     window.key("P")
-    assert window.state.playing
+    assert window.state.clock.playing
     window.type("+")
-    assert window.state.speed == 2.0
+    assert window.state.clock.speed == 2.0
     window.key("Q", CTRL)
-    assert window.state.requests == ["quit"]
+    assert window.state.panels.requests == ["quit"]
 
 
 def test_the_view_picks_what_is_clicked(window: Offscreen) -> None:
     place = seen_at(window, ROCKER, 0.5)
     window.click(place, times=2)
-    assert window.state.pick == ROCKER
-    assert window.state.cursor is not None and window.state.pick_point is not None
-    inside = np.linalg.norm(window.state.cursor - window.state.body_poses()[ROCKER][:3])
+    assert window.state.selection.pick == ROCKER
+    assert window.state.selection.cursor is not None and window.state.selection.pick_point is not None
+    inside = np.linalg.norm(window.state.selection.cursor - window.state.body_poses()[ROCKER][:3])
     assert inside < 0.4, "the cursor is not on the rocker, which is 0.4 m long"
     marked = view_of(window)
     window.click((window.screen.layout.view.x + 4, window.screen.layout.view.y + 4), times=2)
-    assert window.state.pick is None and changed(marked, view_of(window)) > VISIBLE / 10
+    assert window.state.selection.pick is None and changed(marked, view_of(window)) > VISIBLE / 10
 
 
 def test_drags_in_the_view_turn_it_and_drags_on_panes_do_not(window: Offscreen) -> None:
-    before = window.state.camera
+    before = window.state.view.camera
     view = window.screen.layout.view
     middle = (view.x + view.width / 2, view.y + view.height / 2)
     window.drag(middle, (middle[0] + 40, middle[1]))
-    assert window.state.camera.azimuth < before.azimuth
-    turned = window.state.camera
+    assert window.state.view.camera.azimuth < before.azimuth
+    turned = window.state.view.camera
     window.drag((20, view.y + view.height - 10), (90, view.y + view.height - 10))
-    assert window.state.camera == turned
+    assert window.state.view.camera == turned
     window.wheel(2, middle)
-    assert window.state.camera.distance < turned.distance
+    assert window.state.view.camera.distance < turned.distance
 
 
 def test_help_tells_the_map_in_use_and_lies_over_the_view(window: Offscreen) -> None:
     window.key("F1")
     window.frames()
     box = ui.item_boxes["window:Keys and mouse"]
-    before = window.state.camera
+    before = window.state.view.camera
     window.drag((box.x + 60, box.y + 60), (box.x + 90, box.y + 60))
-    assert window.state.camera == before, "a drag on the help turned the scene"
+    assert window.state.view.camera == before, "a drag on the help turned the scene"
     window.key("F1")
     window.key("H", CTRL)
     window.frames()
-    assert window.state.text == window.state.table.dump() and "window:To read and copy" in ui.item_boxes
+    assert window.state.panels.text == window.state.table.dump() and "window:To read and copy" in ui.item_boxes
 
 
 def test_every_menu_opens_and_its_lines_act(window: Offscreen) -> None:
@@ -270,7 +270,7 @@ def test_every_menu_opens_and_its_lines_act(window: Offscreen) -> None:
         window.click(f"menu:{title}")
         assert f"menu:{name}" in ui.item_boxes, title
         window.click(f"menu:{name}")
-    assert window.state.requests == ["quit"] and window.state.ghosts_on and window.state.arrows_on
+    assert window.state.panels.requests == ["quit"] and window.state.choice.ghosts_on and window.state.arrows_on
     window.click("menu:Help")
     window.click("map:workbench")
     assert window.state.map == "workbench"
@@ -285,7 +285,7 @@ def test_plots_follow_the_time_cursor_and_move_it(window: Offscreen) -> None:
     window.frames()
     middle, y = box.x + box.width / 2, box.y + box.height / 2
     window.drag((middle, y), (middle + 0.3 * box.width, y))
-    assert window.state.time == pytest.approx(0.4, abs=SLIDER)
+    assert window.state.clock.time == pytest.approx(0.4, abs=SLIDER)
 
 
 def test_resizing_and_hiding_the_panes(window: Offscreen) -> None:
@@ -314,7 +314,7 @@ def test_a_panel_a_key_and_an_overlay_of_the_user(window: Offscreen) -> None:
 
     def panel(seen: State) -> None:
         if imgui.button("count"):
-            calls.append(seen.member)
+            calls.append(seen.choice.member)
         ui.remember_item("mine")
 
     def overlay(seen: State) -> Strokes:
@@ -324,7 +324,7 @@ def test_a_panel_a_key_and_an_overlay_of_the_user(window: Offscreen) -> None:
 
     before = view_of(window)
     state.add_overlay(overlay)
-    state.add_key("Ctrl+Shift+J", "remember the time", lambda seen: calls.append(seen.time))
+    state.add_key("Ctrl+Shift+J", "remember the time", lambda seen: calls.append(seen.clock.time))
     window.frames()
     assert changed(before, view_of(window)) > 1e-4
     state.add_panel("Mine", panel)
@@ -341,9 +341,9 @@ def test_additions_that_fail_are_told_and_taken_away(window: Offscreen) -> None:
     state.add_panel("Bad", lambda seen: 1 / 0)  # type: ignore[arg-type,return-value]
     state.add_overlay(lambda seen: seen.nothing)  # type: ignore[attr-defined]
     window.frames(2)
-    assert not state.panels and not state.overlays
-    assert any("panel Bad: ZeroDivisionError" in text for text in state.messages)
-    assert any("overlay: AttributeError" in text for text in state.messages)
+    assert not state.panels.own and not state.overlays
+    assert any("panel Bad: ZeroDivisionError" in text for text in state.panels.messages)
+    assert any("overlay: AttributeError" in text for text in state.panels.messages)
 
 
 def test_windows_open_and_close_again_and_again(study: Study, scene: Scene) -> None:
@@ -450,10 +450,10 @@ with Window(study, scene, look=FAST, size=(640, 420)) as window:
     assert window.screen.view_image().std() > 5
     print("drawn")
     subprocess.run(["xdotool", "key", "space"], check=True)
-    until(window, lambda: window.state.playing)
+    until(window, lambda: window.state.clock.playing)
     print("played")
     subprocess.run(["xdotool", "key", "plus"], check=True)
-    until(window, lambda: window.state.speed == 2.0)
+    until(window, lambda: window.state.clock.speed == 2.0)
     print("typed")
     subprocess.run(["xdotool", "key", "ctrl+q"], check=True)
     window.run()

@@ -16,10 +16,11 @@ from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.geometry import shape_of
 from shiftjax.viewer.gui import actions, shape_editing, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.panels import DEFAULT_RATE, RATES
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import DEFAULT_RATE, RATES, State
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
 from tests.bars import COUPLER, CRANK
@@ -59,22 +60,22 @@ def count(before: np.ndarray, after: np.ndarray) -> int:
 def test_m59_a_shape_is_added_changed_and_removed_by_keys(window: Offscreen) -> None:
     state, before = window.state, view_of(window)
     window.key("W", SHIFT)
-    assert "pick a body" in state.messages[-1] and not state.shapes
+    assert "pick a body" in state.panels.messages[-1] and not state.shapes
     state.pick_path(COUPLER)
     window.frames()
     marked = view_of(window)
     window.key("W", SHIFT)
-    assert state.pick == SHAPE and state.shapes[SHAPE].type == "box" and count(marked, view_of(window)) > 100
+    assert state.selection.pick == SHAPE and state.shapes[SHAPE].type == "box" and count(marked, view_of(window)) > 100
     for kind in (*list(added_shapes.KINDS)[1:], "box"):
         window.key("W", SHIFT)
         assert state.shapes[SHAPE].type == kind
         assert any(part.path == SHAPE for part in state.scene.parts)
     window.key("Delete")
-    assert state.pick is None and not state.shapes and not any(p.kind == "shape" for p in state.scene.parts)
+    assert state.selection.pick is None and not state.shapes and not any(p.kind == "shape" for p in state.scene.parts)
     assert count(before, view_of(window)) == 0
     state.pick_path(COUPLER)
     window.key("Delete")
-    assert "cannot be edited" in state.messages[-1] and state.pick == COUPLER
+    assert "cannot be edited" in state.panels.messages[-1] and state.selection.pick == COUPLER
 
 
 def test_m59_shapes_are_picked_only_while_widgets_are(window: Offscreen) -> None:
@@ -87,15 +88,15 @@ def test_m59_shapes_are_picked_only_while_widgets_are(window: Offscreen) -> None
     middle = to_world(state.body_poses()[COUPLER], part.transform[:3, 3])
     x, y = state.current_camera().pixel(middle, size)
     window.click((box.x + x, box.y + y))
-    assert state.pick != SHAPE and SHAPE not in [hit.path for hit in hits_at(state, x, y, size)]
+    assert state.selection.pick != SHAPE and SHAPE not in [hit.path for hit in hits_at(state, x, y, size)]
     state.pick_path(None)
     window.key("W", ALT)
     window.click((box.x + x, box.y + y))
-    assert state.pick == SHAPE
+    assert state.selection.pick == SHAPE
     actions.run(state, "pick_parent")
-    assert state.pick == COUPLER
+    assert state.selection.pick == COUPLER
     window.key("W", ALT)
-    assert "not be picked" in state.messages[-1]
+    assert "not be picked" in state.panels.messages[-1]
 
 
 def test_m59_the_pane_edits_a_parametric_shape(window: Offscreen) -> None:
@@ -118,7 +119,7 @@ def test_a_size_that_is_none_is_told_and_changes_nothing(state: State) -> None:
     actions.run(state, "add_shape")
     before, parts = state.shapes[SHAPE], state.scene.parts
     shape_editing.edit(state, SHAPE, Geometry("sphere", (), FrozenJson(radius=-1.0)))
-    assert "lengths above 0" in state.messages[-1]
+    assert "lengths above 0" in state.panels.messages[-1]
     assert state.shapes[SHAPE] is before and state.scene.parts is parts
 
 
@@ -193,14 +194,14 @@ def test_m60_pixels_of_tree_closing_and_locked_joints(digger: Study) -> None:
     closing = next(iter(state.mechanism.closures))
     joints = set(state.mechanism.joints)
     with Offscreen(state, (700, 500)) as window:
-        state.hidden = set(joints)
+        state.selection.hidden = set(joints)
         window.frames()
         nothing = view_of(window)
         for path, wanted in (("excavator:foot", "red"), ("excavator:slew", "ultramarine"), (closing, "purple")):
-            state.hidden = joints - {path}
+            state.selection.hidden = joints - {path}
             part = next(part for part in state.scene.parts if part.path == path)
             centre = to_world(state.poses()[part.node], part.transform[:3, 3])
-            state.camera = Camera.of(centre, 0.3, state.scene.up)
+            state.view.camera = Camera.of(centre, 0.3, state.scene.up)
             window.frames()
             found = view_of(window)
             shown = np.abs(found - nothing).max(-1) > SEEN
@@ -228,15 +229,15 @@ def test_m60_directions_are_drawn_by_n_and_root_closures_hidden_by_their_class(w
 
 def test_m52_fifteen_frames_a_second_unless_the_menu_says_else(window: Offscreen) -> None:
     state = window.state
-    assert state.rate == DEFAULT_RATE == 15.0
+    assert state.panels.rate == DEFAULT_RATE == 15.0
     window.click("menu:View")
     box = ui.item_boxes["rate"]
     window.click((box.x + 100, box.y + box.height / 2))
-    assert state.rate > 60.0
-    state.set_rate(1e6)
-    assert state.rate == RATES[1]
-    state.set_rate(0.0)
-    assert state.rate == RATES[0]
+    assert state.panels.rate > 60.0
+    state.panels.set_rate(1e6)
+    assert state.panels.rate == RATES[1]
+    state.panels.set_rate(0.0)
+    assert state.panels.rate == RATES[0]
 
 
 def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen) -> None:
@@ -244,9 +245,9 @@ def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen)
     window.click("menu:View")
     box = ui.item_boxes["hue"]
     window.click((box.x + 48, box.y + box.height / 2))
-    assert state.hue is not None and 0.2 < state.hue < 0.5
+    assert state.selection.hue is not None and 0.2 < state.selection.hue < 0.5
     window.key("Escape")
-    state.hue = 1 / 3
+    state.selection.hue = 1 / 3
     before = view_of(window)
     state.pick_path(CRANK)
     window.frames()
@@ -259,7 +260,7 @@ def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen)
 def test_m55_h_and_a_question_mark_open_the_help(window: Offscreen, how: str) -> None:
     (window.key if how == "H" else window.type)(how)
     window.frames()
-    assert window.state.help_on and "window:Keys and mouse" in ui.item_boxes
+    assert window.state.panels.help_on and "window:Keys and mouse" in ui.item_boxes
 
 
 def test_m58_classes_are_set_in_the_pane(window: Offscreen) -> None:

@@ -142,18 +142,18 @@ def test_m59_a_joint_that_its_loops_hold_has_no_glyph() -> None:
     assert {symbol.path for symbol in symbols.glyphs(state)} == set(state.mechanism.joints) - held
 
 
-def test_m58_symbols_of_a_masked_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
+def test_m58_symbols_of_a_translucent_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
     state = state_of(bars)
     state.display.set("glyph", draw="visible")
     whole = symbols.strokes(state)
-    state.display.set("glyph", draw="masked")
+    state.display.set("glyph", draw="translucent")
     faint = symbols.strokes(state)
     assert whole is not None and faint is not None
     assert np.allclose(faint.colours[:, 3], 0.2 * whole.colours[:, 3])
     state.display.set("root closure", draw="hidden")
     root = {path for path in state.mechanism.joints if state.mechanism.class_of(path) == "root closure"}
     assert root.isdisjoint(symbol.path for symbol in symbols.symbols(state))
-    state.hidden.add("four_bar:crank_pin")
+    state.selection.hidden.add("four_bar:crank_pin")
     assert "four_bar:crank_pin" not in {symbol.path for symbol in symbols.symbols(state)}
     state.display.set("joint", draw="hidden")
     state.display.inherit("root closure")
@@ -169,10 +169,10 @@ def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: Study) -> None:
         places = [state.current_camera().pixel(point, size) for point in ends[:, 0]]
         x, y = next(place for place in places if not hits_at(state, *place, size))  # beside all bodies
         window.click((box.x + x, box.y + y))
-        assert state.pick is None
+        assert state.selection.pick is None
         window.key("W", (False, True, False))
         window.click((box.x + x, box.y + y))
-        assert state.pick == "four_bar:rocker_pivot" == hits_at(state, x, y, size)[0].path
+        assert state.selection.pick == "four_bar:rocker_pivot" == hits_at(state, x, y, size)[0].path
         window.key("W", (False, True, False))
         assert not hits_at(state, x, y, size)
 
@@ -281,7 +281,7 @@ def test_names_stand_at_their_places_and_in_the_picture(bars: Study) -> None:
             abs(ui.item_boxes[f"name:{ROCKER}"].x - box.x - x) < 10
             and abs(ui.item_boxes[f"name:{ROCKER}"].y - box.y - y) < 2
         )
-        state.hidden.add(ROCKER)
+        state.selection.hidden.add(ROCKER)
         window.frames()
         assert f"name:{ROCKER}" not in ui.item_boxes and f"name:{CRANK}" in ui.item_boxes
         actions.run(state, "names")

@@ -121,17 +121,17 @@ def test_every_member_has_its_springs(tmp_path: Path) -> None:
 
 def test_the_state_shows_the_member_looked_at(scenes: MemberScenes) -> None:
     state = State(scenes.study, opening.first_scene(scenes.study), look=FAST)
-    camera = state.camera
+    camera = state.view.camera
     for member in (0, 6, 3):
         state.show_member(member)
         state.go_to(TIME)
         assert gap(ends_in_world(state.scene.parts, state.poses())) < MEET * state.scene.size
         assert state.mechanism.model.numbers()[f"{CRANK}:tip.T[0]"] == LENGTHS[member]
         assert state.mechanism.frames[f"{CRANK}:tip"][0, 3] == LENGTHS[member]
-    assert state.camera == camera
+    assert state.view.camera == camera
     kept = state.scene
     state.show_member(99)
-    assert state.member == 3 and state.scene is kept, "a refusal changes nothing"
+    assert state.choice.member == 3 and state.scene is kept, "a refusal changes nothing"
 
 
 def test_exports_hold_every_member_in_its_own_lengths(scenes: MemberScenes, tmp_path: Path) -> None:

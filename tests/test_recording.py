@@ -51,15 +51,15 @@ def test_r_writes_what_the_view_shows(window: Offscreen, tmp_path: Path) -> None
     state, (width, height) = window.state, even_size(window)
     actions.run(state, "play")
     actions.run(state, "record")
-    before, shown = state.time, []
+    before, shown = state.clock.time, []
     for _ in range(6):
         window.frames()
         shown.append(window.screen.view_image()[:height, :width].astype(int))
-    assert state.time - before == pytest.approx(6 / 30, abs=ROUNDING)
+    assert state.clock.time - before == pytest.approx(6 / 30, abs=ROUNDING)
     assert "recording" in ui.item_boxes and state.recording is not None and state.recording.seconds == 0.2
     actions.run(state, "record")
     found = decoded(the_movie(tmp_path), (width, height))
-    assert len(found) == 6 and "written" in state.messages[-1]
+    assert len(found) == 6 and "written" in state.panels.messages[-1]
     for image, frame in zip(shown, found, strict=True):
         assert np.abs(image - frame).mean() < COMPRESSED
     assert np.abs(found[0] - found[-1]).max() > 60, "nothing moves in the movie"
@@ -86,7 +86,7 @@ def test_animated_pictures_are_chosen_in_the_menu(window: Offscreen, tmp_path: P
     window.click("menu:File")
     window.click("menu:Record as")
     window.click(f"record_as:{kind}")
-    assert window.state.record_as == kind
+    assert window.state.panels.record_as == kind
     actions.run(window.state, "play")
     window.click("menu:File")
     window.click("menu:record")
@@ -104,7 +104,7 @@ def test_a_paused_study_is_recorded_by_the_clock(window: Offscreen) -> None:
     """Frames of a fifteenth of a second are two pictures of an MP4, and time stands still."""
     actions.run(window.state, "record")
     window.frames(5)
-    assert window.state.recording is not None and window.state.time == 0.0
+    assert window.state.recording is not None and window.state.clock.time == 0.0
     assert window.state.recording.seconds == pytest.approx(5 / 15, abs=2 / 30)  # rounding to whole pictures
 
 
@@ -137,7 +137,7 @@ def test_a_failing_encoder_becomes_a_message(
     window.frames(4)
     if window.state.recording is not None:
         actions.run(window.state, "record")
-    assert window.state.recording is None and any("ffmpeg ended" in text for text in window.state.messages)
+    assert window.state.recording is None and any("ffmpeg ended" in text for text in window.state.panels.messages)
     assert not list(tmp_path.glob("shiftjax-*")), "an empty file is left"
     window.frames()
     assert window.image().std() > 5
@@ -147,16 +147,16 @@ def test_a_folder_that_takes_no_file_becomes_a_message(window: Offscreen, tmp_pa
                                                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.setattr(recording.Path, "cwd", lambda: tmp_path / "none")
     actions.run(window.state, "record")
-    assert window.state.recording is None and "folder" in window.state.messages[-1]
+    assert window.state.recording is None and "folder" in window.state.panels.messages[-1]
 
 
 def test_pictures_in_memory_are_bounded(window: Offscreen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "MOST_HELD", 4 * 3 * even_size(window)[0] * even_size(window)[1])
-    window.state.record_as = ".webp"
+    window.state.panels.record_as = ".webp"
     actions.run(window.state, "play")
     actions.run(window.state, "record")
     window.frames(6)
-    assert window.state.recording is None and "MP4 may be longer" in window.state.messages[-1]
+    assert window.state.recording is None and "MP4 may be longer" in window.state.panels.messages[-1]
     with Image.open(the_movie(tmp_path)) as movie:
         assert getattr(movie, "n_frames", 1) == 4
 

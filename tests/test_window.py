@@ -20,7 +20,7 @@ with Window(study, scene, look=FAST, size=(640, 420), beside=Design(MemberScenes
         for _ in range(count):
             assert window.frame()
     frames(2)
-    assert window.state.beside.member == 2 and window.state.zoom >= 1
+    assert window.state.beside.member == 2 and window.state.panels.zoom >= 1
     actions.run(window.state, "fullscreen")
     frames(3)
     assert glfw.get_window_monitor(window._window)

@@ -16,8 +16,10 @@ from shiftjax.poses import to_world
 from shiftjax.viewer import designs
 from shiftjax.viewer.camera import VIEWS, Camera
 from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing
-from shiftjax.viewer.gui.state import Follow, Hit, State
+from shiftjax.viewer.gui.selection import Hit
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import grid
+from shiftjax.viewer.gui.viewpoint import Follow
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
 ZOOM = 3.0  # a drag over the height divides the distance by e^3
@@ -44,24 +46,24 @@ def run(state: State, name: str) -> None:
 
 def play(state: State) -> None:
     """Plays or pauses; at the end it restarts."""
-    state.playing = not state.playing
-    if state.playing and state.time >= state.span[1] and state.live is None:
-        state.time = state.span[0]
+    state.clock.playing = not state.clock.playing
+    if state.clock.playing and state.clock.time >= state.span[1] and state.live is None:
+        state.clock.time = state.span[0]
 
 
 def step(state: State, by: int) -> None:
     """Pauses at the next or previous stored instant; at its end a running simulation computes the next one."""
-    state.playing = False
+    state.clock.playing = False
     times = state.study.time
-    if by > 0 and state.live is not None and state.time >= times[-1]:
+    if by > 0 and state.live is not None and state.clock.time >= times[-1]:
         state.live.advance(math.inf, SINGLE)
         return
     if state.beside is not None:
         times = np.union1d(times, state.beside.study.time)
     if by > 0:
-        k = int(np.searchsorted(times, state.time, side="right"))
+        k = int(np.searchsorted(times, state.clock.time, side="right"))
     else:
-        k = int(np.searchsorted(times, state.time, side="left")) - 1
+        k = int(np.searchsorted(times, state.clock.time, side="left")) - 1
     state.go_to(float(times[min(max(k, 0), len(times) - 1)]))
 
 
@@ -74,50 +76,49 @@ def restart(state: State) -> None:
 
 def next_member(state: State, by: int) -> None:
     """The next of the chosen members, cyclic."""
-    position = np.flatnonzero(state.chosen == state.member)
-    state.show_member(int(state.chosen[((int(position[0]) if len(position) else -1) + by) % len(state.chosen)]))
+    state.show_member(state.choice.neighbour(by))
 
 
 def next_colour(state: State) -> None:
     """Colours ghosts by the next metric; after the last by none."""
     names = ["", *state.study.metrics]
-    state.colour_by = names[(names.index(state.colour_by) + 1) % len(names)]
-    state.say(f"ghosts coloured by {state.colour_by}" if state.colour_by else "ghosts in one colour")
+    state.choice.colour_by = names[(names.index(state.choice.colour_by) + 1) % len(names)]
+    state.say(f"ghosts coloured by {state.choice.colour_by}" if state.choice.colour_by else "ghosts in one colour")
 
 
 # -- camera ------------------------------------------------------------------------------------------------------------
 
 
 def orbit(state: State, right: float, up: float) -> None:
-    state.camera = state.camera.orbit(TURN * right, TURN * up)
+    state.view.camera = state.view.camera.orbit(TURN * right, TURN * up)
 
 
 def pan(state: State, right: float, up: float) -> None:
-    state.camera = state.camera.pan(right, up)
+    state.view.camera = state.view.camera.pan(right, up)
 
 
 def pan_level(state: State, right: float, up: float) -> None:
-    state.camera = state.camera.pan_level(right, up)
+    state.view.camera = state.view.camera.pan_level(right, up)
 
 
 def zoom(state: State, right: float, up: float) -> None:
-    state.camera = state.camera.zoom(math.exp(ZOOM * up))
+    state.view.camera = state.view.camera.zoom(math.exp(ZOOM * up))
 
 
 def roll(state: State, right: float, up: float) -> None:
-    state.camera = state.camera.roll(TURN * right)
+    state.view.camera = state.view.camera.roll(TURN * right)
 
 
 def view(state: State, name: str) -> None:
     """A standard view with the world upright, without following."""
     unfollow(state)
-    state.view = name
-    state.camera = dataclasses.replace(state.camera, up=state.scene.up).seen_from(name)
+    state.view.standard = name
+    state.view.camera = dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name)
 
 
 def next_view(state: State, by: int) -> None:
     names = list(VIEWS)
-    view(state, names[(names.index(state.view) + by) % len(names)])
+    view(state, names[(names.index(state.view.standard) + by) % len(names)])
 
 
 def frame_all(state: State) -> None:
@@ -132,25 +133,25 @@ def frame_all(state: State) -> None:
 
 def frame_pick(state: State) -> None:
     """Frames the pick, or the whole model."""
-    node = state.node_of(state.pick) if state.pick else None
+    node = state.node_of(state.selection.pick) if state.selection.pick else None
     if node is None:
         frame_all(state)
         return
     unfollow(state)
     right = state.hovered_half
-    pose = right.pose_of(state.pick, state.time) if right is not None and state.pick else None
+    pose = right.pose_of(state.selection.pick, state.clock.time) if right is not None and state.selection.pick else None
     pose = state.poses()[node] if pose is None else pose
-    point = pose[:3] if state.pick_point is None else to_world(pose, state.pick_point)
+    point = pose[:3] if state.selection.pick_point is None else to_world(pose, state.selection.pick_point)
     _frame(state, point, CLOSE * (state.hovered_half or state).scene.size)
 
 
 def _frame(state: State, point: np.ndarray, size: float) -> None:
-    like = Camera.of(point, size, state.camera.up)
-    state.camera = dataclasses.replace(state.camera, target=like.target, distance=like.distance)
+    like = Camera.of(point, size, state.view.camera.up)
+    state.view.camera = dataclasses.replace(state.view.camera, target=like.target, distance=like.distance)
 
 
 def orthographic(state: State) -> None:
-    state.camera = dataclasses.replace(state.camera, orthographic=not state.camera.orthographic)
+    state.view.camera = dataclasses.replace(state.view.camera, orthographic=not state.view.camera.orthographic)
 
 
 def follow(state: State, path: str | None) -> None:
@@ -158,32 +159,32 @@ def follow(state: State, path: str | None) -> None:
     unfollow(state)
     node = state.node_of(path) if path else None
     if node:
-        state.follow = Follow(state.study.nodes[node], state.poses()[node, :3].copy())
+        state.view.followed = Follow(state.study.nodes[node], node, state.poses()[node, :3].copy())
 
 
 def unfollow(state: State) -> None:
     """Stops following; the camera stays."""
-    state.camera = state.current_camera()
-    state.follow = None
+    state.view.camera = state.current_camera()
+    state.view.followed = None
 
 
 def follow_pick(state: State) -> None:
-    follow(state, None if state.follow is not None else state.pick)
+    follow(state, None if state.view.followed is not None else state.selection.pick)
 
 
 def keep_camera(state: State) -> None:
-    state.kept_camera = state.current_camera()
+    state.view.kept = state.current_camera()
     state.say("camera kept")
 
 
 def to_kept_camera(state: State) -> None:
     unfollow(state)
-    state.camera = state.kept_camera
+    state.view.camera = state.view.kept
 
 
 def copy_camera(state: State) -> None:
     """Requests the camera as Python on the clipboard."""
-    state.requests.append(f"copy:{state.current_camera()!r}")
+    state.panels.requests.append(f"copy:{state.current_camera()!r}")
     state.say("camera copied")
 
 
@@ -192,9 +193,9 @@ def copy_camera(state: State) -> None:
 
 def escape(state: State) -> None:
     """Leaves manipulation, else drops the pick, else stops following."""
-    if state.mode == "manipulate":
+    if state.selection.mode == "manipulate":
         state.set_mode("navigate")
-    elif state.pick is not None:
+    elif state.selection.pick is not None:
         state.pick_path(None)
     else:
         unfollow(state)
@@ -202,34 +203,34 @@ def escape(state: State) -> None:
 
 def clear_selection(state: State) -> None:
     """Empties the selection, except while manipulating."""
-    if state.mode == "navigate":
-        state.selected.clear()
+    if state.selection.mode == "navigate":
+        state.selection.selected.clear()
 
 
 def select_pick(state: State, *, on: bool) -> None:
-    if state.pick is not None:
-        state.select(state.pick, on=on)
+    if state.selection.pick is not None:
+        state.selection.select(state.selection.pick, on=on)
 
 
 def pick_parent(state: State) -> None:
     """Picks the body of a frame, the parent body of a joint, the assembly of a body."""
-    if state.pick is None:
+    if state.selection.pick is None:
         return
-    joint = state.mechanism.joints.get(state.pick)
-    parent = joint.parent.body if joint is not None else state.pick.rpartition(":")[0]
+    joint = state.mechanism.joints.get(state.selection.pick)
+    parent = joint.parent.body if joint is not None else state.selection.pick.rpartition(":")[0]
     if parent:
         state.pick_path(parent)
 
 
 def cycle(state: State, by: int) -> None:
     """Picks the next or previous item under the last click, and fades those in front of it."""
-    if not state.stack:
+    if not state.selection.stack:
         return
-    paths = [hit.path for hit in state.stack]
-    at = paths.index(state.pick) if state.pick in paths else -1 if by > 0 else 0
+    paths = [hit.path for hit in state.selection.stack]
+    at = paths.index(state.selection.pick) if state.selection.pick in paths else -1 if by > 0 else 0
     k = (at + by) % len(paths)
-    state.pick_path(paths[k], state.stack[k].point)
-    state.faded = frozenset(path for path in paths[:k] if path is not None)
+    state.pick_path(paths[k], state.selection.stack[k].point)
+    state.selection.faded = frozenset(path for path in paths[:k] if path is not None)
 
 
 def pick_at(state: State, hit: Hit) -> None:
@@ -238,13 +239,13 @@ def pick_at(state: State, hit: Hit) -> None:
 
 def toggle_at(state: State, hit: Hit) -> None:
     if hit.path is not None:
-        state.select(hit.path, on=hit.path not in state.selected)
+        state.selection.select(hit.path, on=hit.path not in state.selection.selected)
 
 
 def centre_at(state: State, hit: Hit) -> None:
     if hit.point is not None:
         unfollow(state)
-        state.camera = state.camera.looking_at(hit.point)
+        state.view.camera = state.view.camera.looking_at(hit.point)
 
 
 def pick_behind(state: State, hit: Hit) -> None:
@@ -255,29 +256,24 @@ def pick_behind(state: State, hit: Hit) -> None:
 # -- what is drawn -----------------------------------------------------------------------------------------------------
 
 
-def marked(state: State) -> list[str]:
-    """The pick and the selection."""
-    return list(dict.fromkeys(([state.pick] if state.pick else []) + state.selected))
-
-
 def hide(state: State) -> None:
-    state.hidden |= set(marked(state))
+    state.selection.hidden |= set(state.selection.marked)
 
 
-def mask(state: State) -> None:
-    paths = set(marked(state))
-    state.masked = state.masked - paths if paths <= state.masked else state.masked | paths
+def translucent(state: State) -> None:
+    marked, before = set(state.selection.marked), state.selection.translucent
+    state.selection.translucent = before - marked if marked <= before else before | marked
 
 
 def isolate(state: State) -> None:
     """Hides every body and joint but those marked; without any, nothing."""
-    keep = set(marked(state))
+    keep = set(state.selection.marked)
     if keep:
-        state.hidden = {part.path for part in state.scene.parts if part.kind in ("body", "joint")} - keep
+        state.selection.hidden = {part.path for part in state.scene.parts if part.kind in ("body", "joint")} - keep
 
 
 def show_all(state: State) -> None:
-    state.hidden, state.masked, state.faded = set(), set(), frozenset()
+    state.selection.show_all()
     for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground", "shape"):
         state.display.inherit(name)
 
@@ -289,9 +285,9 @@ def toggle_class(state: State, name: str) -> None:
 
 def trace(state: State) -> None:
     """Traces the picked point, or the origin of the picked body; without a pick, none."""
-    node = state.node_of(state.pick) if state.pick else None
-    point = np.zeros(3) if state.pick_point is None else state.pick_point
-    state.trace = (node, point) if node else None
+    node = state.node_of(state.selection.pick) if state.selection.pick else None
+    point = np.zeros(3) if state.selection.pick_point is None else state.selection.pick_point
+    state.view.trace = (node, point) if node else None
 
 
 def next_grouping(state: State) -> None:
@@ -310,9 +306,11 @@ def swap_map(state: State) -> None:
     state.say(f"keys: {state.map}")
 
 
-def _toggle(name: str) -> Callable[[State], None]:
+def _toggle(part: Callable[[State], object], name: str) -> Callable[[State], None]:
+    """Toggles an attribute of a part of the state."""
+
     def toggle(state: State) -> None:
-        setattr(state, name, not getattr(state, name))
+        setattr(part(state), name, not getattr(part(state), name))
 
     return toggle
 
@@ -335,13 +333,13 @@ def _show(text: Callable[[State], str]) -> Callable[[State], None]:
     """Toggles a window with a text to read and copy."""
 
     def show(state: State) -> None:
-        state.text = "" if state.text == text(state) else text(state)
+        state.panels.text = "" if state.panels.text == text(state) else text(state)
 
     return show
 
 
 def _ask(word: str) -> Callable[[State], None]:
-    return lambda state: state.requests.append(word)
+    return lambda state: state.panels.requests.append(word)
 
 
 def _edit(name: str) -> Callable[[State], None]:
@@ -360,16 +358,16 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "play": play,
     "step_forward": lambda s: step(s, 1),
     "step_back": lambda s: step(s, -1),
-    "faster": lambda s: s.set_speed(2 * s.speed),
-    "slower": lambda s: s.set_speed(s.speed / 2),
-    "real_speed": lambda s: s.set_speed(1.0),
+    "faster": lambda s: s.clock.set_speed(2 * s.clock.speed),
+    "slower": lambda s: s.clock.set_speed(s.clock.speed / 2),
+    "real_speed": lambda s: s.clock.set_speed(1.0),
     "to_start": lambda s: s.go_to(s.span[0]),
     "to_end": lambda s: s.go_to(s.span[1]),
-    "loop": _toggle("looping"),
+    "loop": _toggle(lambda s: s.clock, "looping"),
     "restart": restart,
     "next_member": lambda s: next_member(s, 1),
     "previous_member": lambda s: next_member(s, -1),
-    "ghosts": _toggle("ghosts_on"),
+    "ghosts": _toggle(lambda s: s.choice, "ghosts_on"),
     "colour_by": next_colour,
     "beside": beside_or_one,
     "study": study,
@@ -405,15 +403,15 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "pick_parent": pick_parent,
     "cycle_up": lambda s: cycle(s, 1),
     "cycle_down": lambda s: cycle(s, -1),
-    "mode": lambda s: s.set_mode("manipulate" if s.mode == "navigate" else "navigate"),
+    "mode": lambda s: s.set_mode("manipulate" if s.selection.mode == "navigate" else "navigate"),
     "hide": hide,
-    "mask": mask,
+    "translucent": translucent,
     "isolate": isolate,
     "show_all": show_all,
     "frames": lambda s: toggle_class(s, "frame"),
     "centres": lambda s: toggle_class(s, "centre"),
     "joints": lambda s: toggle_class(s, "joint"),
-    "arrows": _toggle("arrows_on"),
+    "arrows": _toggle(lambda s: s, "arrows_on"),
     "trace": trace,
     "shadows": shadows,
     "grouping": next_grouping,
@@ -421,13 +419,13 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "glyphs": lambda s: toggle_class(s, "glyph"),
     "forces": lambda s: toggle_class(s, "force"),
     "names": lambda s: toggle_class(s, "name"),
-    "help": _toggle("help_on"),
+    "help": _toggle(lambda s: s.panels, "help_on"),
     "dump_keys": _show(lambda s: s.table.dump()),
     "dump_display": _show(lambda s: s.display.dump()),
-    "info": _toggle("info_on"),
+    "info": _toggle(lambda s: s.panels, "info_on"),
     "swap_map": swap_map,
     "fullscreen": _ask("fullscreen"),
-    "panes": _toggle("panes_on"),
+    "panes": _toggle(lambda s: s.panels, "panes_on"),
     "record": recording.toggle,
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),

@@ -77,7 +77,7 @@ class Window:
         self.state = State(study, scene, member, ghosts, look, keys, live)
         if beside is not None:
             open_beside(self.state, beside)
-        if view != self.state.view:
+        if view != self.state.view.standard:
             actions.view(self.state, view)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
@@ -110,13 +110,15 @@ class Window:
         self.state.add_overlay(call)
 
     def run(self) -> None:
-        """Draws until the window is closed, at the rate `state.rate` at least and on every event.
+        """Draws until the window is closed, at the rate `state.panels.rate` at least and on every event.
 
         While it records, as often as the movie has pictures: a frame is one of them.
         """
         while self.frame():
             recording = self.state.recording
-            rate, wait = (recording.rate, time.sleep) if recording else (self.state.rate, glfw.wait_events_timeout)
+            rate, wait = (
+                (recording.rate, time.sleep) if recording else (self.state.panels.rate, glfw.wait_events_timeout)
+            )
             left = 1 / rate - (time.perf_counter() - self._drawn)
             if left > 0:
                 wait(left)
@@ -134,11 +136,11 @@ class Window:
         if width > 0 and height > 0 and min(pixels) > 0:  # a window that is iconified has no size
             scale = pixels[0] / width
             # without framebuffer scaling, text is scaled by the density of the screen
-            self.state.zoom = max(glfw.get_window_content_scale(self._window)[0] / scale, 1.0)
+            self.state.panels.zoom = max(glfw.get_window_content_scale(self._window)[0] / scale, 1.0)
             self.screen.draw(width, height, scale, 0, passed)
             self._serve()
             glfw.swap_buffers(self._window)
-        self.state.frame_seconds = 0.9 * self.state.frame_seconds + 0.1 * passed
+        self.state.panels.frame_seconds = 0.9 * self.state.panels.frame_seconds + 0.1 * passed
         return not glfw.window_should_close(self._window)
 
     def close(self) -> None:
@@ -219,7 +221,7 @@ class Window:
 
     def _serve(self) -> None:
         """Serves the requests of actions."""
-        requests, self.state.requests = self.state.requests, []
+        requests, self.state.panels.requests = self.state.panels.requests, []
         for request in requests:
             word, _, text = request.partition(":")
             if word == "quit":

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
 from shiftjax.errors import ModelError
 from shiftjax.viewer import designs
-from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.gui.right_half import RightHalf
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.member_scenes import Design
 
 ONE_HALF = "A running simulation fills the view."
@@ -34,19 +33,19 @@ def choose(state: State, right: RightHalf, text: str) -> None:
 
 def show(state: State, right: RightHalf, member: int) -> None:
     """Shows a member in the right half; ModelError if it cannot be drawn."""
-    right.study.poses(member, state.time)
+    right.study.poses(member, state.clock.time)
     right.design = Design(right.design.scenes, member)
 
 
 def captions(state: State, right: RightHalf) -> tuple[list[str], list[str]]:
     """Lines over the left half and over the right one."""
-    left = Design(state.scenes, state.member)
-    key = (left.study, left.member, right.member, state.colour_by)
+    left = Design(state.scenes, state.choice.member)
+    key = (left.study, left.member, right.member, state.choice.colour_by)
     if right.captions[0] != key:
-        metric, own = state.colour_by, right.design
+        metric, own = state.choice.colour_by, right.design
         right.captions = (key, designs.captions(left, own, metric), designs.captions(own, left, metric))
     _, one, two = right.captions
-    return designs.with_state(one, left, state.time), designs.with_state(two, right.design, state.time)
+    return designs.with_state(one, left, state.clock.time), designs.with_state(two, right.design, state.clock.time)
 
 
 def open_beside(state: State, right: Design) -> None:
@@ -60,14 +59,14 @@ def open_beside(state: State, right: Design) -> None:
     same = right.study is state.study
     state.beside = RightHalf(Design(state.scenes, right.member) if same else right)
     if not same:
-        state.camera = state.kept_camera = designs.camera_of(state.scene, right.scene)
+        state.view.camera = state.view.kept = designs.camera_of(state.scene, right.scene)
 
 
 def toggle(state: State) -> None:
     """Shows the next chosen member in the right half, or closes it; a study closed before is opened again."""
     if state.beside is not None:
         state.closed_beside, state.beside = state.beside.design, None
-        state.go_to(state.time)  # the other run may have been longer
+        state.go_to(state.clock.time)  # the other run may have been longer
         return
     if state.live is not None:
         state.say(ONE_HALF)
@@ -75,13 +74,10 @@ def toggle(state: State) -> None:
     if state.closed_beside is not None and state.closed_beside.study is not state.study:
         state.beside = RightHalf(state.closed_beside)
         return
-    others = state.chosen[state.chosen != state.member]
-    if not len(others):
+    if not len(state.choice.others):
         state.say("Nothing to put beside: one member is chosen. Choose more, as `kept`.")
         return
-    position = np.flatnonzero(state.chosen == state.member)
-    following = state.chosen[(int(position[0]) + 1) % len(state.chosen)] if len(position) else others[0]
-    state.beside = RightHalf(Design(state.scenes, int(following)))
+    state.beside = RightHalf(Design(state.scenes, state.choice.neighbour(1)))
 
 
 def exchange(state: State) -> None:
@@ -90,7 +86,7 @@ def exchange(state: State) -> None:
     if right is None or right.study is not state.study:
         state.say("Only two members of one study change places." if right else "There is one half: B makes two.")
         return
-    left = state.member
+    left = state.choice.member
     state.show_member(right.member)
     show(state, right, left)
 
@@ -111,12 +107,12 @@ def under_cursor(state: State) -> Iterator[None]:
     if right is None or right.camera is None or not right.hovered:
         yield
         return
-    left, followed = state.camera, state.follow
-    state.camera, state.follow = right.camera, None
+    left, followed = state.view.camera, state.view.followed
+    state.view.camera, state.view.followed = right.camera, None
     try:
         yield
-        if state.follow is not None:
+        if state.view.followed is not None:
             state.say("Bodies are followed at the left only.")
     finally:
-        right.camera = state.camera if state.beside is right and right.camera is not None else None
-        state.camera, state.follow = left, followed
+        right.camera = state.view.camera if state.beside is right and right.camera is not None else None
+        state.view.camera, state.view.followed = left, followed

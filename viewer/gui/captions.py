@@ -33,7 +33,7 @@ def _cells(state: State, view: Box) -> None:
     for cell, box in zip(cells, grid.boxes(view, len(cells)), strict=True):
         _caption(box, grid.lines(state, cell), THIN)
         ui.item_boxes[f"cell:{cell.member}"] = box
-        if cell.member == state.member:
+        if cell.member == state.choice.member:
             low, high = imgui.ImVec2(box.x + 1, box.y + 1), imgui.ImVec2(box.x + box.width - 1, box.y + box.height - 1)
             imgui.get_background_draw_list().add_rect(low, high, imgui.get_color_u32(FRAME), thickness=2.0)
 

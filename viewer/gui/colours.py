@@ -6,7 +6,7 @@ import colorsys
 
 from shiftjax.viewer.scene import Colour
 
-FADED = 0.2  # opacity of masked items and of those in front of the pick
+FADED = 0.2  # opacity of translucent items and of those in front of the pick
 TRACE: Colour = (0.85, 0.15, 0.45, 1.0)
 ARROW: Colour = (0.95, 0.55, 0.05, 1.0)
 PULL: Colour = (0.10, 0.65, 0.25, 1.0)

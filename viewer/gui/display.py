@@ -1,6 +1,6 @@
 """Display classes: what is drawn and pickable, with inheritance of settings. Plain Python.
 
-A class without a setting inherits that of its parent. Drawing is "visible", "hidden" or "masked" (translucent).
+A class without a setting inherits that of its parent. Drawing is "visible", "hidden" or "translucent".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARENT = {
     "force": "widget",
     "name": "widget",
 }
-DRAWN = ("visible", "hidden", "masked")
+DRAWN = ("visible", "hidden", "translucent")
 OFF = ("frame", "centre", "route", "glyph", "force", "name")  # by default
 
 
@@ -76,7 +76,7 @@ class Display:
                 depth, above = depth + 1, PARENT[above]
             drawn = self.drawn(name) if name in self._draw else f"({self.drawn(name)})"
             picked = "pickable" if self.picks(name) else "not pickable"
-            lines.append(f"{'  ' * depth + name:<18} {drawn:<10} {picked if name in self._pick else f'({picked})'}")
+            lines.append(f"{'  ' * depth + name:<18} {drawn:<12} {picked if name in self._pick else f'({picked})'}")
         return "\n".join(lines)
 
     def _source(self, name: str, settings: dict[str, str] | dict[str, bool]) -> str:

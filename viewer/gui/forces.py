@@ -73,9 +73,9 @@ def run_of(study: StudyLike, found: Mechanism, member: int) -> Run:
 def forces_of(state: State) -> Run:
     """The forces of the current member along its run, cached; of a running simulation, around the present time."""
     if state.live is not None:
-        near = functools.partial(state.live.history.near, state.time, RECENT)
-        return state.cached("forces", lambda: run_of(near(), state.mechanism, state.member))
-    return state.cached_for_member("forces", lambda: run_of(state.study, state.mechanism, state.member))
+        near = functools.partial(state.live.history.near, state.clock.time, RECENT)
+        return state.cached("forces", lambda: run_of(near(), state.mechanism, state.choice.member))
+    return state.cached_for_member("forces", lambda: run_of(state.study, state.mechanism, state.choice.member))
 
 
 def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
@@ -83,7 +83,7 @@ def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
     run, poses = forces_of(state), state.poses()
     scale = {torque: LONGEST * state.scene.size / (run.largest(torque=torque) or 1.0) for torque in (False, True)}
     for item in run.items:
-        vector = np.array([np.interp(state.time, run.time, column) for column in item.vectors.T])
+        vector = np.array([np.interp(state.clock.time, run.time, column) for column in item.vectors.T])
         if np.isfinite(vector).all():
             yield item, to_world(poses[item.node], item.point), scale[item.torque] * vector
 

@@ -215,7 +215,7 @@ ACTIONS = (
     *_rows(
         "What is drawn",
         ("hide", "hide the pick and the selection", "H", "V"),
-        ("mask", "see through the pick and the selection, or not", "Shift+M", "Shift+V"),
+        ("translucent", "see through the pick and the selection, or not", "Shift+M", "Shift+V"),
         ("isolate", "hide everything else", "I", "I"),
         ("show_all", "show everything", "Shift+H", "Alt+V"),
         ("frames", "frames, on or off", "E", "Alt+E"),

@@ -40,7 +40,7 @@ def draw(state: State, view: Box) -> None:
         return
     camera, size = state.current_camera(), (max(round(view.width), 1), max(round(view.height), 1))
     eye, back = camera.eye, camera.axes()[2]
-    opacity = FADED * 2 if drawn == "masked" else 1.0
+    opacity = FADED * 2 if drawn == "translucent" else 1.0
     paper = imgui.get_background_draw_list()
     for path, name, point in label_points(state):
         if (eye - point) @ back <= 0 and not camera.orthographic:

@@ -7,7 +7,8 @@ import numpy as np
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui import pulling
 from shiftjax.viewer.gui.colours import ARROW, TRACE
-from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.gui.right_half import RightHalf
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.values import frame_in_world, screws
 from shiftjax.viewer.scene import Colour, Strokes
 from shiftjax.viewer.study_like import StudyLike
@@ -33,11 +34,11 @@ def joined(several: list[Strokes]) -> Strokes | None:
 
 def trace(state: State, right: RightHalf | None = None) -> Strokes | None:
     """The path of the traced point of the current member, or of the same point in the right half."""
-    if state.trace is None:
+    if state.view.trace is None:
         return None
-    node, point = state.trace
+    node, point = state.view.trace
     if right is None:
-        return path_of(state.study, state.member, node, point)
+        return path_of(state.study, state.choice.member, node, point)
     body = state.study.nodes[node]
     if body not in right.study.nodes:
         return None

@@ -6,11 +6,12 @@ from shiftjax.viewer.camera import VIEWS
 from shiftjax.viewer.gui import beside, borders, captions, keys, labels, propertypane, treepane, ui, windows
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
-from shiftjax.viewer.gui.state import RATES, State
+from shiftjax.viewer.gui.panels import RATES
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import pane
 from shiftjax.viewer.movie import MOVIES
 
-EDIT = ("select", "deselect", "clear_selection", "", "hide", "mask", "isolate", "show_all")
+EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
 MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
 BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
@@ -20,10 +21,10 @@ def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
     ui.item_boxes.clear()
     menu = _menus(state)
-    explorer = state.explorer
-    found = layout(width, height, menu, state.sizes, panes=state.panes_on, zoom=state.zoom, study=explorer.shown_on)
-    if state.panes_on:
-        borders.draw(state, found)  # first: of fixed windows the oldest is on top
+    explorer, panels = state.explorer, state.panels
+    found = layout(width, height, menu, panels.sizes, panes=panels.panes_on, zoom=panels.zoom, study=explorer.shown_on)
+    if state.panels.panes_on:
+        borders.draw(state.panels, found)  # first: of fixed windows the oldest is on top
         treepane.draw(state, found.tree)
         propertypane.draw(state, found.properties)
         _timeline(state, found.timeline)
@@ -66,8 +67,8 @@ def _file(state: State) -> None:
     ui.line(state, "record", on=state.recording is not None)
     if imgui.begin_menu("Record as"):
         for kind in MOVIES:
-            if imgui.menu_item_simple(kind[1:].upper(), "", state.record_as == kind):
-                state.record_as = kind
+            if imgui.menu_item_simple(kind[1:].upper(), "", state.panels.record_as == kind):
+                state.panels.record_as = kind
             ui.remember_item(f"record_as:{kind}")
         imgui.end_menu()
     ui.remember_item("menu:Record as")
@@ -84,7 +85,7 @@ def _view(state: State) -> None:
         imgui.end_menu()
     _lines(state, LOOK)
     imgui.separator()
-    ui.line(state, "orthographic", on=state.camera.orthographic)
+    ui.line(state, "orthographic", on=state.view.camera.orthographic)
     for name, kind in (("frames", "frame"), ("centres", "centre"), ("joints", "joint")):
         ui.line(state, name, on=state.display.drawn(kind) != "hidden")
     for name, kind in (("routes", "route"), ("glyphs", "glyph"), ("forces", "force"), ("names", "name")):
@@ -92,34 +93,35 @@ def _view(state: State) -> None:
     ui.line(state, "grouping", on=bool(state.grouping))
     ui.line(state, "arrows", on=state.arrows_on)
     ui.line(state, "shadows", on=state.look.shadows)
-    ui.line(state, "trace", on=state.trace is not None)
+    ui.line(state, "trace", on=state.view.trace is not None)
     imgui.separator()
-    ui.line(state, "panes", on=state.panes_on)
+    ui.line(state, "panes", on=state.panels.panes_on)
     ui.line(state, "study", on=state.explorer.shown_on)
-    ui.line(state, "info", on=state.info_on)
+    ui.line(state, "info", on=state.panels.info_on)
     ui.line(state, "fullscreen")
     ui.line(state, "dump_display")
     imgui.set_next_item_width(140)
-    changed, rate = imgui.slider_float("frames a second, at least", state.rate, *RATES, "%.0f")
+    changed, rate = imgui.slider_float("frames a second, at least", state.panels.rate, *RATES, "%.0f")
     ui.remember_item("rate")
     if changed:
-        state.set_rate(rate)
+        state.panels.set_rate(rate)
     imgui.set_next_item_width(140)
-    own, hue = imgui.slider_float("hue of the highlight", -0.01 if state.hue is None else state.hue, -0.01, 1.0, "%.2f")
+    hue = state.selection.hue
+    own, hue = imgui.slider_float("hue of the highlight", -0.01 if hue is None else hue, -0.01, 1.0, "%.2f")
     ui.remember_item("hue")
     if own:
-        state.hue = None if hue < 0 else hue
+        state.selection.hue = None if hue < 0 else hue
 
 
 def _members(state: State) -> None:
-    ui.line(state, "ghosts", on=state.ghosts_on)
+    ui.line(state, "ghosts", on=state.choice.ghosts_on)
     ui.line(state, "beside", on=state.beside is not None)
     ui.line(state, "grid", on=bool(state.explorer.cells))
     _lines(state, MEMBERS)
 
 
 def _help(state: State) -> None:
-    ui.line(state, "help", on=state.help_on)
+    ui.line(state, "help", on=state.panels.help_on)
     ui.line(state, "dump_keys")
     for name in keys.MAPS:
         if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):
@@ -130,22 +132,23 @@ def _help(state: State) -> None:
 def _timeline(state: State, box: Box) -> None:
     with ui.pane("Timeline", box, ui.BARE):
         first, last = state.span
-        for label, name in (("|<", "to_start"), ("<", "step_back"), ("Pause" if state.playing else "Play", "play"),
+        playing = "Pause" if state.clock.playing else "Play"
+        for label, name in (("|<", "to_start"), ("<", "step_back"), (playing, "play"),
                             (">", "step_forward"), (">|", "to_end")):  # fmt: skip
             ui.button(state, label, name)
             imgui.same_line()
         imgui.set_next_item_width(-1)
-        moved, time = imgui.slider_float("##time", state.time, first, max(last, first + 1e-12), "%.4f s")
+        moved, time = imgui.slider_float("##time", state.clock.time, first, max(last, first + 1e-12), "%.4f s")
         ui.remember_item("time")
         if moved:
             state.go_to(time)
         ui.button(state, "-", "slower")
         imgui.same_line()
-        imgui.text(f"x{state.speed:g}")
+        imgui.text(f"x{state.clock.speed:g}")
         imgui.same_line()
         ui.button(state, "+", "faster")
         imgui.same_line()
-        _, state.looping = imgui.checkbox("loop", state.looping)
+        _, state.clock.looping = imgui.checkbox("loop", state.clock.looping)
         ui.remember_item("looped")
         imgui.same_line(0, 24)
         _chooser(state)
@@ -155,7 +158,7 @@ def _chooser(state: State) -> None:
     """Controls for the current and the chosen members."""
     ui.button(state, "<", "previous_member")
     imgui.same_line()
-    imgui.text(f"member {state.member} of {state.study.members}")
+    imgui.text(f"member {state.choice.member} of {state.study.members}")
     imgui.same_line()
     ui.button(state, ">", "next_member")
     imgui.same_line()
@@ -163,20 +166,20 @@ def _chooser(state: State) -> None:
     imgui.same_line(0, 24)
     imgui.set_next_item_width(BOX_WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
-    done, state.typed = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.typed, flags)
+    done, state.panels.typed = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.panels.typed, flags)
     ui.remember_item("members")
     if done:
-        state.choose(state.typed)
+        state.choose(state.panels.typed)
     imgui.same_line()
-    _, state.ghosts_on = imgui.checkbox(f"{len(state.chosen)} chosen as ghosts", state.ghosts_on)
+    _, state.choice.ghosts_on = imgui.checkbox(f"{len(state.choice.chosen)} chosen as ghosts", state.choice.ghosts_on)
     ui.remember_item("ghosts")
     imgui.same_line()
     imgui.set_next_item_width(140)
     names = ["one colour", *state.study.metrics]
-    at = names.index(state.colour_by) if state.colour_by else 0
+    at = names.index(state.choice.colour_by) if state.choice.colour_by else 0
     _, at = imgui.combo("##colour", at, names)
     ui.remember_item("colour_by")
-    state.colour_by = names[at] if at else ""
+    state.choice.colour_by = names[at] if at else ""
 
 
 def _beside(state: State) -> None:
@@ -196,19 +199,19 @@ def _beside(state: State) -> None:
 
 def _status(state: State, box: Box) -> None:
     with ui.pane("Status", box, ui.BARE | int(imgui.WindowFlags_.no_scrollbar)):
-        if state.cursor is not None:
-            imgui.text("x {:.4f}  y {:.4f}  z {:.4f} m".format(*state.cursor))
+        if state.selection.cursor is not None:
+            imgui.text("x {:.4f}  y {:.4f}  z {:.4f} m".format(*state.selection.cursor))
         else:
             imgui.text_disabled("x -  y -  z -")
         imgui.same_line(260)
-        selected = f", {len(state.selected)} selected" if state.selected else ""
-        imgui.text(f"{state.mode}, {state.map} keys (F1){selected}")
+        selected = f", {len(state.selection.selected)} selected" if state.selection.selected else ""
+        imgui.text(f"{state.selection.mode}, {state.map} keys (F1){selected}")
         if state.recording is not None:
             imgui.same_line(0, 24)
             imgui.text_colored(ui.RED, f"REC {state.recording.seconds:.1f} s")
             ui.remember_item("recording")
-        if state.messages:
+        if state.panels.messages:
             imgui.same_line(0, 24)
-            imgui.text_unformatted(state.messages[-1].replace("\n", " "))
+            imgui.text_unformatted(state.panels.messages[-1].replace("\n", " "))
             ui.remember_item("message")
-            imgui.set_item_tooltip("\n".join(state.messages[-8:]))
+            imgui.set_item_tooltip("\n".join(state.panels.messages[-8:]))

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from shiftjax.viewer.gui import actions, keys
 from shiftjax.viewer.gui.ray_picking import hits_at
-from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.gui.selection import Hit
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import grid
 
 STILL = 4.0  # pixels a click may move
@@ -79,7 +80,7 @@ class Pointer:
 
     def hover(self, x: float, y: float) -> None:
         """Keeps the point under the cursor for the status bar."""
-        self.state.cursor = self._hit(x, y).point
+        self.state.selection.cursor = self._hit(x, y).point
 
     def _text(self, gesture: str) -> str:
         ctrl, alt, shift = self._held
@@ -96,7 +97,7 @@ class Pointer:
     def _manipulating(self, name: str) -> str:
         """While manipulating a running simulation, the gesture of orbiting pulls."""
         state = self.state
-        return "pull" if name == "orbit" and state.mode == "manipulate" and state.live is not None else name
+        return "pull" if name == "orbit" and state.selection.mode == "manipulate" and state.live is not None else name
 
     def _by(self, text: str, right: float, up: float) -> None:
         action = self.state.table.find(self.state.map, text)
@@ -120,8 +121,8 @@ class Pointer:
             actions.run(self.state, action.name)
             return
         behind = hits_at(self.state, x, y, self.size)
-        if [h.path for h in behind] != [h.path for h in self.state.stack]:
-            self.state.stack = behind
+        if [h.path for h in behind] != [h.path for h in self.state.selection.stack]:
+            self.state.selection.stack = behind
         actions.AT[action.name](self.state, self._hit(x, y))
 
     def _nearest(self, x: float, y: float) -> Hit:

@@ -24,7 +24,7 @@ def draw(state: State, box: Box) -> None:
     with ui.pane("Properties", box):
         if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
             livepane.draw(state, state.live)
-        imgui.text_unformatted(state.pick or "nothing is picked")
+        imgui.text_unformatted(state.selection.pick or "nothing is picked")
         ui.remember_item("picked")
         ui.facts(properties(state))
         shapepane.draw(state)
@@ -39,7 +39,7 @@ def draw(state: State, box: Box) -> None:
 
 def properties(state: State) -> list[tuple[str, str]]:
     """Names and texts of the properties of the pick, at the current time."""
-    path = state.pick
+    path = state.selection.pick
     if path is None:
         camera = state.current_camera()
         return [("looking at", numbers(np.array(camera.target))), ("from", numbers(camera.eye))]
@@ -99,12 +99,12 @@ def numbers(vector: np.ndarray) -> str:
 
 def _plots(state: State) -> None:
     """Curves over the whole run with a line at the time cursor, which can be dragged."""
-    channels = plots.channels_of(state.study, state.pick)
+    channels = plots.channels_of(state.study, state.selection.pick)
     if not channels:
         imgui.text_disabled("no channel of this was recorded")
     for k, channel in enumerate(channels):
         try:
-            found = plots.curves(state.study, channel, state.member)
+            found = plots.curves(state.study, channel, state.choice.member)
         except ModelError as error:
             imgui.text_wrapped(str(error))
             continue
@@ -119,7 +119,7 @@ def _plots(state: State) -> None:
         for label, curve in zip(found.labels, found.values, strict=True):
             times = np.ascontiguousarray(state.study.time[: len(curve)])  # a running simulation may have added instants
             implot.plot_line(label, times, curve)
-        moved, time, *_ = implot.drag_line_x(k, state.time, CURSOR, 1.5)
+        moved, time, *_ = implot.drag_line_x(k, state.clock.time, CURSOR, 1.5)
         if moved:
             state.go_to(time)
         corner, size = implot.get_plot_pos(), implot.get_plot_size()

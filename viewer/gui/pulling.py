@@ -8,7 +8,8 @@ import numpy as np
 
 from shiftjax.poses import to_local, to_world
 from shiftjax.viewer.gui.colours import PULL
-from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.gui.selection import Hit
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Strokes
 
 NOT_LIVE = "Only a running simulation can be pulled: `shiftjax view MODEL --live`."

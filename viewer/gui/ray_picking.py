@@ -9,7 +9,8 @@ import numpy as np
 
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui import symbols
-from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.gui.selection import Hit
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Mesh, Part
 
 

@@ -22,7 +22,7 @@ def toggle(state: State) -> None:
         stop(state)
         return
     try:
-        state.recording = Recording(Path.cwd(), state.record_as)
+        state.recording = Recording(Path.cwd(), state.panels.record_as)
         state.say(f"recording to {state.recording.path.name}")
     except ModelError as error:
         state.say(str(error))
@@ -40,7 +40,7 @@ def take(state: State, image: Callable[[], np.ndarray], passed: float) -> None:
     recording = state.recording
     if recording is None:
         return
-    count = 1 if state.playing and state.live is None else recording.due(passed)
+    count = 1 if state.clock.playing and state.live is None else recording.due(passed)
     try:
         picture = image() if count else None
         for _ in range(count):

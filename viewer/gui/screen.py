@@ -17,7 +17,8 @@ from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Layout, layout
 from shiftjax.viewer.gui.pointer import Held, Pointer
 from shiftjax.viewer.gui.ray_picking import hits_at, pickable
-from shiftjax.viewer.gui.state import Hit, State
+from shiftjax.viewer.gui.selection import Hit
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.textures import Textures
 from shiftjax.viewer.gui.views import Views
 
@@ -69,7 +70,7 @@ class Screen:
         io.display_size = imgui.ImVec2(width, height)
         io.display_framebuffer_scale = imgui.ImVec2(scale, scale)
         io.delta_time = max(dt, 1e-4)
-        imgui.get_style().font_scale_dpi = self.state.zoom
+        imgui.get_style().font_scale_dpi = self.state.panels.zoom
         imgui.new_frame()
         try:
             self.layout = panes.draw(self.state, width, height)

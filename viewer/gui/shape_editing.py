@@ -18,7 +18,7 @@ from shiftjax.viewer.scene import Part
 
 def add(state: State) -> None:
     """Adds a box to the picked body, at the picked point, and picks it; on a user's shape, changes its kind."""
-    path = state.pick
+    path = state.selection.pick
     if path in state.shapes:
         kinds = list(KINDS)
         change(state, path, kinds[(kinds.index(state.shapes[path].type) + 1) % len(kinds)])
@@ -27,7 +27,7 @@ def add(state: State) -> None:
     if node is None or path is None:
         state.say("add a shape: pick a body, joint or frame first")
         return
-    origin = state.pick_point if state.pick_point is not None else _origin(state, path)
+    origin = state.selection.pick_point if state.selection.pick_point is not None else _origin(state, path)
     name = state.free_path(state.study.nodes[node])
     state.shapes[name] = Geometry("box", (), FrozenJson(sizes("box", state.scene) | {"T": tuple(map(float, origin))}))
     _rebuild(state, name, state.study.nodes[node])
@@ -54,15 +54,12 @@ def edit(state: State, path: str, geometry: Geometry) -> None:
 
 def remove(state: State) -> bool:
     """Removes the picked shape of a user; False where the pick is none."""
-    path = state.pick
+    path = state.selection.pick
     if path is None or not any(part.kind == "shape" and part.path == path for part in state.scene.parts):
         return False
     state.scene = replaced(state.scene, path, [])
     state.shapes.pop(path, None)
-    state.selected = [other for other in state.selected if other != path]
-    state.hidden.discard(path)
-    state.masked.discard(path)
-    state.pick_path(None)
+    state.selection.forget(path)
     return True
 
 

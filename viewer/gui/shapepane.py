@@ -17,7 +17,7 @@ SMALLEST = 1e-4  # of the model's size: smallest length
 
 def draw(state: State) -> None:
     """Kind, sizes, position and colour, if such a shape is picked."""
-    path = state.pick
+    path = state.selection.pick
     if path is None or path not in state.shapes:
         return
     geometry, kinds = state.shapes[path], list(shape_editing.KINDS)

@@ -48,15 +48,16 @@ def symbols(state: State, *, pickable: bool = False) -> list[Symbol]:
 
 
 def strokes(state: State) -> Strokes | None:
-    """The symbols as lines: faint for masked classes, in the highlight colour for picked and selected items."""
+    """The symbols as lines: faint for translucent classes, in the highlight colour for picked and selected items."""
     found = symbols(state)
     if not found:
         return None
-    marked = {state.pick, *state.selected}
+    marked, hue = state.selection.marked, state.selection.hue
+    highlight = MARKED if hue is None else of_hue(hue)
     rows = []
     for symbol in found:
-        r, g, b, a = symbol.colour if symbol.path not in marked else MARKED if state.hue is None else of_hue(state.hue)
-        faint = FADED if state.display.drawn(symbol.name) == "masked" and symbol.path not in marked else 1.0
+        r, g, b, a = highlight if symbol.path in marked else symbol.colour
+        faint = FADED if state.display.drawn(symbol.name) == "translucent" and symbol.path not in marked else 1.0
         rows.append(np.tile([r, g, b, a * faint], (len(symbol.ends), 1)))
     return Strokes(np.concatenate([symbol.ends for symbol in found]), np.concatenate(rows))
 

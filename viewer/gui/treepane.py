@@ -8,6 +8,7 @@ from shiftjax.joints import KINDS
 from shiftjax.viewer.gui import actions, tree, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box
+from shiftjax.viewer.gui.selection import Hit, Selection
 from shiftjax.viewer.gui.state import State
 
 INDENT = 12.0  # points a level
@@ -17,7 +18,7 @@ TABLE = int(imgui.TableFlags_.scroll_y | imgui.TableFlags_.row_bg | imgui.TableF
 def draw(state: State, box: Box) -> None:
     with ui.pane("Model", box, ui.BARE):
         imgui.set_next_item_width(-1)
-        _, state.search = imgui.input_text_with_hint("##search", "search", state.search)
+        _, state.panels.search = imgui.input_text_with_hint("##search", "search", state.panels.search)
         ui.remember_item("search")
         if imgui.begin_tab_bar("tabs"):
             if imgui.begin_tab_item_simple("Scene"):
@@ -25,7 +26,7 @@ def draw(state: State, box: Box) -> None:
                 imgui.end_tab_item()
             ui.remember_item("tab:Scene")
             if imgui.begin_tab_item_simple("Simulation"):
-                _rows(state, tree.simulation_rows(state.study, state.member), False)
+                _rows(state, tree.simulation_rows(state.study, state.choice.member), False)
                 imgui.end_tab_item()
             ui.remember_item("tab:Simulation")
             imgui.end_tab_bar()
@@ -33,7 +34,7 @@ def draw(state: State, box: Box) -> None:
 
 def _rows(state: State, rows: tuple[tree.Row, ...], live: bool) -> None:
     """The rows that are unfolded; only those scrolled into view are drawn."""
-    found = tree.search(rows, state.search) if state.search else tree.unfolded(rows, state.opened)
+    found = tree.search(rows, state.panels.search) if state.panels.search else tree.unfolded(rows, state.panels.opened)
     if not imgui.begin_table("tree", 4 if live else 2, TABLE):
         return
     stretch, fixed = int(imgui.TableColumnFlags_.width_stretch), int(imgui.TableColumnFlags_.width_fixed)
@@ -61,7 +62,7 @@ def _row(state: State, row: tree.Row, live: bool) -> None:
     if live:
         imgui.table_next_column()
         if row.hideable:
-            _visibility(state, row.path)
+            _visibility(state.selection, row.path)
     imgui.table_next_column()
     _name(state, row)
     imgui.table_next_column()
@@ -71,37 +72,37 @@ def _row(state: State, row: tree.Row, live: bool) -> None:
         imgui.text_unformatted(mobility_text(state, row))
 
 
-def _visibility(state: State, path: str) -> None:
+def _visibility(selection: Selection, path: str) -> None:
     """A check box for the visibility of an item."""
     imgui.push_style_var(imgui.StyleVar_.frame_padding, imgui.ImVec2(0, 0))
-    changed, shown = imgui.checkbox("##eye", path not in state.hidden)
+    changed, shown = imgui.checkbox("##eye", path not in selection.hidden)
     imgui.pop_style_var()
     ui.remember_item(f"eye:{path}")
     if changed:
-        (state.hidden.discard if shown else state.hidden.add)(path)
+        (selection.hidden.discard if shown else selection.hidden.add)(path)
 
 
 def _name(state: State, row: tree.Row) -> None:
     """The arrow of a row with children and its name: a click picks it, with Ctrl toggles its selection."""
     imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + INDENT * row.depth)
     if row.parent:
-        is_open = row.key in state.opened or bool(state.search)
+        is_open = row.key in state.panels.opened or bool(state.panels.search)
         imgui.push_style_var(imgui.StyleVar_.frame_padding, imgui.ImVec2(0, 0))
         if imgui.arrow_button("fold", imgui.Dir.down if is_open else imgui.Dir.right):
-            (state.opened.discard if is_open else state.opened.add)(row.key)
+            (state.panels.opened.discard if is_open else state.panels.opened.add)(row.key)
         imgui.pop_style_var()
         ui.remember_item(f"fold:{row.key}")
         imgui.same_line(0, 4)
-    marked = bool(row.path) and (row.path == state.pick or row.path in state.selected)
+    marked = bool(row.path) and (row.path == state.selection.pick or row.path in state.selection.selected)
     clicked, _ = imgui.selectable(row.name, marked)
     ui.remember_item(f"row:{row.key}")
     if clicked and row.path:
         if imgui.get_io().key_ctrl:
-            actions.toggle_at(state, actions.Hit(row.path))
+            actions.toggle_at(state, Hit(row.path))
         else:
             state.pick_path(row.path)
     elif clicked and row.parent:
-        (state.opened.discard if row.key in state.opened else state.opened.add)(row.key)
+        (state.panels.opened.discard if row.key in state.panels.opened else state.panels.opened.add)(row.key)
 
 
 def value_text(state: State, row: tree.Row) -> str:

@@ -8,8 +8,9 @@ from shiftjax.viewer import rendering, side_by_side
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.beside import captions
 from shiftjax.viewer.gui.layout import Box, halves
+from shiftjax.viewer.gui.right_half import RightHalf
 from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import grid
 from shiftjax.viewer.scene import RenderSettings, Scene
 

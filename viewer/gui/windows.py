@@ -15,14 +15,14 @@ ONCE = int(imgui.Cond_.appearing)
 
 def draw(state: State, view: Box) -> None:
     """Draws those that are open, initially over the view."""
-    if state.help_on:
-        state.help_on = _window("Keys and mouse", view, 30, lambda: _help(state))
-    if state.text:
-        kept = _window("To read and copy", view, 60, lambda: _text(state.text))
-        state.text = state.text if kept else ""
-    if state.info_on:
-        state.info_on = _window("Info", view, 90, lambda: ui.facts(info(state)))
-    for k, (name, panel) in enumerate(list(state.panels.items())):
+    if state.panels.help_on:
+        state.panels.help_on = _window("Keys and mouse", view, 30, lambda: _help(state))
+    if state.panels.text:
+        kept = _window("To read and copy", view, 60, lambda: _text(state.panels.text))
+        state.panels.text = state.panels.text if kept else ""
+    if state.panels.info_on:
+        state.panels.info_on = _window("Info", view, 90, lambda: ui.facts(info(state)))
+    for k, (name, panel) in enumerate(list(state.panels.own.items())):
         failed: list[str] = []
 
         def inside(name: str = name, panel: Callable[[State], None] = panel, failed: list[str] = failed) -> None:
@@ -30,7 +30,7 @@ def draw(state: State, view: Box) -> None:
             failed += [] if well else [name]
 
         if not _window(name, view, 120 + 30 * k, inside) or failed:
-            del state.panels[name]
+            del state.panels.own[name]
 
 
 def _window(title: str, view: Box, shift: float, inside: Callable[[], None]) -> bool:
@@ -69,10 +69,10 @@ def _text(text: str) -> None:
 def info(state: State) -> list[tuple[str, str]]:
     """Rates and sizes."""
     report = state.study.report
-    rate = 1 / state.frame_seconds if state.frame_seconds > 0 else 0.0
+    rate = 1 / state.panels.frame_seconds if state.panels.frame_seconds > 0 else 0.0
     return [
-        ("frames a second", f"{rate:.1f} (at least {state.rate:.0f} requested)"),
-        ("time a second", f"{state.speed:g} s" if state.playing else "paused"),
+        ("frames a second", f"{rate:.1f} (at least {state.panels.rate:.0f} requested)"),
+        ("time a second", f"{state.clock.speed:g} s" if state.clock.playing else "paused"),
         ("members", f"{state.study.members}, {len(state.study.kept)} with trajectories"),
         ("instants", f"{len(state.study.time)} over {state.span[1] - state.span[0]:g} s"),
         *((name, str(report[name])) for name in ("bodies", "joints", "loops", "dof") if name in report),

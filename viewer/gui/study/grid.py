@@ -7,7 +7,8 @@ import numpy as np
 from shiftjax.viewer import designs
 from shiftjax.viewer.distributions import spread
 from shiftjax.viewer.gui.layout import Box
-from shiftjax.viewer.gui.state import RightHalf, State
+from shiftjax.viewer.gui.right_half import RightHalf
+from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.member_scenes import Design
 from shiftjax.viewer.side_by_side import BAR
 
@@ -20,9 +21,9 @@ def toggle(state: State) -> None:
     explorer = state.explorer
     before = len(explorer.cells)
     larger = next((size for size in SIZES if size > before), None)
-    if larger is not None and before < len(state.chosen):
-        few = len(state.chosen) <= min(SHARE * larger, SIZES[-1])  # all of five, not four of them
-        show(state, members_for(state, len(state.chosen) if few else larger))
+    if larger is not None and before < len(state.choice.chosen):
+        few = len(state.choice.chosen) <= min(SHARE * larger, SIZES[-1])  # all of five, not four of them
+        show(state, members_for(state, len(state.choice.chosen) if few else larger))
     else:
         close(state)
         if not before:
@@ -31,10 +32,10 @@ def toggle(state: State) -> None:
 
 def members_for(state: State, count: int) -> list[int]:
     """So many of the chosen members: the first of a choice in its order, or those spread over a selection."""
-    chosen, explorer = state.chosen, state.explorer
+    chosen, explorer = state.choice.chosen, state.explorer
     if len(chosen) <= count:
         return [int(member) for member in chosen]
-    if state.choice:
+    if state.choice.text:
         return [int(member) for member in chosen[:count]]
     points = np.stack([explorer.table.column(name)[chosen].astype(float) for name in explorer.plotted()], axis=1)
     return [int(member) for member in chosen[spread(points, count)]]
@@ -86,10 +87,10 @@ def _size(view: Box, count: int, across: int) -> tuple[float, float]:
 
 def lines(state: State, half: RightHalf) -> list[str]:
     """The label of a cell: its member and the metric that colours; a note once its run is over."""
-    metric = state.colour_by or state.explorer.colour or state.explorer.y
+    metric = state.choice.colour_by or state.explorer.colour or state.explorer.y
     table = state.explorer.table
     found = [f"member {half.member}"]
     if metric not in ("", "member"):
         unit = table.unit(metric)
         found.append(f"{state.explorer.short(metric)} = {table.text(metric, half.member)}{f' {unit}' if unit else ''}")
-    return designs.with_state(found, half.design, state.time)
+    return designs.with_state(found, half.design, state.clock.time)

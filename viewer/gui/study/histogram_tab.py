@@ -33,7 +33,7 @@ def draw(state: State) -> None:
             for name, counts, colour in (("##shown", all_of, SHADE), ("##selected", own, MARK)):
                 spec = implot.Spec(fill_color=colour, line_color=colour)
                 implot.plot_bars(name, middles, counts.astype(float), 0.92 * wide, spec)
-            here = np.array([float(explorer.table.column(column)[state.member])])
+            here = np.array([float(explorer.table.column(column)[state.choice.member])])
             implot.plot_inf_lines("##open", here, implot.Spec(line_color=scatter_tab.CURRENT))
             found = brushing.brush(explorer, "histogram")
             if found is not None and not found.click:

@@ -45,7 +45,7 @@ def _tabs(state: State) -> None:
 def _expression(state: State) -> None:
     """The expression that says which members are shown, with what completes it; how many are shown and selected."""
     explorer = state.explorer
-    imgui.set_next_item_width(state.zoom * WIDTH)
+    imgui.set_next_item_width(state.panels.zoom * WIDTH)
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     hint = "all members; or an expression"
     done, explorer.typed = imgui.input_text_with_hint("##expression", hint, explorer.typed, flags)

@@ -84,7 +84,7 @@ def _lines(state: State) -> None:
         _image(state, "selected", [h[own] for h in heights], images.MARK, 255)
     elif selected:
         implot.plot_line("##selected", *_polylines(np.stack(heights)[:, own]), implot.Spec(line_color=MARK))
-    here = explorer.members() == state.member
+    here = explorer.members() == state.choice.member
     if here.any():
         spec = implot.Spec(line_color=CURRENT, line_weight=2.0)
         implot.plot_line("##open", *_polylines(np.stack(heights)[:, here]), spec)

@@ -29,7 +29,7 @@ def draw(state: State) -> None:
         imgui.same_line()
     imgui.text_disabled("drag: select, Shift adds, Ctrl within; click: open; right drag, wheel: move, zoom")
     table, room = explorer.table, imgui.get_content_region_avail()
-    bar = state.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
+    bar = state.panels.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
     size = (max(room.x - bar, 40.0), max(room.y, 40.0))
     fitted = (*table.span(explorer.x), *table.span(explorer.y))
     name, titles = "scatter", (table.title(explorer.x), table.title(explorer.y))
@@ -61,7 +61,7 @@ def axis_box(state: State, label: str, attribute: str) -> None:
     imgui.align_text_to_frame_padding()
     imgui.text_unformatted(label)
     imgui.same_line()
-    imgui.set_next_item_width(state.zoom * 150)
+    imgui.set_next_item_width(state.panels.zoom * 150)
     changed, at = imgui.combo(f"##{attribute}", names.index(getattr(explorer, attribute)), shown)
     ui.remember_item(f"axis:{attribute}")
     if changed:
@@ -155,7 +155,7 @@ def _marker(kind: implot.Marker_, size: float, colour: imgui.ImVec4) -> implot.S
 
 def _current(state: State) -> None:
     """A ring at the member that is open."""
-    explorer, member = state.explorer, state.member
+    explorer, member = state.explorer, state.choice.member
     at = [np.array([float(explorer.table.column(name)[member])]) for name in (explorer.x, explorer.y)]
     clear = imgui.ImVec4(0.0, 0.0, 0.0, 0.0)
     spec = implot.Spec(marker=int(implot.Marker_.circle), marker_size=6.0, marker_fill_color=clear,

@@ -23,7 +23,7 @@ def show_ghosts(state: State) -> None:
         return
     found = state.study.drawable(few)
     if len(found.ids):
-        state.chosen, state.ghosts_on, state.choice = found.ids, True, ""
+        state.choice.chosen, state.choice.ghosts_on, state.choice.text = found.ids, True, ""
 
 
 def clear(state: State) -> None:

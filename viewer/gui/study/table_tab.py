@@ -28,7 +28,9 @@ def draw(state: State) -> None:
         return
     imgui.table_setup_scroll_freeze(1, 1)
     for name in names:
-        imgui.table_setup_column(name, int(imgui.TableColumnFlags_.width_fixed), state.zoom * WIDTHS.get(name, WIDTH))
+        imgui.table_setup_column(
+            name, int(imgui.TableColumnFlags_.width_fixed), state.panels.zoom * WIDTHS.get(name, WIDTH)
+        )
     _headers(state, names)
     clipper = imgui.ListClipper()
     clipper.begin(len(rows))
@@ -67,7 +69,7 @@ def _row(state: State, member: int, names: list[str]) -> None:
             imgui.text_unformatted(explorer.table.text(name, member))
             continue
         spans = int(imgui.SelectableFlags_.span_all_columns)
-        clicked, _ = imgui.selectable(explorer.table.text(name, member), member == state.member, spans)
+        clicked, _ = imgui.selectable(explorer.table.text(name, member), member == state.choice.member, spans)
         ui.remember_item(f"member:{member}")
         if clicked and imgui.get_io().key_ctrl:
             one = np.zeros(explorer.table.rows, bool)

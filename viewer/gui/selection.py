@@ -1,0 +1,72 @@
+"""What the user has picked, selected and taken out of the picture. No GL, no GUI library."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+MODES = ("navigate", "manipulate")
+
+
+@dataclasses.dataclass
+class Hit:
+    """The item under the cursor."""
+
+    path: str | None = None
+    point: np.ndarray | None = None  # (3,) on its surface, in the world [m]
+
+
+class Selection:
+    """Picked, selected, hidden and translucent items, by path.
+
+    Attributes:
+        pick: at most one item; pick_point: (3,) in the coordinates of its node [m], or None.
+        selected: any number, in order of selection.
+        hidden, translucent: items that are not drawn, or drawn translucent.
+        stack: items under the last click, nearest first; faded: those in front of the pick.
+        hue: of the highlight; None for the default of the renderer.
+        mode: one of MODES; cursor: (3,) the point under the mouse, in the world [m], or None.
+    """
+
+    def __init__(self) -> None:
+        self.pick: str | None = None
+        self.pick_point: np.ndarray | None = None
+        self.selected: list[str] = []
+        self.hidden: set[str] = set()
+        self.translucent: set[str] = set()
+        self.stack: list[Hit] = []
+        self.faded: frozenset[str] = frozenset()
+        self.hue: float | None = None
+        self.mode = "navigate"
+        self.cursor: np.ndarray | None = None
+
+    @property
+    def marked(self) -> list[str]:
+        """The pick and the selection, each once."""
+        return list(dict.fromkeys(([self.pick] if self.pick else []) + self.selected))
+
+    def select(self, path: str, *, on: bool) -> None:
+        """Adds an item to the selection or removes it."""
+        if on and path not in self.selected:
+            self.selected.append(path)
+        elif not on and path in self.selected:
+            self.selected.remove(path)
+
+    def take(self, path: str | None, point: np.ndarray | None = None) -> None:
+        """Picks an item, or nothing, which ends manipulation; point: (3,) in the coordinates of its node [m]."""
+        self.pick, self.pick_point, self.faded = path, point, frozenset()
+        if path is None:
+            self.mode = "navigate"
+
+    def show_all(self) -> None:
+        """Draws every item as its class is drawn."""
+        self.hidden, self.translucent, self.faded = set(), set(), frozenset()
+
+    def forget(self, path: str) -> None:
+        """Removes an item that no longer exists."""
+        self.select(path, on=False)
+        self.hidden.discard(path)
+        self.translucent.discard(path)
+        if self.pick == path:
+            self.take(None)
