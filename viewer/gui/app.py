@@ -28,6 +28,7 @@ from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import saved as saved_views
 from shiftjax.viewer.member_scenes import Design
 from shiftjax.viewer.recording import new_file
 from shiftjax.viewer.scene import RenderSettings, Scene, Strokes
@@ -59,7 +60,8 @@ class Window:
 
     def __init__(self, study: StudyLike, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
                  look: RenderSettings | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
-                 view: str = "iso", beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
+                 view: str = "iso", beside: Design | None = None, live: Session | None = None,
+                 saved: str = "") -> None:  # fmt: skip
         """Opens it.
 
         Args:
@@ -69,9 +71,10 @@ class Window:
             size: of the window [points]; view: a standard one, at first.
             beside: what the right half of the view shows; left out, there is one view.
             live: the running simulation whose history the study is.
+            saved: file of a view that was saved, to begin with.
 
         Raises:
-            ModelError: not on the main thread, no display, or no OpenGL 3.3.
+            ModelError: a file that is no view of this study; not on the main thread, no display, or no OpenGL 3.3.
         """
         _require_main_thread()
         self.state = State(study, scene, member, ghosts, look, keys, live)
@@ -79,6 +82,8 @@ class Window:
             open_beside(self.state, beside)
         if view != self.state.view.standard:
             actions.view(self.state, view)
+        if saved:
+            saved_views.load(self.state, saved)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # rectangle before fullscreen

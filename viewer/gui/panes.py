@@ -8,7 +8,7 @@ from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.panels import RATES
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import pane
+from shiftjax.viewer.gui.study import pane, saved
 from shiftjax.viewer.movie import MOVIES
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
@@ -72,7 +72,21 @@ def _file(state: State) -> None:
             ui.remember_item(f"record_as:{kind}")
         imgui.end_menu()
     ui.remember_item("menu:Record as")
+    imgui.separator()
+    _saved(state)
     _lines(state, ("", "quit"))
+
+
+def _saved(state: State) -> None:
+    """A view to save or to open, by the name of its file."""
+    explorer = state.explorer
+    imgui.set_next_item_width(BOX_WIDTH)
+    _, explorer.file = imgui.input_text_with_hint("##view file", saved.HINT, explorer.file)
+    ui.remember_item("view file")
+    for words, action in (("save this view", saved.save_here), ("open a view", saved.open_here)):
+        if imgui.menu_item_simple(words):
+            action(state)
+        ui.remember_item(f"menu:{words}")
 
 
 def _edit(state: State) -> None:

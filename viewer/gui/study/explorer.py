@@ -81,6 +81,11 @@ class Explorer:
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
+    def open_tab(self, name: str) -> None:
+        """Opens a tab, in the next frame."""
+        one_of("tab", name, TABS)
+        self.tab = self.switch_to = name
+
     def filter(self, text: str) -> bool:
         """Shows the members an expression chooses; False with a reason in `wrong` where it cannot be read."""
         try:

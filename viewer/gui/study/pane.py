@@ -51,7 +51,7 @@ def _expression(state: State) -> None:
     done, explorer.typed = imgui.input_text_with_hint("##expression", hint, explorer.typed, flags)
     ui.remember_item("expression")
     if done:
-        show(state, explorer.typed)
+        selecting.show(state, explorer.typed)
     imgui.same_line()
     if imgui.button("examples"):
         imgui.open_popup("examples of expressions")
@@ -59,7 +59,7 @@ def _expression(state: State) -> None:
     _examples(state)
     imgui.same_line()
     if imgui.button("all") and explorer.expression:
-        show(state, "")
+        selecting.show(state, "")
     ui.remember_item("show all members")
     imgui.same_line()
     if imgui.button("fit"):
@@ -86,19 +86,12 @@ def _expression(state: State) -> None:
         ui.remember_item("wrong expression")
 
 
-def show(state: State, text: str) -> None:
-    """Shows the members of an expression; a selection stays where it is among them."""
-    explorer = state.explorer
-    if explorer.filter(text):
-        explorer.select(explorer.selected)
-
-
 def _examples(state: State) -> None:
     if not imgui.begin_popup("examples of expressions"):
         return
     for text, count in state.explorer.examples:
         if imgui.menu_item_simple(text, f"{count:,}"):
-            show(state, text)
+            selecting.show(state, text)
         ui.remember_item(f"example:{text}")
     imgui.end_popup()
 

@@ -26,6 +26,13 @@ def show_ghosts(state: State) -> None:
         state.choice.chosen, state.choice.ghosts_on, state.choice.text = found.ids, True, ""
 
 
+def show(state: State, text: str) -> None:
+    """Shows the members of an expression; what is selected among them stays so."""
+    explorer = state.explorer
+    if explorer.filter(text):
+        explorer.select(explorer.selected)
+
+
 def clear(state: State) -> None:
     """Selects nothing."""
     select(state, np.zeros(state.explorer.table.rows, bool))
