@@ -1,4 +1,4 @@
-"""The study pane, driven without a display on a stored study of 20 000 members: sort, brush, open, grid, save, reopen."""
+"""The study pane, driven without a display on a stored study of 20 000 members: sort, brush, grid, save, reopen."""
 
 from collections.abc import Iterator
 from pathlib import Path
