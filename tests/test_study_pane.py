@@ -108,6 +108,7 @@ def test_brushing_a_scatter_plot_selects_in_all_tabs(window: Offscreen, held: He
     opened(window, "Scatter")
     assert orange(window, "study:scatter") == 0
     window.drag(inside("scatter", 0.2, 0.2), inside("scatter", 0.5, 0.6), held=held)
+    window.frames()
     left, right, low, high = explorer.limits["scatter"]
     x, y = (explorer.table.column(name) for name in (COUPLER, SWING))
     exact = (x > left + 0.2 * (right - left)) & (x < left + 0.5 * (right - left))

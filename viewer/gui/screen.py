@@ -45,13 +45,14 @@ class Screen:
         self.layout: Layout = layout(1280, 720, 20, panes=True)
         self._context = imgui.create_context()
         self._plots = implot.create_context()
+        self._textures = Textures()
+        self._enter()  # where there is another screen, its contexts stay current until now
         imgui.get_io().set_ini_filename("")  # otherwise it writes into the working directory
         imgui.style_colors_dark()
         lacking = fonts.missing(fonts.load(), (row.name for row in state.rows))
         if lacking:
             state.say(lacking)
         self._panes = ProgrammablePipelineRenderer()
-        self._textures = Textures()
         self._views = Views(state)
         self._views.boxes = [self.layout.view]
 

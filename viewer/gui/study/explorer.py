@@ -17,6 +17,7 @@ from shiftjax.errors import ModelError, one_of
 from shiftjax.viewer import completing
 from shiftjax.viewer.distributions import spread
 from shiftjax.viewer.ghosts import MOST as MOST_GHOSTS
+from shiftjax.viewer.gui.plots import PlotCurves
 from shiftjax.viewer.member_table import MEMBER, STATUS, MemberTable
 from shiftjax.viewer.study_like import StudyLike
 
@@ -46,6 +47,7 @@ class Explorer:
         revision: grows with every change of these two.
         note: how many of the selected members are ghosts.
         cells: members of the grid in the view, empty while there is one view; hovered: the one under the cursor.
+        curves: those of the plots, and bands of them.
         file: typed name of a view's file.
     """
 
@@ -60,7 +62,7 @@ class Explorer:
         self.bars, self.axes = self.y, [*design[:OF_DESIGN], *metrics[:2]] or [MEMBER, STATUS]
         self.expression, self.typed, self.wrong, self.note, self.file = "", "", "", "", ""
         self.shown, self.selected = np.ones(self.table.rows, bool), np.zeros(self.table.rows, bool)
-        self.revision = 0
+        self.revision, self.curves = 0, PlotCurves()
         self.drag: Drag | None = None
         self.limits: dict[str, tuple[float, float, float, float]] = {}  # plot -> x from, to, y from, to
         self.fit = True  # whether the axes of all plots fit what is shown, in the next frame
