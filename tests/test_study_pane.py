@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from shiftjax.viewer import opening
-from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui import legend, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import saved, scatter_tab, selecting
 from shiftjax.viewer.scene import FAST, Scene
 from shiftjax.viewer.study import Study
-from tests.many import COUPLER, CRANK, KEPT, MEMBERS, SWING
+from tests.many import ANGLE, COUPLER, CRANK, KEPT, MEMBERS, SWING, TIP
 
 SIZE = (1100, 760)
 SHIFT, CTRL = (False, False, True), (True, False, False)
@@ -259,3 +259,76 @@ def test_time_runs_in_every_cell(window: Offscreen) -> None:
     for member, picture in zip(window.state.explorer.cells, before, strict=True):
         assert (picture_of(window, member) != picture).any(-1).mean() > FEW
     assert len(before) == 4 < KEPT
+
+
+def test_the_box_of_members_completes_and_shows_examples(window: Offscreen) -> None:
+    state = window.state
+    window.click("members")
+    window.type("worst:5:swi")
+    window.click(f"complete member:{SWING}")
+    assert state.panels.typed == "worst:5:swing"
+    window.click("examples member")
+    window.frames()
+    window.click("example member:best:5:swing of kept")
+    assert state.choice.text == "best:5:swing of kept" and len(state.choice.chosen) == 5
+
+
+# -- plots -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_plot_shows_the_band_and_others_behind_the_current_member(window: Offscreen, many_members: Study) -> None:
+    state, curves = window.state, window.state.explorer.curves
+    window.key("F3")
+    state.choice.ghosts_on = False
+    window.frames(2)
+    bare = plot_of(window)
+    while curves.band(many_members, ANGLE, 10.0) is None:
+        pass
+    window.frames(2)
+    with_band = plot_of(window)
+    assert (bare != with_band).any(-1).mean() > 0.02
+    state.choice.ghosts_on = True
+    window.frames(2)
+    assert (with_band != plot_of(window)).any(-1).mean() > 0.02
+    found = curves.band(many_members, ANGLE, 0.0)
+    every = np.stack([many_members.channel(ANGLE, int(k)) for k in many_members.kept])
+    assert found is not None and found.count == KEPT
+    np.testing.assert_allclose(found.middle[:, 0], np.median(every, 0))
+    np.testing.assert_allclose(found.high[:, 0], np.percentile(every, 95, axis=0))
+
+
+def test_plots_have_one_time_axis(window: Offscreen) -> None:
+    window.key("F3")
+    window.frames(2)
+    curves = window.state.explorer.curves
+    before = curves.span
+    window.wheel(2, f"plot:{ANGLE}")
+    window.frames(2)
+    assert curves.span is not None and before is not None and curves.span[1] - curves.span[0] < before[1] - before[0]
+    assert f"value:{TIP}" in ui.item_boxes
+
+
+def test_curves_beyond_what_was_recorded(window: Offscreen, many_members: Study) -> None:
+    window.state.pick_path("four_bar:crank_pin")
+    assert window.state.explorer.curves.names(many_members, "four_bar:crank_pin")[0] == "four_bar:crank_pin.q"
+    window.frames(2)
+    assert "plot:four_bar:crank_pin.q" in ui.item_boxes
+
+
+def test_a_bar_says_what_the_colours_of_ghosts_mean(window: Offscreen) -> None:
+    window.state.choice.ghosts_on = True
+    window.frames(2)
+    assert "legend:ghosts" not in ui.item_boxes
+    window.state.choice.colour_by = SWING
+    window.frames(2)
+    assert "legend:ghosts" in ui.item_boxes
+    scale = legend.scale(window.state)
+    others = window.state.choice.others
+    values = window.state.explorer.table.column(SWING)[others]
+    assert scale == ("ghosts: swing [rad]", values.min(), values.max())
+
+
+def plot_of(window: Offscreen) -> np.ndarray:
+    """The pixels of the plot of an angle."""
+    box = ui.item_boxes[f"plot:{ANGLE}"]
+    return window.image()[int(box.y) : int(box.y + box.height), int(box.x) : int(box.x + box.width)].copy()

@@ -8,7 +8,7 @@ from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.panels import RATES
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import pane, saved
+from shiftjax.viewer.gui.study import pane, saved, suggesting
 from shiftjax.viewer.movie import MOVIES
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
@@ -182,8 +182,15 @@ def _chooser(state: State) -> None:
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     done, state.panels.typed = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.panels.typed, flags)
     ui.remember_item("members")
+    if state.live is None:
+        state.panels.typed = suggesting.above(state.explorer, state.panels.typed, state.choice.text, " member")
     if done:
         state.choose(state.panels.typed)
+    imgui.same_line()
+    example = suggesting.examples(state.explorer, " member")
+    if example is not None:
+        state.panels.typed = example
+        state.choose(example)
     imgui.same_line()
     _, state.choice.ghosts_on = imgui.checkbox(f"{len(state.choice.chosen)} chosen as ghosts", state.choice.ghosts_on)
     ui.remember_item("ghosts")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer import completing
 from shiftjax.viewer.gui import ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import histogram_tab, parallel_tab, scatter_tab, selecting, table_tab
-from shiftjax.viewer.gui.study.explorer import Explorer
+from shiftjax.viewer.gui.study import histogram_tab, parallel_tab, scatter_tab, selecting, suggesting, table_tab
 
 DRAWN = {
     "table": ("Table", table_tab.draw),
@@ -53,10 +51,9 @@ def _expression(state: State) -> None:
     if done:
         selecting.show(state, explorer.typed)
     imgui.same_line()
-    if imgui.button("examples"):
-        imgui.open_popup("examples of expressions")
-    ui.remember_item("examples")
-    _examples(state)
+    example = suggesting.examples(explorer)
+    if example is not None:
+        selecting.show(state, example)
     imgui.same_line()
     if imgui.button("all") and explorer.expression:
         selecting.show(state, "")
@@ -78,32 +75,9 @@ def _expression(state: State) -> None:
         ui.remember_item("select none")
         imgui.same_line()
         imgui.text_disabled(explorer.note)
-    suggest(explorer)
+    explorer.typed = suggesting.names(explorer, explorer.typed, explorer.expression, "")
     if explorer.wrong:
         imgui.push_style_color(int(imgui.Col_.text), ui.RED)
         imgui.text_wrapped(explorer.wrong)
         imgui.pop_style_color()
         ui.remember_item("wrong expression")
-
-
-def _examples(state: State) -> None:
-    if not imgui.begin_popup("examples of expressions"):
-        return
-    for text, count in state.explorer.examples:
-        if imgui.menu_item_simple(text, f"{count:,}"):
-            selecting.show(state, text)
-        ui.remember_item(f"example:{text}")
-    imgui.end_popup()
-
-
-def suggest(explorer: Explorer) -> None:
-    """Names that complete what is typed, each a button; nothing once the text is in use."""
-    found = completing.completions(explorer.typed, explorer.table.names)
-    if not found or explorer.typed.strip() == explorer.expression:
-        return
-    imgui.text_disabled("complete:")
-    for label, text in found:
-        imgui.same_line()
-        if imgui.small_button(label):
-            explorer.typed = text
-        ui.remember_item(f"complete:{label}")
