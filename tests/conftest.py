@@ -20,7 +20,8 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 DRAWING = {  # tests/test_NAME.py
     "beside", "borders", "contexts", "fonts", "gui_drawing", "gui_live", "gui_panes", "gui_shapes", "gui_symbols",
-    "member_scenes", "picking", "recording", "renderer", "showing", "springs", "study_pane", "terrain", "window",
+    "member_scenes", "picking", "recording", "renderer", "saved_view", "showing", "springs",
+    "study_pane", "terrain", "window",
 }  # fmt: skip
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 

@@ -1,13 +1,16 @@
 """A view of a study as a JSON file: what is saved is restored, and what does not fit is refused by name. No GL."""
 
+import argparse
 import copy
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from shiftjax.cli import main, view
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
 from shiftjax.viewer.gui import actions
@@ -17,6 +20,7 @@ from shiftjax.viewer.gui.study import grid, saved, selecting
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
 from tests.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
+from tests.test_gui_panes import run_window, xvfb
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +111,7 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: State, tmp_path: Path) ->
         ({"selected": "AAAA"}, "selected: found text that is none"),
         ({"selected": "eNpjAAAAAQAB"}, "a selection of 8 members"),
         ({"grid": [0, 3]}, "grid: found No trajectory"),
+        ({"grid": [0]}, "grid: found 1 members"),
         ({"version": 2}, "version: found 2"),
         ({"format": "shiftjax"}, "no view"),
     ],
@@ -143,6 +148,44 @@ def test_places_that_cannot_be(state: State, tmp_path: Path) -> None:
     state.explorer.file = str(tmp_path / "none.json")
     saved.open_here(state)
     assert "no file of a view" in state.panels.messages[-1]
+
+
+# -- at the command line -----------------------------------------------------------------------------------------------
+
+SCRIPT = """
+from shiftjax.cli import main
+from shiftjax.viewer.gui import app
+
+def show(study, scene, **choices):  # as app.show, for two frames
+    with app.Window(study, scene, **choices) as window:
+        window.frame(), window.frame()
+        state = window.state
+        print(state.choice.member, state.explorer.tab, len(state.explorer.cells), window.screen.view_image().std() > 5)
+
+app.show = show
+raise SystemExit(main(["view", {where!r}, "--view", {file!r}, "--fast", "--size", "640x420"]))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs Xvfb")
+def test_view_opens_a_study_as_it_was_saved(state: State, tmp_path: Path) -> None:
+    path = saved.save(changed(state), tmp_path / "one.json")
+    with xvfb() as display:
+        done = run_window(tmp_path, SCRIPT.format(where=str(state.study.where), file=str(path)), display)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(state.choice.member), "scatter", "5", "True"]
+
+
+def test_a_view_is_a_standard_one_or_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    view.define(parser)
+    assert parser.parse_args(["four_bar", "--view", "top"]).view == "top"
+    assert parser.parse_args(["four_bar", "--view", "mine.json"]).view == "mine.json"
+    with pytest.raises(SystemExit):
+        parser.parse_args(["four_bar", "--view", "below"])
+    assert "'below' is none of front" in capsys.readouterr().err
+    assert main(["view", "four_bar", "--live", "--view", "mine.json"]) != 0
+    assert "--view mine.json: found with --live" in capsys.readouterr().err
 
 
 # -- grids and ghosts, without a window --------------------------------------------------------------------------------

@@ -96,10 +96,16 @@ def test_a_row_is_selected_with_ctrl(window: Offscreen) -> None:
 
 
 def test_the_last_of_many_rows_can_be_reached(window: Offscreen) -> None:
-    window.move("member:3")
-    window.wheel(-1e6, "member:3")
-    window.frames(3)
+    window.wheel(-1, "member:3")
+    window.frames()
+    assert "member:0" not in ui.item_boxes and "member:4" in ui.item_boxes
+    window.wheel(-1e6, "member:4")
+    window.frames(2)
     assert f"member:{MEMBERS - 1}" in ui.item_boxes
+    bar = ui.item_boxes["rows of members"]
+    window.drag((bar.x + bar.width / 2, bar.y + bar.height - 8), (bar.x + bar.width / 2, bar.y + 2))
+    window.frames()
+    assert window.state.explorer.first == 0 and "member:0" in ui.item_boxes
 
 
 @pytest.mark.parametrize("held", [(False, False, False), SHIFT])

@@ -83,4 +83,5 @@ def _quantile(table: MemberTable, name: str, share: float) -> str:
     """A number below which so many members are, to three digits."""
     values = table.column(name).astype(float)
     finite = values[np.isfinite(values)]
-    return f"{np.partition(finite, k)[k]:.3g}" if (k := int(share * (len(finite) - 1))) >= 0 else "0"
+    place = int(share * (len(finite) - 1))
+    return f"{np.partition(finite, place)[place]:.3g}"

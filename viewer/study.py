@@ -7,7 +7,6 @@ first use and kept; trajectories are read member by member into a cache of limit
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -135,7 +134,7 @@ class Study:
         """A result in memory."""
         return cls(to_tree(result), "result", cache_bytes)
 
-    @functools.cached_property
+    @property
     def status(self) -> np.ndarray:
         """(members,) `Outcome` of every member."""
         return self._columns["status"]

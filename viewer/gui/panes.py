@@ -14,7 +14,7 @@ from shiftjax.viewer.movie import MOVIES
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
 MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
-BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
+BOX_WIDTH, BESIDE_WIDTH = 170.0, 110.0  # of the boxes of members [points]
 
 
 def draw(state: State, width: float, height: float) -> Layout:
@@ -187,7 +187,7 @@ def _chooser(state: State) -> None:
     if done:
         state.choose(state.panels.typed)
     imgui.same_line()
-    example = suggesting.examples(state.explorer, " member")
+    example = suggesting.examples(state.explorer, " member", "e.g.")
     if example is not None:
         state.panels.typed = example
         state.choose(example)

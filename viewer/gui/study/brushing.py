@@ -42,7 +42,7 @@ def plot(explorer: Explorer, name: str, size: tuple[float, float], titles: tuple
     before, buttons.pan, buttons.fit = (buttons.pan, buttons.fit), imgui.MouseButton_.right, imgui.MouseButton_.right
     drawn = implot.begin_plot(f"##{name}", imgui.ImVec2(*size), flags)
     if drawn:
-        corner, points = _axes(explorer, name, titles, fitted, size), None
+        _axes(explorer, name, titles, fitted, size)
         yield True
         corner, points = implot.get_plot_pos(), implot.get_plot_size()
         ui.item_boxes[f"study:{name}"] = Box(corner.x, corner.y, points.x, points.y)

@@ -40,7 +40,7 @@ class Explorer:
 
     Attributes:
         table: the columns of the study; shown_on: whether the pane is open; tab: one of TABS.
-        columns: of the table; sort, falling: by which it is ordered, and in which sense.
+        columns: of the table; sort, falling: by which it is ordered, and in which sense; first: row in sight.
         x, y, colour: of the scatter plot, `colour` "" for one colour; bars: of the histogram; axes: parallel ones.
         expression: of the members shown; typed: in its text box; wrong: why what was typed cannot be read.
         shown, selected: (members,) bool; change them by `filter` and `select`.
@@ -56,7 +56,7 @@ class Explorer:
         self.shown_on, self.tab = False, TABS[0]
         design, metrics = list(study.design), list(study.metrics)
         self.columns = [MEMBER, STATUS, *design[:OF_DESIGN], *metrics[: OF_METRICS + OF_CERTIFICATE]]
-        self.sort, self.falling = MEMBER, False
+        self.sort, self.falling, self.first = MEMBER, False, 0
         first = (*design, *metrics, MEMBER)[0]
         self.x, self.y, self.colour = first, (*metrics, STATUS)[0], ""
         self.bars, self.axes = self.y, [*design[:OF_DESIGN], *metrics[:2]] or [MEMBER, STATUS]
@@ -95,7 +95,7 @@ class Explorer:
         except ModelError as error:
             self.wrong = str(error)
             return False
-        self.expression, self.typed, self.wrong = text.strip(), text, ""
+        self.expression, self.typed, self.wrong, self.first = text.strip(), text, "", 0
         self.revision += 1
         return True
 
@@ -103,7 +103,7 @@ class Explorer:
         """Orders the table by a column; the same column again turns the order round."""
         one_of("column", name, self.table.names)
         self.falling = (name == self.sort and not self.falling) if falling is None else falling
-        self.sort = name
+        self.sort, self.first = name, 0
 
     def rows(self) -> np.ndarray:
         """(k,) the members shown, in the order of the table."""

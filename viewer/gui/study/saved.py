@@ -150,6 +150,14 @@ def _chosen(state: State, where: str, value: Any) -> list[int]:
     return _members(state, where, value)
 
 
+def _cells(state: State, where: str, value: Any) -> list[int]:
+    """Members of a grid, none for one view."""
+    found = _members(state, where, value)
+    if len(found) == 1 or len(found) > grid.SIZES[-1]:
+        raise ModelError(where, f"{len(found)} members", f"none, or 2 to {grid.SIZES[-1]}", "Correct the list.")
+    return found
+
+
 def _text(state: State, where: str, value: Any) -> str:
     need(where, value, str, "a text")
     return value
@@ -326,5 +334,5 @@ ENTRIES: dict[str, Entry] = {
     "axes": _plain("explorer", "axes", _axes),
     "expression": Entry(lambda s: s.explorer.expression, _expression, lambda s, text: selecting.show(s, text)),
     "selected": Entry(lambda s: _packed(s.explorer.selected), _mask, _set_selected),
-    "grid": Entry(lambda s: list(s.explorer.cells), _members, _set_grid),
+    "grid": Entry(lambda s: list(s.explorer.cells), _cells, _set_grid),
 }  # fmt: skip

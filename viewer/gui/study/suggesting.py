@@ -40,11 +40,12 @@ def above(explorer: Explorer, typed: str, used: str, of: str) -> str:
     return typed
 
 
-def examples(explorer: Explorer, of: str = "") -> str | None:
+def examples(explorer: Explorer, of: str = "", label: str = "examples") -> str | None:
     """A button that opens examples, each with how many members it means; the one that was chosen."""
-    if imgui.button(f"examples##{of}" if of else "examples"):
+    if imgui.button(f"{label}##{of}"):
         imgui.open_popup(f"examples {of}")
     ui.remember_item(f"examples{of}")
+    imgui.set_item_tooltip("examples of choices in this study")
     chosen = None
     if imgui.begin_popup(f"examples {of}"):
         for text, count in explorer.examples:

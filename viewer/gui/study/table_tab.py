@@ -10,35 +10,52 @@ from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import selecting
 
 FLAGS = int(
-    imgui.TableFlags_.scroll_y | imgui.TableFlags_.scroll_x | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable
+    imgui.TableFlags_.scroll_x | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable
     | imgui.TableFlags_.borders_inner_v | imgui.TableFlags_.sizing_fixed_fit
 )  # fmt: skip
 MOST_COLUMNS = 24
 WIDTHS = {"member": 80.0, "status": 110.0}
 WIDTH = 122.0  # of a column of numbers [points]
+ROWS_A_STEP = 3  # of the wheel
 SELECTED = imgui.ImVec4(0.55, 0.32, 0.06, 0.75)
 
 
 def draw(state: State) -> None:
     explorer = state.explorer
     _columns(state)
-    names = explorer.columns[:MOST_COLUMNS]
-    rows = explorer.rows()
-    if not names or not imgui.begin_table("members", len(names), FLAGS):
+    names, rows = explorer.columns[:MOST_COLUMNS], explorer.rows()
+    room, style = imgui.get_content_region_avail(), imgui.get_style()
+    step = imgui.get_text_line_height() + 2 * style.cell_padding.y
+    seen = max(int((room.y - style.scrollbar_size) / step) - 1, 1)  # one row has the headers
+    explorer.first = min(max(explorer.first, 0), max(len(rows) - seen, 0))
+    size = imgui.ImVec2(room.x - style.scrollbar_size - style.item_spacing.x, room.y)
+    if not names or not imgui.begin_table("members", len(names), FLAGS, size):
         return
     imgui.table_setup_scroll_freeze(1, 1)
+    fixed, zoom = int(imgui.TableColumnFlags_.width_fixed), state.panels.zoom
     for name in names:
-        imgui.table_setup_column(
-            name, int(imgui.TableColumnFlags_.width_fixed), state.panels.zoom * WIDTHS.get(name, WIDTH)
-        )
+        imgui.table_setup_column(name, fixed, zoom * WIDTHS.get(name, WIDTH))
     _headers(state, names)
-    clipper = imgui.ListClipper()
-    clipper.begin(len(rows))
-    while clipper.step():
-        for member in rows[clipper.display_start : clipper.display_end]:
-            _row(state, int(member), names)
-    clipper.end()
+    for member in rows[explorer.first : explorer.first + seen]:
+        _row(state, int(member), names)
+    if imgui.is_window_hovered():
+        explorer.first -= round(ROWS_A_STEP * imgui.get_io().mouse_wheel)
     imgui.end_table()
+    _scrollbar(state, len(rows) - seen, room.y)
+
+
+def _scrollbar(state: State, last: int, height: float) -> None:
+    """Which rows are in sight. The table does not scroll itself: its positions are float32, too coarse for 1e6 rows."""
+    if last <= 0:
+        return
+    explorer = state.explorer
+    imgui.same_line()
+    size = imgui.ImVec2(imgui.get_style().scrollbar_size, height)
+    moved, below = imgui.v_slider_int("##rows", size, last - min(explorer.first, last), 0, last, "")
+    ui.remember_item("rows of members")
+    imgui.set_item_tooltip(f"row {explorer.first + 1:,} of {len(explorer.rows()):,}")
+    if moved:
+        explorer.first = last - below
 
 
 def _headers(state: State, names: list[str]) -> None:
