@@ -172,7 +172,7 @@ def zooming(window: Offscreen, frames: int) -> float:
     box = ui.item_boxes["study:scatter"]
     middle = box.x + box.width / 2, box.y + box.height / 2
     window.move(middle)
-    spent = timed(lambda: [(window.screen.mouse_wheel(0.3, *middle, (False,) * 3), shown(window))
+    spent = timed(lambda: [(window.screen.mouse_wheel(0.3, *middle, (False, False, False)), shown(window))
                            for _ in range(frames)])  # fmt: skip
     window.click("fit")
     window.frames(2)

@@ -5,10 +5,11 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.viewer import completing, distributions
+from shiftjax.viewer.gui import plots
 from shiftjax.viewer.history import History
 from shiftjax.viewer.member_table import MemberTable
 from shiftjax.viewer.study import Study
-from tests.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
+from tests.many import ANGLE, COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING, TIP
 
 ROUNDING = 1e-12  # of quantiles and means of numbers of order one
 
@@ -42,12 +43,14 @@ def test_a_column_is_read_and_sorted_once(table: MemberTable) -> None:
     assert table.order(SWING) is table.order(SWING) and table.order(SWING).dtype == np.int32
 
 
-def test_order_puts_what_is_no_number_last_and_ties_by_member(table: MemberTable) -> None:
+def test_order_puts_what_is_no_number_last_and_ties_by_member(
+    table: MemberTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     values = table.column(SWING)
     np.testing.assert_array_equal(values[table.order(SWING)], np.sort(values))
     assert table.order(SWING, falling=True)[0] == np.argmax(values)
     gaps = MemberTable(table.study)
-    gaps.column = lambda name: np.array([2.0, np.nan, 1.0, 2.0, np.inf, np.nan])
+    monkeypatch.setattr(gaps, "column", lambda name: np.array([2.0, np.nan, 1.0, 2.0, np.inf, np.nan]))
     assert gaps.order(SWING).tolist() == [2, 0, 3, 4, 1, 5]
     assert gaps.order(SWING, falling=True).tolist() == [4, 0, 3, 2, 1, 5]
     assert gaps.span(SWING) == (1.0, 2.0)
@@ -160,3 +163,29 @@ def test_examples_are_of_this_study_and_work(table: MemberTable) -> None:
     for text, count in found:
         assert len(table.study.choose(text)) == count > 0, text
     assert "failed" not in [text for text, _ in found], "nobody failed here"
+
+
+# -- bands -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_band_is_collected_a_little_in_every_call(many_members: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    curves, calls = plots.PlotCurves(), 0
+    while (found := curves.band(many_members, ANGLE, 0.0)) is None:
+        calls += 1
+    assert found.count == KEPT and calls == KEPT - 1, "one curve a call where there is no time"
+    assert curves.band(many_members, ANGLE, 0.0) is found
+    monkeypatch.setattr(plots, "BAND_BYTES", 8 * len(many_members.time) * 10)
+    few = plots.PlotCurves().band(many_members, ANGLE, 60.0)
+    assert few is not None and few.count == 11
+    every = np.stack([many_members.channel(ANGLE, int(k)) for k in many_members.kept])
+    assert (few.high[:, 0] <= every.max(0)).all() and (few.low[:, 0] >= every.min(0)).all()
+
+
+def test_curves_of_an_item_are_what_was_recorded_and_what_poses_say(many_members: Study) -> None:
+    assert plots.curves_of(many_members, None) == [ANGLE, TIP]
+    assert plots.curves_of(many_members, "four_bar:rocker_pivot") == [ANGLE, "four_bar:rocker_pivot.v"]
+    pin = plots.curves_of(many_members, "four_bar:crank_pin")
+    assert pin == ["four_bar:crank_pin.q", "four_bar:crank_pin.v"]
+    curve = plots.PlotCurves().get(many_members, 500, pin[0])
+    middle = 0.5 * (curve.values[0] + curve.values[1])
+    np.testing.assert_allclose(plots.at(curve, 0.5 * (curve.time[0] + curve.time[1])), middle)

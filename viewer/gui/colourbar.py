@@ -69,4 +69,5 @@ def level(name: str, title: str, low: float, high: float) -> None:
 
 def packed(colour: np.ndarray) -> int:
     """A colour (3,) as the draw lists take it."""
-    return imgui.get_color_u32(imgui.ImVec4(*(float(c) for c in colour), 1.0))
+    red, green, blue = (float(c) for c in colour)
+    return imgui.get_color_u32(imgui.ImVec4(red, green, blue, 1.0))

@@ -88,56 +88,43 @@ class PlotCurves:
             self._bands[key] = _Collected(study, name)
         return self._bands[key].advance(seconds)
 
-    def collected(self, study: StudyLike, name: str) -> tuple[int, int]:
-        """How many curves of a band are there, and how many it will have."""
-        found = self._bands.get((id(study), name))
-        return (0, 0) if found is None else (len(found.curves) or found.count, found.count)
-
 
 class _Collected:
-    """A band that is being collected."""
+    """A band that is being collected: curves of members, the first of which says how many there may be."""
 
     def __init__(self, study: StudyLike, name: str) -> None:
-        self.study, self.name, self.curves, self.band = study, name, [], None
-        self.left: list[int] | None = None  # members, last first
-        self.count = len(study.kept)
+        self.study, self.name = study, name
+        self.curves: list[np.ndarray] = []
+        self.band: Band | None = None
+        self.left: list[int] = study.kept[::-1].tolist()  # members, last first
+        self.limited = False  # whether `left` was cut to what there is room for
 
     def advance(self, seconds: float) -> Band | None:
         """Collects for some time."""
         until = clock.perf_counter() + seconds
-        while self.band is None:
-            if self.left is None:
-                self._begin()
-            elif self.left:
-                self._add(self.left.pop())
-            else:
-                self._finish()
-                break
+        while self.band is None and self.left:
+            self._add(self.left.pop())
+            if self.curves and not self.limited:
+                self._limit()
             if clock.perf_counter() > until:
                 break
+        if self.band is None and not self.left and self.curves:
+            self.band = band(np.stack(self.curves))
+            self.curves = []
         return self.band
-
-    def _begin(self) -> None:
-        """Chooses the members by the size of the first curve."""
-        self.left = self.study.kept[::-1].tolist()
-        self._add(self.left.pop())
-        if self.curves:
-            most = max(BAND_BYTES // max(self.curves[0].nbytes, 1), LEAST_IN_BAND)
-            if len(self.left) >= most:
-                places = np.linspace(0, len(self.left) - 1, most - 1).round().astype(int)
-                self.left = [self.left[k] for k in places]
-            self.count = len(self.left) + 1
 
     def _add(self, member: int) -> None:
         try:
             self.curves.append(curves.curve(self.study, member, self.name).values)
         except ModelError:  # it never started
-            self.count -= 1
+            return
 
-    def _finish(self) -> None:
-        if self.curves:
-            self.band = band(np.stack(self.curves))
-        self.curves = []
+    def _limit(self) -> None:
+        """Of too many members evenly spaced ones are left."""
+        self.limited = True
+        most = max(BAND_BYTES // max(self.curves[0].nbytes, 1), LEAST_IN_BAND)
+        if len(self.left) > most:
+            self.left = [self.left[k] for k in np.linspace(0, len(self.left) - 1, most).round().astype(int)]
 
 
 def curves_of(study: StudyLike, pick: str | None) -> list[str]:

@@ -146,7 +146,8 @@ def _levels(values: np.ndarray, low: float, high: float) -> list[tuple[int, np.n
 
 def _ramp(level: int) -> imgui.ImVec4:
     knots, at = np.linspace(0.0, 1.0, len(RAMP)), (level + 0.5) / LEVELS
-    return imgui.ImVec4(*(float(np.interp(at, knots, RAMP[:, c])) for c in range(3)), 1.0)
+    red, green, blue = (float(np.interp(at, knots, RAMP[:, c])) for c in range(3))
+    return imgui.ImVec4(red, green, blue, 1.0)
 
 
 def _marker(kind: implot.Marker_, size: float, colour: imgui.ImVec4) -> implot.Spec:
@@ -156,8 +157,8 @@ def _marker(kind: implot.Marker_, size: float, colour: imgui.ImVec4) -> implot.S
 def _current(state: State) -> None:
     """A ring at the member that is open."""
     explorer, member = state.explorer, state.choice.member
-    at = [np.array([float(explorer.table.column(name)[member])]) for name in (explorer.x, explorer.y)]
+    x, y = (np.array([float(explorer.table.column(name)[member])]) for name in (explorer.x, explorer.y))
     clear = imgui.ImVec4(0.0, 0.0, 0.0, 0.0)
     spec = implot.Spec(marker=int(implot.Marker_.circle), marker_size=6.0, marker_fill_color=clear,
                        marker_line_color=CURRENT, line_weight=2.0)  # fmt: skip
-    implot.plot_scatter("##open", *at, spec)
+    implot.plot_scatter("##open", x, y, spec)
