@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from shiftjax.viewer import opening
-from shiftjax.viewer.gui import legend, ui
+from shiftjax.viewer.gui import legend, plotpane, ui
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.plots import PlotCurves
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import saved, scatter_tab, selecting
@@ -282,10 +283,13 @@ def test_the_box_of_members_completes_and_shows_examples(window: Offscreen) -> N
 # -- plots -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_plot_shows_the_band_and_others_behind_the_current_member(window: Offscreen, many_members: Study) -> None:
-    state, curves = window.state, window.state.explorer.curves
+def test_a_plot_shows_the_band_and_others_behind_the_current_member(
+    window: Offscreen, many_members: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plotpane, "SECONDS", 0.0)  # one member a frame
+    state, curves = window.state, PlotCurves()
     window.key("F3")
-    state.choice.ghosts_on = False
+    state.explorer.curves, state.choice.ghosts_on = curves, False
     window.frames(2)
     bare = plot_of(window)
     while curves.band(many_members, ANGLE, 10.0) is None:

@@ -45,13 +45,14 @@ def draw(state: State) -> None:
         band = own.band(state.study, name, SECONDS)
         _title(state, name, current, band)
         if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
-            _axes(state, name)
+            ends = _axes(state, name)
             _band(current, band)
             _others(state, name)
             _current(state, current)
             _cursor(state, k, current)
             _remember(state, name)
             implot.end_plot()
+            own.span = (ends[0].value, ends[1].value)
 
 
 def compared(state: State) -> list[tuple[StudyLike, int]]:
@@ -80,21 +81,19 @@ def _title(state: State, name: str, current: Curve, band: Band | None) -> None:
     ui.remember_item(f"value:{name}")
 
 
-def _axes(state: State, name: str) -> None:
-    """One time axis for all plots; a vertical one that fits, with ticks that differ."""
+def _axes(state: State, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:
+    """One time axis for all plots, whose ends are known after the plot; a vertical one that fits, ticks that differ."""
     own, growing = state.explorer.curves, isinstance(state.study, History)
     implot.setup_axes("t [s]", "", 0, FIT)
     if own.span is None or growing:
         own.span = state.span
-    implot.setup_axis_limits(implot.ImAxis_.x1, *_apart(*own.span), int(imgui.Cond_.always))
+    low, high = own.span
+    ends = implot.BoxedValue(low), implot.BoxedValue(high if high > low else low + 1.0)
+    implot.setup_axis_links(implot.ImAxis_.x1, *ends)
     marks = ticks(*own.limits.get(name, (0.0, 1.0)), 5)
     if marks:
         implot.setup_axis_ticks(implot.ImAxis_.y1, [value for value, _ in marks], [text for _, text in marks])
-
-
-def _apart(low: float, high: float) -> tuple[float, float]:
-    """Limits of an axis, which may not be one number."""
-    return (low, high) if high > low else (low, low + 1.0)
+    return ends
 
 
 def _spec(colour: tuple[float, float, float], opacity: float, weight: float = 1.0) -> implot.Spec:
@@ -154,9 +153,8 @@ def _cursor(state: State, k: int, current: Curve) -> None:
 
 
 def _remember(state: State, name: str) -> None:
-    """The limits of this plot, those of its time axis for all, and its rectangle."""
+    """The limits of this plot and its rectangle."""
     own, found = state.explorer.curves, implot.get_plot_limits()
     own.limits[name] = (found.y.min, found.y.max)
-    own.span = (found.x.min, found.x.max)
     corner, size = implot.get_plot_pos(), implot.get_plot_size()
     ui.item_boxes[f"plot:{name}"] = Box(corner.x, corner.y, size.x, size.y)
