@@ -71,6 +71,14 @@ def test_recorded_curves_are_returned_as_they_are(recorded: Study) -> None:
     np.testing.assert_array_equal(found.values[:, 0], recorded.channel("crank_pivot.v", 1))
 
 
+def test_a_short_path_is_the_same_curve() -> None:
+    """Channels are recorded under the path that was asked for; such a curve is not listed a second time."""
+    study = Study.of(run(channels=("crank_pivot.q",)))
+    assert list(names(study)).count("crank_pivot.q") == 1 and "four_bar:crank_pivot.q" not in names(study)
+    np.testing.assert_array_equal(curve(study, 0, "four_bar:crank_pivot.q").values[:, 0],
+                                  study.channel("crank_pivot.q", 0))  # fmt: skip
+
+
 def test_every_name_gives_a_curve(bare: Study, recorded: Study) -> None:
     listed = names(bare)
     assert len(set(listed)) == len(listed) > 20

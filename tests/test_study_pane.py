@@ -258,7 +258,7 @@ def picture_of(window: Offscreen, member: int) -> np.ndarray:
 
 
 def test_time_runs_in_every_cell(window: Offscreen) -> None:
-    window.key("U")
+    window.key("F6")
     window.frames()
     before = [picture_of(window, member) for member in window.state.explorer.cells]
     window.state.go_to(0.1)

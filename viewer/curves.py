@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.dynamics.channels import CHANNELS, channels
 from shiftjax.dynamics.observed_state import ObservedState
+from shiftjax.errors import ModelError
 from shiftjax.record import record
 from shiftjax.topology.partition import Partition
 from shiftjax.viewer.choice import resolved
@@ -38,8 +39,20 @@ class Curve:
 
 def names(study: StudyLike) -> Sequence[str]:
     """All curves of a study: what was recorded, then what follows from poses, where these were kept."""
-    recorded = list(study.channels)
-    return [*recorded, *(name for name in computed(study) if name not in study.channels)]
+    recorded = _recorded(study)
+    return [*study.channels, *(name for name in computed(study) if name not in recorded)]
+
+
+def _recorded(study: StudyLike) -> dict[str, str]:
+    """Full path -> channel as it was recorded, whose leading assemblies may be left out."""
+
+    def full(channel: str) -> str:
+        try:
+            return study.model.resolve(channel)
+        except ModelError:
+            return channel
+
+    return {full(channel): channel for channel in study.channels}
 
 
 def computed(study: StudyLike) -> list[str]:
@@ -64,16 +77,17 @@ def curve(study: StudyLike, member: int, name: str) -> Curve:
     Raises:
         ModelError: no such curve; a member without poses; what `Study.channel` raises.
     """
+    name = _recorded(study).get(name, name)
     known = resolved(name, names(study), f"curve of {study.where}")
     if known in study.channels:
         values = np.asarray(study.channel(known, member), float)
         values = values.reshape(len(values), -1)
         return Curve(study.time[: len(values)], values, study.channels[known], _labels(known, values.shape[1]))
-    found = mechanism_of(study)
+    found = mechanism_of(study, member)
     time, track = study.time, study.track(member)
     track, time = track[: len(time)], time[: len(track)]  # a running simulation may add instants meanwhile
     last = int(np.searchsorted(time, study.end(member), side="right")) - 1
-    lane = lane_of(found, numbers_of(study, np.full(len(time), member)), time)
+    lane = lane_of(found, numbers_of(study, found, np.full(len(time), member)), time)
     own = [study.nodes.index(body) for body in bodies_of(found.plan)]
     q, v = along(lane, time, track[:, own], last)
     (channel,) = channels(found.plan, [known], found.model.resolve)

@@ -32,6 +32,7 @@ from shiftjax.algebra import (
     transpose,
     zeros,
 )
+from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import Motion, Parameters, ground_point
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints import KINDS
@@ -160,6 +161,22 @@ def placed(lane: Lane, q: np.ndarray) -> np.ndarray:
     return out.reshape(q.shape[1], -1, POSE)
 
 
+def residuals(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
+    """(B, m) residuals of one substructure at coordinates (nq, B), dimensionless: without the Jacobian of
+    `host_evaluation.closure`.
+    """
+
+    def function(own: Lane, at: Vec) -> Vec:
+        motion = own.motion(at, None)
+        rows = own.rows(motion, index)
+        found = zip(own.residuals(motion, index, rows), scales(rows.unit, own.length), strict=True)
+        return [mul(1.0 / size, value) for value, size in found]
+
+    out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
+    _evaluate(lane, list(q), f"residuals {index} {lane.length!r}", function, lambda k: out[:, k])
+    return out
+
+
 def _evaluate(
     lane: Lane,
     values: Sequence[np.ndarray],
@@ -191,8 +208,9 @@ def _coordinates(lane: Lane, values: Vec) -> Vec:
     for joint in plan.joints:
         if joint.nq:
             near, far = joint.near_place, cut[joint.path] if joint.chord else joint.far_place
-            ends = [_frame_at(lane, bodies, placed) for placed in ((far, near) if joint.reverse else (near, far))]
-            out += _measured(joint, *ends, {name: params.at(places) for name, places in joint.numbers})
+            ends = _frame_at(lane, bodies, near), _frame_at(lane, bodies, far)
+            parent, child = ends[::-1] if joint.reverse else ends
+            out += _measured(joint, parent, child, {name: params.at(places) for name, places in joint.numbers})
     return out
 
 
@@ -237,17 +255,19 @@ def motion_of(lane: Lane, q: np.ndarray, v: np.ndarray | None = None) -> Motion:
 
 # -- of a study --------------------------------------------------------------------------------------------------------
 
-_mechanisms: weakref.WeakKeyDictionary[Any, Mechanism] = weakref.WeakKeyDictionary()
+_mechanisms: weakref.WeakKeyDictionary[Any, dict[int, tuple[Model, Mechanism]]] = weakref.WeakKeyDictionary()
 
 
-def mechanism_of(study: StudyLike) -> Mechanism:
-    """The mechanism of a study with the numbers of its model, made once."""
-    if study not in _mechanisms:
-        _mechanisms[study] = mechanism(study.model)
-    return _mechanisms[study]
+def mechanism_of(study: StudyLike, member: int | None = None) -> Mechanism:
+    """The mechanism of a study, or that of the parts of a member, with the numbers of the file; each made once."""
+    model = study.model if member is None else study.base_of(member)
+    known = _mechanisms.setdefault(study, {})
+    if id(model) not in known:
+        known[id(model)] = model, mechanism(model)  # the model is held, so that its id stays its own
+    return known[id(model)][1]
 
 
-def numbers_of(study: StudyLike, members: np.ndarray) -> dict[str, np.ndarray]:
+def numbers_of(study: StudyLike, found: Mechanism, members: np.ndarray) -> dict[str, np.ndarray]:
     """The numbers that the study varies: path -> (B,) of members (B,), which may come several times."""
-    places = {place.path for place in mechanism_of(study).plan.numbers}
+    places = {place.path for place in found.plan.numbers}
     return {path: np.asarray(values, float)[members] for path, values in study.design.items() if path in places}
