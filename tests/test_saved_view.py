@@ -97,7 +97,6 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: State, tmp_path: Path) ->
         ({"columns": "member"}, "columns: found 'member'"),
         ({"axes": [SWING]}, "axes: found 1 axes"),
         ({"member": MEMBERS}, f"member: found member {MEMBERS}"),
-        ({"member": 1}, "No trajectory was kept"),
         ({"member": True}, "member: found True"),
         ({"chosen": []}, "chosen: found"),
         ({"time": "now"}, "time: found 'now'"),
@@ -110,7 +109,6 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: State, tmp_path: Path) ->
         ({"sizes": {"tree": "wide", "study": None, "properties": None, "timeline": None}}, "sizes.tree"),
         ({"selected": "AAAA"}, "selected: found text that is none"),
         ({"selected": "eNpjAAAAAQAB"}, "a selection of 8 members"),
-        ({"grid": [0, 3]}, "grid: found No trajectory"),
         ({"grid": [0]}, "grid: found 1 members"),
         ({"version": 2}, "version: found 2"),
         ({"format": "shiftjax"}, "no view"),
@@ -136,6 +134,20 @@ def test_files_of_other_things_are_refused(state: State, tmp_path: Path, text: s
     path.write_text(text)
     with pytest.raises(ModelError):
         saved.load(state, path)
+
+
+def test_a_member_that_was_not_kept_is_simulated_again(
+    state: State, many_members: Study, bars: Scene, tmp_path: Path
+) -> None:
+    path = saved.save(state, tmp_path / "view.json")
+    path.write_text(json.dumps(saved.document(state) | {"member": 3, "time": 0.05, "grid": [0, 3]}))
+    study = Study.open(many_members.where)
+    other = State(study, bars)
+    saved.load(other, path)
+    assert other.choice.member == 0 and not other.explorer.cells, "it waits"
+    study.prepare([3])
+    other.advance(0.0)
+    assert other.choice.member == 3 and other.explorer.cells == (0, 3) and other.clock.time == 0.05
 
 
 def test_places_that_cannot_be(state: State, tmp_path: Path) -> None:
@@ -210,14 +222,20 @@ def test_a_grid_grows_and_ends(state: State) -> None:
     assert state.explorer.cells == () and "two members" in state.panels.messages[-1]
 
 
-def test_at_most_64_ghosts_spread_over_the_selection(state: State) -> None:
+def test_at_most_64_ghosts_spread_over_the_selection(many_members: Study, bars: Scene) -> None:
+    study = Study.open(many_members.where)
+    state = State(study, bars)
     explorer = state.explorer
     selecting.select(state, np.arange(MEMBERS) < MEMBERS // 2)
     assert len(state.choice.chosen) == KEPT // 2 and explorer.note.startswith(f"{KEPT // 2} of 10,000 selected")
     before = state.choice.chosen
     selecting.select(state, np.arange(MEMBERS) == 1)
     assert explorer.note == "none of 1 selected has a trajectory" and state.choice.chosen is before
-    selecting.select(state, np.arange(MEMBERS) % 500 == 0)
+    selecting.simulate(state)
+    study.prepare([1])
+    state.advance(0.0)
+    assert state.choice.chosen.tolist() == [1] and explorer.note == "1 of 1 selected have trajectories"
+    selecting.select(state, np.arange(MEMBERS) % (MEMBERS // KEPT) == 0)
     assert state.choice.ghosts_on and len(state.choice.chosen) == KEPT
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from shiftjax.poses import continuous
 from shiftjax.record import record
 from shiftjax.viewer.between import Between, Tracks
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study_like import Drawable, Placed
+from shiftjax.viewer.study_like import NOBODY, Drawable, Placed
 
 MAX_INSTANTS = 36000  # ten minutes at 60 a second; 2 MB for each body
 CAPACITY = 256  # instants, of the first arrays
@@ -53,7 +53,7 @@ class History:
         where, model, report, settings, nodes, channels, at_instants: as of a `Study`; the one member is number 0.
     """
 
-    members, kept = 1, ONLY
+    members, kept, simulated = 1, ONLY, NOBODY
     at_instants = False
 
     def __init__(
@@ -214,6 +214,18 @@ class History:
 
     def choose(self, text: str) -> np.ndarray:
         return self._choices.choose(text)
+
+    def request(self, members: Sequence[int] | np.ndarray) -> None:
+        """Does nothing: the one member is there."""
+
+    def awaited(self, members: Sequence[int] | np.ndarray) -> bool:
+        return False
+
+    def news(self) -> tuple[str, list[str]]:
+        return "", []
+
+    def prepare(self, members: Sequence[int] | np.ndarray, tell: Callable[[float], None]) -> None:
+        """Does nothing: the one member is there."""
 
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
         wanted = np.array([self._choices.member(int(member)) for member in np.ravel(ids)], np.int64)

@@ -51,7 +51,8 @@ def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
         "--member",
         default=None,
         metavar="K",
-        help="a number or a choice as below, of which the first; left out, the first kept",
+        help="a number or a choice as below, of which the first; left out, the first kept. One that was not kept is "
+        "simulated again",
     )
     add(
         "--ghosts",

@@ -37,9 +37,9 @@ def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
         study.at_instants = options.at_instants
+        member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
-        member, others = showing.members_of(study, options)
         left, snapped = Design(scenes, member), set[float]()
         with showing.beside(left, options) as right, pictures(left, right, others, options, snapped) as picture:
             span = study_like.span(study, right and right.study)

@@ -51,9 +51,9 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
         study.at_instants = options.at_instants
+        member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
-        member, others = showing.members_of(study, options)
         with showing.beside(Design(scenes, member), options) as beside:
             app.show(study, scenes.first, member=member, ghosts=others, beside=beside, **_choices(options))
     return 0

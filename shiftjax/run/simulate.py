@@ -185,7 +185,8 @@ def simulate(
     watch(Begun(prepared, began, lanes, measured))
     given = asked(
         assign=assign, hold=hold, independent=independent, drive=drive, tie=tie, cut=cut, cluster=cluster,
-        backend=backend,
+        backend=backend, strict_start=strict_start, energy_limit=energy_limit, gap_limit=gap_limit,
+        angle_limit=angle_limit,
     )  # fmt: skip
 
     def gather() -> Result:

@@ -20,13 +20,17 @@ ONE_HALF = "A running simulation fills the view."
 
 
 def choose(state: State, right: RightHalf, text: str) -> None:
-    """Shows the first member of a choice of the right half's study; errors become messages."""
+    """Shows the first member of a choice of the right half's study, when it has come where it is simulated again;
+    errors become messages."""
     try:
         found = right.study.drawable(right.study.choose(text))
-        if len(found.ids):
-            show(state, right, int(found.ids[0]))
-        else:
+        if not len(found.ids):
             state.say(found.reason or f"{text}: no member that can be drawn")
+            return
+        if found.ids[0] in found.again:
+            state.say(found.reason)
+        first = right.study.drawable(found.ids[:1])
+        state.awaited.wish("right", right.study, first, lambda members: show(state, right, int(members[0])))
     except ModelError as error:
         state.say(str(error))
 

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import beside, borders, captions, keys, labels, propertypane, treepane, ui, windows
+from shiftjax.viewer.gui import (
+    beside,
+    borders,
+    captions,
+    endings,
+    keys,
+    labels,
+    propertypane,
+    treepane,
+    ui,
+    windows,
+)
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.panels import RATES
@@ -35,6 +46,7 @@ def draw(state: State, width: float, height: float) -> Layout:
     if not explorer.cells:
         labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
     captions.draw(state, found.view)
+    endings.draw(state, found.view)
     windows.draw(state, found.view)
     return found
 
@@ -156,6 +168,7 @@ def _timeline(state: State, box: Box) -> None:
         imgui.set_next_item_width(-1)
         moved, time = imgui.slider_float("##time", state.clock.time, first, max(last, first + 1e-12), "%.4f s")
         ui.remember_item("time")
+        endings.mark(state, first, last)
         if moved:
             state.go_to(time)
         ui.button(state, "-", "slower")
@@ -238,6 +251,10 @@ def _status(state: State, box: Box) -> None:
             imgui.same_line(0, 24)
             imgui.text_colored(ui.RED, f"REC {state.recording.seconds:.1f} s")
             ui.remember_item("recording")
+        if state.awaited.text:
+            imgui.same_line(0, 24)
+            imgui.text_colored(ui.RED, state.awaited.text)
+            ui.remember_item("awaited")
         if state.panels.messages:
             imgui.same_line(0, 24)
             imgui.text_unformatted(state.panels.messages[-1].replace("\n", " "))

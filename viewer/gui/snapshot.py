@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.viewer.ended import greyed
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gui import groups, overlays, symbols
 from shiftjax.viewer.gui.colours import FADED, of_hue
@@ -21,6 +22,9 @@ def snapshot(state: State, right: RightHalf | None = None, *, alone: bool = Fals
     selection, hue = state.selection, state.selection.hue
     marked = frozenset(selection.marked)
     colours = groups.colours(state.mechanism, state.grouping)
+    found = state.ended(right)
+    if found is not None and state.clock.time > found.time:
+        colours |= greyed((right or state).scene)
     colours |= dict.fromkeys(marked, of_hue(hue)) if hue is not None else {}
     faint = dict.fromkeys([*state.paths_drawn("translucent"), *selection.translucent, *selection.faded], FADED)
     return Snapshot(

@@ -16,7 +16,9 @@ from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
 from shiftjax.viewer import added_shapes
 from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.ended import Ended, ended
 from shiftjax.viewer.gui import keys, tree, values
+from shiftjax.viewer.gui.awaited import Awaited
 from shiftjax.viewer.gui.choice import Choice
 from shiftjax.viewer.gui.clock import Clock
 from shiftjax.viewer.gui.display import Display
@@ -39,7 +41,7 @@ class State:
 
     Attributes:
         live: the running simulation whose history `study` is, or None.
-        selection, clock, view, choice, panels, display: the concerns, each with its own documentation.
+        selection, clock, view, choice, awaited, panels, display: the concerns, each with its own documentation.
         explorer: what the study pane shows and selects; the members of a grid.
         scene, mechanism: of the current member.
         map, table: name of the map of keys, and all actions.
@@ -56,11 +58,10 @@ class State:
         self.study, self.scene, self.look, self.live = study, scene, look or RenderSettings(), live
         self.scenes = MemberScenes(study, scene)
         self.map, self.table = map, keys.table()
-        if not len(study.kept):
-            raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
-        member = int(study.kept[0]) if member is None else int(member)
+        member = self.scenes.number if member is None else int(member)
         study.poses(member, float(study.time[0]))  # ModelError for a member that cannot be drawn
-        self.choice = Choice(member, study.kept, [int(k) for k in ghosts])
+        self.choice = Choice(member, study.kept if len(study.kept) else np.array([member]), [int(k) for k in ghosts])
+        self.awaited = Awaited()
         self._load_member(member)
         self.clock = Clock(float(study.time[0]))
         self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up))
@@ -96,6 +97,8 @@ class State:
         itself.
         """
         if self.live is None:
+            for text in self.awaited.look(self.study):
+                self.say(text)
             self.clock.advance(1 / self.recording.rate if self.recording is not None else dt, self.span)
             return
         for text in self.live.messages():
@@ -115,7 +118,8 @@ class State:
     # -- members -----------------------------------------------------------------------------------------------------
 
     def choose(self, text: str) -> None:
-        """Chooses members by an expression and shows the first; errors become messages."""
+        """Chooses members by an expression and shows the first, when those have come that are simulated again; errors
+        become messages."""
         try:
             found = self.study.drawable(self.study.choose(text))
         except ModelError as error:
@@ -126,12 +130,21 @@ class State:
         if not len(found.ids):
             self.say(f"{text}: no member that can be drawn")
             return
-        self.choice.chosen, self.choice.text = found.ids, text
-        self.show_member(int(found.ids[0]))
+
+        def show(members: np.ndarray) -> None:
+            self.choice.chosen, self.choice.text = members, text
+            self.show_member(int(members[0]))
+
+        self.awaited.wish("left", self.study, found, show)
 
     def show_member(self, member: int) -> None:
-        """Shows a member; errors become messages."""
+        """Shows a member, when it has come where it is simulated again; errors become messages."""
         try:
+            found = self.study.drawable([member])
+            if len(found.again):
+                self.say(found.reason)
+                self.awaited.wish("left", self.study, found, lambda members: self.show_member(int(members[0])))
+                return
             self.study.poses(member, self.clock.time)
         except ModelError as error:
             self.say(str(error))
@@ -176,6 +189,12 @@ class State:
         if right is not None and right.camera is not None:
             return right.camera
         return self.view.current(self.poses())
+
+    def ended(self, right: RightHalf | None = None) -> Ended | None:
+        """How the run of the current member ended early, or that of the right half; None where it did not."""
+        if right is not None:
+            return ended(right.study, right.member)
+        return self.cached_for_member("ended", lambda: ended(self.study, self.choice.member)) if not self.live else None
 
     def hidden_paths(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""

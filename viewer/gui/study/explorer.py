@@ -146,15 +146,22 @@ class Explorer:
         Those with trajectories, spread over what the scatter plot shows.
         """
         chosen = np.flatnonzero(self.selected)
-        kept = np.sort(self.study.kept[self.selected[self.study.kept]])
-        points = np.stack([self.table.column(name)[kept].astype(float) for name in self.plotted()], axis=1)
-        few = kept[spread(points, MOST_GHOSTS)] if len(kept) else kept
+        have = np.union1d(self.study.kept, self.study.simulated)
+        kept = have[self.selected[have]]
+        few = self.few_of(kept)
         if not len(chosen):
             return few, ""
         stored = f"{len(kept):,} of {len(chosen):,} selected have trajectories"
         if not len(kept):
             return few, f"none of {len(chosen):,} selected has a trajectory"
         return few, stored + (f"; {len(few)}, spread over them, are drawn" if len(few) < len(kept) else "")
+
+    def few_of(self, members: np.ndarray) -> np.ndarray:
+        """(<= MOST_GHOSTS,) of (k,) members, spread over what the scatter plot shows."""
+        if not len(members):
+            return members
+        points = np.stack([self.table.column(name)[members].astype(float) for name in self.plotted()], axis=1)
+        return members[spread(points, MOST_GHOSTS)]
 
     def plotted(self) -> list[str]:
         """The columns of the scatter plot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shiftjax.viewer.ghosts import MOST as MOST_GHOSTS
 from shiftjax.viewer.gui import ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box
@@ -75,6 +76,14 @@ def _expression(state: State) -> None:
         ui.remember_item("select none")
         imgui.same_line()
         imgui.text_disabled(explorer.note)
+        if len(state.choice.chosen) < min(selected, MOST_GHOSTS):
+            imgui.same_line()
+            if imgui.small_button("simulate"):
+                selecting.simulate(state)
+            ui.remember_item("simulate selected")
+            imgui.set_item_tooltip(
+                f"at most {MOST_GHOSTS} of the selection, spread over it, are simulated again and drawn"
+            )
     explorer.typed = suggesting.names(explorer, explorer.typed, explorer.expression, "")
     if explorer.wrong:
         imgui.push_style_color(int(imgui.Col_.text), ui.RED)

@@ -101,13 +101,31 @@ def read(path: str | Path) -> dict[str, Any]:
 
 
 def restore(state: State, found: dict[str, Any], where: str) -> None:
-    """Sets what a document says; what it leaves out stays as it is. ModelError as of `load`."""
+    """Sets what a document says; what it leaves out stays as it is. ModelError as of `load`.
+
+    Where members are simulated again first, it is set when they have come.
+    """
     for name in found:
         if name not in ENTRIES and name not in FORMAT:
             todo = nearest(name, ENTRIES) or "Leave it out, or use a newer shiftjax."
             raise ModelError(f"{where}: key", repr(name)[:80], ", ".join(ENTRIES), todo)
     checked = {name: ENTRIES[name].check(state, f"{where}: {name}", found[name]) for name in ENTRIES if name in found}
-    for name, value in checked.items():  # in the order of the table: the selection is made of those shown
+    found = state.study.drawable(list(dict.fromkeys(_named(checked))))
+    if len(found.again):
+        state.say(found.reason)
+    state.awaited.wish("left", state.study, found, lambda _: _write(state, checked))
+
+
+def _named(checked: dict[str, Any]) -> list[int]:
+    """All members that are drawn."""
+    several = [checked.get(name) or [] for name in ("chosen", "grid")]
+    alone = [checked.get(name) for name in ("member", "beside")]
+    return [*(member for members in several for member in members), *(k for k in alone if k is not None)]
+
+
+def _write(state: State, checked: dict[str, Any]) -> None:
+    """In the order of the table: the selection is made of those shown."""
+    for name, value in checked.items():
         ENTRIES[name].write(state, value)
     state.explorer.fit = True
 

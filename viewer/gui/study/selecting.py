@@ -26,6 +26,22 @@ def show_ghosts(state: State) -> None:
         state.choice.chosen, state.choice.ghosts_on, state.choice.text = found.ids, True, ""
 
 
+def simulate(state: State) -> None:
+    """Draws some of the selection, spread over it, as ghosts: those without trajectories are simulated again first."""
+    explorer = state.explorer
+    found = state.study.drawable(explorer.few_of(np.flatnonzero(explorer.selected)))
+    if found.reason:
+        state.say(found.reason)
+    if not len(found.ids):
+        return
+
+    def come(members: np.ndarray) -> None:
+        state.choice.chosen, state.choice.ghosts_on, state.choice.text = members, True, ""
+        explorer.note = explorer.ghosts()[1]
+
+    state.awaited.wish("left", state.study, found, come)
+
+
 def show(state: State, text: str) -> None:
     """Shows the members of an expression; what is selected among them stays so."""
     explorer = state.explorer
