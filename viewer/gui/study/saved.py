@@ -110,10 +110,10 @@ def restore(state: State, found: dict[str, Any], where: str) -> None:
             todo = nearest(name, ENTRIES) or "Leave it out, or use a newer shiftjax."
             raise ModelError(f"{where}: key", repr(name)[:80], ", ".join(ENTRIES), todo)
     checked = {name: ENTRIES[name].check(state, f"{where}: {name}", found[name]) for name in ENTRIES if name in found}
-    found = state.study.drawable(list(dict.fromkeys(_named(checked))))
-    if len(found.again):
-        state.say(found.reason)
-    state.awaited.wish("left", state.study, found, lambda _: _write(state, checked))
+    drawn = state.study.drawable(list(dict.fromkeys(_named(checked))))
+    if len(drawn.again):
+        state.say(drawn.reason)
+    state.awaited.wish("left", state.study, drawn, lambda _: _write(state, checked))
 
 
 def _named(checked: dict[str, Any]) -> list[int]:
