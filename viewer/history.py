@@ -77,6 +77,7 @@ class History:
         self.channels, self.max_instants = dict(channels or {}), max_instants
         self.values: dict[str, float] = {}  # path of a number -> present value
         self.metrics: dict[str, np.ndarray] = {}
+        self.status = np.zeros(1, np.int16)
         self._choices = Choices(1, ONLY, {"member": ONLY, "status": ONLY})
         self._block = _Block(0, 0, np.zeros(0), np.zeros((0, len(self.nodes), 7)), {})
         self._checkpoints: list[Any] = []  # of the writing thread

@@ -20,7 +20,7 @@ from shiftjax.viewer.building import bodies_of, scene_of, style_for
 from shiftjax.viewer.scene import Part, Scene
 from shiftjax.viewer.study_like import StudyLike
 
-SCENES = 8  # in the cache
+SCENES = 24  # in the cache: a grid has 16
 INSTANTS = 48  # of a run, from which layers and the lengths of rods follow
 BODIES = 256  # members whose bodies are in the cache, four times the number of ghosts
 SHAPELESS = "model_parameters"  # gravity has no shape, and the up direction must be that of all members

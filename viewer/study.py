@@ -70,7 +70,7 @@ class Study:
         time: (n,) stored instants [s].
         nodes: "fixed" and the bodies, in the order of poses.
         design: varied path -> (members,).
-        metrics: name of the certificate -> (members,).
+        metrics: name of a metric, or of the certificate -> (members,).
         channels: path -> unit of what was recorded.
         revision: see `StudyLike`; constant for a stored study.
         at_instants: True shows the nearest stored instant and nothing between them.
@@ -104,12 +104,9 @@ class Study:
         self._recorded, self._order = stored, np.argsort(stored)
         self._channel_names = _by_path(self._trajectories, {"pose"})
         self.channels = {path: str(self._trajectories[n].attrs["units"]) for path, n in self._channel_names.items()}
-        with_path = {path: n for path, n in _by_path(self._members).items() if "path" in self._members[n].attrs}
-        plainly = {str(n) for n in self._members.data_vars} - set(with_path.values()) - {"status", "message"}
-        self.design = Columns(self._members, with_path)
-        self.metrics = Columns(self._members, {n: n for n in sorted(plainly)})
-        everything = {**{n: n for n in self.metrics}, **with_path, "status": "status", "member": "member"}
-        self._columns = Columns(self._members, everything)
+        design, metrics = _columns_of(self._members)
+        self.design, self.metrics = Columns(self._members, design), Columns(self._members, metrics)
+        self._columns = Columns(self._members, {**metrics, **design, "status": "status", "member": "member"})
         self._choices = Choices(self.members, self.kept, self._columns)
         self._cache: OrderedDict[tuple[str, int], np.ndarray] = OrderedDict()
         self._room = cache_bytes
@@ -147,7 +144,7 @@ class Study:
         """A result in memory."""
         return cls(to_tree(result), "result", cache_bytes)
 
-    @functools.cached_property
+    @property
     def status(self) -> np.ndarray:
         """(members,) `Outcome` of every member."""
         return self._columns["status"]
@@ -170,7 +167,7 @@ class Study:
 
     def base_of(self, member: int) -> Model:
         """The model with the parts of a member, before its numbers."""
-        self._choices.member(member)
+        member = self._choices.member(member)
         return next((m for first, last, m in self._models if first <= member < last), self.model)
 
     def unit(self, name: str) -> str:
@@ -426,6 +423,22 @@ class Study:
 def _by_path(dataset: xr.Dataset, without: set[str] | None = None) -> dict[str, str]:
     """Path -> name in the store, which differs for long names and those with a slash."""
     return {str(v.attrs.get("path", n)): str(n) for n, v in dataset.data_vars.items() if n not in (without or ())}
+
+
+def _columns_of(members: xr.Dataset) -> tuple[dict[str, str], dict[str, str]]:
+    """Name -> name in the store of what is varied, and of metrics with the certificate behind them."""
+    design: dict[str, str] = {}
+    metrics: dict[str, str] = {}
+    certificate: dict[str, str] = {}
+    for path, name in _by_path(members, {"status", "message"}).items():
+        about = members[name].attrs
+        if about.get("role") == "metric" or "metric" in about:
+            metrics[path] = name
+        elif "path" in about:
+            design[path] = name
+        else:
+            certificate[path] = name
+    return design, metrics | dict(sorted(certificate.items()))
 
 
 def _values(array: xr.DataArray) -> np.ndarray:

@@ -12,7 +12,8 @@ import numpy as np
 from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import designs, opening, rendering, side_by_side, study_like
-from shiftjax.viewer.ghosts import evenly, ghosts_of
+from shiftjax.viewer.ghosts import drawn as ghosts_drawn
+from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.scene import Snapshot
@@ -79,7 +80,7 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
     look, shown = showing.look_of(options), [left] if right is None else [left, right]
     half = width if right is None else (width - side_by_side.BAR) // 2
     ways = designs.framed(
-        shown, evenly(others).tolist(), options.view, half / height, options.follow or "", options.ground
+        shown, ghosts_drawn(others).tolist(), options.view, half / height, options.follow or "", options.ground
     )
     if right is None:
         with rendering.offscreen_renderer(left.scene, look, options.size) as renderer:

@@ -35,10 +35,15 @@ def add_beside(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_look(parser: argparse.ArgumentParser) -> None:
+def add_look(parser: argparse.ArgumentParser, *, files: bool = False) -> None:
+    """files: whether `--view` may be a file of the window."""
     add = parser.add_argument
     add("--size", type=size, default=(1280, 720), metavar="WxH", help="of the picture; default 1280x720")
-    add("--view", choices=list(VIEWS), default="iso", help="where the eye stands; default iso")
+    if files:
+        words = f"where the eye stands: {', '.join(VIEWS)}; or a view saved by the window, NAME.json; default iso"
+        add("--view", type=_view, default="iso", metavar="WHAT", help=words)
+    else:
+        add("--view", choices=list(VIEWS), default="iso", help="where the eye stands; default iso")
     add("--no-shadows", action="store_true", help="draw without shadows")
     add("--at-instants", action="store_true", help="draw stored instants only, no poses between them")
     add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
@@ -65,6 +70,13 @@ def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
     if target.exists() and not force:
         raise ModelError(path, "something of that name", "a new name", "Use --force to replace it.")
     return target
+
+
+def _view(text: str) -> str:
+    """A standard view or the name of a file."""
+    if text in VIEWS or text.lower().endswith(".json"):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(VIEWS)}, and no NAME.json")
 
 
 def size(text: str) -> tuple[int, int]:

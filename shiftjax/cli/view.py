@@ -11,6 +11,7 @@ from shiftjax.cli import common, parsing, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
+from shiftjax.viewer.camera import VIEWS
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.member_scenes import Design, MemberScenes
@@ -35,7 +36,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_beside(parser)
     showing.add_camera(parser)
-    showing.add_look(parser)
+    showing.add_look(parser, files=True)
 
 
 def call(options: argparse.Namespace) -> int:
@@ -63,6 +64,10 @@ def _live(options: argparse.Namespace) -> int:
     """A window on a run that goes on."""
     if opening.is_stored(options.study):
         raise ModelError(options.study, "a stored study", "a model", "View it without --live.")
+    if options.view not in VIEWS:
+        raise ModelError(
+            f"--view {options.view}", "with --live", "a standard view", "Views are saved of stored studies."
+        )
     for name in ("span", "member", "ghosts", "beside", "hold"):
         if getattr(options, name) not in (None, []):
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
@@ -90,7 +95,8 @@ def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:
 
 def _choices(options: argparse.Namespace) -> dict[str, Any]:
     """What stored and running studies have in common in the window."""
-    camera = {"view": options.view, "follow": options.follow or "", "ground": options.ground}
+    camera = {"follow": options.follow or "", "ground": options.ground}
+    camera |= {"view": options.view} if options.view in VIEWS else {"saved": options.view}
     return {"look": showing.look_of(options), "keys": options.keys, "size": options.size, **camera}
 
 

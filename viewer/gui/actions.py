@@ -18,6 +18,7 @@ from shiftjax.viewer.camera import VIEWS, Camera
 from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing, values
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import grid
 from shiftjax.viewer.springs import drawn_parts
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
@@ -340,6 +341,20 @@ def _toggle(part: Callable[[State], object], name: str) -> Callable[[State], Non
     return toggle
 
 
+def beside_or_one(state: State) -> None:
+    """The next chosen member beside this one, or one alone; a grid is closed first."""
+    grid.close(state)
+    beside.toggle(state)
+
+
+def study(state: State) -> None:
+    """Opens or closes the study pane; a running simulation has no other members to show."""
+    if state.live is not None:
+        state.say("A running simulation has one member: there is nothing to compare it with.")
+        return
+    state.explorer.shown_on = not state.explorer.shown_on
+
+
 def _show(text: Callable[[State], str]) -> Callable[[State], None]:
     """Toggles a window with a text to read and copy."""
 
@@ -374,7 +389,9 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "previous_member": lambda s: next_member(s, -1),
     "ghosts": _toggle(lambda s: s.choice, "ghosts_on"),
     "colour_by": next_colour,
-    "beside": beside.toggle,
+    "beside": beside_or_one,
+    "study": study,
+    "grid": grid.toggle,
     "exchange": beside.exchange,
     "beside_camera": beside.own_camera,
     "turn_left": lambda s: orbit(s, -KEY_TURN / TURN, 0.0),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.viewer.export import gltf, html
-from shiftjax.viewer.ghosts import evenly
+from shiftjax.viewer.ghosts import drawn
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.recording import new_file
 
@@ -21,7 +21,7 @@ def export(state: State, kind: str, folder: Path | None = None) -> Path | None:
     """
     one_of("kind of export", kind, KINDS)
     choice, study = state.choice, state.study
-    members = [choice.member, *(map(int, evenly(choice.others)) if choice.ghosts_on else ())]
+    members = [choice.member, *(map(int, drawn(choice.others)) if choice.ghosts_on else ())]
     path: Path | None = None
     try:
         path = new_file(folder or Path.cwd(), kind)

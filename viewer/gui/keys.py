@@ -149,6 +149,8 @@ ACTIONS = (
         ("ghosts", "the other chosen members as ghosts, on or off", "G", "Alt+G"),
         ("colour_by", "colour ghosts by the next metric", "M", "Alt+C"),
         ("beside", "the next chosen member beside this one, or one alone", "B", "B"),
+        ("study", "table and plots of all members, or not", "F3", "F3"),
+        ("grid", "4 of the chosen members in a grid, then 9, 16, and one alone", "F6", "F6"),
         ("exchange", "left and right member change places", "Shift+B", "Shift+B"),
         ("beside_camera", "separate cameras for both halves, or one for both", "Ctrl+B", "Ctrl+B"),
     ),

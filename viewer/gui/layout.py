@@ -11,6 +11,7 @@ TIMELINE, STATUS = 66.0, 28.0
 SMALLEST = 16.0  # smallest side of the view
 LEAST = 40.0  # smallest size of a pane by dragging
 ROOMY = (900.0, 540.0)  # least width and height of a window that begins with panes at both sides
+STUDY_SHARE = 0.45  # of the study pane in the height over the time line
 VIEW_SHARE = 0.2  # smallest share of the view in the window's width and height
 
 
@@ -37,6 +38,7 @@ class Sizes:
 
     tree: float | None = None
     properties: float | None = None
+    study: float | None = None
     timeline: float | None = None
 
 
@@ -46,6 +48,7 @@ class Layout:
 
     tree: Box
     properties: Box
+    study: Box
     timeline: Box
     status: Box
     view: Box
@@ -61,12 +64,13 @@ def halves(view: Box) -> tuple[Box, Box]:
 
 
 def layout(width: float, height: float, menu: float, sizes: Sizes | None = None, *, panes: bool,
-           sides: bool = True, zoom: float = 1.0) -> Layout:  # fmt: skip
+           sides: bool = True, zoom: float = 1.0, study: bool = False) -> Layout:  # fmt: skip
     """The panes of a window of that size below a menu bar; without panes the view takes their place.
 
     Args:
         sides: whether the panes at both sides are shown, too.
         zoom: scale of text.
+        study: whether there is a study pane over the time line.
     """
     sizes = sizes or Sizes()
     bar = zoom * STATUS
@@ -76,13 +80,16 @@ def layout(width: float, height: float, menu: float, sizes: Sizes | None = None,
     right = _within(sizes.properties, own, room - left)
     side = (left, right) if panes and sides else (0.0, 0.0)
     below = _within(sizes.timeline, zoom * TIMELINE, tall) if panes else 0.0
-    top, high = menu, max(height - menu - bar - below, SMALLEST)
+    above = max(height - menu - bar - below, SMALLEST)
+    table = _within(sizes.study, STUDY_SHARE * above, max(tall - below, 0.0)) if study else 0.0
+    top, high = menu, max(above - table, SMALLEST)
     middle = max(width - sum(side), SMALLEST)
     return Layout(
         tree=Box(0.0, top, side[0], high),
         properties=Box(side[0] + middle, top, side[1], high),
-        timeline=Box(0.0, top + high, width, below),
-        status=Box(0.0, top + high + below, width, bar),
+        study=Box(0.0, top + high, width, table),
+        timeline=Box(0.0, top + high + table, width, below),
+        status=Box(0.0, top + high + table + below, width, bar),
         view=Box(side[0], top, middle, high),
     )
 

@@ -22,12 +22,14 @@ from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.panels import RATES, Panels
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import pane, saved
 from shiftjax.viewer.movie import MOVIES
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
 MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
 SNAPPED = "Here the loops do not close between stored instants, or the poses are not those of the present numbers."
+FILE_WIDTH = 170.0  # of the box of a view's file [points]
 CURSOR, MODE, GAP = 84.0, 290.0, 24.0  # of a coordinate in the status bar, before the mode, between items [points]
 FLOATING = int(  # over the fixed panes
     imgui.WindowFlags_.no_title_bar
@@ -42,16 +44,22 @@ def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
     ui.item_boxes.clear()
     menu = _menus(state)
-    panels = state.panels
-    found = layout(width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom)
+    explorer, panels = state.explorer, state.panels
+    found = layout(
+        width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
+        study=explorer.shown_on,
+    )  # fmt: skip
     if panels.panes_on:
         borders.draw(panels, found)  # first: of fixed windows the oldest is on top
         timeline.draw(state, found.timeline)
         if panels.sides_on:
             treepane.draw(state, found.tree)
             propertypane.draw(state, found.properties)
+    if explorer.shown_on:
+        pane.draw(state, found.study)
     _status(state, found.status, found.view)
-    labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
+    if not explorer.cells:
+        labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
     captions.draw(state, found.view)
     endings.draw(state, found.view)
     gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
@@ -106,7 +114,21 @@ def _file(state: State) -> None:
             ui.remember_item(f"export:{kind}")
         imgui.end_menu()
     ui.remember_item("menu:Export")
+    imgui.separator()
+    _saved(state)
     _lines(state, ("", "quit"))
+
+
+def _saved(state: State) -> None:
+    """A view to save or to open, by the name of its file."""
+    explorer = state.explorer
+    imgui.set_next_item_width(FILE_WIDTH)
+    _, explorer.file = imgui.input_text_with_hint("##view file", saved.HINT, explorer.file)
+    ui.remember_item("view file")
+    for words, action in (("save this view", saved.save_here), ("open a view", saved.open_here)):
+        if imgui.menu_item_simple(words):
+            action(state)
+        ui.remember_item(f"menu:{words}")
 
 
 def _edit(state: State) -> None:
@@ -131,6 +153,7 @@ def _view(state: State) -> None:
     ui.line(state, "trace", on=state.view.trace is not None)
     imgui.separator()
     ui.line(state, "panes", on=state.panels.panes_on)
+    ui.line(state, "study", on=state.explorer.shown_on)
     ui.line(state, "info", on=state.panels.info_on)
     ui.line(state, "fullscreen")
     ui.line(state, "dump_display")
@@ -150,6 +173,7 @@ def _view(state: State) -> None:
 def _members(state: State) -> None:
     ui.line(state, "ghosts", on=state.choice.ghosts_on)
     ui.line(state, "beside", on=state.beside is not None)
+    ui.line(state, "grid", on=bool(state.explorer.cells))
     _lines(state, MEMBERS)
 
 

@@ -1,4 +1,4 @@
-"""What is drawn now, in the view or in its right half, from the state. No GL, no GUI library."""
+"""What is drawn now, in the view, its right half or a cell of a grid, from the state. No GL, no GUI library."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import OUTLINE, Ghosts, Snapshot
 
 
-def snapshot(state: State, right: RightHalf | None = None) -> Snapshot:
+def snapshot(state: State, right: RightHalf | None = None, *, alone: bool = False) -> Snapshot:
     """What is drawn now. In the right half the same items are hidden, translucent and highlighted as in the left.
 
     What is picked or selected has an outline and is drawn as its class says: translucent, or not at all.
+
+    Args:
+        alone: without ghosts, as in a cell of a grid.
     """
     selection, hue = state.selection, state.selection.hue
     marked, hovered = frozenset(selection.marked), selection.hovered
     colours, found = groups.colours(state.mechanism, state.grouping), state.ended(right)
     if found is not None and state.clock.time > found.time:
         colours |= greyed((right or state).scene)
-    others = ghosts(state) if right is None else ghosts_at_right(state, right)
+    others = None if alone else ghosts(state) if right is None else ghosts_at_right(state, right)
     faint = dict.fromkeys([*state.paths_drawn("translucent"), *selection.translucent, *selection.faded], FADED)
     return Snapshot(
         state.poses(right),

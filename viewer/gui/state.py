@@ -18,7 +18,7 @@ from shiftjax.viewer import added_shapes, framing
 from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.ended import Ended, ended
 from shiftjax.viewer.framing import Extent
-from shiftjax.viewer.ghosts import evenly
+from shiftjax.viewer.ghosts import drawn
 from shiftjax.viewer.gui import keys, tree, values
 from shiftjax.viewer.gui.awaited import Awaited
 from shiftjax.viewer.gui.choice import Choice
@@ -27,6 +27,7 @@ from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.gui.panels import Panels
 from shiftjax.viewer.gui.right_half import RightHalf
 from shiftjax.viewer.gui.selection import MODES, Selection
+from shiftjax.viewer.gui.study.explorer import Explorer
 from shiftjax.viewer.gui.viewpoint import Viewpoint
 from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.recording import Recording
@@ -45,6 +46,7 @@ class State:
     Attributes:
         live: the running simulation whose history `study` is, or None.
         selection, clock, view, choice, awaited, panels, display: the concerns, each with its own documentation.
+        explorer: what the study pane shows and selects; the members of a grid.
         scene, mechanism: of the current member.
         map, table: name of the map of keys, and all actions.
         ground_height: of the ground plane along up [m], where the user gave one.
@@ -78,6 +80,7 @@ class State:
         self.selection, self.display = Selection(), Display()
         self.rows = tree.scene_rows(study.model)
         self.panels = Panels(tree.opened_at_first((*self.rows, *tree.simulation_rows(study, member))))
+        self.explorer = Explorer(study)
         self.arrows_on, self.grouping = False, ""
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
@@ -232,7 +235,7 @@ class State:
 
     def _members_shown(self) -> list[int]:
         """The current member, and the ghost instances where they are drawn."""
-        others = evenly(self.choice.others) if self.choice.ghosts_on else ()
+        others = drawn(self.choice.others) if self.choice.ghosts_on else ()
         return [self.choice.member, *map(int, others)]
 
     def ground(self) -> float | None:

@@ -11,8 +11,9 @@ from shiftjax.viewer.gui import beside, endings, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import suggesting
 
-BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
+BOX_WIDTH, BESIDE_WIDTH = 170.0, 110.0  # of the boxes of members [points]
 PLAY, GAP = 52.0, 24.0  # width of the button that plays or pauses; gap between groups [points]
 APART, TALL = 60.0, 5.0  # least distance of ticks, their height [points]
 TICK = imgui.ImVec4(0.85, 0.85, 0.85, 0.8)
@@ -64,8 +65,15 @@ def _chooser(state: State) -> None:
     flags = int(imgui.InputTextFlags_.enter_returns_true)
     done, state.panels.typed = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.panels.typed, flags)
     ui.remember_item("members")
+    if state.live is None:
+        state.panels.typed = suggesting.above(state.explorer, state.panels.typed, state.choice.text, " member")
     if done:
         state.choose(state.panels.typed)
+    imgui.same_line()
+    example = suggesting.examples(state.explorer, " member", "e.g.")
+    if example is not None:
+        state.panels.typed = example
+        state.choose(example)
     imgui.same_line()
     _, state.choice.ghosts_on = imgui.checkbox(f"{len(state.choice.chosen)} chosen as ghosts", state.choice.ghosts_on)
     ui.remember_item("ghosts")
