@@ -31,7 +31,7 @@ class ModelError(ValueError):
 
 
 class GradientWarning(UserWarning):
-    """A gradient that is less than it seems: of forces that jumped, of members that ended, of runs that are chaotic."""
+    """A gradient that is less than it seems, and why."""
 
 
 def one_of(where: str, word: object, known: Iterable[str]) -> None:
