@@ -29,7 +29,8 @@ def slider(pieces: Sequence[Sequence[float]], knots: Sequence[float], kind: str 
     builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, 0.0))
     a = builder.assembly("a")
     a.body("mass", mass=1.0, center_of_mass=(0.0, 0.0, 0.0), inertia=(1.0, 1.0, 1.0))
-    a.joint("slide", "Tx", child="mass", initial_displacement=-0.1, initial_velocity=1.0)
+    rest = {"stiffness": [0.0, 0.0], "damping": [0.0, 0.0]}  # forces of their own, both with the joint's path
+    a.joint("slide", "Tx", child="mass", initial_displacement=-0.1, initial_velocity=1.0, **rest)
     a.restraint("pull", "spring", joint="slide", coefficients=[[100.0, 0.0]])
     a.restraint("the rub", kind, joint="slide", coefficients=pieces, knot_points=knots)
     return builder.build()

@@ -233,13 +233,13 @@ def knot_units(plan: Plan, index: int) -> tuple[str, ...]:
 
 
 def _knots_of_force(plan: Plan, path: str, head: str) -> Channel:
-    own = {e.path: knot_units(plan, k) for k, e in enumerate(plan.forces)}
-    known = [force for force, units in own.items() if units]
+    own = {k: units for k in range(len(plan.forces)) if (units := knot_units(plan, k))}  # a joint's forces share a path
+    known = [plan.forces[k].path for k in own]
     head, _ = split(head)
-    found = [force for force in known if force == head or force.endswith(f":{head}")]
+    found = [k for k in own if plan.forces[k].path == head or plan.forces[k].path.endswith(f":{head}")]
     if len(found) != 1:
         hint = nearest(head, known) or f"One of {known}."
         raise ModelError(f"channel {path}", repr(head), "a force with knots", hint)
     units = own[found[0]]
     unit = units[0] if len(set(units)) == 1 else "mixed"
-    return Channel(path, CHANNELS["knots"], [*own].index(found[0]), len(units), False, unit)
+    return Channel(path, CHANNELS["knots"], found[0], len(units), False, unit)

@@ -121,7 +121,7 @@ class ForceKind:
 
     def switches(self, element: ForceElement, motion: MotionView) -> Sequence[Switch]:
         """Where it chooses between laws, of any state; lane code. Gradients tell by it whether a run met a jump: a kind
-        whose `apply` selects, and whose force is not continuous, says so here."""
+        whose `apply` selects, and whose force is not continuous, says so here and in `switch_units`."""
         return ()
 
     def switch_units(self, element: ForceElement, unit: str) -> tuple[str, ...]:
