@@ -179,7 +179,8 @@ class DifferentiableRun:
             for k, bars in enumerate(y_bar):
                 out[k, members], growth[k, members] = self._adjoint(taped, bars[members])
             runs.append((members, self._met(taped), taped.result.messages))
-        self._doubt(runs, np.asarray(np.isnan(out).any((0, 2))), growth)
+        asked = np.isin(self.vary, self.traced)  # others have no derivative, and need none
+        self._doubt(runs, np.asarray(np.isnan(out[:, :, asked]).any((0, 2))), growth)
         return out
 
     def _ways(self, x: np.ndarray) -> Iterator[tuple[np.ndarray, _Taped]]:
