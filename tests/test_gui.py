@@ -409,3 +409,21 @@ def test_values_of_joints_are_those_that_were_recorded(state: State) -> None:
 def test_mobility_adds_up_to_the_degrees_of_freedom(state: State) -> None:
     assert sum(state.mobility().values()) == pytest.approx(state.study.report["dof"])
     assert min(state.mobility().values()) > 0
+
+
+# -- between stored instants -------------------------------------------------------------------------------------------
+
+
+def test_instants_only_or_poses_between_them(state: State) -> None:
+    time = state.study.time
+    state.go_to(float(time[7] + 0.3 * (time[8] - time[7])))
+    moved = state.poses()
+    assert not state.snapped() and not np.array_equal(moved, state.study.track(state.choice.member)[7])
+    actions.run(state, "instants")
+    try:
+        assert state.snapped()
+        np.testing.assert_array_equal(state.poses(), state.study.track(state.choice.member)[7])
+    finally:
+        actions.run(state, "instants")
+    np.testing.assert_array_equal(state.poses(), moved)
+    assert sum(state.mobility().values()) == pytest.approx(1.0, abs=CLOSED)

@@ -11,6 +11,7 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.formats import load
+from shiftjax.formats.writer import to_dict
 from shiftjax.models import names
 from shiftjax.poses import to_world
 from shiftjax.viewer import opening
@@ -198,14 +199,14 @@ def test_work_of_gravity_and_springs_is_what_potential_energy_loses(wishbone: St
 def test_coordinates_count_whole_turns_and_rates_are_speeds(wishbone: Study) -> None:
     found = values.mechanism(wishbone.model)
     track = forces.Track(wishbone, found, 0)
-    q = track.coordinate(found.joints[f"{WISHBONE}:wheel_right_bearing"])
+    plan = found.plan
+    wheel, rack = (plan.joints[plan.joint_index(f"{WISHBONE}:{k}")] for k in ("wheel_right_bearing", "rack_guide"))
+    q = track.q[wheel.q]
     assert np.ptp(q) > 2 * math.pi, "it was meant to turn more than once"
     assert np.allclose(q, wishbone.channel("wheel_right_bearing.q", 0), atol=1e-7)
-    assert np.allclose(
-        track.coordinate(found.joints[f"{WISHBONE}:rack_guide"]), wishbone.channel("rack_guide.q", 0), atol=1e-9
-    )
+    assert np.allclose(track.q[rack.q], wishbone.channel("rack_guide.q", 0), atol=1e-9)
     v = wishbone.channel("wheel_right_bearing.v", 0)
-    assert np.abs(track.rate(q) - v)[1:-1].max() < RATE * np.abs(v).max()
+    assert np.abs(track.v[wheel.v] - v)[1:-1].max() < RATE * np.abs(v).max()
 
 
 def test_the_longest_arrow_of_the_run_is_a_part_of_the_models_size(wishbone: Study) -> None:
@@ -238,6 +239,25 @@ def test_dampers_and_torques_of_joints_push_against_their_rates() -> None:
     v = study.channel(f"{path}.v", 0)
     assert torque.torque and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
     assert any("differences" in words for _, words in forces.legend(state_of(study)))
+
+
+def test_loads_are_drawn_as_they_act() -> None:
+    """A torque about a hinge that grows with time, and a constant force on a frame of a body."""
+    model = load("pendulum")
+    joint, body = next(iter(dict(model.joints()))), next(iter(dict(model.bodies())))
+    document = to_dict(model)
+    document["assemblies"][0]["force_modules"] = [
+        {"name": "push", "type": "polynomial_load", "joint": joint.rpartition(":")[2], "coefficients": [1.0, 2.0]},
+        {"name": "wind", "type": "constant_wrench", "frame": [[body.rpartition(":")[2]], "origin"],
+         "force": [3.0, 0.0, 0.0], "moment": [0.0, 0.0, 0.5]},
+    ]  # fmt: skip
+    study = Study.of(simulate(load(document), span=0.5, step=1e-3, output_step=0.05, keep="all"))
+    found = values.mechanism(study.model)
+    items = {(item.path.rpartition(":")[2], item.torque): item for item in forces.run_of(study, found, 0).items}
+    push, wind, turn = items["push", True], items["wind", False], items["wind", True]
+    assert {item.kind for item in (push, wind, turn)} == {"load"}
+    assert np.allclose(np.linalg.norm(push.vectors, axis=1), 1.0 + 2.0 * study.time)
+    assert np.allclose(wind.vectors, (3.0, 0.0, 0.0)) and np.allclose(turn.vectors, (0.0, 0.0, 0.5), atol=1e-12)
 
 
 def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:

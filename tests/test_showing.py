@@ -228,3 +228,12 @@ def test_f15_a_stored_study_is_drawn_without_jax(sweep, tmp_path):
 def test_doctor_says_what_there_is(shell):
     code, out, _ = shell("view", "--doctor")
     assert code == 0 and "OpenGL" in out and len(out.splitlines()) > 3
+
+
+def test_instants_only(shell, sweep, tmp_path):
+    """Between two stored instants the nearest one is drawn."""
+    for name, words in {"near": ("0.4",), "moved": ("0.409",), "snapped": ("0.409", "--at-instants")}.items():
+        code, _, err = shell("render", sweep, "--time", *words, "--out", tmp_path / f"{name}.png", *SIZE)
+        assert code == 0 and "note" not in err, err
+    near, moved, snapped = (picture(tmp_path / f"{name}.png") for name in ("near", "moved", "snapped"))
+    assert np.array_equal(near, snapped) and np.abs(moved - near).max() > NOTHING

@@ -106,24 +106,6 @@ def test_poses_at_the_stored_instants_are_those_of_the_run(study: Study, result:
         same_attitude(study.track(member)[:, 1:], expected, 0.0)
 
 
-def test_between_instants_positions_are_linear_and_quaternions_turn_evenly(study: Study) -> None:
-    track, rng = study.track(2), np.random.default_rng(3)
-    for k in range(len(study.time) - 1):
-        part = rng.uniform()
-        t = study.time[k] + part * (study.time[k + 1] - study.time[k])
-        poses, half = study.poses(2, t), study.poses(2, (study.time[k] + study.time[k + 1]) / 2)
-        linear = (1 - part) * track[k, :, :3] + part * track[k + 1, :, :3]
-        np.testing.assert_allclose(poses[:, :3], linear, rtol=0, atol=ROUNDING)
-        for q in (poses[:, 3:], half[:, 3:]):
-            np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1.0, rtol=0, atol=ROUNDING)
-        middle = track[k, :, 3:] + track[k + 1, :, 3:]
-        middle /= np.linalg.norm(middle, axis=1, keepdims=True)
-        np.testing.assert_allclose(half[:, 3:], middle, rtol=0, atol=ROUNDING)
-        before, after = (np.arccos(np.clip((poses[:, 3:] * track[j, :, 3:]).sum(1), -1, 1)) for j in (k, k + 1))
-        # arccos loses half of the digits near 1
-        np.testing.assert_allclose(before * (1 - part), after * part, rtol=0, atol=1e-7)
-
-
 def test_many_times_and_many_members_at_once(study: Study) -> None:
     times = np.array([-1.0, 0.0, 0.123, 0.5, 0.77, 1.0, 9.0])
     np.testing.assert_array_equal(study.poses(3, times), [study.poses(3, t) for t in times])

@@ -6,16 +6,18 @@ One thread writes while others read: elements that a reader may hold are never o
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from shiftjax.mechanism.model import Model
-from shiftjax.poses import bracket, continuous, interpolated
+from shiftjax.poses import continuous
 from shiftjax.record import record
+from shiftjax.viewer.between import Between, Tracks
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study_like import Drawable
+from shiftjax.viewer.study_like import Drawable, Placed
 
 MAX_INSTANTS = 36000  # ten minutes at 60 a second; 2 MB for each body
 CAPACITY = 256  # instants, of the first arrays
@@ -48,10 +50,11 @@ class History:
     """The latest instants of one run.
 
     Attributes:
-        where, model, report, settings, nodes, channels: as of a `Study`; the one member is number 0.
+        where, model, report, settings, nodes, channels, at_instants: as of a `Study`; the one member is number 0.
     """
 
     members, kept = 1, ONLY
+    at_instants = False
 
     def __init__(
         self,
@@ -146,6 +149,10 @@ class History:
         known = self.model.numbers() if self.values else {}
         return self.model.replace({path: value for path, value in self.values.items() if path in known})
 
+    def base_of(self, member: int) -> Model:
+        self._choices.member(member)
+        return self.model
+
     def end(self, member: int) -> float:
         """Time [s] of the last instant."""
         self._choices.member(member)
@@ -167,14 +174,27 @@ class History:
 
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray:
         """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,), as of a `Study`."""
+        times = np.asarray(t, float)
         self._choices.member(member)
-        block = self._block
-        lower, upper, part = bracket(block.time[: block.count], t)
-        return interpolated(block.poses[lower], block.poses[upper], part[..., None])
+        return self._placed(times.reshape(-1)).poses.reshape(*times.shape, len(self.nodes), 7)
 
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7)."""
-        return np.stack([self.poses(int(member), t) for member in members])
+        return self.placed(members, t).poses
+
+    def placed(self, members: Sequence[int] | np.ndarray, t: float) -> Placed:
+        """As of a `Study`."""
+        return self._placed(np.full(len([self._choices.member(int(member)) for member in members]), float(t)))
+
+    def _placed(self, t: np.ndarray) -> Placed:
+        block = self._block
+        last, which = np.array([block.count - 1]), np.zeros(len(t), np.int64)
+        what = Tracks(block.time[: block.count], [block.poses[: block.count]], last, ONLY, which, t)
+        return self._between.at(what, snap=self.at_instants)
+
+    @functools.cached_property
+    def _between(self) -> Between:
+        return Between(self)
 
     def channel(self, path: str, member: int) -> np.ndarray:
         """(n, ...) of a channel."""

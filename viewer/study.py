@@ -23,11 +23,12 @@ from shiftjax.formats.files import load
 from shiftjax.markup import html_table
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
-from shiftjax.poses import bracket, continuous, held, interpolated
+from shiftjax.poses import continuous, held
 from shiftjax.run.labelled import to_tree
 from shiftjax.run.result import Result
+from shiftjax.viewer.between import Between, Tracks
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study_like import Drawable
+from shiftjax.viewer.study_like import Drawable, Placed
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
 GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -70,9 +71,11 @@ class Study:
         metrics: name of the certificate -> (members,).
         channels: path -> unit of what was recorded.
         revision: see `StudyLike`; constant for a stored study.
+        at_instants: True shows the nearest stored instant and nothing between them.
     """
 
     revision = 0
+    at_instants = False
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where
@@ -152,6 +155,11 @@ class Study:
         numbers = self.model.numbers() if self.design else {}
         return self.model.replace({path: float(self.design[path][member]) for path in self.design if path in numbers})
 
+    def base_of(self, member: int) -> Model:
+        """The model with the parts of a member, before its numbers."""
+        self._choices.member(member)
+        return self.model
+
     def unit(self, name: str) -> str:
         """Of a figure, a varied number or a channel."""
         known = resolved(name, [*self.metrics, *self.design, *self.channels], self.where)
@@ -186,21 +194,33 @@ class Study:
     # -- trajectories ------------------------------------------------------------------------------------------------
 
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray:
-        """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,): between instants positions are interpolated
-        linearly and quaternions on the great arc (slerp); constant before the first and after the last instant.
+        """(nodes, 7) at time t [s], or (m, nodes, 7) at times (m,): the stored ones at stored instants, between them as
+        of `between`; constant before the first and after the last instant.
         """
-        track = self.track(member)
-        lower, upper, part = bracket(self.time, t)
-        return interpolated(track[lower], track[upper], part[..., None])
+        times = np.asarray(t, float)
+        which = np.zeros(times.size, np.int64)
+        return self._placed([int(member)], which, times.reshape(-1)).poses.reshape(*times.shape, len(self.nodes), 7)
 
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7) of several members at one time [s]."""
-        lower, upper, part = bracket(self.time, t)
-        tracks = self._tracks([int(member) for member in members])
-        if not tracks:
-            return np.zeros((0, len(self.nodes), 7))
-        a, b = (np.stack([track[instant] for track in tracks]) for instant in (lower, upper))
-        return interpolated(a, b, part)
+        return self.placed(members, t).poses
+
+    def placed(self, members: Sequence[int] | np.ndarray, t: float) -> Placed:
+        """The poses of several members at one time [s], and which of them are those of the nearest stored instant."""
+        own = [int(member) for member in members]
+        if not own:
+            return Placed(np.zeros((0, len(self.nodes), 7)), np.zeros(0, bool))
+        return self._placed(own, np.arange(len(own)), np.full(len(own), float(t)))
+
+    def _placed(self, members: list[int], which: np.ndarray, t: np.ndarray) -> Placed:
+        tracks = self._tracks(members)
+        last = np.searchsorted(self.time, [self._ends[member] for member in members], side="right") - 1
+        what = Tracks(self.time, tracks, last, np.array(members), which, t)
+        return self._between.at(what, snap=self.at_instants)
+
+    @functools.cached_property
+    def _between(self) -> Between:
+        return Between(self)
 
     def track(self, member: int) -> np.ndarray:
         """(n, nodes, 7) all poses of a member at the stored instants, ground first; read-only.

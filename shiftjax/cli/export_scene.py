@@ -27,10 +27,10 @@ def write(options: argparse.Namespace) -> None:
         scene, scenes = stored.scene(member), {k: stored.scene(k) for k in tracks}
         remarks: tuple[str, ...] = ()
         if ".glb" in targets:
-            remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"], scenes=scenes)
+            remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"], scenes=scenes, study=study)
         if ".html" in targets:
             title = study.model.name or str(options.study)
-            remarks += html.write_html(scene, study.time, tracks, targets[".html"], title, scenes=scenes)
+            remarks += html.write_html(scene, study.time, tracks, targets[".html"], title, scenes=scenes, study=study)
     for remark in dict.fromkeys(remarks):
         print(f"note: {remark}", file=sys.stderr)
     for written in targets.values():

@@ -36,11 +36,12 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
+        study.at_instants = options.at_instants
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
         member, others = showing.members_of(study, options)
-        left = Design(scenes, member)
-        with showing.beside(left, options) as right, pictures(left, right, others, options) as picture:
+        left, snapped = Design(scenes, member), set[float]()
+        with showing.beside(left, options) as right, pictures(left, right, others, options, snapped) as picture:
             span = study_like.span(study, right and right.study)
             if target.suffix.lower() in rendering.STILLS:
                 rendering.write_still(target, picture(instant(span, options.time)))
@@ -48,6 +49,9 @@ def call(options: argparse.Namespace) -> int:
                 rate = options.fps or rendering.RATE[target.suffix.lower()]
                 times = rendering.instants(*span, rate, options.speed)
                 rendering.write_movie(target, (picture(float(t)) for t in times), rate)
+    if snapped and not options.at_instants:
+        first = f"at {len(snapped)} times, first {min(snapped):g} s"
+        print(f"note: loops do not close between stored instants {first}: the nearest one is drawn", file=sys.stderr)
     print(f"written: {target}", file=sys.stderr)
     return 0
 
@@ -64,17 +68,18 @@ def instant(span: tuple[float, float], wanted: float | None) -> float:
 
 @contextmanager
 def pictures(left: Design, right: Design | None, others: np.ndarray,
-             options: argparse.Namespace) -> Iterator[Callable[[float], np.ndarray]]:  # fmt: skip
+             options: argparse.Namespace, snapped: set[float]) -> Iterator[Callable[[float], np.ndarray]]:  # fmt: skip
     """A function from a time [s] to (h, w, 3) one picture, of one design or of two with captions.
 
     Args:
-        others: (k,) members of the left study drawn as ghosts.
+        others: (k,) members of the left study drawn as ghosts. snapped: takes the times [s] at which the nearest stored
+            instant was drawn.
     """
     width, height = options.size
     look, camera = showing.look_of(options), designs.camera_of(left.scene, right and right.scene, options.view)
     if right is None:
         with rendering.offscreen_renderer(left.scene, look, options.size) as renderer:
-            yield lambda t: drawn(renderer, camera, left, others, t)
+            yield lambda t: drawn(renderer, camera, left, others, t, snapped)
         return
     half = (width - side_by_side.BAR) // 2
     rest = width - side_by_side.BAR - half
@@ -83,7 +88,7 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
 
         def picture(t: float) -> np.ndarray:
             halves = (first, left, right), (second, right, left)
-            found = [with_text(drawn(renderer, camera, own, _ghosts(own, left, others), t), own, other, t)
+            found = [with_text(drawn(renderer, camera, own, _ghosts(own, left, others), t, snapped), own, other, t)
                      for renderer, own, other in halves]  # fmt: skip
             return side_by_side.joined(*found)
 
@@ -105,8 +110,11 @@ def with_text(image: np.ndarray, own: Design, other: Design, t: float) -> np.nda
     return rendering.with_text(image, designs.with_state(designs.captions(own, other), own, t))
 
 
-def drawn(renderer: Renderer, camera: Camera, design: Design, others: np.ndarray, t: float) -> np.ndarray:
+def drawn(renderer: Renderer, camera: Camera, design: Design, others: np.ndarray, t: float,
+          snapped: set[float]) -> np.ndarray:  # fmt: skip
     """(h, w, 3) one picture."""
-    poses, ghosts = design.study.poses(design.member, t), ghosts_of(design.scenes, others, t)
-    renderer.draw(Snapshot(poses, hidden=MARKS, ghosts=ghosts), camera)
+    placed, ghosts = design.study.placed([design.member], t), ghosts_of(design.scenes, others, t)
+    if placed.snapped[0]:
+        snapped.add(t)
+    renderer.draw(Snapshot(placed.poses[0], hidden=MARKS, ghosts=ghosts), camera)
     return renderer.image()

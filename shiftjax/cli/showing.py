@@ -38,6 +38,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     add("--size", type=size, default=(1280, 720), metavar="WxH", help="of the picture; default 1280x720")
     add("--view", choices=list(VIEWS), default="iso", help="where the eye stands; default iso")
     add("--no-shadows", action="store_true", help="draw without shadows")
+    add("--at-instants", action="store_true", help="draw stored instants only, no poses between them")
     add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
 
 
@@ -134,6 +135,7 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
         yield Design(left.scenes, int(found[0]))
         return
     with opening.opened(name, _span(options)) as study:
+        study.at_instants = options.at_instants
         right = Design(MemberScenes(study), int(kept_of(study, choice, f"--beside {name}@")[0]))
         report_warnings(right.scene)
         yield right

@@ -49,6 +49,7 @@ def call(options: argparse.Namespace) -> int:
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
+        study.at_instants = options.at_instants
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
         member, others = showing.members_of(study, options)
@@ -67,6 +68,7 @@ def _live(options: argparse.Namespace) -> int:
     sliders = [_slider(text) for text in options.vary]
     live = live_of(options, [slider.path for slider in sliders])
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
+        session.history.at_instants = options.at_instants
         scene = opening.first_scene(session.history)
         showing.report_warnings(scene)
         app.show(session.history, scene, live=session, **_choices(options))

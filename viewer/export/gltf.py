@@ -20,6 +20,7 @@ from shiftjax.poses import continuous, matrices, quaternions, to_world
 from shiftjax.version import VERSION
 from shiftjax.viewer.camera import upright
 from shiftjax.viewer.colours import ghost_opacity
+from shiftjax.viewer.export.keys import refined
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import (
     Pack,
@@ -30,6 +31,7 @@ from shiftjax.viewer.export.pack import (
 )
 from shiftjax.viewer.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
 from shiftjax.viewer.springs import FIGURES, colour_of, stretched
+from shiftjax.viewer.study_like import StudyLike
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
 FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types
@@ -48,6 +50,7 @@ def write_glb(
     *,
     frames: int | None = None,
     scenes: Mapping[int, Scene] | None = None,
+    study: StudyLike | None = None,
 ) -> tuple[str, ...]:
     """Writes members of a study into one .glb file; returns remarks for the user.
 
@@ -58,11 +61,14 @@ def write_glb(
         path: of the file.
         frames: the most instants to keep, see `motion_of`.
         scenes: member -> its scene, with the same nodes; by default `scene`.
+        study: of the members; where it is given, keys are added until no joint is seen to open between them.
 
     Raises:
         ModelError: as `motion_of`.
     """
     motion = motion_of(scene, time, tracks, frames)
+    if study is not None:
+        motion = refined(motion, study, scene)
     file = _File()
     root = {"name": "shiftjax", "rotation": _xyzw(_y_up(scene)), "children": []}
     root["extras"] = {"start": float(motion.time[0]), "remarks": list(motion.remarks)}

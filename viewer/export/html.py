@@ -16,9 +16,11 @@ import numpy as np
 from shiftjax.poses import rotate
 from shiftjax.viewer.camera import VIEWS, Camera, upright
 from shiftjax.viewer.colours import ghost_opacity
+from shiftjax.viewer.export.keys import refined
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight
+from shiftjax.viewer.study_like import StudyLike
 
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # used for the height of the grid
@@ -35,6 +37,7 @@ def write_html(
     *,
     frames: int | None = None,
     scenes: Mapping[int, Scene] | None = None,
+    study: StudyLike | None = None,
 ) -> tuple[str, ...]:
     """Writes members of a study into one page; returns remarks for the user, which the page shows too.
 
@@ -48,11 +51,14 @@ def write_html(
         title: shown above the picture.
         frames: the most instants to keep, see `motion_of`.
         scenes: member -> its scene, with the same nodes; by default `scene`.
+        study: of the members; where it is given, keys are added until no joint is seen to open between them.
 
     Raises:
         ModelError: as `motion_of`.
     """
     motion = motion_of(scene, time, tracks, frames)
+    if study is not None:
+        motion = refined(motion, study, scene)
     pack = Pack()
     data = _data(scene, scenes or {}, motion, pack)
     folder = files("shiftjax.viewer.export")

@@ -299,6 +299,14 @@ def shadows(state: State) -> None:
     state.look = dataclasses.replace(state.look, shadows=not state.look.shadows)
 
 
+def instants(state: State) -> None:
+    """Shows stored instants only, or poses between them too, in both halves."""
+    state.study.at_instants = not state.study.at_instants
+    if state.beside is not None:
+        state.beside.study.at_instants = state.study.at_instants
+    state.say("stored instants only" if state.study.at_instants else "poses between stored instants, loops closed")
+
+
 def swap_map(state: State) -> None:
     state.map = keys.MAPS[1 - keys.MAPS.index(state.map)]
     state.set_mode("navigate")
@@ -397,6 +405,7 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "arrows": _toggle(lambda s: s, "arrows_on"),
     "trace": trace,
     "shadows": shadows,
+    "instants": instants,
     "grouping": next_grouping,
     "routes": lambda s: toggle_class(s, "route"),
     "glyphs": lambda s: toggle_class(s, "glyph"),

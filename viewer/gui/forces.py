@@ -1,27 +1,30 @@
 """Forces that act along a stored run, from poses and the model's numbers, and recorded reactions. NumPy only.
 
-Gravity acts at centres of mass. Springs follow from poses. Dampers and friction need rates, which are differences of
-stored instants; an angle is unwrapped along the run, so a joint must turn by less than half a turn between two of them.
+Gravity acts at centres of mass. All other forces are those of the core at the joint coordinates of the stored poses.
+Dampers and friction need rates, which are derivatives of polynomials through stored instants; an angle is unwrapped
+along the run, so a joint must turn by less than half a turn between two of them.
 Reactions are the channels `JOINT.reaction_force`, on the child at the joint's frame, along the world's axes. Forces of
 a joint are drawn on its child; those of a restraint between two frames on both bodies.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from shiftjax.forces.polynomials import ascending, piecewise
-from shiftjax.joints import KINDS
-from shiftjax.mechanism.records import FrameRef, Joint, Restraint
-from shiftjax.poses import matrices, to_world
+from shiftjax.algebra import Scalar
+from shiftjax.forces import FORCES, ForceElement, Load
+from shiftjax.mechanism.records import FrameRef
+from shiftjax.plan_elements import PlacedFrame
+from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui import plots
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.values import Mechanism, axis_of, displacement
+from shiftjax.viewer.joint_tracks import along
+from shiftjax.viewer.mechanism import Mechanism, bodies_of
 from shiftjax.viewer.scene import Colour
 from shiftjax.viewer.study_like import StudyLike
 
@@ -33,8 +36,10 @@ COLOURS: dict[str, Colour] = {
     "spring": (0.05, 0.55, 0.25, 1.0),
     "damper": (0.10, 0.45, 0.85, 1.0),
     "friction": (0.60, 0.40, 0.10, 1.0),
+    "load": (0.75, 0.45, 0.00, 1.0),
     "reaction": (0.85, 0.10, 0.10, 1.0),
 }
+NAMES = {"stiffness": "spring", "damping": "damper"}  # of what is written in joints
 
 
 @record
@@ -66,7 +71,7 @@ class Run:
 def run_of(study: StudyLike, found: Mechanism, member: int) -> Run:
     """The forces of a member at all stored instants; after an early end its last pose is repeated."""
     track = Track(study, found, member)
-    items = [*_gravity(track), *_of_joints(track), *_of_restraints(track), *_reactions(track)]
+    items = [*_gravity(track), *_elements(track), *_reactions(track)]
     return Run(member, track.time, tuple(item for item in items if item.vectors.any()))
 
 
@@ -106,38 +111,41 @@ def legend(state: State) -> list[tuple[Colour | None, str]]:
 
 
 class Track:
-    """A member's frames at all stored instants."""
+    """A member at all stored instants, as the core sees it: one lane with an entry an instant.
+
+    Attributes:
+        q: (nq, n) coordinates, unwrapped; v: (nv, n) speeds, derivatives of polynomials through stored instants.
+    """
 
     def __init__(self, study: StudyLike, found: Mechanism, member: int) -> None:
         self.study, self.found, self.member = study, found, member
-        self.time = study.time
+        track = study.track(member)
+        self.time = study.time[: len(track)]  # a running simulation may add instants meanwhile
         self.node = {path: k for k, path in enumerate(study.nodes)}
-        self.poses = matrices(study.track(member))  # (n, nodes, 4, 4)
-
-    def frame(self, ref: FrameRef) -> np.ndarray:
-        """(n, 4, 4) of a frame in the world."""
-        return self.poses[:, self.node[ref.body]] @ self.found.frames[ref.path]
-
-    def rate(self, x: np.ndarray) -> np.ndarray:
-        """(n,) of a quantity (n,)."""
-        return np.gradient(x, self.time) if len(x) > 1 else np.zeros_like(x)
+        own = [self.node[body] for body in bodies_of(found.plan)]
+        last = int(np.searchsorted(self.time, study.end(member), side="right")) - 1
+        self.q, self.v = along(found.lane, self.time, track[: len(self.time), own], last)
+        self.motion = dataclasses.replace(found.lane, t=self.time).motion(list(self.q), list(self.v))
 
     def on(self, ref: FrameRef, path: str, kind: str, vectors: np.ndarray, *, torque: bool = False) -> Force:
         """A force that acts at the origin of a frame."""
         return Force(path, kind, self.node[ref.body], self.found.frames[ref.path][:3, 3], vectors, torque)
 
-    def coordinate(self, joint: Joint) -> np.ndarray:
-        """(n,) displacement of a joint of one coordinate, unwrapped from the initial value in the file."""
-        q = displacement(joint, np.linalg.inv(self.frame(joint.parent)) @ self.frame(joint.child))[..., 0]
-        if KINDS[joint.type].unit != "rad":
-            return q
-        start = joint.initial_displacement
-        turns = round((start - q[0]) / (2 * math.pi)) if isinstance(start, int | float) else 0
-        return np.unwrap(q) + 2 * math.pi * turns
+    def at(self, placed: PlacedFrame, path: str, kind: str, vectors: np.ndarray, *, torque: bool = False) -> Force:
+        """As `on`, for a frame of the plan."""
+        plan, (_, inside) = self.found.plan, self.found.lane.params.frame(placed.frame)
+        node = self.node[plan.nodes[placed.node].path]
+        return Force(path, kind, node, np.array(inside, float), vectors, torque)
 
-    def along(self, joint: Joint) -> np.ndarray:
-        """(n, 3) a joint's axis in the world."""
-        return self.frame(joint.parent)[:, :3, :3] @ axis_of(joint)
+    def rows(self, values: Sequence[Scalar]) -> np.ndarray:
+        """(n, k) of scalars."""
+        return np.stack([np.broadcast_to(np.asarray(value, float), self.time.shape) for value in values], axis=1)
+
+    def along(self, index: int) -> np.ndarray:
+        """(n, 3) the axis in the world of a joint of one coordinate, in its file sense."""
+        joint, (screw,) = self.found.plan.joints[index], self.motion.chain().screws_of(index)
+        way = self.rows(screw.angular if joint.kind.unit == "rad" else screw.velocity)
+        return -way if joint.reverse else way
 
 
 def _gravity(track: Track) -> Iterator[Force]:
@@ -147,57 +155,46 @@ def _gravity(track: Track) -> Iterator[Force]:
             yield Force(path, "gravity", track.node[path], np.array(body.center_of_mass), weight)
 
 
-def _of_joints(track: Track) -> Iterator[Force]:
-    """Stiffness and damping written in joints."""
-    for path, joint in track.found.joints.items():
-        if KINDS[joint.type].nq != 1:
+def _elements(track: Track) -> Iterator[Force]:
+    """What every force of the plan does, as it says itself; those with states of their own are left out, since no run
+    stores these.
+    """
+    for element in track.found.plan.forces:
+        if not element.states:
+            load = Load()
+            FORCES[element.kind].apply(element, track.motion, load, [])
+            kind = NAMES.get(element.kind) or FORCES[element.kind].drawing or "load"
+            yield from _along_joints(track, element, load, kind)
+            yield from _on_bodies(track, element, load, kind)
+
+
+def _along_joints(track: Track, element: ForceElement, load: Load, kind: str) -> Iterator[Force]:
+    """Forces and torques along joints of one coordinate, on their children."""
+    for index in element.joints:
+        joint = track.found.plan.joints[index]
+        if joint.v in load.generalized and joint.nv == 1:
+            vectors = track.rows([load.generalized[joint.v]]) * track.along(index)
+            child = track.found.joints[joint.path].child
+            yield track.on(child, element.path, kind, vectors, torque=joint.kind.unit == "rad")
+
+
+def _on_bodies(track: Track, element: ForceElement, load: Load, kind: str) -> Iterator[Force]:
+    """Wrenches on the bodies of frames. With an axis of the first of two frames, both act at the second one."""
+    chain = track.motion.chain(rooted=True)
+    for placed in element.frames:
+        if placed.node not in load.wrenches:
             continue
-        for kind, polynomial in (("spring", joint.stiffness), ("damper", joint.damping)):
-            if any(polynomial):
-                q = track.coordinate(joint)
-                size = -np.asarray(ascending(polynomial, q if kind == "spring" else track.rate(q)))
-                yield _on_child(track, path, joint, kind, size)
-
-
-def _on_child(track: Track, path: str, joint: Joint, kind: str, size: np.ndarray) -> Force:
-    torque = KINDS[joint.type].unit == "rad"
-    return track.on(joint.child, path, kind, np.reshape(size, (-1, 1)) * track.along(joint), torque=torque)
-
-
-def _of_restraints(track: Track) -> Iterator[Force]:
-    for path, item in track.found.model.restraints():
-        if item.joint is not None:
-            joint = track.found.joints[item.joint]
-            yield _on_child(track, path, joint, item.type, -_size(track, item, track.coordinate(joint)))
-        elif item.frames is not None:
-            yield from _between(track, path, item, *item.frames)
-
-
-def _between(track: Track, path: str, item: Restraint, one: FrameRef, other: FrameRef) -> Iterator[Force]:
-    """Both sides of a restraint between two frames; with an axis of the first, both act at the second frame."""
-    first, second = track.frame(one), track.frame(other)
-    span = second[:, :3, 3] - first[:, :3, 3]
-    if item.distance_type is None:
-        x = np.linalg.norm(span, axis=1)
-        way = span / np.where(x > 0, x, 1.0)[:, None]
-    else:
-        way = first[:, :3, "xyz".index(item.distance_type[-1])]
-        x = (way * span).sum(1)
-    force = _size(track, item, x)[:, None] * way
-    yield track.on(other, path, item.type, -force)
-    yield track.on(one if item.distance_type is None else other, path, item.type, force)
-
-
-def _size(track: Track, item: Restraint, x: np.ndarray) -> np.ndarray:
-    """(n,) f of the restraint at x, or at its rate."""
-    pieces = [tuple(reversed(piece)) for piece in item.coefficients]
-    at = x if item.type == "spring" else track.rate(x)
-    return np.broadcast_to(np.asarray(piecewise(item.knot_points, pieces, at), float), at.shape)
+        moment, force = (track.rows(part) for part in load.wrenches[placed.node])
+        at = element.frames[-1] if element.direction else placed
+        yield track.at(at, element.path, kind, force)
+        if len(element.frames) == 1:
+            rest = moment - np.cross(track.rows(chain.frame(placed)[1]), force)
+            yield track.at(placed, element.path, kind, rest, torque=True)
 
 
 def _reactions(track: Track) -> Iterator[Force]:
     for channel in track.study.channels:
         path = plots.owner_of(track.study, channel)
         if channel.endswith(REACTION) and path in track.found.joints:
-            vectors = np.asarray(track.study.channel(channel, track.member), float)
+            vectors = np.asarray(track.study.channel(channel, track.member), float)[: len(track.time)]
             yield track.on(track.found.joints[path].child, path, "reaction", vectors)

@@ -138,6 +138,7 @@ ACTIONS = (
         ("real_speed", "real-time speed", "Backspace", "Backspace"),
         ("to_start", "to the first instant", "Home", "Home"),
         ("to_end", "to the last instant", "End", "End"),
+        ("instants", "stored instants only, or poses between them too", "U", "Alt+U"),
         ("loop", "begin again at the end, or stop there", "L", "Alt+L"),
         ("restart", "begin a running simulation again", "Ctrl+R", "Ctrl+R"),
     ),

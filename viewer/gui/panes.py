@@ -13,6 +13,7 @@ from shiftjax.viewer.movie import MOVIES
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
 MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
+SNAPPED = "Here the loops do not close between stored instants, or the poses are not those of the present numbers."
 BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
 
 
@@ -88,6 +89,7 @@ def _view(state: State) -> None:
     ui.line(state, "grouping", on=bool(state.grouping))
     ui.line(state, "arrows", on=state.arrows_on)
     ui.line(state, "shadows", on=state.look.shadows)
+    ui.line(state, "instants", on=state.study.at_instants)
     ui.line(state, "trace", on=state.view.trace is not None)
     imgui.separator()
     ui.line(state, "panes", on=state.panels.panes_on)
@@ -199,6 +201,11 @@ def _status(state: State, box: Box) -> None:
         imgui.same_line(260)
         selected = f", {len(state.selection.selected)} selected" if state.selection.selected else ""
         imgui.text(f"{state.selection.mode}, {state.map} keys (F1){selected}")
+        if state.snapped():
+            imgui.same_line(0, 24)
+            imgui.text_disabled("at the nearest stored instant")
+            ui.remember_item("snapped")
+            imgui.set_item_tooltip(SNAPPED if not state.study.at_instants else "stored instants only")
         if state.recording is not None:
             imgui.same_line(0, 24)
             imgui.text_colored(ui.RED, f"REC {state.recording.seconds:.1f} s")

@@ -28,7 +28,7 @@ from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
-from shiftjax.viewer.study_like import StudyLike, span
+from shiftjax.viewer.study_like import Placed, StudyLike, span
 
 CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 
@@ -73,7 +73,7 @@ class State:
         self.recording: Recording | None = None
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
-        self._at_instant: tuple[tuple[int, float, int], dict[str, Any]] = ((-1, 0.0, 0), {})
+        self._at_instant: tuple[tuple[int, float, int, bool], dict[str, Any]] = ((-1, 0.0, 0, False), {})
         self._of_member: tuple[int, dict[str, Any]] = (-1, {})
 
     # -- time --------------------------------------------------------------------------------------------------------
@@ -147,7 +147,14 @@ class State:
         """(nodes, 7) now, of the current member or that of the right half."""
         if right is not None:
             return right.study.poses(right.member, self.clock.time)
-        return self.cached("poses", lambda: self.study.poses(self.choice.member, self.clock.time))
+        return self._placed().poses[0]
+
+    def snapped(self) -> bool:
+        """Whether the poses of the nearest stored instant are shown, since those of the time are not known."""
+        return bool(self._placed().snapped[0])
+
+    def _placed(self) -> Placed:
+        return self.cached("poses", lambda: self.study.placed([self.choice.member], self.clock.time))
 
     def body_poses(self) -> dict[str, np.ndarray]:
         """Body path -> (7,) now."""
@@ -188,7 +195,7 @@ class State:
 
     def cached(self, name: str, make: Callable[[], Any]) -> Any:
         """Cache of values that depend on member and time only."""
-        key = (self.choice.member, self.clock.time, self.study.revision)
+        key = (self.choice.member, self.clock.time, self.study.revision, self.study.at_instants)
         if self._at_instant[0] != key:
             self._at_instant = (key, {})
         return _once(self._at_instant[1], name, make)
