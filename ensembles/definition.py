@@ -183,7 +183,8 @@ class Definition:
         known = [*self.metrics, *CERTIFICATE]
         for word in ("worst", "best"):
             for extreme in getattr(self.kept, word):
-                if extreme.metric not in known:
+                path = any(sign in extreme.metric for sign in "{.:[")  # a number or an expression: refused with rows
+                if extreme.metric not in known and not path:
                     todo = nearest(extreme.metric, known) or "Add it to metrics."
                     raise ModelError(f"keep.{word}.metric", repr(extreme.metric), ", ".join(known), todo)
 

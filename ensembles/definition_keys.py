@@ -221,6 +221,7 @@ MEMBERS = {
         {"type": "array", "items": {"type": "integer", "minimum": 0}},
     ]
 }
+RANKED = {"type": "string", "pattern": "^(worst|best):[1-9][0-9]* +by +.+$"}
 KEEP_TABLE = {
     "type": "object",
     "properties": {"members": MEMBERS, "worst": EXTREMES, "best": EXTREMES},
@@ -292,7 +293,7 @@ KEYS: dict[str, Key] = {
         Key("metrics", _entries(_metric), _table_schema(METRIC),
             "name -> what is computed of every member", "none", '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
         Key("keep", lambda where, value: keep_words(value, where),
-            {"anyOf": [*MEMBERS["anyOf"], KEEP_TABLE]},
+            {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},
             "whose trajectories are kept: `members`, and the `worst` and `best` of metrics",
             "`members = 64`; none where `worst` or `best` are given",
             '[keep]\nmembers = "every 10"\nworst = { metric = "swing", count = 5 }'),

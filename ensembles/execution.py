@@ -28,7 +28,7 @@ from shiftjax.ensembles import store, study_file, study_store
 from shiftjax.ensembles.damage import damaged
 from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.extremes import extremes
+from shiftjax.ensembles.extremes import extremes, refuse_unknown
 from shiftjax.ensembles.folders import flush
 from shiftjax.ensembles.group import total
 from shiftjax.ensembles.observing import notes
@@ -158,6 +158,7 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
     groups = designs(definition)
     count, found = total(groups), [probed(group, definition) for group in groups]
     first, rows = found[0][0], columns([row for _, _, row, _ in found], groups)
+    refuse_unknown((str(v.attrs.get("path", name)) for name, v in rows.data_vars.items()), definition.kept)
     steps = ASSEMBLY if definition.assemble_only else round(first.settings["span"] / first.settings["step"])
     size = shard or shard_size(max((need for _, need, _, _ in found), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.keeping import Extreme, Keep
-
-
-def ranked(values: np.ndarray, status: np.ndarray, *, rising: bool) -> np.ndarray:
-    """Rows in the order of their values, of members that finished and have one; equal ones by number."""
-    good = np.flatnonzero(np.isfinite(values) & (status <= 0))
-    order = values[good] if rising else -values[good]
-    return good[np.argsort(order, kind="stable")]
+from shiftjax.ensembles.members import Column, Members, members_of
+from shiftjax.ensembles.ranking import ranked
+from shiftjax.ensembles.top import column_of
+from shiftjax.errors import ModelError
+from shiftjax.run.labelled import to_tree
+from shiftjax.run.result import Result
 
 
 def extremes(members: xr.Dataset, keep: Keep) -> np.ndarray:
@@ -25,8 +27,50 @@ def extremes(members: xr.Dataset, keep: Keep) -> np.ndarray:
     numbers = np.asarray(members["member"].values)
 
     def chosen(extreme: Extreme, *, best: bool) -> np.ndarray:
-        values = np.asarray(members[extreme.metric].values, float)
+        values = values_of(members, extreme.metric)
         return numbers[ranked(values, status, rising=best == (extreme.good == "small"))[: extreme.count]]
 
     found = [chosen(e, best=False) for e in keep.worst] + [chosen(e, best=True) for e in keep.best]
     return np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+
+
+def values_of(members: xr.Dataset, metric: str) -> np.ndarray:
+    """(B,) of a column, or of an expression of columns in braces, as `top` takes them.
+
+    Raises:
+        ModelError: no such column.
+    """
+    if metric in members:
+        return np.asarray(members[metric].values, float)
+    return _column(members_of(xr.DataTree.from_dict({"/members": members})), metric).values
+
+
+def refuse_unknown(names: Iterable[str], keep: Keep) -> None:
+    """Raises where an extreme is of no column, before any time is spent on a run.
+
+    Args:
+        names: of the columns that there will be.
+    """
+    nothing = np.full(1, np.nan)
+    known = Members(np.zeros(1, int), tuple(Column(name, "metric", "1", nothing) for name in names), nothing, nothing)
+    for extreme in (*keep.worst, *keep.best):
+        _column(known, extreme.metric)
+
+
+def _column(members: Members, metric: str) -> Column:
+    try:
+        return column_of(members, metric)
+    except ModelError as error:
+        raise ModelError(f"keep by {metric}", error.found, error.allowed, error.todo) from None
+
+
+def with_extremes(result: Result, keep: Keep, run: Callable[[np.ndarray], Result]) -> Result:
+    """A result of which no poses were recorded, with those of the members that are among the worst or best.
+
+    Args:
+        run: gives some members again, with all their poses: (K,) numbers -> their result.
+    """
+    chosen = extremes(to_tree(result, keep="none")["members"].to_dataset(), keep)
+    if not len(chosen):
+        return result
+    return dataclasses.replace(result, poses=run(chosen).poses, kept=chosen)

@@ -13,9 +13,11 @@ from shiftjax.record import record
 from shiftjax.run.figures import members_to_keep
 
 USUAL = 64  # members, as of `shiftjax sweep`
-MEMBERS = '"all", "none", "every 10", how many spread evenly, or a list of members'
+MEMBERS = '"all", "none", "every 10", how many spread evenly, "worst:5 by NAME", or a list of members'
+SMALL_IS_WORST = ("pivot_ratio",)  # of all other figures large values are, where nothing is said
 EXTREME = '{ metric = "NAME", count = 5 }'
 GOOD = ("small", "large")
+_EXTREME = re.compile(r"(worst|best):([1-9][0-9]{0,8})\s+by\s+(\S(?:.*\S)?)")
 _EVERY = re.compile(r"every ([1-9][0-9]{0,8})")
 
 
@@ -93,7 +95,7 @@ def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
         ModelError: words that are none.
     """
     if not isinstance(words, Mapping):
-        words = {"members": words}
+        words = extreme_words(words) or {"members": words}
     known = ("members", "worst", "best")
     for key in words:
         if key not in known:
@@ -107,6 +109,18 @@ def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
             entries = found[key] if isinstance(found[key], list | tuple) else [found[key]]
             found[key] = [_extreme(entry, f"{where}.{key}") for entry in entries]
     return found
+
+
+def extreme_words(text: Any) -> dict[str, Any] | None:
+    """The table that "worst:5 by METRIC" or "best:5 by METRIC" means; None of anything else.
+
+    The worst have large values, but small ones of `pivot_ratio`; the best have the others.
+    """
+    found = _EXTREME.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        return None
+    good = {"good": "large"} if found[3] in SMALL_IS_WORST else {}
+    return {found[1]: [{"metric": found[3], "count": int(found[2]), **good}]}
 
 
 def keep(words: Mapping[str, Any]) -> Keep:

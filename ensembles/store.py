@@ -30,7 +30,7 @@ from shiftjax.ensembles.study_store import MEND, done, is_running, is_study
 from shiftjax.errors import ModelError, need, need_path
 from shiftjax.formats.writer import to_dict
 from shiftjax.outcome import Outcome
-from shiftjax.run.labelled import FORMAT, MISSING, to_tree, tree_of_document, with_paths
+from shiftjax.run.labelled import FORMAT, MISSING, origin_numbers, to_tree, tree_of_document, with_paths
 from shiftjax.run.result import Result, plain
 
 SUFFIXES = (".zarr", ".csv", ".json")
@@ -169,6 +169,7 @@ def _write_json(result: Result, path: Path, keep: int | str) -> None:
         "poses": {body: plain(pose) for body, pose in result.poses.items()} if keep != "none" else {},
         "model": plain(to_dict(result.model)),
         "model_source": result.model.source,
+        "model_origin": origin_numbers(result.model),
         "report": plain(result.report),
         "log": plain(result.log),
     }

@@ -14,25 +14,22 @@ import numpy as np
 from shiftjax.ensembles import store, study_store
 from shiftjax.ensembles.definition import Definition, from_document
 from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.ranking import ranked
+from shiftjax.ensembles.recipe import Recipe, designs_of
 from shiftjax.ensembles.report.writing import write as write_report
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.formats.files import load
 from shiftjax.markup import html_table
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.outcome import Outcome
-from shiftjax.run.assemble import assemble
 from shiftjax.run.labelled import MISSING_TEXT
 from shiftjax.run.result import Result
-from shiftjax.run.simulate import simulate
 from shiftjax.viewing import view
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from xarray import DataTree
-
-STILL = {"threads", "announce"}  # keywords of `Study.again` that mean something where nothing moves
 
 
 class Study:
@@ -109,29 +106,44 @@ class Study:
             channels: paths recorded beside those of the study.
             more: `threads`, `announce`; of a study that is run, `progress`, `extremes` and `log_jacobian`, too.
         """
-        model, vary, settings = self.recipe(k)
-        recorded = list(dict.fromkeys([*settings.get("channels", []), *channels]))
-        given = {**settings, "vary": vary, "channels": recorded, "keep": "all"}
-        if self.definition.assemble_only:
-            return assemble(model, **given, **{name: more[name] for name in STILL & more.keys()})
-        return simulate(model, **given, **more)
+        (recipe,) = self.recipes([k])
+        recorded = list(dict.fromkeys([*recipe.settings.get("channels", []), *channels]))
+        return recipe.run(channels=recorded, keep="all", **more)
 
     def recipe(self, k: int) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
         """Model, designs (1,) and settings with which `simulate`, or `assemble`, gives one member."""
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < self.members:
-            raise ModelError("member", repr(k), f"a whole number from 0 to {self.members - 1}", "Choose one of them.")
-        which = max(i for i, group in enumerate(self.groups) if group["first"] <= k)
-        group = self._models[which]
-        row = self.xarray["members"].to_dataset().isel(member=int(k))
-        if not self.complete and str(row["message"].values) == MISSING_TEXT:
-            raise ModelError(f"member {k}", "one that has not run", "one that has", "Resume the study first.")
-        derived = group.settings.get("derive", {})
-        vary = {
-            str(name): np.array([float(value)])
-            for name, value in row.data_vars.items()
-            if value.attrs.get("role") == "design" and name in group.model.numbers() and name not in derived
-        }
-        return group.model, vary, dict(group.settings)
+        (found,) = self.recipes([k])
+        return found.model, dict(found.vary), dict(found.settings)
+
+    def recipes(self, members: Sequence[int]) -> list[Recipe]:
+        """How members are simulated again, those of one model together.
+
+        Raises:
+            ModelError: no such member, or one that has not run.
+        """
+        for k in members:
+            if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < self.members:
+                allowed = f"a whole number from 0 to {self.members - 1}"
+                raise ModelError("member", repr(k), allowed, "Choose one of them.")
+        table, found = self.xarray["members"].to_dataset(), list[Recipe]()
+        for about, group in zip(self.groups, self._models, strict=True):
+            last = about["first"] + about["members"]
+            mine = np.array([k for k in members if about["first"] <= k < last], np.int64)
+            if not len(mine):
+                continue
+            rows = table.isel(member=mine)
+            self._refuse_missing(mine, rows["message"].values)
+            known, derived = group.model.numbers(), group.settings.get("derive", {})
+            vary = {path: v for path, v in designs_of(rows).items() if path in known and path not in derived}
+            still = self.definition.assemble_only
+            found.append(Recipe(mine, group.model, vary, dict(group.settings), still))
+        return found
+
+    def _refuse_missing(self, members: np.ndarray, messages: np.ndarray) -> None:
+        """Raises where one of some members, with their messages, has not run."""
+        missing = members[messages == MISSING_TEXT]
+        if not self.complete and len(missing):
+            raise ModelError(f"member {missing[0]}", "one that has not run", "one that has", "Resume the study first.")
 
     @cached_property
     def _models(self) -> tuple[Group, ...]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from shiftjax.dynamics.expressions import unit_of
-from shiftjax.ensembles.extremes import ranked
 from shiftjax.ensembles.members import Column, Members, listed
+from shiftjax.ensembles.ranking import ranked
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.record import record
 from shiftjax.run.derive import evaluate, parsed

@@ -42,6 +42,7 @@ STUDIES = {
     "vehicle_ride": "a double wishbone over a bump: camber, toe and forces by hardpoints and spring rate",
     "excavator_digging_reach": "reach, depth and height of a bucket by boom, stick and places of pins",
     "delta_workspace_accuracy": "where a delta robot really is, made to a tenth of a millimetre",
+    "delta_minimum_torque": "the motion of a delta robot from rest to rest that takes least torque, by gradients",
     "bricard_tolerances": "Monte Carlo of an overconstrained loop: masses and the push at its start",
 }
 

@@ -11,7 +11,7 @@ from shiftjax.ensembles.execution import sweep
 from shiftjax.viewer import opening
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
-from tests import sweeps
+from tests import many, sweeps
 from tests.bars import stored
 
 jax.config.update("jax_enable_x64", True)
@@ -20,7 +20,8 @@ jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 DRAWING = {  # tests/test_NAME.py
     "beside", "borders", "contexts", "fonts", "gui_drawing", "gui_live", "gui_panes", "gui_shapes", "gui_symbols",
-    "member_scenes", "picking", "recording", "renderer", "showing", "springs", "terrain", "window",
+    "member_scenes", "picking", "recording", "renderer", "saved_view", "showing", "springs",
+    "study_pane", "terrain", "window",
 }  # fmt: skip
 PACKAGES = "libegl1 libopengl0 libgl1-mesa-dri"
 
@@ -58,3 +59,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         sweeps.small(patch.setattr)
         return sweep(sweeps.study(), tmp_path_factory.mktemp("whole") / "study.zarr").path
+
+
+@pytest.fixture(scope="session")
+def many_members(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """The study of `many`, opened; no test changes its store."""
+    return Study.open(many.swept(tmp_path_factory.mktemp("many")))

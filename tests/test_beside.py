@@ -7,7 +7,7 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.poses import to_world
-from shiftjax.viewer import designs, side_by_side
+from shiftjax.viewer import designs, framing, side_by_side
 from shiftjax.viewer.gui import actions, ui
 from shiftjax.viewer.gui.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
@@ -120,17 +120,16 @@ def test_designs_wait_for_a_run_that_begins_later(study: Study, scene: Scene) ->
     assert designs.rest_note(Design(MemberScenes(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
 
 
-def test_one_camera_sees_both_scenes(state: State, longer: Study) -> None:
-    """The ball about two balls holds both, and touches the far side of each."""
+def test_one_camera_sees_both_motions(state: State, longer: Study) -> None:
+    """The camera shows every point that either design reaches."""
     right = Design(MemberScenes(longer), 0)
     open_beside(state, right)
-    centre, radius = designs.joint_bounds(state.scene, right.scene)
-    far = [np.linalg.norm(centre - scene.centre) + scene.size for scene in (state.scene, right.scene)]
-    assert max(far) == pytest.approx(radius, abs=ROUNDING)
-    assert (
-        state.view.camera.target == pytest.approx(centre, abs=ROUNDING)
-        and state.current_camera(right_of(state)) == state.view.camera
-    )
+    camera = state.view.camera
+    for item in (Design(state.scenes, 0), right):
+        points = framing.of_motion(item.study, item.scene, [item.member]).points
+        clip = np.column_stack([points, np.ones(len(points))]) @ (camera.projection(1.0) @ camera.view()).T
+        assert (np.abs(clip[:, :2] / clip[:, 3:]) <= 1.0).all()
+    assert state.current_camera(right_of(state)) == camera
 
 
 def test_members_at_the_right_are_chosen_by_text(state: State) -> None:

@@ -65,7 +65,9 @@ def test_drags_of_the_three_borders(window: Offscreen) -> None:
     window.drag("border:timeline", (500.0, 400.0))
     assert window.screen.layout.timeline.y == pytest.approx(400, abs=GRIP)
     whole(window.screen.layout, SIZE)
-    assert window.state.view.camera == camera, "a drag of a border turned the scene"
+    found = window.state.view.camera
+    assert (found.azimuth, found.elevation) == (camera.azimuth, camera.elevation), "a drag of a border turned the scene"
+    assert window.state.view.is_fitted, "a drag of a border moved the camera, as if by hand"
     assert window.screen.view_image().shape[1] == round(window.screen.layout.view.width)
     for name in ("tree", "properties", "timeline"):
         window.click(f"border:{name}", times=2)

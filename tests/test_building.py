@@ -29,7 +29,8 @@ from shiftjax.viewer.automatic import solid
 from shiftjax.viewer.building import PALETTE, scene_of
 from shiftjax.viewer.joint_shapes import PURPLE, RED, ULTRAMARINE
 from shiftjax.viewer.lights import lights_of
-from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.likeness import stem
+from shiftjax.viewer.scene import Colour, Scene
 from shiftjax.viewer.transforms import transformed
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
 from tests.rays import DRAWN, corners, nearest
@@ -40,6 +41,10 @@ SINGLE = 1e-5  # normals are stored in single precision
 INSIDE = {
     "scissor_lift:head",
     "vehicle_chassis:chassis_5",
+    "vehicle_chassis:cross_rear_right",  # massless, in the boxes of the bodies they join
+    "vehicle_chassis:lower_rear_right_ball_1",
+    "vehicle_chassis:lower_rear_right_ball_2",
+    "vehicle_chassis:upper_front_right_ball_1",
     "vehicle_chassis:upright_rear_left",
     "vehicle_chassis:upright_rear_right",
 }
@@ -154,7 +159,7 @@ def test_many_parts_share_few_meshes() -> None:
 
 @pytest.mark.parametrize("name", library.names())
 def test_joints_are_drawn_where_they_are(name: str) -> None:
-    """A joint's fitting is centred on its frame, of the parent or of the child, along the joint's axis."""
+    """A joint's fitting is centred on its axis, at its frame of parent or child; a pin reaches through its layers."""
     model, poses, _ = started(name)
     scene, _ = built(name)
     context = BuildContext.of(model, poses)
@@ -170,8 +175,10 @@ def test_joints_are_drawn_where_they_are(name: str) -> None:
             )
             off = part.transform[:3, 3] - attachment.point
             assert np.linalg.norm(np.cross(off, attachment.axis)) < ROUNDING
-            if attachment.drawing in ("hinge", "ball", "weld"):
+            if attachment.drawing in ("ball", "weld"):
                 assert np.linalg.norm(off) < ROUNDING
+            if attachment.drawing == "hinge":
+                assert np.linalg.norm(off) < 0.5 * np.linalg.norm(part.transform[:3, 2]), "it goes through the frame"
 
 
 def test_colours_tell_bodies_and_joints_apart() -> None:
@@ -182,10 +189,25 @@ def test_colours_tell_bodies_and_joints_apart() -> None:
     for path, joint in model.joints():
         expected = RED if joint.type == "rigid" else PURPLE if path in cut else ULTRAMARINE
         assert {part.colour for part in drawn(scene, path, "joint")} == {expected}
-    firsts = [drawn(scene, path)[0].colour for path, _ in itertools.islice(model.bodies(), len(PALETTE))]
-    assert firsts == list(PALETTE) and len(set(PALETTE)) == len(PALETTE)
+    assert len(set(PALETTE)) == len(PALETTE)
     for one, two in itertools.combinations([*PALETTE, ULTRAMARINE, PURPLE, RED], 2):
         assert np.linalg.norm(np.subtract(one, two)) > 0.1, "colours that look alike"
+
+
+def test_bodies_that_are_alike_have_one_colour() -> None:
+    """The arms of a delta, the legs of a hexapod, left and right; but the links of a chain differ."""
+
+    def colours(name: str) -> dict[str, Colour]:
+        scene, _ = built(name)
+        return {path.partition(":")[2]: drawn(scene, path)[0].colour for path in scene.nodes[1:]}
+
+    delta, excavator, chain = colours("delta"), colours("excavator"), colours("bricard")
+    assert len({colour for name, colour in delta.items() if name.startswith("arm")}) == 1
+    assert len({colour for name, colour in delta.items() if name.startswith("rod")}) == 1
+    assert len(set(delta.values())) == 4, "base, arms, rods, platform"
+    assert excavator["rod_left"] == excavator["rod_right"] != excavator["barrel_left"] == excavator["barrel_right"]
+    assert len(set(chain.values())) == len(chain)
+    assert stem("lower_front_left_ball_1") == "lower ball" and stem("first_crank") == "crank" and stem("K7") == "k"
 
 
 def test_no_faces_of_joined_bars_lie_in_one_plane() -> None:
@@ -296,7 +318,7 @@ def test_a_model_of_one_free_body_and_an_empty_one() -> None:
     scene = scene_of(load(to_dict(builder.build())), {"a:rock": pose})
     assert scene.centre == pytest.approx((1e3, 0, 0)) and 0.1 < scene.size < 2.0, "ground is not near it"
     empty = scene_of(ModelBuilder().build(), {})
-    assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lights) == 1
+    assert empty.nodes == ("fixed",) and empty.size == 1.0 and len(empty.lights) == 2
 
 
 # -- lights ---------------------------------------------------------------------------------------------------------
@@ -304,7 +326,9 @@ def test_a_model_of_one_free_body_and_an_empty_one() -> None:
 
 @pytest.mark.parametrize(("name", "down"), [("four_bar", (0, 0, 1)), ("bricard", (0, -1, 0)), ("andrews", (0, 0, -1))])
 def test_s26_without_lights_one_shines_along_gravity(name: str, down: tuple[float, ...]) -> None:
-    (light,) = built(name)[0].lights
+    light, fill = built(name)[0].lights
+    assert light.shadow and not fill.shadow and max(fill.diffuse) < 0.5 * min(light.diffuse), "the second is weak"
+    assert fill.ambient == fill.specular == (0, 0, 0) and np.linalg.norm(fill.direction) == pytest.approx(1.0)
     assert light.type == "directional" and light.direction == down and light.node == 0
 
 
@@ -337,7 +361,7 @@ def test_s27_lights_stand_on_frames_of_ground_and_of_bodies() -> None:
 def test_lights_switched_off_leave_the_overhead_one() -> None:
     off = Light("off", "point", FrameRef("fixed"), options=FrozenJson({"active": False}))
     gone = Light("gone", "point", FrameRef("a:nobody"))
-    assert [light.path for light in lights_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead"]
+    assert [light.path for light in lights_of(lit(off, gone), {"fixed": 0, "a:rod": 1})] == ["overhead", "fill"]
 
 
 def test_a_frame_that_holds_a_light_is_no_limb() -> None:

@@ -58,8 +58,10 @@ def test_a_page_says_what_was_left_out(tmp_path: Path) -> None:
     scene = dataclasses.replace(a_scene(), lights=a_scene().lights * 3, springs=(spring,))
     remarks = write_html(scene, TIMES, {1: a_track()}, tmp_path / "run.html", frames=31)
     assert remarks == ("31 of 61 stored instants are shown", "8 of 9 lights are shown",
-                       "of the lights only sun casts shadows on this page",
-                       "springs and dampers are not shown in a page")  # fmt: skip
+                       "of the lights only sun casts shadows on this page")  # fmt: skip
+    weak = dataclasses.replace(scene.lights[0], shadow=False)
+    assert write_html(dataclasses.replace(scene, lights=(scene.lights[0], weak)), TIMES, {1: a_track()},
+                      tmp_path / "fill.html") == (), "a light without shadows lacks none"  # fmt: skip
     bulb = dataclasses.replace(a_scene(), lights=scene.lights[1:2])
     (said,) = write_html(bulb, TIMES, {1: a_track()}, tmp_path / "bulb.html")
     assert said == "point lights cast no shadows on this page"

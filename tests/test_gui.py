@@ -242,12 +242,16 @@ def test_parents_of_what_is_picked(state: State) -> None:
 def test_hiding_isolating_and_seeing_through(state: State) -> None:
     state.pick_path(CRANK)
     actions.run(state, "isolate")
-    assert {COUPLER, ROCKER} <= snapshot(state).hidden and CRANK not in snapshot(state).hidden
+    hidden = snapshot(state).hidden
+    assert {COUPLER, ROCKER} <= hidden and CRANK not in hidden
+    own = {path for path, joint in state.mechanism.joints.items() if CRANK in (joint.parent.body, joint.child.body)}
+    assert len(own) == 2 and not own & hidden and set(state.mechanism.joints) - own <= hidden, "its joints come along"
     actions.run(state, "show_all")
     actions.run(state, "hide")
     assert CRANK in snapshot(state).hidden
     actions.run(state, "show_all")
     actions.run(state, "translucent")
+    assert state.selection.pick == CRANK and snapshot(state).opacity[CRANK] < 0.5, "at once, while it is picked"
     state.pick_path(None)
     assert snapshot(state).opacity[CRANK] < 0.5
 
@@ -275,7 +279,8 @@ def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
     assert snapshot(state).highlighted == {CRANK}
     state.selection.hue = 0.0
     drawn = snapshot(state)
-    assert not drawn.highlighted and drawn.colours[CRANK][0] > 0.9 > 0.3 > drawn.colours[CRANK][1]
+    assert drawn.highlighted == {CRANK} and drawn.outline[0] > 0.9 > 0.3 > drawn.outline[1]
+    assert CRANK not in drawn.colours, "its own colour stays"
 
 
 # -- camera ------------------------------------------------------------------------------------------------------------
@@ -335,13 +340,17 @@ def test_arrow_keys_of_the_workbench(workbench: State) -> None:
     assert workbench.view.camera.up != before.up
 
 
-def test_following_a_body_keeps_it_in_its_place(state: State) -> None:
+def test_following_a_body_keeps_it_in_the_middle(state: State) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "follow_pick")
-    where = state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE)
+    assert state.view.followed is not None
     still = state.current_camera()
-    state.go_to(0.3)
-    assert np.allclose(state.current_camera().pixel(state.body_poses()[COUPLER][:3], SIZE), where, atol=1e-6)
+    for time in (0.0, 0.3):
+        state.go_to(time)
+        middle = state.view.followed.centre(state.poses())
+        assert np.allclose(
+            state.current_camera().pixel(middle, SIZE), ((SIZE[0] - 1) / 2, (SIZE[1] - 1) / 2), atol=1e-6
+        )
     assert state.current_camera() != still
     there = state.current_camera()
     actions.run(state, "follow_pick")
@@ -370,12 +379,35 @@ def test_kept_cameras_and_cameras_as_code(state: State) -> None:
     assert state.panels.requests[-1].startswith("copy:Camera(target=(")
 
 
-def test_keys_of_editing_say_that_a_study_is_fixed(workbench: State) -> None:
-    for name in ("G", "T", "Delete"):
-        assert key(workbench, name, NONE)
-        assert "cannot be edited" in workbench.panels.messages[-1]
-    assert character(workbench, "<") and "parent" in workbench.panels.messages[-1]
+def test_only_added_shapes_are_removed(workbench: State) -> None:
+    workbench.pick_path(COUPLER)
+    assert key(workbench, "Delete", NONE) and "shapes" in workbench.panels.messages[-1]
+    assert not key(workbench, "G", NONE) and not character(workbench, "<"), "editing does not exist"
     assert not character(workbench, "g"), "letters come as keys"
+
+
+def test_escape_closes_windows_first(state: State) -> None:
+    state.pick_path(COUPLER)
+    for name in ("help", "dump_keys", "info"):
+        actions.run(state, name)
+    for expected in ((True, True, False), (True, False, False), (False, False, False)):
+        key(state, "Escape", NONE)
+        assert (state.panels.help_on, bool(state.panels.text), state.panels.info_on) == expected
+        assert state.selection.pick == COUPLER
+    key(state, "Escape", NONE)
+    assert state.selection.pick is None
+
+
+def test_a_message_goes_when_its_problem_is_solved(state: State) -> None:
+    state.choose("wrst:2")
+    assert "wrst" in state.panels.message
+    actions.run(state, "keep_camera")
+    assert state.panels.message == "camera kept"
+    state.choose("all")
+    assert state.panels.message == "camera kept", "another message went"
+    state.choose("wrst:2")
+    state.choose("all")
+    assert state.panels.message == "" and any("wrst" in text for text in state.panels.messages)
 
 
 # -- overlays and values -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui import values
+from shiftjax.viewer.gui import tooltips, ui, values
 from shiftjax.viewer.gui.display import PARENT
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.ray_picking import hits_at
@@ -115,11 +115,64 @@ def test_m58_settings_are_inherited_and_told(state: State) -> None:
     assert display.drawn("shape") == "translucent"
 
 
-def test_m58_a_picked_thing_is_solid_though_its_class_is_translucent(state: State) -> None:
-    state.display.set("link", draw="translucent")
+def test_m58_a_picked_thing_is_drawn_as_its_class(state: State, shoot: Shoot) -> None:
+    """Translucent, or not at all; its outline says that it is picked."""
     state.pick_path(CRANK)
-    opacity = snapshot(state).opacity
-    assert opacity["kind:body"] < 0.5 and opacity[CRANK] == 1.0 and list(opacity)[-1] == CRANK
+    state.display.set("link", draw="translucent")
+    drawn = snapshot(state)
+    assert drawn.opacity["kind:body"] < 0.5 and CRANK not in drawn.opacity and drawn.highlighted == {CRANK}
+    state.selection.take(None)
+    assert differs(shoot(drawn), shoot(snapshot(state))).sum() > 50, "an outline"
+    state.display.set("link", draw="hidden")
+    state.pick_path(CRANK)
+    hidden = shoot(snapshot(state))
+    state.selection.take(None)
+    assert np.array_equal(hidden, shoot(snapshot(state))), "nothing of what is hidden"
+
+
+def test_what_is_under_the_cursor_has_a_thin_outline(study: Study, scene: Scene) -> None:
+    with Offscreen(State(study, scene, look=PLAIN), (700, 420)) as window:
+        state, box = window.state, window.screen.layout.view
+        size = (round(box.width), round(box.height))
+        plain = window.screen.view_image().astype(int)
+        x, y = state.current_camera().pixel(state.body_poses()[COUPLER][:3], size)
+        path = hits_at(state, x, y, size)[0].path
+        window.move((box.x + x, box.y + y))
+        window.frames()
+        assert state.selection.hovered.path == path and snapshot(state).hovered == {path}
+        hovered = differs(plain, window.screen.view_image().astype(int)).sum()
+        state.pick_path(path)
+        assert not snapshot(state).hovered, "what is picked has its own outline"
+        window.frames()
+        assert 0 < hovered < 0.8 * differs(plain, window.screen.view_image().astype(int)).sum()
+        state.pick_path(None)
+        window.move((5.0, 5.0))
+        window.frames()
+        assert state.selection.hovered.path is None and np.array_equal(plain, window.screen.view_image())
+
+
+def test_a_ghost_tells_its_numbers_and_is_shown_by_a_click(study: Study, scene: Scene) -> None:
+    with Offscreen(State(study, scene, ghosts=(1,), look=PLAIN, map="workbench"), (700, 420)) as window:
+        state = window.state
+        found = ghost_pixel(window, 1)
+        assert found is not None
+        window.move(found)
+        window.frames()
+        assert state.selection.hovered.member == 1 and snapshot(state).hovered_ghost == 0
+        said = tooltips.lines(state)
+        assert said[0].endswith("member 1") and any("=" in line for line in said[1:])
+        assert "tooltip" in ui.item_boxes
+        state.pick_path(CRANK)
+        window.click(found)
+        assert state.choice.member == 1 and state.selection.pick == CRANK, "the pick stays"
+
+
+def ghost_pixel(window: Offscreen, member: int) -> tuple[float, float] | None:
+    """A point of the window where the ghost of a member is seen and nothing else."""
+    box, pick = window.screen.layout.view, window.screen._hit
+    places = [(x, y) for y in range(4, round(box.height), 6) for x in range(4, round(box.width), 6)]
+    found = next(((x, y) for x, y in places if pick(x, y).member == member), None)
+    return None if found is None else (box.x + found[0], box.y + found[1])
 
 
 def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: Scene) -> None:

@@ -124,8 +124,8 @@ def test_channels_of_a_thing(study: Study) -> None:
     assert plots.channels_of(study, COUPLER) == [f"{COUPLER}:tip.position"]
     assert plots.channels_of(study, CRANK) == []
     assert len(plots.channels_of(study, None)) == len(study.channels)
-    curves = plots.curves(study, f"{COUPLER}:tip.position", 1)
-    assert curves.values.shape == (3, len(study.time)) and curves.values.flags.c_contiguous and curves.unit == "m"
+    curve = plots.PlotCurves().get(study, 1, f"{COUPLER}:tip.position")
+    assert curve.values.shape == (len(study.time), 3) and curve.unit == "m" and curve.labels == ("x", "y", "z")
 
 
 def test_panes_fill_the_window_without_overlap() -> None:

@@ -105,6 +105,7 @@ JAX_FREE = (
     "shiftjax.viewer",
     "shiftjax.viewer.assimp",
     "shiftjax.viewer.building",
+    "shiftjax.viewer.curves",
     "shiftjax.viewer.export.gltf",
     "shiftjax.viewer.export.html",
     "shiftjax.viewer.rendering",

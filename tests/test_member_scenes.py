@@ -62,10 +62,10 @@ def ends_in_world(parts: Sequence[Part], poses: np.ndarray) -> dict[str, np.ndar
 
 
 def gap(ends: dict[str, np.ndarray]) -> float:
-    """The widest gap [m] at the four joints of a four-bar."""
+    """The widest gap [m] at the four joints of a four-bar, seen along its axes, y: links lie in layers."""
     first, last = np.zeros(3), np.array([0.5, 0.0, 0.0])
     (a, b), (c, d), (e, f) = ends[CRANK], ends[COUPLER], ends[ROCKER]
-    return max(float(np.linalg.norm(p - q)) for p, q in ((a, first), (b, c), (d, f), (e, last)))
+    return max(float(np.linalg.norm((p - q)[[0, 2]])) for p, q in ((a, first), (b, c), (d, f), (e, last)))
 
 
 def test_the_bars_of_every_member_meet(scenes: MemberScenes) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gl.part_instances import PartInstances
-from shiftjax.viewer.gl.renderer import GL, Renderer
+from shiftjax.viewer.gl.renderer import GL, Pick, Renderer
 from shiftjax.viewer.scene import FAST, Ghosts, RenderSettings
 from tests.phong import picture
 from tests.pictures import BULB, SUN, axis_lines, ball, block, part, plate, scene, snapshot
@@ -72,7 +72,7 @@ def test_picking_agrees_with_the_ray_caster(far: bool) -> None:
     renderer.release()
 
 
-def test_ghosts_and_hidden_parts_are_not_picked_and_lines_are_beside_themselves() -> None:
+def test_hidden_parts_are_not_picked_ghosts_where_nothing_else_is_and_lines_are_beside_themselves() -> None:
     line = part(axis_lines(), 0, "axes", kind="frame")
     what, camera = scene([part(ball(), 1, "ball"), line]), eye("top")
     others = Ghosts(snapshot((0.0, 0.0, 0.0)).poses[None], np.array([[0, 0, 1, 0.5]]))
@@ -81,9 +81,29 @@ def test_ghosts_and_hidden_parts_are_not_picked_and_lines_are_beside_themselves(
     x, y = camera.pixel(np.array([0.5, 0.0, 0.0]), SIZE)
     ball_x, ball_y = camera.pixel(np.array([0.0, -0.8, 0.0]), SIZE)
     assert renderer.pick(x, y - 2).part is line and renderer.pick(x, y - 6).part is None
-    assert renderer.pick(ball_x, ball_y).part is None
+    assert renderer.pick(ball_x, ball_y) == Pick(None, None), "neither the hidden ball nor that of the ghost"
     renderer.draw(snapshot((0, -0.8, 0), colours={"ball": (1, 0, 0, 0.5)}), camera)
     assert renderer.pick(ball_x, ball_y).part is what.parts[0], "what is see-through is picked"
+    renderer.release()
+
+
+def test_a_ghost_is_picked_where_nothing_else_is_and_outlined() -> None:
+    """Three ghosts in a row, the first behind the ball; the nearest of two that overlap is picked."""
+    what, camera = scene([part(ball(0.3), 1, "ball")]), eye("top")
+    places = [(0.0, 0.0, -0.5), (0.9, 0.0, 0.0), (1.1, 0.0, 0.5)]
+    others = Ghosts(np.stack([snapshot(place).poses for place in places]), np.tile([0, 0, 1, 0.5], (3, 1)))
+    renderer, moment = Renderer(what, FAST, SIZE), snapshot((0.0, 0.0, 0.0), ghosts=others)
+    renderer.draw(moment, camera)
+    plain = renderer.image()
+    at = [camera.pixel(np.array(place), SIZE) for place in ((0, 0, 0.3), (0.65, 0, 0), (1.1, 0, 0.8), (-1, 0, 0))]
+    picks = [renderer.pick(*pixel) for pixel in at]
+    assert picks[0].part is what.parts[0] and picks[0].ghost is None
+    assert [pick.ghost for pick in picks[1:]] == [1, 2, None] and all(pick.part is None for pick in picks[1:])
+    assert picks[2].point is not None and picks[2].point == pytest.approx([1.1, 0.0, 0.8], abs=0.02)
+    renderer.draw(dataclasses.replace(moment, hovered_ghost=1), camera)
+    changed = (renderer.image() != plain).any(-1)
+    columns = np.nonzero(changed)[1]
+    assert 40 < changed.sum() < 400 and abs(columns.mean() - camera.pixel(np.array(places[1]), SIZE)[0]) < 3
     renderer.release()
 
 

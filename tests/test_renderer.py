@@ -156,15 +156,65 @@ def test_point_lights_with_all_layers_fit() -> None:
 # -- colours, textures, shapes -------------------------------------------------------------------------------------
 
 
-def test_what_is_highlighted_is_more_orange() -> None:
-    plain, marked = (
-        shot(three((SUN,)), rest(highlighted=names), eye()) for names in (frozenset(), frozenset({"block"}))
-    )
-    x, y = (round(k) for k in eye().pixel(np.array([0.8, 0.1, 0.85]), SIZE))
-    assert plain[y, x, 2] > plain[y, x, 0], "a blue block"
-    assert marked[y, x, 0] > marked[y, x, 1] > marked[y, x, 2], "is orange"
-    changed = (plain != marked).any(-1)
-    assert 500 < changed.sum() < 4000, "and nothing else has changed"
+def masks(look: RenderSettings, **choices: object) -> tuple[np.ndarray, np.ndarray]:
+    """(h, w) what an outline of the block changes, and where the block is seen with nothing else in the scene."""
+    plain, marked = (shot(three((SUN,)), rest(**more), eye(), look) for more in ({}, choices))
+    others = frozenset({"ball", "plate"})
+    alone, nothing = (shot(three((SUN,)), rest(hidden=names), eye(), look) for names in (others, others | {"block"}))
+    return (plain != marked).any(-1), (alone != nothing).any(-1)
+
+
+def grown(mask: np.ndarray, reach: int) -> np.ndarray:
+    """The pixels within `reach` of a mask."""
+    out = np.zeros_like(mask)
+    for i, k in np.ndindex(2 * reach + 1, 2 * reach + 1):
+        if np.hypot(i - reach, k - reach) <= reach:
+            out |= np.roll(mask, (i - reach, k - reach), (0, 1))
+    return out
+
+
+@pytest.mark.parametrize("look", [PLAIN, dataclasses.replace(PLAIN, samples=4)], ids=["one sample", "four samples"])
+def test_an_outline_goes_round_what_is_marked_and_leaves_it_as_it_is(look: RenderSettings) -> None:
+    """Round the whole silhouette, also where the ball hides it; the colour inside stays."""
+    changed, block = masks(look, highlighted=frozenset({"block"}))
+    edge = block & ~grown(~block, 1)
+    assert not (changed & edge).any(), "the block keeps its colour"
+    assert changed[grown(block, 2) & ~grown(block, 1)].all(), "a complete band of two pixels at least"
+    assert not changed[~grown(block, 5)].any(), "and no more"
+
+
+def test_an_outline_has_its_colour_and_is_thin_about_what_is_under_the_cursor() -> None:
+    blue = (0.0, 0.0, 1.0, 1.0)
+    marked, block = masks(PLAIN, highlighted=frozenset({"block"}), outline=blue)
+    hovered, _ = masks(PLAIN, hovered=frozenset({"block"}))
+    assert 0.3 * marked.sum() < hovered.sum() < 0.8 * marked.sum()
+    image = shot(three((SUN,)), rest(highlighted=frozenset({"block"}), outline=blue), eye())
+    assert (image[grown(block, 2) & ~grown(block, 1)] == [0, 0, 255]).all()
+    both, _ = masks(PLAIN, highlighted=frozenset({"block"}), hovered=frozenset({"ball"}))
+    assert both.sum() > marked.sum() + 100
+
+
+def test_nothing_hidden_has_an_outline() -> None:
+    off = frozenset({"block"})
+    plain, marked = (shot(three((SUN,)), rest(hidden=off, highlighted=names), eye()) for names in (frozenset(), off))
+    assert np.array_equal(plain, marked)
+
+
+def test_an_outline_behind_the_eye_does_no_harm() -> None:
+    near = dataclasses.replace(eye(), distance=0.3)
+    image = shot(three((SUN,)), rest(highlighted=frozenset({"plate"})), near)
+    assert image.shape == (SIZE[1], SIZE[0], 3)
+
+
+def test_a_light_without_shadow_adds_its_light_only() -> None:
+    """Two lights of which the second casts no shadow: in the shadow of the first there is its light."""
+    side = dataclasses.replace(ABOVE, path="side", direction=(0.6, 0.0, -0.8), ambient=(0, 0, 0), shadow=False)
+    what, camera, moment = floor_and_ball(), eye("top"), snapshot((0.0, 0.0, 0.8))
+    both, first = (shot(dataclasses.replace(what, lights=lights), moment, camera, SHADED)
+                   for lights in ((ABOVE, side), (ABOVE,)))  # fmt: skip
+    fallen = (0.6, 0.0, 0.0)  # where the ball would throw the shadow of the second
+    assert abs(patch(both, camera, fallen) - patch(both, camera, (-0.9, 0.9, 0.0))) < 1.0
+    assert patch(both, camera, fallen) > patch(first, camera, fallen)
 
 
 def test_colours_of_a_moment_replace_the_parts_own() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time as clock
 from collections.abc import Iterator
@@ -21,7 +22,13 @@ PATIENCE = 20.0  # s, on a machine that has other work
 
 
 def history(most: int = 1000) -> History:
-    return History(load("pendulum"), ("fixed", "body"), channels={"energy.total": "J"}, max_instants=most)
+    """Of the body of a pendulum without its joints, which may be anywhere."""
+    model = load("pendulum")
+    free = dataclasses.replace(
+        model, assemblies=tuple(dataclasses.replace(a, joints=(), restraints=()) for a in model.assemblies)
+    )
+    (body, _), *_ = free.bodies()
+    return History(free, ("fixed", body), channels={"energy.total": "J"}, max_instants=most)
 
 
 def pose(x: float, sign: float = 1.0) -> np.ndarray:
@@ -37,7 +44,7 @@ def test_a_history_is_read_as_a_study_of_one_member() -> None:
     for k in range(11):
         run.add(0.1 * k, pose(0.2 * k, (-1.0) ** k), {"energy.total": 5.0 + k})
     assert len(run.time) == 11 and run.members == 1 and list(run.kept) == [0]
-    np.testing.assert_allclose(run.poses(0, 0.25)[1], pose(0.5)[1], atol=1e-12)  # signs alternate; the arc does not
+    np.testing.assert_allclose(run.poses(0, 0.25)[1], pose(0.5)[1], atol=1e-5)  # signs alternate; the motion does not
     np.testing.assert_allclose(run.poses(0, np.array([0.0, 0.55]))[:, 1, 0], [0.0, 1.1], atol=1e-12)
     assert run.poses(0, 99.0)[1, 0] == pytest.approx(2.0)
     np.testing.assert_allclose(run.channel("energy.total", 0), 5.0 + np.arange(11))

@@ -12,6 +12,7 @@ import shiftjax.run.closing as closing
 from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.run import host_evaluation as host
+from shiftjax.run import recorded
 from shiftjax.run.geometries import designs_of
 from shiftjax.run.prepare import prepare, start_of
 from shiftjax.run.tape import MEMBERS, Tape, Unrecordable
@@ -144,6 +145,26 @@ def test_masses_and_speeds_share_one_pose(monkeypatch: pytest.MonkeyPatch) -> No
     for k in (0, 417, 999):
         alone = start_of(prepare(load("four_bar"), {path: own[k : k + 1] for path, own in vary.items()}))
         assert np.array_equal(together.q[:, k], alone.q[:, 0]) and np.array_equal(together.v[:, k], alone.v[:, 0])
+
+
+def test_an_equal_model_is_not_recorded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each start of an ensemble whose model was read again recorded five tapes."""
+    made, real = [0], recorded.Tape
+
+    def counted(*given: Any) -> Tape:
+        made[0] += 1
+        return real(*given)
+
+    monkeypatch.setattr(recorded, "Tape", counted)
+    counts = []
+    for k in range(4):
+        path = "crank:tip.T[0]"
+        prepared = prepare(
+            load("four_bar").replace({"coupler.mass": 3.25}), {path: np.linspace(0.15, 0.17 + 1e-3 * k, 5)}
+        )
+        start_of(prepared)
+        counts.append(made[0])
+    assert 0 < counts[1] == counts[2] == counts[3]
 
 
 def test_designs_are_told_apart_by_what_moves_loops() -> None:

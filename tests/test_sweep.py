@@ -20,7 +20,7 @@ from shiftjax.ensembles import distribute, study_store
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.distribute import executor_of
 from shiftjax.ensembles.execution import Progress, run_shard, sweep
-from shiftjax.ensembles.extremes import ranked
+from shiftjax.ensembles.ranking import ranked
 from shiftjax.ensembles.study import Study
 from shiftjax.errors import ModelError
 from tests.sweeps import MEMBERS, SIZE, assert_same, study

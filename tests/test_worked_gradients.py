@@ -12,6 +12,9 @@ import pytest
 from scipy.optimize import minimize
 
 import shiftjax
+import shiftjax.models as models
+from shiftjax.ensembles import Definition, optimize, study_file
+from shiftjax.ensembles.designs import designs
 
 NOISE = 1e-4  # rad, of the measured angles
 SLOPE = 1e-9  # N m^2 m/N: where the search for a balance ends
@@ -21,6 +24,15 @@ CLOSED = 1e-9  # m
 RANDOM = 1e-6  # relative: differences of order 4 by thousandths
 SWITCHED = 1e-5  # relative: the same by hundredths; runs that switch at other steps differ by rounding
 FEWER = 5.0  # how much less bump steer there has to be
+CUBIC = 1e-4  # of the way, 10 times what the error of a mean by trapezoids of 5 ms moves
+MEAN = 1e-3  # relative: the same, of the mean square
+STATIONARY = 1e-5  # rad: differences by thousandths
+# rad: what `shiftjax optimize delta_minimum_torque.toml` finds, three points of each motor
+LEAST_TORQUE = np.array([
+    -0.501815470, -0.263801043, -0.214118245,
+    -0.334339898, -0.252536067, -0.373985409,
+    -0.233418682, -0.260756686, -0.480449554,
+])  # fmt: skip
 CYLINDER = "excavator:bucket_cylinder"
 
 
@@ -225,3 +237,42 @@ def test_a_loss_through_repartitions() -> None:
     found = jax.grad(lambda speeds: loss(speeds).metrics["loss"].sum())(jnp.asarray(speeds))
     wanted = by_differences(lambda speeds: loss(speeds).metrics["loss"], speeds, 1e-2)
     assert np.abs(found - wanted).max() <= SWITCHED * np.abs(wanted).max()
+
+
+def test_least_torque_of_an_arm_is_the_cubic() -> None:
+    """Of all motions from rest to rest the cubic has the least mean square of its acceleration, 12 (way / time^2)^2."""
+    builder = shiftjax.ModelBuilder(gravity=(0, 0, 0))
+    robot = builder.assembly("robot")
+    robot.body("arm", mass=2, center_of_mass=(0.4, 0, 0), inertia=(0.001, 0.1, 0.1))
+    robot.joint("pivot", "Ry", parent="fixed", child="arm", initial_displacement=0.0)
+    time, way, shares = 0.5, 1.2, np.array([0.25, 0.5, 0.75])
+    study = Definition(
+        model=builder.build(), span=time, step=5e-3, samples=4, seed=3,
+        drive={"pivot": shiftjax.Table(time * np.linspace(0, 1, 5), way * np.linspace(0, 1, 5), 0.0, 0.0)},
+        vary={f"pivot_drive.values[{k + 1}]": f"{low * way}:{(low + 0.4) * way}~sobol"
+              for k, low in enumerate((0.0, 0.3, 0.55))},
+        metrics={"torque": "rms(pivot.drive_load)"},
+        optimize={"objective": "torque ** 2", "method": "lbfgs", "iterations": 40, "tolerance": 1e-7},
+    )  # fmt: skip
+    found = optimize(study)
+    cubic = way * shares**2 * (3 - 2 * shares)
+    assert np.abs(np.array([*found.best.design.values()]) - cubic).max() < CUBIC * way
+    least = 12 * ((2 * 0.4**2 + 0.1) * way / time**2) ** 2
+    assert found.to_pandas()["objective"].to_numpy() == pytest.approx(least, rel=MEAN)
+
+
+def test_least_torque_of_a_delta_robot() -> None:
+    """What the library's study finds is stationary by differences, and better than its neighbours and the cubic."""
+    (group,) = designs(study_file.read(models.study("delta_minimum_torque")))
+    cubic = [float(group.model.numbers()[path]) for path in group.vary()]
+    around = 1e-3 * np.eye(9)
+    neighbours = 0.02 * np.random.default_rng(0).standard_normal((32, 9))
+    points = np.vstack([LEAST_TORQUE, LEAST_TORQUE + around, LEAST_TORQUE - around, LEAST_TORQUE + neighbours, cubic])
+    run = shiftjax.simulate(
+        group.model, vary=dict(zip(group.vary(), points.T, strict=True)), **{**group.settings, "output_step": None}
+    )
+    effort = np.sum([np.asarray(run.metrics[f"torque_{k}"]) ** 2 for k in (1, 2, 3)], axis=0)
+    least, more, less, others = effort[0], effort[1:10], effort[10:19], effort[19:]
+    off = 1e-3 * (more - less) / (2 * (more + less - 2 * least))  # rad: from the parabolas' lowest points
+    assert np.abs(off).max() < STATIONARY and (others > least).all()
+    assert least == pytest.approx(20.1439, abs=1e-4) and others[-1] > 3 * least

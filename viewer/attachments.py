@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 import numpy as np
 
@@ -44,10 +45,12 @@ class Attachment:
 
 @record
 class Style:
-    """Sizes of automatic shapes, from the model at its first poses."""
+    """Sizes of automatic shapes, from the model at its first poses, and what its motion asks of them."""
 
     width: float  # half width of a bar [m]
     radius: float  # of a bounding sphere of joints and centres of mass [m]
+    layers: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)  # see `layers.layers_of`
+    travel: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # see `sliding.travel_of`
 
 
 def joint_axis(type: str, axis: Sequence[float] | None) -> np.ndarray:

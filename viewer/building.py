@@ -7,6 +7,7 @@ first poses. Geometry that cannot be used becomes a warning, and its body gets a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +15,20 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
+from shiftjax.poses import matrices
 from shiftjax.viewer import shapes
 from shiftjax.viewer.attachments import FAR, SAME, BuildContext, Style, levels, other_points
-from shiftjax.viewer.automatic import body_shapes
+from shiftjax.viewer.automatic import LAYERED, Layer, body_shapes
 from shiftjax.viewer.geometry import Drawn, LoadMesh, finder, shape_of
-from shiftjax.viewer.joint_shapes import joint_parts
-from shiftjax.viewer.lights import lights_of, up_of
+from shiftjax.viewer.joint_shapes import joint_parts, telescope_shapes
+from shiftjax.viewer.layers import layers_of
+from shiftjax.viewer.lights import lamps, lights_of, up_of
+from shiftjax.viewer.likeness import likes
 from shiftjax.viewer.scene import GROUND, Colour, Part, Scene
+from shiftjax.viewer.sliding import Slide, slides_of, travel_of
 from shiftjax.viewer.springs import springs_of
 from shiftjax.viewer.terrain import terrain_parts
-from shiftjax.viewer.transforms import bounding_sphere, of_frame, transform, transformed, z_along
+from shiftjax.viewer.transforms import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
 
 PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
     (0.90, 0.52, 0.18, 1.0),
@@ -47,6 +52,7 @@ CENTRE_COLOUR: Colour = (0.10, 0.10, 0.10, 1.0)
 SUPPORT, SUPPORT_DEPTH, SUPPORT_TOP = 1.6, 2.8, 0.7
 TRIAD = 5.0
 CENTRE = 0.5
+LAMP = 0.035  # size of a lamp, in radii of the model
 
 
 def scene_of(
@@ -56,6 +62,7 @@ def scene_of(
     cut: frozenset[str] = frozenset(),
     folder: Path | None = None,
     style: Style | None = None,
+    motion: np.ndarray | None = None,
 ) -> Scene:
     """A scene of the whole model.
 
@@ -64,17 +71,29 @@ def scene_of(
         load_mesh: reads a mesh file and its companions; without it no mesh file is shown.
         cut: paths of the joints that close loops.
         folder: where the model's shape files are searched; that of `model.source` if left out.
-        style: widths of bars, such as those of another member; left out, the model's own.
+        style: widths of bars, layers and travel, such as those of another member; left out, the model's own.
+        motion: (n, nodes, 7) poses at instants of a run, from which layers and the lengths of rods follow; left out,
+            the first poses.
     """
+    style = style or style_for(model, first_poses, motion)
     context = BuildContext.of(model, first_poses, style)
+    slides = slides_of(context, style.travel)
     warnings: list[str] = []
     find = finder(model, folder)
-    parts = [*_bodies(context, find, load_mesh, warnings), *_supports(context), *joint_parts(context, cut)]
+    parts = [*_bodies(context, slides, find, load_mesh, warnings), *_supports(context)]
+    parts += joint_parts(context, slides, cut)
     centre, size = _extent(parts, context.poses)
     lights = lights_of(model, context.nodes)
-    every = (*parts, *terrain_parts(context, find, warnings), *_marks(context))
-    texts, springs = tuple(dict.fromkeys(warnings)), springs_of(context)
+    every = (*parts, *terrain_parts(context, find, warnings), *lamps(lights, LAMP * size), *_marks(context))
+    texts, springs = tuple(dict.fromkeys(warnings)), springs_of(context, slides)
     return Scene(tuple(context.nodes), every, lights, up_of(model), size, centre, texts, springs)
+
+
+def style_for(model: Model, first_poses: Mapping[str, np.ndarray], motion: np.ndarray | None = None) -> Style:
+    """The style of a model, with its layers and travel; arguments as of `scene_of`."""
+    context = BuildContext.of(model, first_poses)
+    placed = context.poses[None] if motion is None else np.concatenate([context.poses[None], matrices(motion)])
+    return replace(context.style, layers=layers_of(context, placed), travel=travel_of(context, placed))
 
 
 def bodies_of(
@@ -82,14 +101,15 @@ def bodies_of(
 ) -> tuple[Part, ...]:
     """The parts of the bodies alone, as `scene_of` makes them."""
     context = BuildContext.of(model, first_poses, style)
-    return tuple(_bodies(context, finder(model, None), load_mesh, []))
+    slides = slides_of(context, style.travel)
+    return tuple(_bodies(context, slides, finder(model, None), load_mesh, []))
 
 
-def _bodies(
-    context: BuildContext, find: Callable[[str], Path], load_mesh: LoadMesh | None, warnings: list[str]
-) -> Iterator[Part]:
-    """The parts of every body, in its own colour."""
+def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[str], Path],
+            load_mesh: LoadMesh | None, warnings: list[str]) -> Iterator[Part]:  # fmt: skip
+    """The parts of every body, in its colour: that of all bodies like it."""
     level = levels(list(context.bodies), context.attachments)
+    alike = likes(context.attachments, list(context.bodies))
     lit = {item.parent.path for item in (*context.model.lights, *context.model.terrain)}
     far = FAR * context.style.radius
     for order, (path, body) in enumerate(context.bodies.items()):
@@ -102,9 +122,12 @@ def _bodies(
         if not drawn:
             attachments = context.attachments[path]
             others = other_points(path, body, attachments, lit, far)
-            made = body_shapes(body, attachments, others, context.style, level[path], order)
+            shift = context.style.layers.get(path)
+            layer = Layer(level[path]) if shift is None else Layer(LAYERED, np.array(shift))
+            made = telescope_shapes(context, path, slides)
+            made = made or body_shapes(body, attachments, others, context.style, layer, order)
             drawn = [(*placed, None) for placed in made]
-        colour = PALETTE[order % len(PALETTE)]
+        colour = PALETTE[alike[path] % len(PALETTE)]
         yield from (Part(mesh, context.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
 
 
@@ -139,14 +162,8 @@ def _marks(context: BuildContext) -> Iterator[Part]:
 
 def _extent(parts: list[Part], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
     """Centre, radius [m] of a bounding sphere of all parts at the first poses; 1 m about the origin without parts."""
-    corners = [transformed(poses[part.node] @ part.transform, _box_corners(part.mesh.vertices)) for part in parts]
+    corners = [transformed(poses[part.node] @ part.transform, box_corners(part.mesh.vertices)) for part in parts]
     if not corners:
         return (0.0, 0.0, 0.0), 1.0
     (x, y, z), size = bounding_sphere(np.concatenate(corners))
     return (float(x), float(y), float(z)), size or 1.0
-
-
-def _box_corners(points: np.ndarray) -> np.ndarray:
-    """(8, 3) corners of the box about points."""
-    ends = np.stack([points.min(axis=0), points.max(axis=0)]).astype(float)
-    return np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])

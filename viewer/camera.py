@@ -26,6 +26,7 @@ VIEWS = {  # standard views: direction to the eye in (right, forward, up) of the
 }
 VIEW_ANGLE = math.radians(40.0)
 FIT = 1.05  # margin around the bounding sphere of a model
+LEAST = 1e-3  # distance of the eye from a single point [m]
 STEEPEST = math.radians(89.9)  # limit of the elevation: straight up or down has no upright picture
 
 
@@ -98,6 +99,29 @@ class Camera:
         width, height = size
         x, y, _, w = self.projection(width / height) @ self.view() @ np.array([*point, 1.0])
         return (x / w + 1) * width / 2 - 0.5, (1 - y / w) * height / 2 - 0.5
+
+    def fitted(self, points: np.ndarray, aspect: float = 1.0) -> Camera:
+        """The nearest camera in the same direction that shows points (k, 3) [m], centred, with a margin of FIT.
+
+        Args:
+            aspect: width over height of the picture. An orthographic camera also stands in front of all points.
+        """
+        axes = self.axes()
+        x, y, z = axes @ points.T
+        slope = math.tan(self.view_angle / 2) / min(aspect, 1.0) / FIT
+        middle, depth = 0.5 * (z.min() + z.max()), 0.5 * float(np.ptp(z))
+        places, distances = [], [LEAST]
+        for across, s in ((x, slope * aspect), (y, slope)):
+            if self.orthographic:
+                low, high = across.min(), across.max()
+                distances.append(max((high - low) / (2 * s), FIT * depth))
+                places.append(0.5 * (low + high))
+            else:  # the two planes through the eye that touch the points: across - e = +-s (eye depth - z)
+                right, left = (across + s * z).max(), (-across + s * z).max()
+                distances.append((right + left) / (2 * s) - middle)
+                places.append(0.5 * (right - left))
+        target = np.array([*places, middle]) @ axes
+        return dataclasses.replace(self, target=as_tuple(target), distance=float(max(distances)))
 
     # -- navigation --------------------------------------------------------------------------------------------------
 

@@ -1,14 +1,17 @@
-"""Two designs to compare: captions with what differs between them, one camera that frames both."""
+"""Designs in pictures: captions with what differs between two, a camera that frames the motion of all."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from shiftjax.record import record
+from shiftjax.viewer import framing
 from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.framing import Follow
 from shiftjax.viewer.member_scenes import Design
-from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study_like import StudyLike
 
 NAMED = 5  # varied numbers in a caption; more would cover the picture
@@ -42,22 +45,48 @@ def rest_note(own: Design, time: float) -> str:
     return f"stands still, its run begins at {first:g} s" if time < first else ""
 
 
-def camera_of(left: Scene, right: Scene | None, view: str = "iso") -> Camera:
-    """A camera that frames both scenes, so that they are drawn at one scale."""
-    centre, size = (np.array(left.centre), left.size) if right is None else joint_bounds(left, right)
-    return Camera.of(centre, size, left.up, view)
+@record
+class Framed:
+    """How a design is seen during a movie."""
+
+    camera: Camera  # at the first instant
+    ground: float | None  # height of the ground plane along up [m], see `Snapshot`
+    followed: Follow | None
+    start: np.ndarray  # (3,) the followed middle at the first instant [m]
+
+    def camera_at(self, poses: np.ndarray) -> Camera:
+        """The camera at poses (nodes, 7)."""
+        return framing.moved(self.camera, self.followed, self.start, poses)
 
 
-def joint_bounds(a: Scene, b: Scene) -> tuple[np.ndarray, float]:
-    """Centre (3,) and radius [m] of the smallest sphere about the bounding spheres of two scenes."""
-    one, two = np.array(a.centre, float), np.array(b.centre, float)
-    apart = float(np.linalg.norm(two - one))
-    if apart + b.size <= a.size:
-        return one, a.size
-    if apart + a.size <= b.size:
-        return two, b.size
-    radius = (apart + a.size + b.size) / 2
-    return one + (two - one) * (radius - a.size) / apart, radius
+def framed(shown: Sequence[Design], others: Sequence[int], view: str, aspect: float, follow: str = "",
+           ground: float | None = None) -> list[Framed]:  # fmt: skip
+    """How designs are seen so that all of their motion stays in the picture, at one scale.
+
+    Args:
+        others: members of the first design's study that are drawn with it.
+        view: a standard one; aspect: width over height of a picture.
+        follow: a body or `framing.ALL`; "" for a camera that stands still. ground: a height along up [m].
+
+    Raises:
+        ModelError: nothing of that name to follow.
+    """
+    like = Camera.of(shown[0].scene.centre, shown[0].scene.size, shown[0].scene.up, view)
+    extents = [framing.of_motion(item.study, item.scene, [item.member, *(others if item is shown[0] else ())])
+               for item in shown]  # fmt: skip
+    poses = [framing.sampled(item.study, item.member) for item in shown]
+    grounds = [ground if ground is not None else framing.ground_of(item.scene, own)
+               for item, own in zip(shown, poses, strict=True)]  # fmt: skip
+    if not follow:
+        camera = like.fitted(framing.joined(extents).points, aspect)
+        return [Framed(camera, height, None, np.zeros(3)) for height in grounds]
+    followed = [framing.follow(item.scene, follow) for item in shown]
+    starts = [one.centre(own[0]) for one, own in zip(followed, poses, strict=True)]
+    beside = [framing.beside_followed(one, item.scene, own).points - start
+              for one, item, own, start in zip(followed, shown, poses, starts, strict=True)]  # fmt: skip
+    camera = like.fitted(np.concatenate(beside), aspect)
+    cameras = [camera.looking_at(np.array(camera.target) + start) for start in starts]
+    return [Framed(*each) for each in zip(cameras, grounds, followed, starts, strict=True)]
 
 
 def _equal(own: Design, other: Design, name: str) -> bool:

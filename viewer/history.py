@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from shiftjax.poses import continuous
 from shiftjax.record import record
 from shiftjax.viewer.between import Between, Tracks
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study_like import Drawable, Placed
+from shiftjax.viewer.study_like import NOBODY, Drawable, Placed
 
 MAX_INSTANTS = 36000  # ten minutes at 60 a second; 2 MB for each body
 CAPACITY = 256  # instants, of the first arrays
@@ -53,7 +53,7 @@ class History:
         where, model, report, settings, nodes, channels, at_instants: as of a `Study`; the one member is number 0.
     """
 
-    members, kept = 1, ONLY
+    members, kept, simulated = 1, ONLY, NOBODY
     at_instants = False
 
     def __init__(
@@ -77,6 +77,7 @@ class History:
         self.channels, self.max_instants = dict(channels or {}), max_instants
         self.values: dict[str, float] = {}  # path of a number -> present value
         self.metrics: dict[str, np.ndarray] = {}
+        self.status = np.zeros(1, np.int16)
         self._choices = Choices(1, ONLY, {"member": ONLY, "status": ONLY})
         self._block = _Block(0, 0, np.zeros(0), np.zeros((0, len(self.nodes), 7)), {})
         self._checkpoints: list[Any] = []  # of the writing thread
@@ -213,6 +214,18 @@ class History:
 
     def choose(self, text: str) -> np.ndarray:
         return self._choices.choose(text)
+
+    def request(self, members: Sequence[int] | np.ndarray) -> None:
+        """Does nothing: the one member is there."""
+
+    def awaited(self, members: Sequence[int] | np.ndarray) -> bool:
+        return False
+
+    def news(self) -> tuple[str, list[str]]:
+        return "", []
+
+    def prepare(self, members: Sequence[int] | np.ndarray, tell: Callable[[float], None]) -> None:
+        """Does nothing: the one member is there."""
 
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable:
         wanted = np.array([self._choices.member(int(member)) for member in np.ravel(ids)], np.int64)

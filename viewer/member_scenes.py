@@ -15,12 +15,13 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.viewer import assimp
-from shiftjax.viewer.attachments import BuildContext, Style
-from shiftjax.viewer.building import bodies_of, scene_of
+from shiftjax.viewer.attachments import Style
+from shiftjax.viewer.building import bodies_of, scene_of, style_for
 from shiftjax.viewer.scene import Part, Scene
 from shiftjax.viewer.study_like import StudyLike
 
-SCENES = 8  # in the cache
+SCENES = 24  # in the cache: a grid has 16
+INSTANTS = 48  # of a run, from which layers and the lengths of rods follow
 BODIES = 256  # members whose bodies are in the cache, four times the number of ghosts
 SHAPELESS = "model_parameters"  # gravity has no shape, and the up direction must be that of all members
 
@@ -44,24 +45,27 @@ class MemberScenes:
         self._varied = any(not path.startswith(SHAPELESS) for path in study.design)
         self.scene = functools.lru_cache(SCENES)(self._scene)  # member -> its scene
         self.bodies = functools.lru_cache(BODIES)(self._bodies)  # member -> the parts of its bodies
-        self.first = first or self._made(self._number)
+        self.first = first or self._made(self.number, self._style)
         if self._varied:
             self._style  # noqa: B018 - from the present numbers; those of a running simulation may change
 
     @functools.cached_property
-    def _number(self) -> int:
+    def number(self) -> int:
         """The first member that can be drawn."""
-        drawable = self.study.drawable(self.study.kept)
-        if not len(drawable.ids):
-            todo = "Run again with `--keep`, as `shiftjax sweep ... --keep 64`."
-            found = drawable.reason or "no trajectories"
-            raise ModelError(str(self.study.where), found, "a study that kept some", todo)
-        return int(drawable.ids[0])
+        reasons: list[str] = []
+        for members in (self.study.kept, self.study.simulated, np.arange(self.study.members)):
+            drawable = self.study.drawable(members)
+            if len(drawable.ids):
+                return int(drawable.ids[0])
+            reasons = [drawable.reason] * bool(drawable.reason) or reasons
+        todo = "Run again with `--keep`, as `shiftjax sweep ... --keep 64`."
+        raise ModelError(str(self.study.where), reasons[0] if reasons else "no members", "one that started", todo)
 
     @functools.cached_property
     def _style(self) -> Style:
-        """Widths of bars, from the first member for all, so that one longer bar does not change every body."""
-        return BuildContext.of(self.model(self._number), self._start(self._number)).style
+        """Widths of bars, layers and travel, from the first member for all, so that one longer bar does not change
+        every body."""
+        return style_for(self.model(self.number), self._start(self.number), self._motion(self.number))
 
     def model(self, member: int) -> Model:
         """The study's model with the numbers of a member, but for gravity."""
@@ -72,12 +76,18 @@ class MemberScenes:
         poses: np.ndarray = self.study.poses(member, float(self.study.time[0]))
         return dict(zip(self.study.nodes, poses, strict=True))
 
-    def _made(self, member: int, style: Style | None = None) -> Scene:
+    def _motion(self, member: int) -> np.ndarray:
+        """(n, nodes, 7) poses of a member at instants of its run."""
+        times = self.study.time[self.study.time <= self.study.end(member)]
+        chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), INSTANTS)).round().astype(int))
+        return self.study.poses(member, times[chosen])
+
+    def _made(self, member: int, style: Style) -> Scene:
         return scene_of(self.model(member), self._start(member), self._load, self._cut, style=style)
 
     def _scene(self, member: int) -> Scene:
         """A member's scene; `first` itself where it shows the same."""
-        return self.first if not self._varied or member == self._number else self.updated(member)
+        return self.first if not self._varied or member == self.number else self.updated(member)
 
     def updated(self, member: int) -> Scene:
         """A member's scene built from the present numbers: those of a running simulation may change."""
@@ -90,7 +100,7 @@ class MemberScenes:
     def _bodies(self, member: int) -> tuple[Part, ...]:
         """The parts of a member's bodies; those of `first` where they are the same."""
         first = self._first_bodies
-        if not self._varied or member == self._number:
+        if not self._varied or member == self.number:
             return first
         own = bodies_of(self.model(member), self._start(member), self._load, self._style)
         return first if _same(own, first) else own

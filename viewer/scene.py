@@ -16,6 +16,7 @@ from shiftjax.record import record
 Colour = tuple[float, float, float, float]  # red, green, blue, opacity in 0..1, sRGB
 Direction = tuple[float, float, float]
 GROUND = 0
+OUTLINE: Colour = (1.0, 0.45, 0.0, 1.0)  # about what is highlighted
 
 
 @record
@@ -50,7 +51,7 @@ class Part:
     transform: np.ndarray  # (4, 4) float64, mesh coordinates to node coordinates; may scale
     colour: Colour
     path: str  # of the body, joint, frame or light that it shows
-    kind: str = "body"  # "body", "ground", "joint", "frame", "centre", "shape"
+    kind: str = "body"  # "body", "ground", "joint", "spring", "light", "frame", "centre", "shape"
     shadow: bool = True  # whether it casts one
 
 
@@ -67,6 +68,7 @@ class SceneLight:
     diffuse: Direction  # Kd
     specular: Direction  # Ks
     cone: float = 0.5  # half angle of a spot [rad]
+    shadow: bool = True  # whether bodies cast shadows in it
 
 
 @record
@@ -82,6 +84,7 @@ class Spring:
         Direction  # unit, in the first node's coordinates: orientation of its figure about the line between the points
     )
     radius: float  # [m]
+    slenderness: float = 8.0  # length over radius at which its wire is round
 
 
 @record
@@ -96,6 +99,11 @@ class Scene:
     centre: Direction  # of that sphere, in the world
     warnings: tuple[str, ...] = ()
     springs: tuple[Spring, ...] = ()
+
+    @property
+    def terrain(self) -> bool:
+        """Whether the model brings its own ground: parts of ground that cast no shadow."""
+        return any(part.kind == "ground" and not part.shadow for part in self.parts)
 
 
 @record
@@ -121,6 +129,7 @@ class Ghosts:
     poses: np.ndarray  # (M, nodes, 7)
     colours: np.ndarray  # (M, 4)
     parts: tuple[tuple[Part, ...], ...] = ()  # (M) of each ghost; empty: those of the scene
+    members: np.ndarray | None = None  # (M,) ids in their study
 
 
 @record
@@ -137,9 +146,13 @@ class Snapshot:
 
     poses: np.ndarray  # (nodes, 7), ground first
     hidden: frozenset[str] = frozenset()  # paths, or `kind:NAME`, that are neither drawn nor cast shadows
-    highlighted: frozenset[str] = frozenset()  # paths drawn in the highlight colour
+    highlighted: frozenset[str] = frozenset()  # paths that an outline is drawn about
+    hovered: frozenset[str] = frozenset()  # paths with a thin outline
+    hovered_ghost: int | None = None  # the number among the ghosts of the one with a thin outline
+    outline: Colour = OUTLINE
     colours: dict[str, Colour] = field(default_factory=dict)  # path -> colour instead of that of the part
     opacity: dict[str, float] = field(default_factory=dict)  # path, or `kind:NAME` -> factor; the last one counts
     ghosts: Ghosts | None = None
     strokes: Strokes | None = None
     symbols: Strokes | None = None  # drawn over everything, without depth test
+    ground: float | None = None  # height of the ground plane along up [m]; None: below the scene, or its terrain

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from shiftjax.viewer.scene import Mesh
-from shiftjax.viewer.transforms import transform, z_along
+from shiftjax.viewer.transforms import as_tuple, transform, z_along
 
 AROUND = 32  # points of a circle
 ARC = math.radians(15.0)  # largest step along the rounded corner of a plate
@@ -200,6 +200,66 @@ def cloud(points: tuple[tuple[float, float, float], ...]) -> Mesh:
     return _mesh(_key("cloud", vertices), vertices, np.arange(len(points))[:, None], np.zeros((len(points), 3)))
 
 
+@lru_cache
+def wire(points: tuple[tuple[float, float, float], ...], radius: float, around: int = 8) -> Mesh:
+    """A round wire along a curve through points [m], without caps.
+
+    Rings stand across the curve and are carried on from one to the next without turning about it.
+    """
+    path = np.array(points, float)
+    ways = np.gradient(path, axis=0)
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    angle = np.arange(around) * (2 * math.pi / around)
+    across = z_along(ways[0])[:, 0]
+    rings = []
+    for way in ways:
+        across = across - way * (way @ across)
+        across /= np.linalg.norm(across)
+        rings.append(np.outer(np.cos(angle), across) + np.outer(np.sin(angle), np.cross(way, across)))
+    normals = np.array(rings)
+    return _from_strips(_key(f"wire {radius} {around}", path), [(path[:, None] + radius * normals, normals)])
+
+
+@lru_cache
+def turned(*profile: tuple[float, float, float, float], detail: int = AROUND) -> Mesh:
+    """A body of revolution about z of tubes and rods (inner radius, outer radius, bottom, top), with flat ends."""
+    pieces = []
+    for inner, outer, low, high in profile:
+        pieces += [
+            [(inner, low, 0.0, -1.0), (outer, low, 0.0, -1.0)],
+            [(outer, low, 1.0, 0.0), (outer, high, 1.0, 0.0)],
+            [(outer, high, 0.0, 1.0), (inner, high, 0.0, 1.0)],
+        ]
+        if inner > 0:
+            pieces.append([(inner, high, -1.0, 0.0), (inner, low, -1.0, 0.0)])
+    return _revolved(f"turned {profile} {detail}", pieces, detail)
+
+
+@lru_cache
+def shade() -> Mesh:
+    """A lamp shade along z: a cone about the origin, closed at z = -1, open at z = 1, seen from both sides."""
+    slope = 1.0 / math.sqrt(1.0 + 0.25)
+    outside = [(0.5, -1.0, slope, -0.5 * slope), (1.3, 0.9, slope, -0.5 * slope)]
+    inside = [(1.2, 0.9, -slope, 0.5 * slope), (0.4, -0.9, -slope, 0.5 * slope)]
+    rim = [(1.3, 0.9, 0.0, 1.0), (1.2, 0.9, 0.0, 1.0)]
+    return _revolved("shade", [_disc(0.5, -1.0, -1.0), outside, rim, inside, _disc(0.4, -0.9, 1.0)], AROUND)
+
+
+@lru_cache
+def spiral(turns: float = 2.5, wire_radius: float = 0.07) -> Mesh:
+    """A flat spiral of wire across z from radius 0.35 to 1: the spring of a hinge."""
+    angle = np.linspace(0.0, 2 * math.pi * turns, round(24 * turns) + 1)
+    radius = np.linspace(0.35, 1.0 - wire_radius, len(angle))
+    points = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.zeros(len(angle))], axis=1)
+    return wire(tuple(as_tuple(p) for p in points), wire_radius)
+
+
+def squeezed(mesh: Mesh, key: str, factor: float) -> Mesh:
+    """The mesh with its z divided by `factor`, its normals those of that surface."""
+    normals = mesh.normals * np.array([1.0, 1.0, factor])
+    return _mesh(key, mesh.vertices / np.array([1.0, 1.0, factor]), mesh.indices, normals)
+
+
 def _key(kind: str, array: np.ndarray) -> str:
     """A short name of many numbers."""
     return f"{kind} {hashlib.sha256(array.tobytes()).hexdigest()}"
@@ -278,7 +338,7 @@ def plate(points: tuple[Point2, ...], radius: float = 1.0, thickness: float = 1.
     return _from_strips(f"plate {points} {radius} {thickness}", strips)
 
 
-def _common_length(ratio: float) -> float:
+def common_length(ratio: float) -> float:
     """The nearest of the lengths that bars are made in."""
     return 2.0 ** (round(SIZES_AN_OCTAVE * math.log2(max(ratio, 1e-3))) / SIZES_AN_OCTAVE)
 
@@ -292,7 +352,7 @@ def link(a: np.ndarray, b: np.ndarray, radius: float, thickness: float,
     """
     along = np.asarray(b, float) - np.asarray(a, float)
     half = 0.5 * float(np.linalg.norm(along))
-    made = _common_length(half / radius)
+    made = common_length(half / radius)
     turn = z_along(normal, along)
     middle, scale = 0.5 * (np.asarray(a) + b), [half / made, radius, thickness]
     return plate(((-made, 0.0), (made, 0.0))), transform(middle, turn, scale)
@@ -302,6 +362,6 @@ def rod(a: np.ndarray, b: np.ndarray, radius: float) -> tuple[Mesh, np.ndarray]:
     """A round bar with hemispherical ends about two different points [m]: its mesh and transform, as `link`."""
     along = np.asarray(b, float) - np.asarray(a, float)
     length = float(np.linalg.norm(along))
-    made = _common_length(length / radius)
+    made = common_length(length / radius)
     scale = [radius, radius, length / made]
     return capsule(1.0, made, 20), transform(0.5 * (np.asarray(a) + b), z_along(along), scale)

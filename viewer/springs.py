@@ -1,35 +1,40 @@
 """Restraints between frames of bodies: which a model has, and what they look like at one instant. NumPy only.
 
-They are drawn as lines from frame to frame: a coil for a spring, a piston in its cylinder for a damper or friction; the
-whole figure is stretched. Where a law takes one component of the distance only, the force acts at the second frame,
-along that axis of the first: the figure starts at the foot of the second frame on the plane across the axis.
+A coil for a spring, a piston in its cylinder for a damper or friction, from frame to frame; the whole figure is
+stretched. Where a law takes one component of the distance only, the force acts at the second frame, along that axis of
+the first: the figure starts at the foot of the second frame on the plane across the axis.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from shiftjax.poses import matrices
 from shiftjax.rotations import AXES
+from shiftjax.viewer import shapes
 from shiftjax.viewer.attachments import BuildContext
-from shiftjax.viewer.scene import Colour, Mesh, Snapshot, Spring, Strokes
+from shiftjax.viewer.scene import Colour, Mesh, Part, Scene, Spring
+from shiftjax.viewer.sliding import OVERHANG, Slide, joint_frames
 from shiftjax.viewer.transforms import as_tuple, of_frame, transform, transformed, z_along
 
-TURNS, AROUND = 8, 16  # of a coil, lines of a turn
+TURNS, AROUND = 8, 16  # of a coil, points of a turn
 LEAD = 0.12  # straight piece at either end of a coil, in parts of its length
+WIRE = 0.16  # radius of a coil's wire, in radii of the coil
+ROUND = 1.1  # radius of a coil about a rod, in half widths of a bar
 COIL, PISTON = 1.6, 1.1  # radii in half widths of a bar; a damper fits into the coil about it
 THINNEST, THICKEST = 0.025, 0.1  # bounds of that half width, in lengths at the start
 SPRING: Colour = (0.10, 0.42, 0.30, 1.0)
 DAMPER: Colour = (0.36, 0.30, 0.26, 1.0)
-HIGHLIGHTED: Colour = (0.95, 0.45, 0.10, 1.0)
+KINDS = ("spring", "damper", "friction")
 
 
-def springs_of(context: BuildContext) -> tuple[Spring, ...]:
-    """The restraints that act between two frames."""
-    found = []
+def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[Spring, ...]:
+    """The restraints that act between two frames, and the springs of sliding joints about their rods."""
+    found = list(_of_sliders(context, slides))
     for path, restraint in context.model.restraints():
         if restraint.frames is None:
             continue
@@ -45,9 +50,27 @@ def springs_of(context: BuildContext) -> tuple[Spring, ...]:
             across = context.poses[a][:3, :3].T @ z_along(along)[:, 0]
             length = float(np.linalg.norm(along))
             width = min(max(width, THINNEST * length), THICKEST * length)
-            spring = replace(spring, across=as_tuple(across), radius=radius * width)
+            made = shapes.common_length(length / (radius * width))
+            spring = replace(spring, across=as_tuple(across), radius=radius * width, slenderness=made)
         found.append(spring)
     return tuple(found)
+
+
+def _of_sliders(context: BuildContext, slides: Mapping[str, Slide]) -> Iterator[Spring]:
+    """A coil from the mouth of a telescope, or from the end of a rod, to the child."""
+    for path, joint in context.model.joints():
+        if path not in slides or not any(joint.stiffness[1:]):
+            continue
+        slide, (near, far) = slides[path], joint_frames(context, joint)
+        width = context.style.width
+        start, end = (slide.mouth, slide.eye) if slide.telescope else (slide.low - OVERHANG * width, 0.0)
+        nodes = (context.nodes[joint.parent.body], context.nodes[joint.child.body])
+        points = transformed(near, np.array([0.0, 0.0, start])), transformed(far, np.array([0.0, 0.0, end]))
+        spring = Spring(path, "spring", nodes, (as_tuple(points[0]), as_tuple(points[1])), None, as_tuple(near[:3, 0]),
+                        ROUND * width)  # fmt: skip
+        _, along = _span(spring, context.poses)
+        made = shapes.common_length(float(np.linalg.norm(along)) / (ROUND * width))
+        yield replace(spring, slenderness=made)
 
 
 def _span(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -62,56 +85,58 @@ def _span(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def stretched(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Transform of its figure of `FIGURES`: start (3,) [m], rotation (3, 3), scales (3,) [m].
+    """Transform of its `figure`: start (3,) [m], rotation (3, 3), scales (3,) [m].
 
     Args:
-        places: (nodes, 4, 4) of the nodes in the world.
+        transforms: (nodes, 4, 4) of the nodes in the world.
     """
     start, along = _span(spring, transforms)
     R = z_along(along, transforms[spring.nodes[0]][:3, :3] @ spring.across) if along.any() else np.eye(3)
     return start, R, np.array([spring.radius, spring.radius, np.linalg.norm(along)])
 
 
-def strokes_of(springs: tuple[Spring, ...], snapshot: Snapshot) -> Strokes | None:
-    """The lines of all springs that are not hidden; None where there are none."""
-    transforms = matrices(snapshot.poses)
-    ends, colours = [], []
-    for spring in springs:
-        if spring.path in snapshot.hidden or "kind:spring" in snapshot.hidden:
-            continue
-        figure = FIGURES[spring.kind]
-        lines = transformed(transform(*stretched(spring, transforms)), figure.vertices)[figure.indices]
-        own = HIGHLIGHTED if spring.path in snapshot.highlighted else colour_of(spring)
-        ends.append(lines)
-        colours.append(np.tile(snapshot.colours.get(spring.path, own), (len(lines), 1)))
-    return Strokes(np.concatenate(ends), np.concatenate(colours)) if ends else None
+def drawn_parts(scene: Scene) -> tuple[Part, ...]:
+    """All parts of a scene, its springs after the others; `placed` says where each is."""
+    return scene.parts + tuple(
+        Part(
+            figure(spring.kind, spring.slenderness),
+            spring.nodes[0],
+            np.eye(4),
+            colour_of(spring),
+            spring.path,
+            "spring",
+        )
+        for spring in scene.springs
+    )
+
+
+def placed(springs: tuple[Spring, ...], transforms: np.ndarray) -> np.ndarray:
+    """(springs, 4, 4) figures to the world; `transforms` as of `stretched`."""
+    out = [transform(*stretched(spring, transforms)) for spring in springs]
+    return np.array(out, float).reshape(-1, 4, 4)
 
 
 def colour_of(spring: Spring) -> Colour:
     return SPRING if spring.kind == "spring" else DAMPER
 
 
-def _figure(kind: str, *polylines: np.ndarray) -> Mesh:
-    """Lines of radius 1 about z, from z = 0 to 1."""
-    ends = np.concatenate([np.stack([line[:-1], line[1:]], axis=1) for line in polylines]).reshape(-1, 3)
-    indices = np.arange(len(ends), dtype=np.uint32).reshape(-1, 2)
-    return Mesh(kind, ends.astype(np.float32), indices, np.zeros((len(ends), 3), np.float32))
+def figure(kind: str, slenderness: float) -> Mesh:
+    """A solid of radius 1 about z, from z = 0 to 1; its wire is round at this length over its radius."""
+    return _coil(slenderness) if kind == "spring" else _dashpot()
 
 
-def _coil() -> Mesh:
+@lru_cache
+def _coil(slenderness: float) -> Mesh:
     angle = np.linspace(0.0, 2 * math.pi * TURNS, TURNS * AROUND + 1)
     z = np.linspace(LEAD, 1 - LEAD, len(angle))
-    turns = np.stack([np.cos(angle), np.sin(angle), z], axis=1)
-    return _figure("coil", np.array([[0, 0, 0], [0, 0, LEAD], *turns, [0, 0, 1 - LEAD], [0, 0, 1]]))
+    out = 1.0 - WIRE
+    turns = np.stack([out * np.cos(angle), out * np.sin(angle), slenderness * z], axis=1)
+    ends = [[0.0, 0.0, slenderness * k] for k in (0.0, 0.9 * LEAD, 1 - 0.9 * LEAD, 1.0)]
+    points = tuple(tuple(map(float, point)) for point in (*ends[:2], *turns, *ends[2:]))
+    return shapes.squeezed(shapes.wire(points, WIRE), f"coil {slenderness}", slenderness)  # type: ignore[arg-type]
 
 
 def _dashpot() -> Mesh:
-    """A rod with its piston in a cylinder open towards it, drawn in two planes to be visible from all sides."""
-    lines = [[[0, 0, 0], [0, 0, 0.5]], [[0, 0, 0.75], [0, 0, 1]]]
-    for x, y in ((1, 0), (0, 1)):
-        lines.append([[-0.8 * x, -0.8 * y, 0.5], [0.8 * x, 0.8 * y, 0.5]])
-        lines.append([[-x, -y, 0.3], [-x, -y, 0.75], [x, y, 0.75], [x, y, 0.3]])
-    return _figure("dashpot", *(np.array(line, float) for line in lines))
-
-
-FIGURES: dict[str, Mesh] = {"spring": _coil(), "damper": _dashpot(), "friction": _dashpot()}
+    """A rod that enters a cylinder, closed on its far side, and the rod beyond."""
+    return shapes.turned((0.0, 0.3, 0.0, 0.6), (0.35, 1.0, 0.4, 0.42), (0.8, 1.0, 0.42, 0.86),
+                         (0.0, 1.0, 0.86, 0.88), (0.0, 0.3, 0.88, 1.0))  # fmt: skip

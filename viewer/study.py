@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import json
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles import store
+from shiftjax.ensembles.switching import switched
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.markup import html_table
@@ -28,7 +29,8 @@ from shiftjax.run.labelled import to_tree
 from shiftjax.run.result import Result
 from shiftjax.viewer.between import Between, Tracks
 from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study_like import Drawable, Placed
+from shiftjax.viewer.resimulation import MOST, Resimulation, Simulated
+from shiftjax.viewer.study_like import NOBODY, Drawable, Placed
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
 GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -68,7 +70,7 @@ class Study:
         time: (n,) stored instants [s].
         nodes: "fixed" and the bodies, in the order of poses.
         design: varied path -> (members,).
-        metrics: name of the certificate -> (members,).
+        metrics: name of a metric, or of the certificate -> (members,).
         channels: path -> unit of what was recorded.
         revision: see `StudyLike`; constant for a stored study.
         at_instants: True shows the nearest stored instant and nothing between them.
@@ -92,25 +94,24 @@ class Study:
             self.settings: dict[str, Any] = json.loads(tree.attrs["settings"])
             self.report: dict[str, Any] = json.loads(tree.attrs["report"])
             document = json.loads(tree.attrs["model"])
+            self._groups: list[dict[str, Any]] = json.loads(tree.attrs.get("groups", "[]"))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(where, f"an incomplete result ({error})", "a whole one", "Run it again.") from None
         self.model: Model = dataclasses.replace(load(document), source=self.source, name=Path(self.source).stem)
-        self.nodes: tuple[str, ...] = (FIXED, *bodies)
-        bare = not bodies and any(True for _ in self.model.bodies())  # a .json may hold only channels
+        bare = not bodies and any(True for _ in self.model.bodies())  # no pose of any member was stored
+        self.nodes: tuple[str, ...] = (FIXED, *([path for path, _ in self.model.bodies()] if bare else bodies))
         self.kept = stored[:0] if bare else stored
         self._recorded, self._order = stored, np.argsort(stored)
         self._channel_names = _by_path(self._trajectories, {"pose"})
         self.channels = {path: str(self._trajectories[n].attrs["units"]) for path, n in self._channel_names.items()}
-        with_path = {path: n for path, n in _by_path(self._members).items() if "path" in self._members[n].attrs}
-        plainly = {str(n) for n in self._members.data_vars} - set(with_path.values()) - {"status", "message"}
-        self.design = Columns(self._members, with_path)
-        self.metrics = Columns(self._members, {n: n for n in sorted(plainly)})
-        everything = {**{n: n for n in self.metrics}, **with_path, "status": "status", "member": "member"}
-        self._columns = Columns(self._members, everything)
+        design, metrics = _columns_of(self._members)
+        self.design, self.metrics = Columns(self._members, design), Columns(self._members, metrics)
+        self._columns = Columns(self._members, {**metrics, **design, "status": "status", "member": "member"})
         self._choices = Choices(self.members, self.kept, self._columns)
         self._cache: OrderedDict[tuple[str, int], np.ndarray] = OrderedDict()
         self._room = cache_bytes
         self._ends: dict[int, float] = {}
+        self._again: Resimulation | None = None
 
     def __repr__(self) -> str:
         name = self.model.name or "unnamed"
@@ -134,14 +135,16 @@ class Study:
         Raises:
             ModelError: no result there, or one of a newer version.
         """
-        return cls(store.read(path), str(path), cache_bytes)
+        study = cls(store.read(path), str(path), cache_bytes)
+        study._again = Resimulation(str(path))
+        return study
 
     @classmethod
     def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> Study:
         """A result in memory."""
         return cls(to_tree(result), "result", cache_bytes)
 
-    @functools.cached_property
+    @property
     def status(self) -> np.ndarray:
         """(members,) `Outcome` of every member."""
         return self._columns["status"]
@@ -152,13 +155,20 @@ class Study:
 
     def model_of(self, member: int) -> Model:
         """The model with the numbers of a member; initial values are in its poses."""
-        numbers = self.model.numbers() if self.design else {}
-        return self.model.replace({path: float(self.design[path][member]) for path in self.design if path in numbers})
+        model = self.base_of(member)
+        numbers = model.numbers() if self.design else {}
+        return model.replace({path: float(self.design[path][member]) for path in self.design if path in numbers})
+
+    @functools.cached_property
+    def _models(self) -> list[tuple[int, int, Model]]:
+        """First member of every group of a study, the one after its last, and its model: parts are switched in it."""
+        groups = [(int(group["first"]), int(group["members"]), group["switches"]) for group in self._groups]
+        return [(first, first + members, switched(self.model, switches)) for first, members, switches in groups]
 
     def base_of(self, member: int) -> Model:
         """The model with the parts of a member, before its numbers."""
-        self._choices.member(member)
-        return self.model
+        member = self._choices.member(member)
+        return next((m for first, last, m in self._models if first <= member < last), self.model)
 
     def unit(self, name: str) -> str:
         """Of a figure, a varied number or a channel."""
@@ -177,19 +187,101 @@ class Study:
         for member in wanted[(wanted < 0) | (wanted >= self.members)]:
             self._choices.member(int(member))
         drawn = np.isin(wanted, self.kept)
-        lacking = wanted[~drawn]
         candidates = np.flatnonzero(drawn)[self.status[wanted[drawn]] > 0]  # only a failed member can lack its start
         if len(candidates):
             rows = self._rows(wanted[candidates])
             first = _values(self._pose.isel(member=rows, time=slice(0, 1)))
-            drawn[candidates] = np.isfinite(first).all((1, 2, 3))
-        never = wanted[~drawn & np.isin(wanted, self.kept)]
+            drawn[candidates] = np.any(np.all(np.isfinite(first), axis=3), axis=(1, 2))
+        rest = wanted[~drawn]
+        never = rest[np.isin(rest, self.kept) | self._never(rest)]
+        again = self._to_simulate(rest, any_stored=bool(drawn.any()))
+        can = drawn | np.isin(wanted, [*self.simulated, *again])
+        lacking = wanted[~can & ~np.isin(wanted, never)]
         sentences = []
+        if len(again):
+            sentences.append(f"No trajectory was kept of {len(again)} of them ({_some(again)}): simulated again.")
         if len(lacking):
-            sentences.append(f"No trajectory was kept of {len(lacking)} of them ({_some(lacking)}). {KEEP}")
+            sentences.append(
+                f"No trajectory was kept of {len(lacking)} of them ({_some(lacking)}). {self._why(lacking)}"
+            )
         if len(never):
             sentences.append(f"{len(never)} never started ({_some(never)}).")
-        return Drawable(wanted[drawn], wanted[~drawn], " ".join(sentences))
+        return Drawable(wanted[can], wanted[~can], " ".join(sentences), again)
+
+    def _never(self, members: np.ndarray) -> np.ndarray:
+        """(k,) whether members have not made a step nor begun one, as their figures say."""
+        wanted = ("velocity_gap", "steps")
+        if not len(members) or not {*wanted} <= {*self.metrics}:
+            return np.zeros(len(members), bool)
+        gap, steps = (np.asarray(self.metrics[name], float)[members] for name in wanted)
+        return (self.status[members] > 0) & np.isnan(gap) & ~(steps > 0)
+
+    def _to_simulate(self, lacking: np.ndarray, *, any_stored: bool) -> np.ndarray:
+        """Those of some members without a trajectory that are simulated again: of more than `MOST` the first of them,
+        and none where others of the choice are stored."""
+        if self._again is None:
+            return NOBODY
+        able = [k for k in lacking.tolist() if not self._again.failed(k)]
+        new = np.setdiff1d(able, np.append(self.simulated, lacking[self._never(lacking)]))
+        new = lacking[np.isin(lacking, new)]
+        return new[:MOST] if len(new) <= MOST or not any_stored else NOBODY
+
+    def _why(self, lacking: np.ndarray) -> str:
+        """Why members without a trajectory are not simulated again, and what to do."""
+        if self._again is None:
+            return KEEP
+        failed = next((k for k in lacking.tolist() if self._again.failed(k)), None)
+        if failed is None:
+            return f"More than {MOST} are not simulated again at once: choose fewer."
+        try:
+            self._again.found(failed)
+        except ModelError as error:
+            return str(error)
+        return ""
+
+    # -- members without a trajectory ---------------------------------------------------------------------------------
+
+    @property
+    def simulated(self) -> np.ndarray:
+        """(k,) members that were simulated again, in memory."""
+        return NOBODY if self._again is None else self._again.members
+
+    def request(self, members: Sequence[int] | np.ndarray) -> None:
+        """Has members simulated again whose trajectories were not kept, in another process; does not wait for them."""
+        if self._again is not None:
+            self._again.request(k for k in map(int, members) if k not in self.kept)
+
+    def awaited(self, members: Sequence[int] | np.ndarray) -> bool:
+        """Whether some of the members are being simulated again; while none is, `poses` does not wait."""
+        return self._again is not None and self._again.outstanding(map(int, members))
+
+    def news(self) -> tuple[str, list[str]]:
+        """What is being simulated again and how far it is, "" for nothing; messages since the last call."""
+        return ("", []) if self._again is None else (self._again.text(), self._again.notes())
+
+    def prepare(self, members: Sequence[int] | np.ndarray, tell: Callable[[float], None] = lambda done: None) -> None:
+        """Waits until members have poses, simulated again where they were not kept; Ctrl-C ends that.
+
+        Args:
+            tell: called with the fraction done.
+
+        Raises:
+            ModelError: one that cannot be simulated again.
+        """
+        lacking = [k for k in map(int, members) if k not in self.kept]
+        if self._again is not None and lacking:
+            self._again.wait(lacking, tell)
+        elif lacking:
+            self._check(lacking[0], self.kept)
+
+    def _simulate(self, members: Sequence[int]) -> None:
+        """Simulates members that have no trajectory, and waits for them; what failed once fails at once."""
+        for member in members:
+            if self._again is None:
+                self._check(member, self.kept)
+            else:
+                self._again.found(member)
+        self.prepare(members)
 
     # -- trajectories ------------------------------------------------------------------------------------------------
 
@@ -228,7 +320,7 @@ class Study:
         A quaternion has the sign that is nearer to the one before. A member that ended early stays where it ended.
 
         Raises:
-            ModelError: no such member, its trajectory was not kept, or it never started.
+            ModelError: no such member, it never started, or its trajectory was not kept and cannot be simulated again.
         """
         return self._tracks([int(member)])[0]
 
@@ -246,9 +338,21 @@ class Study:
         known = resolved(path, self.channels, f"channel of {self.where}")
         key = (known, self._choices.member(member))
         found = self._remembered(key)
-        if found is None:
-            row = self._rows([self._check(key[1], self._recorded)])[0]
-            found = self._remember(key, _values(self._trajectories[self._channel_names[known]][row]))
+        if found is not None:
+            return found
+        if key[1] in self._recorded:
+            row = self._rows([key[1]])[0]
+            return self._remember(key, _values(self._trajectories[self._channel_names[known]][row]))
+        again = self._simulated(key[1], self._recorded)
+        return self._remember(key, again.channels.get(known, np.full(len(self.time), np.nan)))
+
+    def _simulated(self, member: int, stored: np.ndarray) -> Simulated:
+        """A member that is simulated again, since it is not among those stored."""
+        if self._again is None:
+            self._check(member, stored)
+        self._simulate([member])
+        found = self._again and self._again.found(member)
+        assert found is not None, "what was waited for is there"
         return found
 
     def _rows(self, members: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -262,10 +366,21 @@ class Study:
         allowed = f"one of the members kept ({_some(kept)})" if len(kept) else "nothing, no member was kept"
         raise ModelError(f"{self.where}: member {member}", "no stored trajectory", allowed, KEEP)
 
-    def _stored(self, members: Sequence[int]) -> np.ndarray:
-        """(k, n, bodies, 7) as stored; one read, since a chunk may hold many members."""
-        rows = self._rows([self._check(member, self.kept) for member in members])
-        return _values(self._pose.isel(member=rows)).astype(float)
+    def _stored(self, members: Sequence[int]) -> list[np.ndarray]:
+        """(n, bodies, 7) of each, as stored or simulated again; one read, since a chunk may hold many members."""
+        kept = [member for member in members if self._choices.member(member) in self.kept]
+        self._simulate([member for member in members if member not in self.kept])
+        rows = _values(self._pose.isel(member=self._rows(kept))).astype(float) if kept else ()
+        found = dict(zip(kept, rows, strict=True))
+        return [found[k] if k in found else self._poses_again(k) for k in members]
+
+    def _poses_again(self, member: int) -> np.ndarray:
+        """(n, bodies, 7) of a member that is simulated again, NaN for bodies that its model does not have."""
+        again = self._simulated(member, self.kept)
+        found = np.full((len(again.time), len(self.nodes) - 1, 7), np.nan)
+        for k, body in enumerate(again.bodies):
+            found[:, self.nodes.index(body) - 1] = again.pose[:, k]
+        return found
 
     def _tracks(self, members: Sequence[int]) -> list[np.ndarray]:
         """The tracks of several members, those not cached are read together as far as the cache has room."""
@@ -280,7 +395,9 @@ class Study:
 
     def _whole(self, member: int, stored: np.ndarray) -> np.ndarray:
         """(n, nodes, 7) from (n, bodies, 7): ground in front, no gaps, signs continuous."""
-        own = np.all(np.isfinite(stored), axis=(1, 2))
+        finite = np.all(np.isfinite(stored), axis=2)  # (n, bodies); a body that the member's model has not never is
+        stored = np.where(np.any(finite, axis=0)[:, None], stored, GROUND_POSE)
+        own = np.all(np.isfinite(stored), axis=(1, 2)) & np.any(finite, axis=1)
         if not own.any():
             why = self.message(member) or "no reason is stored"
             raise ModelError(f"{self.where}: member {member}", "no pose at any time", "a member that started", why)
@@ -306,6 +423,22 @@ class Study:
 def _by_path(dataset: xr.Dataset, without: set[str] | None = None) -> dict[str, str]:
     """Path -> name in the store, which differs for long names and those with a slash."""
     return {str(v.attrs.get("path", n)): str(n) for n, v in dataset.data_vars.items() if n not in (without or ())}
+
+
+def _columns_of(members: xr.Dataset) -> tuple[dict[str, str], dict[str, str]]:
+    """Name -> name in the store of what is varied, and of metrics with the certificate behind them."""
+    design: dict[str, str] = {}
+    metrics: dict[str, str] = {}
+    certificate: dict[str, str] = {}
+    for path, name in _by_path(members, {"status", "message"}).items():
+        about = members[name].attrs
+        if about.get("role") == "metric" or "metric" in about:
+            metrics[path] = name
+        elif "path" in about:
+            design[path] = name
+        else:
+            certificate[path] = name
+    return design, metrics | dict(sorted(certificate.items()))
 
 
 def _values(array: xr.DataArray) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,14 +11,17 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 
+NOBODY = np.zeros(0, np.int64)
+
 
 @record
 class Drawable:
     """Members that can be drawn, and those that cannot."""
 
     ids: np.ndarray  # (k,) can be
-    missing: np.ndarray  # cannot be: no trajectory was kept, or the member never started
-    reason: str  # a sentence about the missing ones; empty where there are none
+    missing: np.ndarray  # cannot be: the member never started, or cannot be simulated again
+    reason: str  # sentences about the missing ones and those that are simulated again; empty where there are none
+    again: np.ndarray = field(default_factory=lambda: NOBODY)  # those of `ids` that are simulated again first
 
 
 @record
@@ -46,6 +50,11 @@ class StudyLike(Protocol):
     @property
     def kept(self) -> np.ndarray: ...
     @property
+    def simulated(self) -> np.ndarray:
+        """(k,) members that were simulated again, in memory."""
+        ...
+
+    @property
     def time(self) -> np.ndarray: ...
     @property
     def nodes(self) -> tuple[str, ...]: ...
@@ -53,6 +62,8 @@ class StudyLike(Protocol):
     def design(self) -> Mapping[str, np.ndarray]: ...
     @property
     def metrics(self) -> Mapping[str, np.ndarray]: ...
+    @property
+    def status(self) -> np.ndarray: ...
     @property
     def channels(self) -> Mapping[str, str]: ...
     @property
@@ -69,6 +80,22 @@ class StudyLike(Protocol):
     def message(self, member: int) -> str: ...
     def choose(self, text: str) -> np.ndarray: ...
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable: ...
+    def request(self, members: Sequence[int] | np.ndarray) -> None:
+        """Has members simulated again whose poses are not there, without waiting for them."""
+        ...
+
+    def awaited(self, members: Sequence[int] | np.ndarray) -> bool:
+        """Whether some of the members are being simulated again; while none is, `poses` does not wait."""
+        ...
+
+    def news(self) -> tuple[str, list[str]]:
+        """What is being simulated again and how far it is, "" for nothing; messages since the last call."""
+        ...
+
+    def prepare(self, members: Sequence[int] | np.ndarray, tell: Callable[[float], None]) -> None:
+        """Waits until the members have poses; `tell` is called with the fraction done. ModelError where one has not."""
+        ...
+
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray: ...
     def end(self, member: int) -> float: ...
     def track(self, member: int) -> np.ndarray: ...

@@ -92,6 +92,12 @@ def bounding_sphere(points: np.ndarray) -> tuple[np.ndarray, float]:
     return centre, float(np.linalg.norm(points - centre, axis=1).max())
 
 
+def box_corners(points: np.ndarray) -> np.ndarray:
+    """(8, 3) corners of the box about points (n, 3)."""
+    ends = np.stack([points.min(axis=0), points.max(axis=0)]).astype(float)
+    return np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+
+
 def as_tuple(vector: np.ndarray) -> tuple[float, float, float]:
     """A vector (3,) as a tuple of floats."""
     x, y, z = (float(a) + 0.0 for a in vector)  # + 0.0 makes -0.0 a plain zero

@@ -20,9 +20,9 @@ def write(options: argparse.Namespace) -> None:
         if name is not None
     }
     with opening.opened(options.study, showing.run_options(options)) as study:
+        member, others = showing.members_of(study, options)
         stored = MemberScenes(study)
         showing.report_warnings(stored.first)
-        member, others = showing.members_of(study, options)
         tracks = {k: study.track(k) for k in (member, *map(int, others))}
         scene, scenes = stored.scene(member), {k: stored.scene(k) for k in tracks}
         remarks: tuple[str, ...] = ()

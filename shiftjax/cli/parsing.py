@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 
+from shiftjax.ensembles.keeping import extreme_words
+
 CHANGES = ("set", "derive", "drive", "hold")  # options of what a run changes of its model
 
 
@@ -24,12 +26,12 @@ def count(text: str) -> int:
 
 
 def keep(text: str) -> int | str:
-    """all, none or how many members."""
-    if text in ("all", "none"):
+    """all, none, how many members, or the worst or best by a metric."""
+    if text in ("all", "none") or extreme_words(text):
         return text
     if text.isascii() and text.isdigit():
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is neither all, none nor a number of members")
+    raise argparse.ArgumentTypeError(f"{text!r} is neither all, none, a number of members nor worst:K by METRIC")
 
 
 def add_model(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
@@ -51,7 +53,8 @@ def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
         "--member",
         default=None,
         metavar="K",
-        help="a number or a choice as below, of which the first; left out, the first kept",
+        help="a number or a choice as below, of which the first; left out, the first kept. One that was not kept is "
+        "simulated again",
     )
     add(
         "--ghosts",

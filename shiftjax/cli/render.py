@@ -12,7 +12,7 @@ import numpy as np
 from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import designs, opening, rendering, side_by_side, study_like
-from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.ghosts import drawn as ghosts_drawn
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.member_scenes import Design, MemberScenes
@@ -30,6 +30,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--fps", type=parsing.positive, metavar="N", help="pictures a second of a movie")
     add("--speed", type=parsing.positive, default=1.0, metavar="X", help="seconds of motion a second; default 1")
     add("--force", action="store_true", help="replace FILE where it exists")
+    showing.add_camera(parser)
     showing.add_look(parser)
 
 
@@ -37,9 +38,9 @@ def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
     with opening.opened(options.study, showing.run_options(options)) as study:
         study.at_instants = options.at_instants
+        member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
-        member, others = showing.members_of(study, options)
         left, snapped = Design(scenes, member), set[float]()
         with showing.beside(left, options) as right, pictures(left, right, others, options, snapped) as picture:
             span = study_like.span(study, right and right.study)
@@ -76,20 +77,23 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
             instant was drawn.
     """
     width, height = options.size
-    look, camera = showing.look_of(options), designs.camera_of(left.scene, right and right.scene, options.view)
+    look, shown = showing.look_of(options), [left] if right is None else [left, right]
+    half = width if right is None else (width - side_by_side.BAR) // 2
+    ways = designs.framed(
+        shown, ghosts_drawn(others).tolist(), options.view, half / height, options.follow or "", options.ground
+    )
     if right is None:
         with rendering.offscreen_renderer(left.scene, look, options.size) as renderer:
-            yield lambda t: drawn(renderer, camera, left, others, t, snapped)
+            yield lambda t: drawn(renderer, ways[0], left, others, t, snapped)
         return
-    half = (width - side_by_side.BAR) // 2
     rest = width - side_by_side.BAR - half
     with rendering.offscreen_renderer(left.scene, look, (half, height)) as first:
         second = Renderer(right.scene, look, (rest, height))
 
         def picture(t: float) -> np.ndarray:
-            halves = (first, left, right), (second, right, left)
-            found = [with_text(drawn(renderer, camera, own, _ghosts(own, left, others), t, snapped), own, other, t)
-                     for renderer, own, other in halves]  # fmt: skip
+            halves = (first, ways[0], left, right), (second, ways[1], right, left)
+            found = [with_text(drawn(renderer, way, own, _ghosts(own, left, others), t, snapped), own, other, t)
+                     for renderer, way, own, other in halves]  # fmt: skip
             return side_by_side.joined(*found)
 
         try:
@@ -110,11 +114,12 @@ def with_text(image: np.ndarray, own: Design, other: Design, t: float) -> np.nda
     return rendering.with_text(image, designs.with_state(designs.captions(own, other), own, t))
 
 
-def drawn(renderer: Renderer, camera: Camera, design: Design, others: np.ndarray, t: float,
+def drawn(renderer: Renderer, way: designs.Framed, design: Design, others: np.ndarray, t: float,
           snapped: set[float]) -> np.ndarray:  # fmt: skip
     """(h, w, 3) one picture."""
     placed, ghosts = design.study.placed([design.member], t), ghosts_of(design.scenes, others, t)
     if placed.snapped[0]:
         snapped.add(t)
-    renderer.draw(Snapshot(placed.poses[0], hidden=MARKS, ghosts=ghosts), camera)
+    poses = placed.poses[0]
+    renderer.draw(Snapshot(poses, hidden=MARKS, ghosts=ghosts, ground=way.ground), way.camera_at(poses))
     return renderer.image()

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.cli import common, parsing
+from shiftjax.cli.progress import Progress
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
@@ -19,6 +20,7 @@ from shiftjax.models import names
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import VIEWS
 from shiftjax.viewer.member_scenes import Design, MemberScenes
+from shiftjax.viewer.resimulation import named
 from shiftjax.viewer.scene import FAST, RenderSettings, Scene
 from shiftjax.viewer.study import Study
 from shiftjax.viewer.study_like import StudyLike
@@ -33,13 +35,24 @@ def add_beside(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_look(parser: argparse.ArgumentParser) -> None:
+def add_look(parser: argparse.ArgumentParser, *, files: bool = False) -> None:
+    """files: whether `--view` may be a file of the window."""
     add = parser.add_argument
     add("--size", type=size, default=(1280, 720), metavar="WxH", help="of the picture; default 1280x720")
-    add("--view", choices=list(VIEWS), default="iso", help="where the eye stands; default iso")
+    if files:
+        words = f"where the eye stands: {', '.join(VIEWS)}; or a view saved by the window, NAME.json; default iso"
+        add("--view", type=_view, default="iso", metavar="WHAT", help=words)
+    else:
+        add("--view", choices=list(VIEWS), default="iso", help="where the eye stands; default iso")
     add("--no-shadows", action="store_true", help="draw without shadows")
     add("--at-instants", action="store_true", help="draw stored instants only, no poses between them")
     add("--fast", action="store_true", help="plainer pictures for machines without a graphics card")
+
+
+def add_camera(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--follow", metavar="BODY", help="move the camera with a body, or with all")
+    add("--ground", type=float, metavar="Z", help="height of the ground [m]; default: the lowest point of the motion")
 
 
 def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
@@ -57,6 +70,13 @@ def new_file(path: str, suffixes: Sequence[str], *, force: bool) -> Path:
     if target.exists() and not force:
         raise ModelError(path, "something of that name", "a new name", "Use --force to replace it.")
     return target
+
+
+def _view(text: str) -> str:
+    """A standard view or the name of a file."""
+    if text in VIEWS or text.lower().endswith(".json"):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(VIEWS)}, and no NAME.json")
 
 
 def size(text: str) -> tuple[int, int]:
@@ -98,23 +118,44 @@ def look_of(options: argparse.Namespace) -> RenderSettings:
 
 
 def members_of(study: Study, options: argparse.Namespace) -> tuple[int, np.ndarray]:
-    """The member drawn and the ghosts beside it; a choice of which nothing was kept is refused."""
-    chosen = kept_of(study, options.member or "kept", "--member")
-    ghosts = kept_of(study, options.ghosts, "--ghosts") if options.ghosts else np.zeros(0, np.int64)
-    member = int(chosen[0])
+    """The member drawn and the ghosts beside it, simulated again where their trajectories were not kept; a choice of
+    which nothing can be drawn is refused."""
+    member = first_of(study, options.member, "--member")
+    ghosts = drawable_of(study, options.ghosts, "--ghosts") if options.ghosts else np.zeros(0, np.int64)
+    prepare(study, [member, *ghosts.tolist()])
     return member, ghosts[ghosts != member]
 
 
-def kept_of(study: StudyLike, text: str, option: str) -> np.ndarray:
-    """The members of a choice that can be drawn; a note tells why others cannot."""
+def first_of(study: StudyLike, text: str | None, option: str) -> int:
+    """The first member of a choice that can be drawn; without one the first that was kept, else of all."""
+    text = text or ("kept" if len(study.kept) else "all")
+    first = study.drawable(study.choose(text)[:1]).ids
+    return int(first[0] if len(first) else drawable_of(study, text, option)[0])
+
+
+def drawable_of(study: StudyLike, text: str, option: str) -> np.ndarray:
+    """The members of a choice that can be drawn, simulated again or not; a note tells why others cannot."""
     found = study.drawable(study.choose(text))
     if not len(found.ids):
         kept = ", ".join(map(str, study.kept[:8])) + (" ..." if len(study.kept) > 8 else "")
-        todo = "Choose among them, as `worst:5 of kept`, or run again with a larger --keep."
-        raise ModelError(f"{option} {text}", found.reason or "no member", f"members {kept}", todo)
+        todo = "Choose others, as `not failed`, or run again with a larger --keep."
+        raise ModelError(f"{option} {text}", found.reason or "no member", f"members {kept or 'that started'}", todo)
     if len(found.missing):
         print(f"note: {option} {text}: {found.reason}", file=sys.stderr)
     return found.ids
+
+
+def prepare(study: StudyLike, members: Sequence[int]) -> None:
+    """Waits until members have poses, with a line and a bar of how far the simulation of the others is."""
+    again = [int(member) for member in dict.fromkeys(members) if member not in study.kept]
+    again = [member for member in again if member not in study.simulated]
+    if again:
+        what = f"simulating {named(again)} again"
+        print(f"{what} ...", file=sys.stderr, flush=True)
+        with Progress(what) as progress:
+            study.prepare(again, progress.update)
+        for note in study.news()[1]:
+            print(f"warning: {note}", file=sys.stderr)
 
 
 @contextmanager
@@ -125,18 +166,21 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
         yield None
         return
     name, at, choice = text.rpartition("@")
-    name, choice = (name, choice) if at else (text, "kept")
+    name, choice = (name, choice) if at else (text, "")
     if not _names_a_study(name):
         try:
-            found = kept_of(left.study, text, "--beside")
+            found = first_of(left.study, text, "--beside")
         except ModelError as error:
             allowed = f"STUDY, STUDY@CHOICE or a choice of {left.study.where}: {error.allowed}"
             raise ModelError(f"--beside {text}", error.found, allowed, error.todo) from None
-        yield Design(left.scenes, int(found[0]))
+        prepare(left.study, [found])
+        yield Design(left.scenes, found)
         return
     with opening.opened(name, _span(options)) as study:
         study.at_instants = options.at_instants
-        right = Design(MemberScenes(study), int(kept_of(study, choice, f"--beside {name}@")[0]))
+        member = first_of(study, choice, f"--beside {name}@")
+        prepare(study, [member])
+        right = Design(MemberScenes(study), member)
         report_warnings(right.scene)
         yield right
 

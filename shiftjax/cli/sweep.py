@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tqdm import tqdm
 
 from shiftjax.cli import common, ensemble_tables, parsing, running, showing_members, studies
@@ -21,14 +23,18 @@ from shiftjax.ensembles import picture, store, study_file
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.distribute import LOCAL, executor_of
 from shiftjax.ensembles.execution import SUFFIX, sweep
-from shiftjax.ensembles.keeping import USUAL
+from shiftjax.ensembles.extremes import refuse_unknown, with_extremes
+from shiftjax.ensembles.keeping import USUAL, extreme_words, keep
 from shiftjax.ensembles.members import members_of
 from shiftjax.ensembles.progress import Progress
 from shiftjax.ensembles.sample import sample
 from shiftjax.ensembles.spec import FORMS, parse_vary
 from shiftjax.ensembles.study import Study
 from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.figures import CERTIFICATE
+from shiftjax.run.result import Result
 from shiftjax.run.simulate import simulate
 
 
@@ -38,7 +44,9 @@ def define(parser: argparse.ArgumentParser) -> None:
     add("--vary", action="append", default=[], metavar="PATH=RANGE", help=f"{FORMS}; may be repeated")
     add("--samples", type=int, metavar="N", help="how many designs are drawn (at every grid point)")
     add("--seed", type=int, default=0, metavar="K", help="of the draws; default 0")
-    add("--keep", type=parsing.keep, metavar="all|K|none", help=f"trajectories stored; default {USUAL}")
+    line = f"trajectories stored; default {USUAL}. RANK: 'worst:5 by METRIC' or 'best:5 by METRIC', of a column or an "
+    line += "expression as of `top`; large is worst, but small of pivot_ratio"
+    add("--keep", type=parsing.keep, metavar="all|K|none|RANK", help=line)
     add("--write", metavar="STUDY", help="write these options as a study, STUDY.toml, instead of running them")
     add("--picture", metavar="FILE", help="draw the trajectories that are kept, as .png, .svg or .pdf")
     add("--dask", metavar="local|tcp://HOST:PORT", help="of a study: run it on processes of this machine, or a cluster")
@@ -70,7 +78,14 @@ def call(options: argparse.Namespace) -> int:
     wanted = USUAL if options.keep is None else options.keep
     wanted = "none" if options.out is None and options.picture is None else wanted
     given = {**common.arguments(options, model), "vary": design, "keep": wanted}
+    extreme = extreme_words(wanted)
+    if extreme:
+        given["keep"] = "none"
+        derived = map(model.resolve, given.get("derive", {}))
+        refuse_unknown((*map(model.resolve, design), *derived, *given.get("metrics", {}), *CERTIFICATE), keep(extreme))
     result, stop = running.simulated(partial(simulate, model, **given), options)
+    if extreme and stop is None:
+        result = with_extremes(result, keep(extreme), partial(_again, model, given))
     drawn = {"vary": options.vary, "samples": options.samples, "seed": options.seed}
     result = replace(result, settings={**result.settings, **drawn})
     common.report_outcomes(result)
@@ -83,6 +98,16 @@ def call(options: argparse.Namespace) -> int:
         picture.draw(result, options.picture)
         print(f"drawn: {options.picture}", file=sys.stderr)
     return running.exit_code(result, stop)
+
+
+def _again(model: Model, given: Mapping[str, Any], members: np.ndarray) -> Result:
+    """Some members of a sweep again, with their poses.
+
+    Args:
+        given: the keywords of the sweep.
+    """
+    few = {path: np.asarray(values)[members] for path, values in given["vary"].items()}
+    return simulate(model, **{**given, "vary": few, "keep": "all"})
 
 
 def _study(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from shiftjax.cli import common, parsing, showing
 from shiftjax.ensembles.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer import opening
+from shiftjax.viewer.camera import VIEWS
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
 from shiftjax.viewer.member_scenes import Design, MemberScenes
@@ -34,7 +35,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_channel(parser, "of a model: plot this")
     parser.add_argument("--keys", choices=["playback", "workbench"], default="playback", help="which key map")
     showing.add_beside(parser)
-    showing.add_look(parser)
+    showing.add_camera(parser)
+    showing.add_look(parser, files=True)
 
 
 def call(options: argparse.Namespace) -> int:
@@ -50,9 +52,9 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with opening.opened(options.study, showing.run_options(options)) as study:
         study.at_instants = options.at_instants
+        member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
-        member, others = showing.members_of(study, options)
         with showing.beside(Design(scenes, member), options) as beside:
             app.show(study, scenes.first, member=member, ghosts=others, beside=beside, **_choices(options))
     return 0
@@ -62,6 +64,10 @@ def _live(options: argparse.Namespace) -> int:
     """A window on a run that goes on."""
     if opening.is_stored(options.study):
         raise ModelError(options.study, "a stored study", "a model", "View it without --live.")
+    if options.view not in VIEWS:
+        raise ModelError(
+            f"--view {options.view}", "with --live", "a standard view", "Views are saved of stored studies."
+        )
     for name in ("span", "member", "ghosts", "beside", "hold"):
         if getattr(options, name) not in (None, []):
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
@@ -89,7 +95,9 @@ def live_of(options: argparse.Namespace, varied: Sequence[str]) -> Live:
 
 def _choices(options: argparse.Namespace) -> dict[str, Any]:
     """What stored and running studies have in common in the window."""
-    return {"look": showing.look_of(options), "keys": options.keys, "size": options.size, "view": options.view}
+    camera = {"follow": options.follow or "", "ground": options.ground}
+    camera |= {"view": options.view} if options.view in VIEWS else {"saved": options.view}
+    return {"look": showing.look_of(options), "keys": options.keys, "size": options.size, **camera}
 
 
 def _slider(text: str) -> Vary:

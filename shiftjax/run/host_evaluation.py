@@ -18,7 +18,7 @@ from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.rotations import quaternion_of_rotation
-from shiftjax.run.polygons import at_corners, excess, judged_loops
+from shiftjax.run.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.run.recorded import evaluate
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
@@ -118,6 +118,18 @@ def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.
     if judged:
         _evaluate(lane, q, ("polygons", index, *held), function, lambda label: over)
     return ~(over > 0.0)
+
+
+def loop_sides(lane: Lane, q: np.ndarray, group: int, held: Sequence[int]) -> np.ndarray:
+    """(n, B) sides of the polygon of a loop whose free joints only turn [m], the joints `held` as in q (nq, B)."""
+    plan = lane.plan
+    found: dict[int, np.ndarray] = {}
+
+    def function(own: Lane, at: Vec) -> dict[int, Scalar]:
+        return dict(enumerate(sides(plan, own.motion(at_corners(plan, at, group, held), None), group, held)[0]))
+
+    _evaluate(lane, q, ("sides", group, *held), function, lambda label: found.setdefault(label, np.empty(q.shape[1])))
+    return np.array([found[k] for k in sorted(found)])
 
 
 def _evaluate(

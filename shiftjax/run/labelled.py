@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.figures import CERTIFICATE, members_to_keep, plain
 from shiftjax.run.log_table import log_dataset
@@ -41,6 +43,7 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
             **FORMAT,
             "model": _text(result.model_document()),
             "model_source": result.model.source,
+            "model_origin": _text(origin_numbers(result.model)),
             "report": _text(result.report),
             "settings": _text(result.settings),
             "notes": _text(result.notes),
@@ -58,6 +61,26 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
         "/log": log_dataset(result.log),
     }
     return xr.DataTree.from_dict(groups)
+
+
+def origin_numbers(model: Model) -> list[list[Any]]:
+    """Path and former value of the numbers that were replaced in a model, in their order: with them `with_origin` makes
+    a model that walks to its start from where this one does."""
+    numbers = {} if model.origin is None else model.origin.numbers()
+    return [[path, numbers[path]] for path in model.replaced if path in numbers]
+
+
+def with_origin(model: Model, numbers: Sequence[Sequence[Any]]) -> Model:
+    """A model that was read from a store, as it was run.
+
+    Args:
+        numbers: what `origin_numbers` gave of the model that was run.
+    """
+    if not numbers:
+        return model
+    before = {str(path): float(value) for path, value in numbers}
+    origin = replace(model.replace(before), origin=None, replaced=())
+    return replace(model, origin=origin, replaced=tuple(before))
 
 
 def whole_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
@@ -182,7 +205,7 @@ def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
     }
     for name, value in document["certificate"].items():
         data[name] = ("member", np.array([value], np.float64), {"units": CERTIFICATE.get(name, "1")})
-    texts = {key: _text(document.get(key, [])) for key in ("model", "report", "settings", "notes")}
+    texts = {key: _text(document.get(key, [])) for key in ("model", "model_origin", "report", "settings", "notes")}
     plainly = ("format", "format_version", "shiftjax_version", "model_source", "programs", "compile_s", "wall_s")
     root = xr.Dataset(attrs={**{key: document[key] for key in plainly}, **texts})
     kept = np.zeros(1, np.int64)

@@ -68,25 +68,31 @@ def excess(plan: Plan, motion: MotionView, length: float, group: int, held: Sequ
     Args:
         length: characteristic length [m].
     """
+    lengths, offsets = sides(plan, motion, group, held)
+    around = total(lengths)
+    size = total([around, *offsets, length])
+    return sub(sub(mul(2.0, largest(lengths)), around), mul(MARGIN, size))
+
+
+def sides(plan: Plan, motion: MotionView, group: int, held: Sequence[int]) -> tuple[Vec, Vec]:
+    """The sides of a loop's polygon, and the distances of the cut from the last corners of both branches [m]."""
     loop, (placed,) = plan.constraints[group].loop, plan.constraints[group].frames
     corners = _corners(plan, loop, held)
     assert loop is not None and corners is not None
     chain = motion.chain(loop.base)
     virtual, (R, p) = chain.node(loop.virtual), chain.frame(placed)
     near, far = ([chain.frame(plan.joints[k].near_place)[1] for k in part] for part in corners)
-    sides = [_length(minus(a, b)) for part in (near, far) for a, b in pairwise(part)]
+    found = [_length(minus(a, b)) for part in (near, far) for a, b in pairwise(part)]
     # the last corner of a branch, from the cut and along the axes of its body; the cut is rigid
     a = matvec(transpose(virtual.R), minus(near[-1], virtual.p)) if near else zeros()
     b = matvec(transpose(R), minus(far[-1], p)) if far else zeros()
     if near and far:
-        sides += [_length(minus(near[0], far[0])), _length(minus(a, b))]
+        found += [_length(minus(near[0], far[0])), _length(minus(a, b))]
     elif near:
-        sides.append(_length(minus(plus(p, matvec(R, a)), near[0])))
+        found.append(_length(minus(plus(p, matvec(R, a)), near[0])))
     else:
-        sides.append(_length(minus(plus(virtual.p, matvec(virtual.R, b)), far[0])))
-    around = total(sides)
-    size = total([around, _length(a), _length(b), length])
-    return sub(sub(mul(2.0, largest(sides)), around), mul(MARGIN, size))
+        found.append(_length(minus(plus(virtual.p, matvec(virtual.R, b)), far[0])))
+    return found, [_length(a), _length(b)]
 
 
 def _length(x: Vec) -> Scalar:

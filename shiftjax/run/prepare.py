@@ -15,6 +15,7 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, refuse_text
 from shiftjax.field import Role
 from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import Matrix
 from shiftjax.run.assembly import assemble
 from shiftjax.run.branches import TOLD
 from shiftjax.run.closing import LaneOf
@@ -27,7 +28,10 @@ from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan, flat
 
+KEPT = 16  # plans of models that were prepared
 RESIZED = 2.0  # a model whose size was changed by more is a new one: no walk leads there from the old one
+
+_prepared: dict[tuple[Plan, str], tuple[Plan, tuple[Matrix, ...]]] = {}
 
 
 def prepare(
@@ -73,6 +77,7 @@ def prepare(
         functions={name: given.joints for name, given in tie.items()},
         external_wrenches=pulled,
     )
+    plan, matrices = _as_before(plan, model)
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = varied_values(model, vary, place)
     if twice := next((path for path in map(model.resolve, assign or ()) if path in known), None):
@@ -82,14 +87,13 @@ def prepare(
     length = characteristic_length(plan, own)
     if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
         base, file = model, own
-    matrices = model.matrices()
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
     setup = Setup(
         plan=plan,
         numbers=tuple(None if k in starts else value for k, value in enumerate(own)),
         varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
-        matrices=tuple(matrices[path] for path in plan.matrices),
+        matrices=matrices,
         length=length,
         method=method,
         precision=precision,
@@ -117,6 +121,16 @@ def prepare(
         said=said,
         file_start=file_start,
     )
+
+
+def _as_before(plan: Plan, model: Model) -> tuple[Plan, tuple[Matrix, ...]]:
+    """A plan and its matrices as the objects of an equal model before, by which `run.recorded` knows its tapes."""
+    found = model.matrices()
+    matrices = tuple(found[path] for path in plan.matrices)
+    key = plan, repr(matrices)  # with the signs of zeros
+    for old in list(_prepared)[: max(len(_prepared) - KEPT, 0)]:
+        _prepared.pop(old, None)
+    return _prepared.setdefault(key, (plan, matrices))
 
 
 def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:

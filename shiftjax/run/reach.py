@@ -24,6 +24,7 @@ SMALL = 1e-4
 FIRST = 1e-3
 TINY = 1e-10  # to which the end is found
 RANK = 1e-8
+REGULAR = 1e-4  # squared smallest singular value from which normal equations serve: they lose half of what it leaves
 NEWTON = 8  # iterations: from a tangent of 10 degrees four suffice
 CLOSED = 1e-11  # residual of a pose on the way, dimensionless
 LEAP = 0.6  # another coordinate that moves more in one step may have changed its branch
@@ -62,7 +63,7 @@ class Reach:
         self._start, self._turn = self.q.copy(), np.ones(members)
         self.done = self.target == self.q[self._place]
         self._step, self._narrow = np.full(members, FIRST), np.zeros(members, bool)
-        self._push, self._size = self._tangent(np.arange(members))
+        self._push, self._size = self._tangent(self._system(np.arange(members), self.q)[1])
 
     def walk(self) -> np.ndarray:
         """(B,) the coordinate that is reached [rad or m]; the target where `STEPS` did not suffice to tell."""
@@ -72,11 +73,11 @@ class Reach:
                 break
             left = self._left(going)
             move = np.sign(left) * np.minimum(np.abs(left), self._step[going])
-            tried, good = self._moved(going, move)
+            tried, good, J = self._moved(going, move)
             self._failed(going[~good], np.abs(move[~good]))
             if good.any():
                 self.q[:, going[good]] = tried[:, good]
-                self._succeeded(going[good], np.abs(move[good]), np.abs(left[good]))
+                self._succeeded(going[good], np.abs(move[good]), np.abs(left[good]), J[good])
         return np.where(self.done, self.q[self._place], self.target)
 
     def _left(self, going: np.ndarray) -> np.ndarray:
@@ -93,10 +94,10 @@ class Reach:
         self._step[members] = 0.5 * move
         self.done[members[self._step[members] < TINY]] = True
 
-    def _succeeded(self, members: np.ndarray, move: np.ndarray, left: np.ndarray) -> None:
+    def _succeeded(self, members: np.ndarray, move: np.ndarray, left: np.ndarray, J: np.ndarray) -> None:
         """Chooses the next step; ends members at their target, or at their first pose after whole turns."""
         before = self._size[members]
-        self._push[members], now = self._tangent(members)
+        self._push[members], now = self._tangent(J)
         self._size[members] = now
         with np.errstate(all="ignore"):
             ahead = np.where(before > now, 0.5 * now * move / (before - now), np.inf)
@@ -129,34 +130,50 @@ class Reach:
         phi, J = phi[:, self._rows], J[:, self._rows]
         return np.where(np.isfinite(phi), phi, np.inf), np.where(np.isfinite(J), J, 0.0)
 
-    def _tangent(self, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _tangent(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(B, n) change of all coordinates for a unit of this one, and the squared smallest singular value (B,)."""
-        _, J = self._system(members, self.q[:, members])
-        rest = J[:, :, self._others]
-        size = np.linalg.svd(rest, compute_uv=False)[:, -1] ** 2 if len(self._others) else np.ones(len(members))
-        push = np.zeros((len(members), len(self._columns)))
+        rest, push = J[:, :, self._others], np.zeros((len(J), len(self._columns)))
         push[:, self._own] = 1.0
-        push[:, self._others] = -(np.linalg.pinv(rest, rcond=RANK) @ J[:, :, [self._own]])[:, :, 0]
-        return push, size
+        if not len(self._others):
+            return push, np.ones(len(J))
+        U, sizes, Vt = np.linalg.svd(rest, full_matrices=False)
+        with np.errstate(divide="ignore"):
+            inverse = np.where(sizes > RANK * sizes[:, :1], 1.0 / sizes, 0.0)
+        turned = inverse[:, :, None] * (U.transpose(0, 2, 1) @ J[:, :, [self._own]])
+        push[:, self._others] = -(Vt.transpose(0, 2, 1) @ turned)[:, :, 0]
+        return push, sizes[:, -1] ** 2
 
-    def _moved(self, members: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates (nq, B) after a move of the own one, and whether the loops close there."""
+    def _moved(self, members: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Coordinates (nq, B) after a move of the own one, whether the loops close there, and the Jacobian there."""
         change = self._push[members] * move[:, None]
         q = self._changed(self.q[:, members], change)
         far, size = np.abs(change[:, self._others]).max(1, initial=0.0), np.full(len(members), np.inf)
-        going = np.arange(len(members))
+        going, last = np.arange(len(members)), np.zeros((len(members), len(self._rows), len(self._columns)))
         for _ in range(NEWTON):
             phi, J = self._system(members[going], q[:, going])
-            size[going] = np.abs(phi).max(1, initial=0.0)
+            size[going], last[going] = np.abs(phi).max(1, initial=0.0), J
             more = (size[going] > CLOSED) & (far[going] <= LEAP)
             going, phi, J = going[more], phi[more], J[more]
             if len(going) == 0:
                 break
             change = np.zeros((len(going), len(self._columns)))
-            change[:, self._others] = -(np.linalg.pinv(J[:, :, self._others], rcond=RANK) @ phi[:, :, None])[:, :, 0]
+            change[:, self._others] = -self._solved(J[:, :, self._others], phi, self._size[members[going]] > REGULAR)
             far[going] += np.abs(change).max(1)
             q[:, going] = self._changed(q[:, going], np.clip(change, -LEAP, LEAP))
-        return q, (size <= CLOSED) & (far <= LEAP)
+        return q, (size <= CLOSED) & (far <= LEAP), last
+
+    def _solved(self, J: np.ndarray, phi: np.ndarray, regular: np.ndarray) -> np.ndarray:
+        """(B, n) the least x of least |J x - phi|, by normal equations where the last pose was `regular` (B,)."""
+        x = np.empty((len(J), J.shape[2]))
+        if not regular.all():
+            x[~regular] = (np.linalg.pinv(J[~regular], rcond=RANK) @ phi[~regular, :, None])[:, :, 0]
+        if regular.any():
+            J, phi = J[regular], phi[regular]
+            Jt = J.transpose(0, 2, 1)
+            normal = Jt @ J
+            normal[:, range(J.shape[2]), range(J.shape[2])] += 1e-14  # rounding: a pose that is singular ends by `LEAP`
+            x[regular] = np.linalg.solve(normal, Jt @ phi[:, :, None])[:, :, 0]
+        return x
 
     def _changed(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
         step = np.zeros((self.plan.nv, q.shape[1]))

@@ -165,11 +165,11 @@ def simulate(
     measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
                        observed if extremes else ())  # fmt: skip
     kernel = make_kernel(backend, precision, threads)
-    _check_limits(energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit)
+    limits: dict[str, Any] = {"energy_limit": energy_limit, "gap_limit": gap_limit, "angle_limit": angle_limit}
+    _check_limits(**limits)
     settings = Settings(
         *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition,
-        move_steps=move_steps, log_jacobian=log_jacobian, progress=progress,
-        energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit,
+        move_steps=move_steps, log_jacobian=log_jacobian, progress=progress, **limits,
     )  # fmt: skip
     faulty = unsound(prepared, settings.t0, settings.t0 + settings.h * settings.steps)
     kept = members_to_keep(keep, prepared.members)
@@ -185,7 +185,7 @@ def simulate(
     watch(Begun(prepared, began, lanes, measured))
     given = asked(
         assign=assign, hold=hold, independent=independent, drive=drive, tie=tie, cut=cut, cluster=cluster,
-        backend=backend,
+        backend=backend, strict_start=strict_start, **limits,
     )  # fmt: skip
 
     def gather() -> Result:

@@ -2,8 +2,9 @@
 
 Problem: a joint is prescribed, q_j = f(t); find the first time at which its loops cannot be closed at f(t). The answer
 must not depend on the step of the run, and must see what a step would jump over; `run.reach` finds the travel before
-the run. It is a property of the joint alone where the driver leaves its substructure no freedom. Elsewhere, and with
-several drivers, the end depends on how the mechanism got there: `stands_still` looks at members that ended early.
+the run, unless `run.dyads` tells it in closed form. It is a property of the joint alone where the
+driver leaves its substructure no freedom. Elsewhere, and with several drivers, the end depends on how the mechanism
+got there: `stands_still` looks at members that ended early.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.closing import CLOSED, close
+from shiftjax.run.dyads import reached
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.prepared import Prepared
 from shiftjax.run.reach import RANK, Reach
@@ -139,7 +141,11 @@ def _look(
     joint, group = prepared.plan.joints[drive.joint], prepared.plan.constraints[drive.group]
     target, when = drive.farthest(members, sign)
     lane, q = prepared.lane_of(members, 1.0), began.q[:, members]
-    end = Reach(prepared.plan, lane, s, drive.joint, drive.group, q, target).walk()
+    end = reached(prepared.plan, lane, s, drive.joint, q, target)
+    walks = np.isnan(end)
+    if walks.any():
+        way = Reach(prepared.plan, lane.of(walks), s, drive.joint, drive.group, q[:, walks], target[walks])
+        end[walks] = way.walk()
     past = np.flatnonzero(sign * (target - end) > BEYOND * drive.unit)
     times = drive.first_beyond(members[past], end[past], when[past], sign) if len(past) else np.zeros(0)
     for place, time in zip(past, times, strict=True):

@@ -30,7 +30,7 @@ from shiftjax.viewer.export.pack import (
     written_parts,
 )
 from shiftjax.viewer.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
-from shiftjax.viewer.springs import FIGURES, colour_of, stretched
+from shiftjax.viewer.springs import colour_of, figure, stretched
 from shiftjax.viewer.study_like import StudyLike
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
@@ -153,8 +153,8 @@ class _File:
         starts, turns, scales = zip(*(stretched(spring, places) for places in matrices(poses)), strict=True)
         turned = continuous(np.hstack([np.array(starts), quaternions(np.array(turns))]))
         track = np.hstack([turned, np.maximum(scales, LEAST)])
-        figure = FIGURES[spring.kind]
-        node = self.part(Part(figure, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
+        mesh = figure(spring.kind, spring.slenderness)
+        node = self.part(Part(mesh, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
         first = {"translation": track[0, :3], "scale": track[0, 7:]}
         self.lists["nodes"][node] |= {name: _floats(values) for name, values in first.items()}
         self.lists["nodes"][node]["rotation"] = _xyzw(track[0, 3:7])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import html
 import json
 import re
@@ -20,7 +21,8 @@ from shiftjax.viewer.export.keys import refined
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.export.sheets import sheets_of
-from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight
+from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight, Spring
+from shiftjax.viewer.springs import drawn_parts
 from shiftjax.viewer.study_like import StudyLike
 
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
@@ -113,11 +115,12 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
     parts, first = casts[id(scene)], next(iter(motion.poses.values()))
     remarks = list(motion.remarks)
     remarks += _dimmed(scene.lights)
-    if scene.springs:
-        remarks.append("springs and dampers are not shown in a page")
     camera = Camera.of(scene.centre, scene.size, scene.up)
-    meshes = {part.mesh.key: part.mesh for cast in casts.values() for part in cast}
+    owners = {id(own): own for own in (scene, *scenes.values())}
+    springs = {key: [_spring_part(own, k) for k in range(len(own.springs))] for key, own in owners.items()}
+    meshes = {part.mesh.key: part.mesh for cast in (*casts.values(), *springs.values()) for part in cast}
     numbers = {key: k for k, key in enumerate(meshes)}
+    written = [[_part(part, numbers[part.mesh.key]) for part in (*cast, *springs[key])] for key, cast in casts.items()]
     return {
         "start": float(motion.time[0]),
         "time": pack.add(motion.elapsed),
@@ -133,7 +136,8 @@ def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack)
         "camera": {"distance": camera.distance, "angle": camera.view_angle},
         "views": {v: [(c := camera.seen_from(v)).azimuth, c.elevation] for v in VIEWS},
         "meshes": [_mesh(mesh, pack) for mesh in meshes.values()],
-        "casts": [[_part(part, numbers[part.mesh.key]) for part in cast] for cast in casts.values()],
+        "casts": written,
+        "springs": [[_spring(spring) for spring in owners[key].springs] for key in casts],
         "lights": [_light(light) for light in scene.lights[:LIGHTS]],
         "ghost": ghost_opacity(len(motion.poses) - 1),
         "background": list(RenderSettings().background),
@@ -146,10 +150,11 @@ def _dimmed(lights: tuple[SceneLight, ...]) -> Iterator[str]:
     """Remarks on what the player does not draw: lights after the eighth, and shadows of all but one."""
     if len(lights) > LIGHTS:
         yield f"{LIGHTS} of {len(lights)} lights are shown"
-    casting = next((light.path for light in lights[:LIGHTS] if light.type != "point"), None)
-    if lights and casting is None:
+    able = [light for light in lights[:LIGHTS] if light.shadow]
+    casting = next((light.path for light in able if light.type != "point"), None)
+    if able and casting is None:
         yield "point lights cast no shadows on this page"
-    elif len(lights) > 1:
+    elif len(able) > 1:
         yield f"of the lights only {casting} casts shadows on this page"
 
 
@@ -177,8 +182,21 @@ def _part(part: Part, mesh: int) -> Item:
     }
 
 
+def _spring_part(scene: Scene, number: int) -> Part:
+    """A spring as a part of a node of its own, after those of the bodies."""
+    part = drawn_parts(scene)[len(scene.parts) + number]
+    return dataclasses.replace(part, node=len(scene.nodes) + number)
+
+
+def _spring(spring: Spring) -> Item:
+    """What the player stretches a spring by: it finds the matrix of the spring's node at every instant."""
+    item: Item = {"nodes": list(spring.nodes), "radius": float(spring.radius)}
+    item |= {"points": [[float(x) for x in point] for point in spring.points]}
+    return item | {"axis": list(spring.axis) if spring.axis else None, "across": [float(x) for x in spring.across]}
+
+
 def _light(light: SceneLight) -> Item:
-    item: Item = {"type": light.type, "node": light.node, "cone": float(light.cone)}
+    item: Item = {"type": light.type, "node": light.node, "cone": float(light.cone), "shadow": light.shadow}
     for name in ("position", "direction", "ambient", "diffuse", "specular"):
         item[name] = [float(x) for x in getattr(light, name)]
     return item

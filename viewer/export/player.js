@@ -24,7 +24,8 @@
   const numbers = ([offset, length]) => new Uint32Array(bytes, offset, length / 4);
   const times = floats(data.time);
   const last = times[times.length - 1];
-  const members = data.members.map((m) => ({ name: m.name, poses: floats(m.poses), parts: data.casts[m.cast], shown: true }));
+  const members = data.members.map((m) => ({ name: m.name, poses: floats(m.poses), parts: data.casts[m.cast],
+    springs: data.springs[m.cast], shown: true }));
   const [right, forward, up] = data.axes;
 
   // -- vectors, and matrices as columns, as WebGL reads them -----------------------------------------------------------
@@ -75,7 +76,20 @@
       const q = [3, 4, 5, 6].map((i) => f * a[i] + g * b[i]), norm = Math.hypot(...q);
       all.push(ofPose([0, 1, 2].map((i) => (1 - s) * a[i] + s * b[i]), ...q.map((x) => x / norm)));
     }
+    for (const spring of member.springs) all.push(stretched(spring, all)); // their nodes come after those of the bodies
     return all;
+  };
+  const stretched = (spring, nodes) => { // as the window draws it: from point to point, or along an axis of the first
+    const first = nodes[spring.nodes[0]], end = moved(nodes[spring.nodes[1]], spring.points[1]);
+    let start = moved(first, spring.points[0]), along = plus(end, start, -1);
+    if (spring.axis) {
+      const axis = turned(first, spring.axis), far = dot(axis, along);
+      along = axis.map((x) => far * x);
+      start = plus(end, along, -1);
+    }
+    const z = unit(along), side = turned(first, spring.across), x = unit(plus(side, z, -dot(side, z))), y = cross(z, x);
+    const wide = (v) => v.map((k) => k * spring.radius);
+    return [...wide(x), 0, ...wide(y), 0, ...along, 0, ...start, 1];
   };
 
   // -- the picture -----------------------------------------------------------------------------------------------------
@@ -137,13 +151,13 @@
 
   const lights = data.lights.length ? data.lights : [{ // a light from overhead where the scene has none
     type: "directional", node: 0, position: [0, 0, 0], direction: up.map((x) => -x), cone: 0,
-    ambient: [0.35, 0.35, 0.35], diffuse: [0.65, 0.65, 0.65], specular: [0.2, 0.2, 0.2] }];
+    ambient: [0.35, 0.35, 0.35], diffuse: [0.65, 0.65, 0.65], specular: [0.2, 0.2, 0.2], shadow: true }];
   const texts = shaders(lights.length);
   const surface = compiled(texts.surface), depth = compiled(texts.depth), grid = compiled(texts.grid);
   const white = pictured(null), meshes = data.meshes.map(buffered);
   gl.bindVertexArray(null);
 
-  const shadowLight = lights.findIndex((light) => light.type !== "point");
+  const shadowLight = lights.findIndex((light) => light.type !== "point" && light.shadow);
   const SIDE = Math.min(2048, gl.getParameter(gl.MAX_TEXTURE_SIZE));
   const map = gl.createTexture(), target = gl.createFramebuffer();
   gl.bindTexture(gl.TEXTURE_2D, map);
@@ -171,9 +185,10 @@
     for (const part of parts) {
       if (part.node === 0 && part.reach > 2 * data.size) continue; // a terrain would take all of the map
       const middle = [12, 13, 14].map((i) => nodes[part.node][i]);
+      const reach = part.node < data.nodes ? part.reach : Math.hypot(...nodes[part.node].slice(8, 11)); // of a spring
       for (let i = 0; i < 3; i++) {
-        low[i] = Math.min(low[i], middle[i] - part.reach);
-        high[i] = Math.max(high[i], middle[i] + part.reach);
+        low[i] = Math.min(low[i], middle[i] - reach);
+        high[i] = Math.max(high[i], middle[i] + reach);
       }
     }
     if (!(low[0] < Infinity)) return null;
@@ -315,7 +330,7 @@
     },
     zoom(factor) { this.distance = Math.max(this.distance / factor, 1e-6 * data.size); redraw(); },
   };
-  const moving = [...new Set(members[0].parts.map((part) => part.node))].filter((node) => node > 0);
+  const moving = [...new Set(members[0].parts.map((part) => part.node))].filter((node) => node > 0 && node < data.nodes);
   let followed = null;
   const follow = (nodes) => { // shifts the target by what the middle of the bodies has moved
     const now = moving.reduce((sum, n) => plus(sum, nodes[n].slice(12, 15), 1 / moving.length), [0, 0, 0]);

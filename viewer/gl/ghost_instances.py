@@ -61,12 +61,19 @@ class GhostInstances:
         self._meshes: list[GhostMesh] = []
         self._batches: dict[str, Batch] = {}
 
-    def draw(self, ghosts: Ghosts, otherwise: tuple[Part, ...], hidden: frozenset[str]) -> int:
-        """Draws with the program in use; returns the number of draws.
+    @property
+    def calls(self) -> int:
+        """Draw calls of all ghosts."""
+        return len(self._meshes)
+
+    def draw(self, ghosts: Ghosts, otherwise: tuple[Part, ...], hidden: frozenset[str],
+             only: int | None = None) -> None:  # fmt: skip
+        """Draws with the program in use; the id of an instance is the number of its ghost, from 1.
 
         Args:
             otherwise: parts of ghosts without specified parts.
             hidden: paths, and kinds as `kind:NAME`.
+            only: number of the one ghost to draw, from 0.
         """
         parts = ghosts.parts or (otherwise,) * len(ghosts.poses)
         same = len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts))
@@ -78,11 +85,11 @@ class GhostInstances:
         for group in self._meshes:
             rows = np.zeros(len(group.ghosts), INSTANCE)
             rows["rows"] = frames[group.ghosts, group.nodes] @ group.transforms
-            rows["colour"] = colours[group.ghosts]
+            rows["colour"], rows["id"] = colours[group.ghosts], group.ghosts + 1
             batch = self._batch(group.mesh)
-            batch.upload(rows)
-            batch.draw()
-        return len(self._meshes)
+            batch.upload(rows if only is None else rows[group.ghosts == only])
+            if batch.count:
+                batch.draw()
 
     def _batch(self, mesh: Mesh) -> Batch:
         if mesh.key not in self._batches:

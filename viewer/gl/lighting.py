@@ -1,7 +1,7 @@
 """Lights at one instant: positions, directions, and the matrices of their shadow maps. NumPy only.
 
 All maps are layers of one texture: GLSL 330 forbids a variable index into an array of samplers, but a layer is just a
-coordinate. A directional light and a spot have one layer, a point light six.
+coordinate. A directional light and a spot have one layer, a point light six, a light without shadows none.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from shiftjax.viewer.transforms import eye_axes, orthographic, perspective, worl
 
 MAX_LIGHTS = 8  # lights
 KINDS = {"directional": 0, "point": 1, "spot": 2}  # as in lights.glsl
+NO_SHADOW = -1  # instead of a light's first layer
 LAYERS = {"directional": 1, "point": 6, "spot": 1}
 EDGE = 0.9  # of a spot's cone: full light inside
 NEAR = 0.01  # of the far distance of a map: the nearest shadow caster
@@ -41,18 +42,16 @@ class Lighting:
     def __init__(self, lights: tuple[SceneLight, ...], *, shadows: bool) -> None:
         self.lights = lights[:MAX_LIGHTS]
         self.left_out = tuple(light.path for light in lights[MAX_LIGHTS:])
-        self.first = np.cumsum([0, *(LAYERS[light.type] for light in self.lights)])[:-1] if shadows else []
-        self.layers = sum(LAYERS[light.type] for light in self.lights) if shadows else 0
+        own = [LAYERS[light.type] if shadows and light.shadow else 0 for light in self.lights]
+        self.first = np.where(own, np.cumsum([0, *own])[:-1], NO_SHADOW)
+        self.layers = sum(own)
         self.nodes = np.array([light.node for light in self.lights], int)
         self._places = np.array([light.position for light in self.lights], float).reshape(-1, 3)
         self._directions = np.array([light.direction for light in self.lights], float).reshape(-1, 3)
 
     def defines(self) -> tuple[str, ...]:
         """The lights as shaders see them: EACH_LIGHT(number, kind, first layer) of each."""
-        each = [
-            f"EACH_LIGHT({k}, {KINDS[light.type]}, {int(self.first[k]) if self.layers else 0})"
-            for k, light in enumerate(self.lights)
-        ]
+        each = [f"EACH_LIGHT({k}, {KINDS[light.type]}, {int(self.first[k])})" for k, light in enumerate(self.lights)]
         counts = (f"LIGHTS {len(self.lights)}", f"LAYERS {self.layers}")
         return (*counts, "ALL_LIGHTS " + " ".join(each), *(("SHADOWS",) if self.layers else ()))
 
@@ -71,7 +70,7 @@ class Lighting:
         needed: list[int] = []
         for k, light in enumerate(self.lights):
             matrices, texel = [], 0.0
-            if self.layers:
+            if self.first[k] != NO_SHADOW:
                 matrices, texel = _maps(light, places[k], directions[k], casters, pixels)
                 needed += [len(layers) + i for i, matrix in enumerate(matrices) if _intersects(matrix, casters)]
                 layers += matrices

@@ -8,10 +8,10 @@ from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.viewer.colours import linear
 from shiftjax.viewer.scene import Mesh, Scene, Snapshot
+from shiftjax.viewer.springs import drawn_parts, placed
 from shiftjax.viewer.transforms import bounding_sphere
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
-MARK = np.uint32(1 << 31)  # set in the id of what is highlighted
 OPAQUE = 0.999  # opacity below which a colour is translucent
 
 
@@ -25,16 +25,22 @@ class InstanceRows:
 
 
 class PartInstances:
-    """All parts of a scene, grouped by mesh."""
+    """All parts of a scene and its springs, grouped by mesh.
+
+    Attributes:
+        parts: as `springs.drawn_parts`; their numbers here are used throughout.
+    """
 
     def __init__(self, scene: Scene) -> None:
-        parts = scene.parts
+        self.parts = parts = drawn_parts(scene)
+        self._springs = scene.springs
         self.meshes: list[Mesh] = list({part.mesh.key: part.mesh for part in parts}.values())
         number = {mesh.key: k for k, mesh in enumerate(self.meshes)}
         self.nodes = np.array([part.node for part in parts], int)
         self.transforms = np.array([part.transform for part in parts], float).reshape(-1, 4, 4)
         self.mesh_of = np.array([number[part.mesh.key] for part in parts], int)
         solid = np.array([part.mesh.kind == "triangles" for part in parts], bool)
+        self.thin = ~solid  # (parts,) lines and points
         self.casts = solid & np.array([part.shadow for part in parts], bool)
         self._colours = linear(np.array([part.colour for part in parts], float).reshape(-1, 4))
         self._of_path: dict[str, list[int]] = {}
@@ -53,7 +59,10 @@ class PartInstances:
     def at(self, snapshot: Snapshot) -> InstanceRows:
         """The parts at the poses and in the colours of a snapshot."""
         rows = np.zeros(len(self.nodes), INSTANCE)
-        rows["rows"] = matrices(snapshot.poses)[self.nodes, :3] @ self.transforms
+        transforms = matrices(snapshot.poses)
+        rows["rows"] = transforms[self.nodes, :3] @ self.transforms
+        if self._springs:
+            rows["rows"][-len(self._springs) :] = placed(self._springs, transforms)[:, :3]
         colours = self._colours.copy()
         for path, colour in snapshot.colours.items():
             colours[self._of_path.get(path, [])] = linear(np.array(colour))
@@ -63,12 +72,33 @@ class PartInstances:
         colours[:, 3] *= factors
         rows["colour"] = colours
         rows["id"] = np.arange(1, len(rows) + 1)
-        for path in snapshot.highlighted:
-            rows["id"][self._of_path.get(path, [])] |= MARK
         visible = np.ones(len(rows), bool)
         for word in snapshot.hidden:
             visible[self._of_path.get(word, [])] = False
         return InstanceRows(rows, visible, colours[:, 3] < OPAQUE)
+
+    def of(self, paths: frozenset[str], drawn: InstanceRows) -> np.ndarray:
+        """Numbers of the visible parts of these paths, those of one mesh next to each other."""
+        found = np.array([k for path in paths for k in self._of_path.get(path, [])], int)
+        found = found[drawn.visible[found]]
+        return found[np.argsort(self.mesh_of[found], kind="stable")]
+
+    def bounds(self, drawn: InstanceRows, clip: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (2,) of a box about chosen parts in the picture, which is -1 to 1; all of it where one is too near.
+
+        Args:
+            clip: (4, 4) world to clip space.
+            chosen: (n,) numbers of parts.
+        """
+        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+        corners = self._centres[chosen, None] + signs * self._halves[chosen, None]
+        rows = drawn.rows["rows"][chosen].astype(float)
+        world = np.einsum("kij,kcj->kci", rows[:, :, :3], corners) + rows[:, None, :, 3]
+        flat = world @ clip[[0, 1, 3], :3].T + clip[[0, 1, 3], 3]
+        if not len(flat) or flat[..., 2].min() <= 0:
+            return -np.ones(2), np.ones(2)
+        flat = (flat[..., :2] / flat[..., 2:]).reshape(-1, 2)
+        return flat.min(0), flat.max(0)
 
     def near(self, drawn: InstanceRows, clip: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """(parts,) bool: those drawn whose boxes reach into a window of the picture, and perhaps a few more.

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from OpenGL import GL
 
 from shiftjax.record import record
 from shiftjax.viewer import shapes
-from shiftjax.viewer.camera import Camera, upright
+from shiftjax.viewer.camera import FIT, Camera, upright
 from shiftjax.viewer.colours import linear
 from shiftjax.viewer.gl.buffers import Batch, GridBuffers, MeshBuffers
 from shiftjax.viewer.gl.ghost_instances import GhostInstances
 from shiftjax.viewer.gl.lighting import MAX_LIGHTS, Lighting
+from shiftjax.viewer.gl.outline import HOVERED, MARKED, THIN, WIDTH, OutlineMask, window
 from shiftjax.viewer.gl.part_instances import INSTANCE, InstanceRows, PartInstances
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
 from shiftjax.viewer.gl.target import REACH, PickBuffer, Picture, ShadowMaps
 from shiftjax.viewer.scene import Ghosts, Part, RenderSettings, Scene, Snapshot, Strokes
-from shiftjax.viewer.springs import strokes_of
 
 GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii of the scene
-GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of the scene
+GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of what the camera shows
 POINT_PIXELS, LINE_PIXELS = 5.0, 2.0  # diameter and width in pixels, at a pixel ratio of 1
 DEFINES = {"triangles": (), "lines": ("LINE",), "points": ()}  # of the shaders, by the kind of a mesh
 BOTH_BUFFERS = int(GL.GL_COLOR_BUFFER_BIT) | int(GL.GL_DEPTH_BUFFER_BIT)
@@ -38,6 +39,8 @@ class Pick:
 
     part: Part | None
     point: np.ndarray | None  # (3,) of the surface seen there, in the world [m]
+    ghost: int | None = None  # number of the ghost, where nothing else is
+    member: int | None = None  # of the study that the ghost is, where that is known
 
 
 class Renderer:
@@ -54,6 +57,7 @@ class Renderer:
         self._ratio = 1.0  # pixels of the framebuffer for each of the screen coordinates
         self._programs: dict[tuple[str, ...], Program] = {}
         self._maps: ShadowMaps | None = None
+        self._mask: OutlineMask | None = None  # made when something is marked
         self._of_scene: list[Batch | GhostInstances] = []
         self._meshes: list[MeshBuffers] = []
         with _gl_state():
@@ -88,7 +92,7 @@ class Renderer:
             self._transient = [Batch(mesh) for mesh in self._meshes]
         self._of_scene = [self._ghosts, *self._opaque, *self._transient]
         self._in_maps: tuple[np.ndarray, ...] = ()  # from which the shadow maps were last drawn
-        self._last: tuple[InstanceRows, np.ndarray] | None = None  # of the last picture; (4, 4) world to clip space
+        self._last: tuple[InstanceRows, np.ndarray, Snapshot] | None = None  # of the last picture; world to clip space
 
     def _reset_lights(self) -> None:
         """Frees the programs and shadow maps of the former lights, and creates the maps of the present ones."""
@@ -109,7 +113,7 @@ class Renderer:
         drawn = self._parts.at(snapshot)
         width, height = self.size
         clip = camera.projection(width / height) @ camera.view()
-        self._last = drawn, clip
+        self._last = drawn, clip, snapshot
         with _gl_state(POINT_PIXELS * self._ratio):
             self._upload(drawn)
             self._light(drawn, clip, snapshot, camera)
@@ -122,22 +126,23 @@ class Renderer:
             self.draw_calls = self._draw_batches(self._opaque)
             GL.glEnable(GL.GL_BLEND)
             GL.glBlendFunc(GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
-            for strokes in (strokes_of(self.scene.springs, snapshot), snapshot.strokes):
-                if strokes is not None and len(strokes.ends):
-                    self._draw_strokes(strokes)
+            if snapshot.strokes is not None and len(snapshot.strokes.ends):
+                self._draw_strokes(snapshot.strokes)
             GL.glDepthMask(False)
-            if self.look.grid:
-                self._draw_grid()
+            if self.look.grid and (snapshot.ground is not None or not self.scene.terrain):
+                self._draw_grid(camera, snapshot.ground)
             GL.glEnable(GL.GL_CULL_FACE)
             self.draw_calls += self._draw_translucent(drawn, clip)
             if snapshot.ghosts is not None:
                 self._draw_ghosts(snapshot.ghosts, snapshot.hidden)
+                self.draw_calls += self._ghosts.calls
             if snapshot.symbols is not None and len(snapshot.symbols.ends):
                 GL.glDisable(GL.GL_DEPTH_TEST)
                 GL.glDisable(GL.GL_CULL_FACE)
                 self._draw_strokes(snapshot.symbols)
             GL.glDepthMask(True)
             self._picture.finish()
+            self._outline(drawn, clip, snapshot)
 
     def image(self) -> np.ndarray:
         """(h, w, 3) uint8 of the last picture, first row on top."""
@@ -150,33 +155,53 @@ class Renderer:
             self._picture.copy_to(framebuffer, left, below)
 
     def pick(self, x: float, y: float) -> Pick:
-        """The nearest visible part at pixel (x, y), from the upper left, of the last picture; ghosts are not picked.
+        """The nearest visible part at pixel (x, y), from the upper left, of the last picture; else a ghost.
 
         Lines and points are also found within a few pixels, where nothing else is.
         """
         if self._last is None:
             return Pick(None, None)
-        (drawn, clip), (column, row) = self._last, (round(x), round(y))
+        (drawn, clip, snapshot), (column, row) = self._last, (round(x), round(y))
         middle = self._on_screen(column, row)
         reach = (REACH + POINT_PIXELS * self._ratio) * 2 / np.array(self.size)
         near = np.flatnonzero(self._parts.near(drawn, clip, middle - reach, middle + reach))
-        if not len(near):
-            return Pick(None, None)
         with _gl_state(POINT_PIXELS * self._ratio):
             self._block.bind()
-            self._pick_buffer.begin(column, row, self.size)
-            GL.glEnable(GL.GL_DEPTH_TEST)
-            for batch in self._uploaded(drawn, near[np.argsort(self._parts.mesh_of[near], kind="stable")]):
-                self._program("mesh.vert", "mesh.frag", "PICK", *DEFINES[batch.mesh.kind]).use()
-                batch.draw()
-            numbers, depths = self._pick_buffer.read()
-        found = self._nearest(numbers)
+            if len(near):
+                order = near[np.argsort(self._parts.mesh_of[near], kind="stable")]
+                found = self._seen(
+                    (column, row), lambda: self._draw_chosen(drawn, order, "PICK"), clip, self._parts.thin
+                )
+                if found is not None:
+                    return Pick(self._parts.parts[found[0]], found[1])
+            ghosts = snapshot.ghosts
+            if ghosts is None:
+                return Pick(None, None)
+            draw = functools.partial(self._draw_ghosts, ghosts, snapshot.hidden, "PICK")
+            found = self._seen((column, row), draw, clip, np.zeros(len(ghosts.poses), bool))
         if found is None:
             return Pick(None, None)
+        return Pick(None, found[1], found[0], None if ghosts.members is None else int(ghosts.members[found[0]]))
+
+    def _seen(self, at: tuple[int, int], draw: Callable[[], None], clip: np.ndarray,
+              thin: np.ndarray) -> tuple[int, np.ndarray] | None:  # fmt: skip
+        """Number of what `draw` shows at a pixel, and the point (3,) of its surface in the world [m].
+
+        Args:
+            thin: (numbers,) bool, what is found beside itself too.
+        """
+        column, row = at
+        self._pick_buffer.begin(column, row, self.size)
+        GL.glEnable(GL.GL_DEPTH_TEST)
+        draw()
+        numbers, depths = self._pick_buffer.read()
+        found = _nearest(numbers, thin)
+        if found is None:
+            return None
         i, k = found
         seen = [*self._on_screen(column + k - REACH, row + i - REACH), 2 * float(depths[i, k]) - 1, 1.0]
         point = np.linalg.solve(clip, np.array(seen))
-        return Pick(self.scene.parts[int(numbers[i, k]) - 1], point[:3] / point[3])
+        return int(numbers[i, k]) - 1, point[:3] / point[3]
 
     def resize(self, width: int, height: int, ratio: float = 1.0) -> None:
         """Later pictures have this size [pixels]; ratio: of framebuffer pixels to screen coordinates."""
@@ -185,17 +210,19 @@ class Renderer:
             with _gl_state():
                 picture = Picture((width, height), self.look.samples)
                 self._picture.release()
-            self._picture, self._last = picture, None
+                if self._mask is not None:
+                    self._mask.release()
+            self._picture, self._last, self._mask = picture, None, None
 
     def release(self) -> None:
         """Frees all GL objects."""
-        held = [self._picture, self._maps, self._pick_buffer, self._block, self._grid, self._strokes, self._stroke,
-                *self._of_scene, *self._meshes, *self._programs.values()]  # fmt: skip
+        held = [self._picture, self._maps, self._mask, self._pick_buffer, self._block, self._grid, self._strokes,
+                self._stroke, *self._of_scene, *self._meshes, *self._programs.values()]  # fmt: skip
         for item in held:
             if item is not None:
                 item.release()
         self._programs, self._opaque, self._transient, self._meshes, self._of_scene = {}, [], [], [], []
-        self._maps = self._last = None
+        self._maps = self._mask = self._last = None
 
     # -- parts of a picture --------------------------------------------------------------------------------------------
 
@@ -227,11 +254,14 @@ class Renderer:
         sphere = self._parts.bounding_sphere(drawn.rows, casters)
         state = self._lighting.at(snapshot.poses, sphere, self._maps.pixels if self._maps else 1)
         eye = np.array([*camera.axes()[2], 0.0]) if camera.orthographic else np.array([*camera.eye, 1.0])
-        settings = (self.look.shininess, self._spacing(), GRID_RADIUS * self.scene.size, 0.0)
+        shown = self._shown(camera)
+        settings = (self.look.shininess, _spacing(shown), GRID_RADIUS * shown, 0.0)
         up = np.array([*self.scene.up, 0.0]) / np.linalg.norm(self.scene.up)
-        screen = (*self.size, 0.5 * LINE_PIXELS * self._ratio, 0.0)
+        screen = (*self.size, 0.5 * LINE_PIXELS * self._ratio, self._ratio)
+        outline = linear(np.array(snapshot.outline))
         self._block.upload(np.concatenate(
-            [clip.T.ravel(), eye, settings, up, screen, state.lights.ravel(), state.layers.transpose(0, 2, 1).ravel()],
+            [clip.T.ravel(), eye, settings, up, screen, outline, state.lights.ravel(),
+             state.layers.transpose(0, 2, 1).ravel()],
             dtype=np.float32,
         ))  # fmt: skip
         if self._maps is None:
@@ -275,12 +305,47 @@ class Renderer:
                 calls += 1
         return calls
 
-    def _draw_ghosts(self, ghosts: Ghosts, hidden: frozenset[str]) -> None:
-        self._program("mesh.vert", "mesh.frag", "GHOST").use()
+    def _draw_chosen(self, drawn: InstanceRows, order: np.ndarray, define: str) -> None:
+        """Parts by their numbers, one mesh after another, for a pass that shows neither colour nor light."""
+        for batch in self._uploaded(drawn, order):
+            self._program("mesh.vert", "mesh.frag", define, *DEFINES[batch.mesh.kind]).use()
+            batch.draw()
+
+    def _draw_ghosts(self, ghosts: Ghosts, hidden: frozenset[str], define: str = "GHOST",
+                     only: int | None = None) -> None:  # fmt: skip
+        """All ghosts, or `only` the one of a number."""
+        self._program("mesh.vert", "mesh.frag", define).use()
         GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
         GL.glPolygonOffset(*GHOST_BIAS)
-        self.draw_calls += self._ghosts.draw(ghosts, self.scene.parts, hidden)
+        self._ghosts.draw(ghosts, self.scene.parts, hidden, only)
         GL.glDisable(GL.GL_POLYGON_OFFSET_FILL)
+
+    def _outline(self, drawn: InstanceRows, clip: np.ndarray, snapshot: Snapshot) -> None:
+        """Bands about what is marked and what is under the cursor, over the finished picture."""
+        marked, hovered = (self._parts.of(paths, drawn) for paths in (snapshot.highlighted, snapshot.hovered))
+        ghost, ghosts = snapshot.hovered_ghost, snapshot.ghosts
+        if not len(marked) and not len(hovered) and ghost is None:
+            return
+        for capability in (GL.GL_DEPTH_TEST, GL.GL_CULL_FACE, GL.GL_FRAMEBUFFER_SRGB, GL.GL_BLEND):
+            GL.glDisable(capability)
+        self._mask = self._mask or OutlineMask(self.size, self._picture.samples)
+        self._mask.begin()
+        for channels, order in ((MARKED, marked), (HOVERED, hovered)):
+            self._mask.channel(channels)
+            self._draw_chosen(drawn, order, "MASK")
+        if ghost is not None and ghosts is not None:
+            self._draw_ghosts(ghosts, snapshot.hidden, "MASK", ghost)
+        self._mask.finish()
+        box = (-np.ones(2), np.ones(2))  # of a ghost the whole picture
+        if ghost is None:
+            box = self._parts.bounds(drawn, clip, np.concatenate([marked, hovered]))
+        self._picture.begin_over()
+        for capability in (GL.GL_SCISSOR_TEST, GL.GL_FRAMEBUFFER_SRGB, GL.GL_BLEND):
+            GL.glEnable(capability)
+        GL.glScissor(*window(*box, self.size, self._ratio))
+        self._program("outline.vert", "outline.frag", f"BAND {WIDTH}", f"THIN {THIN}").use()
+        self._mask.paint()
+        GL.glDisable(GL.GL_SCISSOR_TEST)
 
     def _draw_translucent(self, drawn: InstanceRows, clip: np.ndarray) -> int:
         """Translucent parts, back to front; returns the number of draw calls."""
@@ -297,14 +362,17 @@ class Renderer:
         self._strokes.upload(rows)
         self._draw_batches([self._strokes])
 
-    def _spacing(self) -> float:
-        """Spacing of the grid lines [m]: a power of ten, 3 to 30 of them in the radius of the scene."""
-        return 10.0 ** math.floor(math.log10(max(self.scene.size, 1e-9)) - 0.5)
+    def _shown(self, camera: Camera) -> float:
+        """Radius of what the camera shows [m], at least that of the scene."""
+        return max(self.scene.size, camera.distance * math.sin(camera.view_angle / 2) / FIT)
 
-    def _draw_grid(self) -> None:
+    def _draw_grid(self, camera: Camera, ground: float | None) -> None:
+        """The ground plane at a height along up [m], about the point that the camera looks at."""
         right, forward, up = upright(self.scene.up)
-        middle = np.array(self.scene.centre) - up * self.scene.size * GRID_DEPTH
-        far = GRID_RADIUS * self.scene.size
+        below = float(np.array(self.scene.centre) @ up) - self.scene.size * GRID_DEPTH
+        target = np.array(camera.target)
+        middle = target + up * ((below if ground is None else ground) - float(target @ up))
+        far = GRID_RADIUS * self._shown(camera)
         corners = far * np.array([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
         points = middle + corners @ np.stack([right, forward])
         places = np.concatenate([points @ np.stack([right, forward], axis=1), corners], axis=1)
@@ -317,14 +385,20 @@ class Renderer:
         width, height = self.size
         return np.array([2 * (column + 0.5) / width - 1, 1 - 2 * (row + 0.5) / height])
 
-    def _nearest(self, numbers: np.ndarray) -> tuple[int, int] | None:
-        """Row and column of the picked pixel: the middle one, else the nearest one of a line or point."""
-        if numbers[REACH, REACH]:
-            return REACH, REACH
-        rows, columns = np.nonzero(numbers)
-        near = [(int(i - REACH) ** 2 + int(k - REACH) ** 2, int(i), int(k)) for i, k in zip(rows, columns, strict=True)
-                if self.scene.parts[int(numbers[i, k]) - 1].mesh.kind != "triangles"]  # fmt: skip
-        return min(near)[1:] if near else None
+
+def _nearest(numbers: np.ndarray, thin: np.ndarray) -> tuple[int, int] | None:
+    """Row and column of the picked pixel: the middle one, else the nearest one of a line or point (`thin`)."""
+    if numbers[REACH, REACH]:
+        return REACH, REACH
+    rows, columns = np.nonzero(numbers)
+    near = [(int(i - REACH) ** 2 + int(k - REACH) ** 2, int(i), int(k)) for i, k in zip(rows, columns, strict=True)
+            if thin[int(numbers[i, k]) - 1]]  # fmt: skip
+    return min(near)[1:] if near else None
+
+
+def _spacing(shown: float) -> float:
+    """Spacing of the grid lines [m]: a power of ten, 3 to 30 of them in the radius of what is shown."""
+    return 10.0 ** math.floor(math.log10(max(shown, 1e-9)) - 0.5)
 
 
 @contextlib.contextmanager

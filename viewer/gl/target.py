@@ -63,12 +63,17 @@ class Picture:
                 GL.glRenderbufferStorage(GL.GL_RENDERBUFFER, kind, *self.size)
             GL.glFramebufferRenderbuffer(GL.GL_FRAMEBUFFER, attachment, GL.GL_RENDERBUFFER, buffer)
             self._buffers.append(buffer)
-        _require_complete()
+        require_complete()
         return framebuffer
 
     def begin(self) -> None:
         """Binds it for drawing."""
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._multisampled or self._resolved)
+        GL.glViewport(0, 0, *self.size)
+
+    def begin_over(self) -> None:
+        """Binds the finished picture, one sample without depth, for drawing over it."""
+        GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, self._resolved)
         GL.glViewport(0, 0, *self.size)
 
     def finish(self) -> None:
@@ -118,7 +123,7 @@ class ShadowMaps:
         GL.glDrawBuffer(GL.GL_NONE)
         GL.glReadBuffer(GL.GL_NONE)
         self._attach(0)
-        _require_complete()
+        require_complete()
         self._cleared: set[int] = set()
 
     def _attach(self, layer: int) -> None:
@@ -159,7 +164,7 @@ class PickBuffer:
             GL.glBindRenderbuffer(GL.GL_RENDERBUFFER, buffer)
             GL.glRenderbufferStorage(GL.GL_RENDERBUFFER, kind, self.side, self.side)
             GL.glFramebufferRenderbuffer(GL.GL_FRAMEBUFFER, attachment, GL.GL_RENDERBUFFER, buffer)
-        _require_complete()
+        require_complete()
 
     def begin(self, x: int, y: int, size: tuple[int, int]) -> None:
         """Binds it for drawing; its middle is pixel (x, y), from the upper left, of a picture of this size."""
@@ -181,7 +186,8 @@ class PickBuffer:
         GL.glDeleteRenderbuffers(2, self._buffers)
 
 
-def _require_complete() -> None:
+def require_complete() -> None:
+    """RuntimeError where the bound framebuffer cannot be drawn to."""
     status = GL.glCheckFramebufferStatus(GL.GL_FRAMEBUFFER)
     if status != GL.GL_FRAMEBUFFER_COMPLETE:
         raise RuntimeError(f"framebuffer incomplete: {status}")

@@ -13,12 +13,13 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer import designs
+from shiftjax.viewer import framing
 from shiftjax.viewer.camera import VIEWS, Camera
-from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing
+from shiftjax.viewer.gui import beside, groups, keys, pulling, recording, shape_editing, values
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.viewpoint import Follow
+from shiftjax.viewer.gui.study import grid
+from shiftjax.viewer.springs import drawn_parts
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
 ZOOM = 3.0  # a drag over the height divides the distance by e^3
@@ -109,10 +110,9 @@ def roll(state: State, right: float, up: float) -> None:
 
 
 def view(state: State, name: str) -> None:
-    """A standard view with the world upright, without following."""
-    unfollow(state)
+    """A standard view with the world upright; following goes on."""
     state.view.standard = name
-    state.view.camera = dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name)
+    state.view.turn(dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name))
 
 
 def next_view(state: State, by: int) -> None:
@@ -121,13 +121,13 @@ def next_view(state: State, by: int) -> None:
 
 
 def frame_all(state: State) -> None:
-    """Frames the whole model at its first poses, without rotating the camera."""
+    """Frames what is drawn now, without rotating the camera."""
     unfollow(state)
-    right, scene = state.beside, (state.hovered_half or state).scene
-    if right is None or right.camera is not None or right.study is state.study:
-        _frame(state, np.array(scene.centre), scene.size)
-    else:
-        _frame(state, *designs.joint_bounds(state.scene, right.scene))
+    hidden, right, hovered = state.hidden_paths(), state.beside, state.hovered_half
+    shown = [hovered] if right is None or right.camera is not None else [None, right]
+    state.view.fit(
+        framing.joined(framing.extent_at((half or state).scene, state.poses(half), hidden) for half in shown)
+    )
 
 
 def frame_pick(state: State) -> None:
@@ -158,7 +158,16 @@ def follow(state: State, path: str | None) -> None:
     unfollow(state)
     node = state.node_of(path) if path else None
     if node:
-        state.view.followed = Follow(state.study.nodes[node], node, state.poses()[node, :3].copy())
+        state.view.follow(framing.follow(state.scene, state.study.nodes[node]), state.poses())
+
+
+def follow_named(state: State, name: str) -> None:
+    """Follows a body by name, or `framing.ALL`, and frames what is near it; ModelError for an unknown name."""
+    followed, poses = framing.follow(state.scene, name), framing.sampled(state.study, state.choice.member)
+    state.view.fit(framing.beside_followed(followed, state.scene, poses))
+    camera = state.view.camera
+    state.view.follow(followed, poses[0])
+    state.view.camera = camera
 
 
 def unfollow(state: State) -> None:
@@ -191,7 +200,9 @@ def copy_camera(state: State) -> None:
 
 
 def escape(state: State) -> None:
-    """Leaves manipulation, else drops the pick, else stops following."""
+    """Closes what lies over the view, else leaves manipulation, drops the pick or stops following."""
+    if state.panels.close():
+        return
     if state.selection.mode == "manipulate":
         state.set_mode("navigate")
     elif state.selection.pick is not None:
@@ -233,7 +244,13 @@ def cycle(state: State, by: int) -> None:
 
 
 def pick_at(state: State, hit: Hit) -> None:
-    state.pick_path(hit.path, hit.point)
+    """Picks the item; a ghost becomes the member shown, in the half under the cursor, and the pick stays."""
+    if hit.member is None:
+        state.pick_path(hit.path, hit.point)
+    elif state.hovered_half is not None:
+        beside.show(state, state.hovered_half, hit.member)
+    else:
+        state.show_member(hit.member)
 
 
 def toggle_at(state: State, hit: Hit) -> None:
@@ -265,15 +282,17 @@ def translucent(state: State) -> None:
 
 
 def isolate(state: State) -> None:
-    """Hides every body and joint but those marked; without any, nothing."""
+    """Hides bodies, joints and springs but those marked and what is attached to marked bodies; without any, none."""
     keep = set(state.selection.marked)
     if keep:
-        state.selection.hidden = {part.path for part in state.scene.parts if part.kind in ("body", "joint")} - keep
+        keep |= values.attached(state.mechanism, keep)
+        shown = {part.path for part in drawn_parts(state.scene) if part.kind in ("body", "joint", "spring")}
+        state.selection.hidden = shown - keep
 
 
 def show_all(state: State) -> None:
     state.selection.show_all()
-    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground", "shape"):
+    for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground", "spring", "light", "shape"):
         state.display.inherit(name)
 
 
@@ -322,6 +341,20 @@ def _toggle(part: Callable[[State], object], name: str) -> Callable[[State], Non
     return toggle
 
 
+def beside_or_one(state: State) -> None:
+    """The next chosen member beside this one, or one alone; a grid is closed first."""
+    grid.close(state)
+    beside.toggle(state)
+
+
+def study(state: State) -> None:
+    """Opens or closes the study pane; a running simulation has no other members to show."""
+    if state.live is not None:
+        state.say("A running simulation has one member: there is nothing to compare it with.")
+        return
+    state.explorer.shown_on = not state.explorer.shown_on
+
+
 def _show(text: Callable[[State], str]) -> Callable[[State], None]:
     """Toggles a window with a text to read and copy."""
 
@@ -335,18 +368,12 @@ def _ask(word: str) -> Callable[[State], None]:
     return lambda state: state.panels.requests.append(word)
 
 
-def _edit(name: str) -> Callable[[State], None]:
-    words = {action.name: action.words for action in keys.ACTIONS}[name]
-    return lambda state: state.say(f"{words}: a stored study cannot be edited")
-
-
 def remove(state: State) -> None:
     """Removes the picked shape of the user; anything else cannot be removed."""
     if not shape_editing.remove(state):
-        _edit("remove")(state)
+        state.say("Only shapes that were added can be removed.")
 
 
-EDITING = tuple(action.name for action in keys.ACTIONS if action.group == "Editing")
 PLAIN: dict[str, Callable[[State], None]] = {
     "play": play,
     "step_forward": lambda s: step(s, 1),
@@ -362,7 +389,9 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "previous_member": lambda s: next_member(s, -1),
     "ghosts": _toggle(lambda s: s.choice, "ghosts_on"),
     "colour_by": next_colour,
-    "beside": beside.toggle,
+    "beside": beside_or_one,
+    "study": study,
+    "grid": grid.toggle,
     "exchange": beside.exchange,
     "beside_camera": beside.own_camera,
     "turn_left": lambda s: orbit(s, -KEY_TURN / TURN, 0.0),
@@ -417,11 +446,10 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "info": _toggle(lambda s: s.panels, "info_on"),
     "swap_map": swap_map,
     "fullscreen": _ask("fullscreen"),
-    "panes": _toggle(lambda s: s.panels, "panes_on"),
+    "panes": lambda s: s.panels.toggle_panes(),
     "record": recording.toggle,
     "screenshot": _ask("screenshot"),
     "quit": _ask("quit"),
-    **{name: _edit(name) for name in EDITING},
     "remove": remove,
     "add_shape": shape_editing.add,
     "pick_shapes": shape_editing.toggle_picking,

@@ -25,9 +25,11 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui import actions
 from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
+from shiftjax.viewer.gui.layout import roomy
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import saved as saved_views
 from shiftjax.viewer.member_scenes import Design
 from shiftjax.viewer.recording import new_file
 from shiftjax.viewer.scene import RenderSettings, Scene, Strokes
@@ -59,7 +61,8 @@ class Window:
 
     def __init__(self, study: StudyLike, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
                  look: RenderSettings | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
-                 view: str = "iso", beside: Design | None = None, live: Session | None = None) -> None:  # fmt: skip
+                 view: str = "iso", follow: str = "", ground: float | None = None, beside: Design | None = None,
+                 live: Session | None = None, saved: str = "") -> None:  # fmt: skip
         """Opens it.
 
         Args:
@@ -67,11 +70,14 @@ class Window:
             ghosts: members drawn translucent.
             keys: "playback" or "workbench".
             size: of the window [points]; view: a standard one, at first.
+            follow: a body that the camera follows, or "all"; ground: height of the ground plane along up [m].
             beside: what the right half of the view shows; left out, there is one view.
             live: the running simulation whose history the study is.
+            saved: file of a view that was saved, to begin with.
 
         Raises:
-            ModelError: not on the main thread, no display, or no OpenGL 3.3.
+            ModelError: not on the main thread, no display, no OpenGL 3.3, nothing of that name to follow, or a file
+                that is no view of this study.
         """
         _require_main_thread()
         self.state = State(study, scene, member, ghosts, look, keys, live)
@@ -79,6 +85,12 @@ class Window:
             open_beside(self.state, beside)
         if view != self.state.view.standard:
             actions.view(self.state, view)
+        self.state.panels.sides_on = roomy(*size)
+        self.state.ground_height = ground
+        if follow:
+            actions.follow_named(self.state, follow)
+        if saved:
+            saved_views.load(self.state, saved)
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # rectangle before fullscreen

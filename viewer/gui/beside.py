@@ -20,15 +20,24 @@ ONE_HALF = "A running simulation fills the view."
 
 
 def choose(state: State, right: RightHalf, text: str) -> None:
-    """Shows the first member of a choice of the right half's study; errors become messages."""
+    """Shows the first member of a choice of the right half's study, when it has come where it is simulated again;
+    errors become messages."""
     try:
         found = right.study.drawable(right.study.choose(text))
-        if len(found.ids):
-            show(state, right, int(found.ids[0]))
-        else:
-            state.say(found.reason or f"{text}: no member that can be drawn")
+        if not len(found.ids):
+            state.say(found.reason or f"{text}: no member that can be drawn", "choice at the right")
+            return
+        if found.ids[0] in found.again:
+            state.say(found.reason)
+        first = right.study.drawable(found.ids[:1])
+        state.awaited.wish("right", right.study, first, lambda members: _shown(state, right, int(members[0])))
     except ModelError as error:
-        state.say(str(error))
+        state.say(str(error), "choice at the right")
+
+
+def _shown(state: State, right: RightHalf, member: int) -> None:
+    show(state, right, member)
+    state.panels.solved("choice at the right")
 
 
 def show(state: State, right: RightHalf, member: int) -> None:
@@ -59,7 +68,7 @@ def open_beside(state: State, right: Design) -> None:
     same = right.study is state.study
     state.beside = RightHalf(Design(state.scenes, right.member) if same else right)
     if not same:
-        state.view.camera = state.view.kept = designs.camera_of(state.scene, right.scene)
+        state.view.fit(state.motion())
 
 
 def toggle(state: State) -> None:

@@ -15,6 +15,8 @@ PARENT = {
     "tree joint": "joint",
     "closure joint": "joint",
     "root closure": "closure joint",
+    "spring": "entity",
+    "light": "entity",
     "frame": "entity",
     "centre": "entity",
     "widget": "entity",

@@ -1,4 +1,4 @@
-"""Names of bodies and joints, drawn as text over the view."""
+"""Names of bodies and joints, drawn as text over the view; of names that would overlap the most important."""
 
 from __future__ import annotations
 
@@ -33,6 +33,17 @@ def label_points(state: State) -> list[tuple[str, str, np.ndarray]]:
     return [(path, parts(path)[-1], point) for path, point in found if path not in off]
 
 
+def by_priority(state: State, eye: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
+    """The labels, most important first: picked and selected items, bodies, joints; the nearest of each first."""
+    marked, joints = state.selection.marked, state.mechanism.joints
+
+    def rank(label: tuple[str, str, np.ndarray]) -> tuple[bool, bool, float]:
+        path, _, point = label
+        return path not in marked, path in joints, float(np.linalg.norm(point - eye))
+
+    return sorted(label_points(state), key=rank)
+
+
 def draw(state: State, view: Box) -> None:
     """Draws the names behind all panes and windows."""
     drawn = state.display.drawn("name")
@@ -42,15 +53,20 @@ def draw(state: State, view: Box) -> None:
     eye, back = camera.eye, camera.axes()[2]
     opacity = FADED * 2 if drawn == "translucent" else 1.0
     paper = imgui.get_background_draw_list()
-    for path, name, point in label_points(state):
+    taken: list[Box] = []
+    for path, name, point in by_priority(state, eye):
         if (eye - point) @ back <= 0 and not camera.orthographic:
             continue  # behind the eye
         x, y = camera.pixel(point, size)
         if not (0 <= x < size[0] and 0 <= y < size[1]):
             continue
         corner, wide = (view.x + x + SHIFT, view.y + y), imgui.calc_text_size(name)
+        own = Box(*corner, wide.x, wide.y)
+        if any(own.overlaps(other) for other in taken):
+            continue
+        taken.append(own)
         colour = JOINT if path in state.mechanism.joints else BODY
         for shift, tint in (((1, 1), OUTLINE), ((-1, -1), OUTLINE), ((0, 0), colour)):
             at = imgui.ImVec2(corner[0] + shift[0], corner[1] + shift[1])
             paper.add_text(at, imgui.get_color_u32(imgui.ImVec4(*tint, opacity)), name)
-        ui.item_boxes[f"name:{path}"] = Box(*corner, wide.x, wide.y)
+        ui.item_boxes[f"name:{path}"] = own

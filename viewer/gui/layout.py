@@ -10,6 +10,8 @@ SHARE = 0.27  # of the window's width, in a narrow one
 TIMELINE, STATUS = 66.0, 28.0
 SMALLEST = 16.0  # smallest side of the view
 LEAST = 40.0  # smallest size of a pane by dragging
+ROOMY = (900.0, 540.0)  # least width and height of a window that begins with panes at both sides
+STUDY_SHARE = 0.45  # of the study pane in the height over the time line
 VIEW_SHARE = 0.2  # smallest share of the view in the window's width and height
 
 
@@ -25,6 +27,10 @@ class Box:
     def holds(self, x: float, y: float) -> bool:
         return self.x <= x < self.x + self.width and self.y <= y < self.y + self.height
 
+    def overlaps(self, other: Box) -> bool:
+        beside = self.x + self.width <= other.x or other.x + other.width <= self.x
+        return not (beside or self.y + self.height <= other.y or other.y + other.height <= self.y)
+
 
 @record
 class Sizes:
@@ -32,6 +38,7 @@ class Sizes:
 
     tree: float | None = None
     properties: float | None = None
+    study: float | None = None
     timeline: float | None = None
 
 
@@ -41,6 +48,7 @@ class Layout:
 
     tree: Box
     properties: Box
+    study: Box
     timeline: Box
     status: Box
     view: Box
@@ -56,11 +64,13 @@ def halves(view: Box) -> tuple[Box, Box]:
 
 
 def layout(width: float, height: float, menu: float, sizes: Sizes | None = None, *, panes: bool,
-           zoom: float = 1.0) -> Layout:  # fmt: skip
+           sides: bool = True, zoom: float = 1.0, study: bool = False) -> Layout:  # fmt: skip
     """The panes of a window of that size below a menu bar; without panes the view takes their place.
 
     Args:
+        sides: whether the panes at both sides are shown, too.
         zoom: scale of text.
+        study: whether there is a study pane over the time line.
     """
     sizes = sizes or Sizes()
     bar = zoom * STATUS
@@ -68,17 +78,25 @@ def layout(width: float, height: float, menu: float, sizes: Sizes | None = None,
     own = min(zoom * RIGHT, SHARE * width)
     left = _within(sizes.tree, min(zoom * LEFT, SHARE * width), room - (own if sizes.properties is None else LEAST))
     right = _within(sizes.properties, own, room - left)
-    side = (left, right) if panes else (0.0, 0.0)
+    side = (left, right) if panes and sides else (0.0, 0.0)
     below = _within(sizes.timeline, zoom * TIMELINE, tall) if panes else 0.0
-    top, high = menu, max(height - menu - bar - below, SMALLEST)
+    above = max(height - menu - bar - below, SMALLEST)
+    table = _within(sizes.study, STUDY_SHARE * above, max(tall - below, 0.0)) if study else 0.0
+    top, high = menu, max(above - table, SMALLEST)
     middle = max(width - sum(side), SMALLEST)
     return Layout(
         tree=Box(0.0, top, side[0], high),
         properties=Box(side[0] + middle, top, side[1], high),
-        timeline=Box(0.0, top + high, width, below),
-        status=Box(0.0, top + high + below, width, bar),
+        study=Box(0.0, top + high, width, table),
+        timeline=Box(0.0, top + high + table, width, below),
+        status=Box(0.0, top + high + table + below, width, bar),
         view=Box(side[0], top, middle, high),
     )
+
+
+def roomy(width: float, height: float) -> bool:
+    """Whether a window of that size begins with panes at both sides."""
+    return width >= ROOMY[0] and height >= ROOMY[1]
 
 
 def _within(wanted: float | None, otherwise: float, most: float) -> float:

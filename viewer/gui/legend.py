@@ -1,8 +1,11 @@
-"""Legend of the colours in the view: groups of topology, mobility glyphs, arrows of forces."""
+"""Legend of the colours in the view: groups of topology, mobility glyphs, arrows of forces, ghosts by a metric."""
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui import forces, groups, ui
+import numpy as np
+
+from shiftjax.viewer.ghosts import drawn, ends
+from shiftjax.viewer.gui import colourbar, forces, groups, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.colours import SLIDES, TURNS
 from shiftjax.viewer.gui.state import State
@@ -13,8 +16,8 @@ MOST = 24  # groups listed by name
 
 def draw(state: State) -> None:
     """Colours with labels, if anything drawn needs them."""
-    rows = lines(state)
-    if not rows or not imgui.collapsing_header("Legend", int(imgui.TreeNodeFlags_.default_open)):
+    rows, bar = lines(state), scale(state)
+    if not (rows or bar) or not imgui.collapsing_header("Legend", int(imgui.TreeNodeFlags_.default_open)):
         return
     for k, (colour, words) in enumerate(rows):
         if colour is not None:
@@ -22,6 +25,18 @@ def draw(state: State) -> None:
             imgui.same_line()
         imgui.text_wrapped(words)
         ui.remember_item(f"legend:{words}")
+    if bar:
+        colourbar.level("legend:ghosts", *bar)
+
+
+def scale(state: State) -> tuple[str, float, float] | None:
+    """What the colours of ghosts mean: a metric with its unit, and the numbers at both ends of the ramp."""
+    choice, name = state.choice, state.choice.colour_by
+    if not name or not choice.ghosts_on or not len(choice.others) or state.explorer.cells:
+        return None
+    metric = np.asarray(state.study.metrics[name], float)
+    title = state.explorer.table.title(name)
+    return (f"ghosts: {title}", *ends(metric[drawn(choice.others, metric)]))
 
 
 def lines(state: State) -> list[tuple[Colour | None, str]]:

@@ -16,10 +16,12 @@ class Panels:
     """The state of everything around the view.
 
     Attributes:
-        panes_on, help_on, info_on: which are open; text: to read and copy, "" for none.
+        panes_on: whether there are panes; sides_on: those at both sides, too, which small windows begin without.
+        help_on, info_on: which are open; text: to read and copy, "" for none.
         sizes: of the panes, set by dragging; zoom: scale of text and panes.
         search, typed: contents of text boxes, of the tree and of the members; opened: keys of open rows of the tree.
-        messages: the latest ones, for the status bar.
+        messages: the latest ones; message: the one in the status bar, "" once its problem is solved.
+        menu_on: whether a menu is open; menu_closes: whether it closes in the next frame.
         record_as: suffix of the next movie.
         requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT".
         rate: lowest frame rate of the window [1/s]; frame_seconds: of the latest frames, smoothed [s].
@@ -27,10 +29,13 @@ class Panels:
     """
 
     def __init__(self, opened: set[str]) -> None:
+        self.sides_on = True
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""
         self.sizes, self.zoom = Sizes(), 1.0
         self.search, self.typed, self.opened = "", "", opened
         self.messages: list[str] = []
+        self.message, self._about = "", ""
+        self.menu_on = self.menu_closes = False
         self.record_as = ".mp4"
         self.requests: list[str] = []
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
@@ -40,6 +45,37 @@ class Panels:
         """Sets the lowest frame rate of the window [1/s], within RATES."""
         self.rate = min(max(float(rate), RATES[0]), RATES[1])
 
-    def say(self, text: str) -> None:
-        """Adds a message to the status bar."""
+    def say(self, text: str, about: str = "") -> None:
+        """Shows a message in the status bar.
+
+        Args:
+            about: the action that it is a problem of, whose success removes it; "" for other messages.
+        """
         self.messages = [*self.messages, text][-MESSAGES:]
+        self.message, self._about = text, about
+
+    def solved(self, about: str) -> None:
+        """An action has succeeded: the message about a problem of it goes."""
+        if self._about == about:
+            self.message, self._about = "", ""
+
+    def toggle_panes(self) -> None:
+        """Hides all panes, or shows all of them."""
+        self.panes_on = not (self.panes_on and self.sides_on)
+        self.sides_on = True
+
+    def close(self) -> bool:
+        """Closes what lies over the view: an open menu, else the window that was opened last; False where none is."""
+        if self.menu_on:
+            self.menu_closes = True
+        elif self.own:
+            self.own.popitem()
+        elif self.info_on:
+            self.info_on = False
+        elif self.text:
+            self.text = ""
+        elif self.help_on:
+            self.help_on = False
+        else:
+            return False
+        return True

@@ -3,34 +3,68 @@
 from __future__ import annotations
 
 from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import beside, borders, captions, keys, labels, propertypane, treepane, ui, windows
+from shiftjax.viewer.gui import (
+    borders,
+    captions,
+    endings,
+    exporting,
+    gizmo,
+    keys,
+    labels,
+    propertypane,
+    timeline,
+    tooltips,
+    treepane,
+    ui,
+    windows,
+)
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, Layout, halves, layout
-from shiftjax.viewer.gui.panels import RATES
+from shiftjax.viewer.gui.panels import RATES, Panels
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import pane, saved
 from shiftjax.viewer.movie import MOVIES
 
 EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
 LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
 MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
 SNAPPED = "Here the loops do not close between stored instants, or the poses are not those of the present numbers."
-BOX_WIDTH, BESIDE_WIDTH = 210.0, 110.0  # of the boxes of members [points]
+FILE_WIDTH = 170.0  # of the box of a view's file [points]
+CURSOR, MODE, GAP = 84.0, 290.0, 24.0  # of a coordinate in the status bar, before the mode, between items [points]
+FLOATING = int(  # over the fixed panes
+    imgui.WindowFlags_.no_title_bar
+    | imgui.WindowFlags_.no_move
+    | imgui.WindowFlags_.no_saved_settings
+    | imgui.WindowFlags_.no_focus_on_appearing
+    | imgui.WindowFlags_.always_auto_resize
+)
 
 
 def draw(state: State, width: float, height: float) -> Layout:
     """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
     ui.item_boxes.clear()
     menu = _menus(state)
-    found = layout(width, height, menu, state.panels.sizes, panes=state.panels.panes_on, zoom=state.panels.zoom)
-    if state.panels.panes_on:
-        borders.draw(state.panels, found)  # first: of fixed windows the oldest is on top
-        treepane.draw(state, found.tree)
-        propertypane.draw(state, found.properties)
-        _timeline(state, found.timeline)
-    _status(state, found.status)
-    labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
+    explorer, panels = state.explorer, state.panels
+    found = layout(
+        width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
+        study=explorer.shown_on,
+    )  # fmt: skip
+    if panels.panes_on:
+        borders.draw(panels, found)  # first: of fixed windows the oldest is on top
+        timeline.draw(state, found.timeline)
+        if panels.sides_on:
+            treepane.draw(state, found.tree)
+            propertypane.draw(state, found.properties)
+    if explorer.shown_on:
+        pane.draw(state, found.study)
+    _status(state, found.status, found.view)
+    if not explorer.cells:
+        labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
     captions.draw(state, found.view)
+    endings.draw(state, found.view)
+    gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
     windows.draw(state, found.view)
+    tooltips.draw(state)
     return found
 
 
@@ -38,13 +72,18 @@ def _menus(state: State) -> float:
     """The menu bar; returns its height."""
     if not imgui.begin_main_menu_bar():
         return 0.0
-    height = imgui.get_window_height()
+    height, panels = imgui.get_window_height(), state.panels
+    panels.menu_on = False
     for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), ("Members", _members), ("Help", _help)):
         is_open = imgui.begin_menu(title)
         ui.remember_item(f"menu:{title}")
         if is_open:
+            panels.menu_on = True
+            if panels.menu_closes:
+                imgui.close_current_popup()
             lines(state)
             imgui.end_menu()
+    panels.menu_closes = False
     imgui.end_main_menu_bar()
     return height
 
@@ -68,7 +107,28 @@ def _file(state: State) -> None:
             ui.remember_item(f"record_as:{kind}")
         imgui.end_menu()
     ui.remember_item("menu:Record as")
+    if imgui.begin_menu("Export"):
+        for kind in exporting.KINDS:
+            if imgui.menu_item_simple(kind[1:].upper(), "", False):
+                exporting.export(state, kind)
+            ui.remember_item(f"export:{kind}")
+        imgui.end_menu()
+    ui.remember_item("menu:Export")
+    imgui.separator()
+    _saved(state)
     _lines(state, ("", "quit"))
+
+
+def _saved(state: State) -> None:
+    """A view to save or to open, by the name of its file."""
+    explorer = state.explorer
+    imgui.set_next_item_width(FILE_WIDTH)
+    _, explorer.file = imgui.input_text_with_hint("##view file", saved.HINT, explorer.file)
+    ui.remember_item("view file")
+    for words, action in (("save this view", saved.save_here), ("open a view", saved.open_here)):
+        if imgui.menu_item_simple(words):
+            action(state)
+        ui.remember_item(f"menu:{words}")
 
 
 def _edit(state: State) -> None:
@@ -93,6 +153,7 @@ def _view(state: State) -> None:
     ui.line(state, "trace", on=state.view.trace is not None)
     imgui.separator()
     ui.line(state, "panes", on=state.panels.panes_on)
+    ui.line(state, "study", on=state.explorer.shown_on)
     ui.line(state, "info", on=state.panels.info_on)
     ui.line(state, "fullscreen")
     ui.line(state, "dump_display")
@@ -112,6 +173,7 @@ def _view(state: State) -> None:
 def _members(state: State) -> None:
     ui.line(state, "ghosts", on=state.choice.ghosts_on)
     ui.line(state, "beside", on=state.beside is not None)
+    ui.line(state, "grid", on=bool(state.explorer.cells))
     _lines(state, MEMBERS)
 
 
@@ -124,94 +186,49 @@ def _help(state: State) -> None:
         ui.remember_item(f"map:{name}")
 
 
-def _timeline(state: State, box: Box) -> None:
-    with ui.pane("Timeline", box, ui.BARE):
-        first, last = state.span
-        playing = "Pause" if state.clock.playing else "Play"
-        for label, name in (("|<", "to_start"), ("<", "step_back"), (playing, "play"),
-                            (">", "step_forward"), (">|", "to_end")):  # fmt: skip
-            ui.button(state, label, name)
-            imgui.same_line()
-        imgui.set_next_item_width(-1)
-        moved, time = imgui.slider_float("##time", state.clock.time, first, max(last, first + 1e-12), "%.4f s")
-        ui.remember_item("time")
-        if moved:
-            state.go_to(time)
-        ui.button(state, "-", "slower")
-        imgui.same_line()
-        imgui.text(f"x{state.clock.speed:g}")
-        imgui.same_line()
-        ui.button(state, "+", "faster")
-        imgui.same_line()
-        _, state.clock.looping = imgui.checkbox("loop", state.clock.looping)
-        ui.remember_item("looped")
-        imgui.same_line(0, 24)
-        _chooser(state)
-
-
-def _chooser(state: State) -> None:
-    """Controls for the current and the chosen members."""
-    ui.button(state, "<", "previous_member")
-    imgui.same_line()
-    imgui.text(f"member {state.choice.member} of {state.study.members}")
-    imgui.same_line()
-    ui.button(state, ">", "next_member")
-    imgui.same_line()
-    _beside(state)
-    imgui.same_line(0, 24)
-    imgui.set_next_item_width(BOX_WIDTH)
-    flags = int(imgui.InputTextFlags_.enter_returns_true)
-    done, state.panels.typed = imgui.input_text_with_hint("##members", "all, 3,7 or worst:5", state.panels.typed, flags)
-    ui.remember_item("members")
-    if done:
-        state.choose(state.panels.typed)
-    imgui.same_line()
-    _, state.choice.ghosts_on = imgui.checkbox(f"{len(state.choice.chosen)} chosen as ghosts", state.choice.ghosts_on)
-    ui.remember_item("ghosts")
-    imgui.same_line()
-    imgui.set_next_item_width(140)
-    names = ["one colour", *state.study.metrics]
-    at = names.index(state.choice.colour_by) if state.choice.colour_by else 0
-    _, at = imgui.combo("##colour", at, names)
-    ui.remember_item("colour_by")
-    state.choice.colour_by = names[at] if at else ""
-
-
-def _beside(state: State) -> None:
-    """Controls for the right half of the view."""
-    ui.button(state, "one view" if state.beside else "beside", "beside")
-    if state.beside is None:
-        return
-    imgui.same_line()
-    imgui.set_next_item_width(BESIDE_WIDTH)
-    flags = int(imgui.InputTextFlags_.enter_returns_true)
-    hint = f"at the right: {state.beside.member}"
-    done, state.beside.typed = imgui.input_text_with_hint("##beside", hint, state.beside.typed, flags)
-    ui.remember_item("beside_member")
-    if done:
-        beside.choose(state, state.beside, state.beside.typed)
-
-
-def _status(state: State, box: Box) -> None:
+def _status(state: State, box: Box, view: Box) -> None:
+    selection, panels = state.selection, state.panels
     with ui.pane("Status", box, ui.BARE | int(imgui.WindowFlags_.no_scrollbar)):
-        if state.selection.cursor is not None:
-            imgui.text("x {:.4f}  y {:.4f}  z {:.4f} m".format(*state.selection.cursor))
-        else:
-            imgui.text_disabled("x -  y -  z -")
-        imgui.same_line(260)
-        selected = f", {len(state.selection.selected)} selected" if state.selection.selected else ""
-        imgui.text(f"{state.selection.mode}, {state.map} keys (F1){selected}")
+        cursor = selection.cursor
+        for k, name in enumerate("xyz"):
+            imgui.text_disabled(f"{name} -") if cursor is None else imgui.text(f"{name} {cursor[k]:.4f}")
+            imgui.same_line(panels.zoom * CURSOR * (k + 1))  # a place that digits do not move
+        imgui.text_disabled("m")
+        imgui.same_line(panels.zoom * MODE)
+        selected = f", {len(selection.selected)} selected" if selection.selected else ""
+        imgui.text(f"{selection.mode}, {state.map} keys (F1){selected}")
         if state.snapped():
-            imgui.same_line(0, 24)
+            imgui.same_line(0, GAP)
             imgui.text_disabled("at the nearest stored instant")
             ui.remember_item("snapped")
             imgui.set_item_tooltip(SNAPPED if not state.study.at_instants else "stored instants only")
         if state.recording is not None:
-            imgui.same_line(0, 24)
-            imgui.text_colored(ui.RED, f"REC {state.recording.seconds:.1f} s")
+            imgui.same_line(0, GAP)
+            imgui.text_colored(ui.RED, f"REC {state.recording.seconds:6.1f} s")
             ui.remember_item("recording")
-        if state.panels.messages:
-            imgui.same_line(0, 24)
-            imgui.text_unformatted(state.panels.messages[-1].replace("\n", " "))
+        if state.awaited.text:
+            imgui.same_line(0, GAP)
+            imgui.text_colored(ui.RED, state.awaited.text)
+            ui.remember_item("awaited")
+        if panels.message:
+            imgui.same_line(0, GAP)
+            line = panels.message.replace("\n", " ")
+            room = imgui.get_content_region_avail().x
+            imgui.text_unformatted(line)
             ui.remember_item("message")
-            imgui.set_item_tooltip("\n".join(state.panels.messages[-8:]))
+            imgui.set_item_tooltip("\n".join(panels.messages[-8:]))
+            if imgui.calc_text_size(line).x > room:
+                _long_message(panels, view)
+
+
+def _long_message(panels: Panels, view: Box) -> None:
+    """A message that the status bar cuts, wrapped, at the lower edge of the view."""
+    width = max(min(view.width - 2 * GAP, 640.0 * panels.zoom), 60.0)
+    imgui.set_next_window_pos(imgui.ImVec2(view.x + GAP, view.y + view.height - GAP), 0, imgui.ImVec2(0, 1))
+    imgui.set_next_window_size(imgui.ImVec2(width, 0))
+    imgui.begin("Message", None, FLOATING)
+    imgui.text_wrapped(panels.message)
+    if imgui.small_button("close"):
+        panels.message = ""
+    ui.remember_item("message:close")
+    imgui.end()

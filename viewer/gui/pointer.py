@@ -13,6 +13,7 @@ from shiftjax.viewer.gui import actions, keys
 from shiftjax.viewer.gui.ray_picking import hits_at
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import grid
 
 STILL = 4.0  # pixels a click may move
 SOON = 0.4  # s between the two clicks of a double click
@@ -78,8 +79,9 @@ class Pointer:
         self._by(self._text("Wheel"), 0.0, actions.WHEEL * steps)
 
     def hover(self, x: float, y: float) -> None:
-        """Keeps the point under the cursor for the status bar."""
-        self.state.selection.cursor = self._hit(x, y).point
+        """Keeps what is under the cursor, and the point for the status bar."""
+        self.state.selection.hovered = self._hit(x, y)
+        self.state.selection.cursor = self.state.selection.hovered.point
 
     def _text(self, gesture: str) -> str:
         ctrl, alt, shift = self._held
@@ -109,6 +111,10 @@ class Pointer:
             actions.run(self.state, action.name)
 
     def _click(self, text: str, x: float, y: float) -> None:
+        cell = self.state.explorer.hovered
+        if cell is not None and text.startswith("Left"):
+            grid.pick(self.state, cell, alone=text.endswith("double-click"))
+            return
         action = self.state.table.find(self.state.map, text)
         if action is None:
             return

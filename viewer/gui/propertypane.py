@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui import elements, legend, livepane, plots, shapepane, ui, values
-from shiftjax.viewer.gui.bundle import imgui, implot
+from shiftjax.viewer.gui import elements, legend, livepane, plotpane, shapepane, ui, values
+from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.display import DRAWN, PARENT
 from shiftjax.viewer.gui.layout import Box
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.tree import number
-from shiftjax.viewer.history import History
-
-PLOT_HEIGHT = 150.0
-CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
-PLOT = int(implot.Flags_.no_mouse_text)
-AXIS = int(implot.AxisFlags_.auto_fit)
 
 
 def draw(state: State, box: Box) -> None:
@@ -30,7 +23,7 @@ def draw(state: State, box: Box) -> None:
         shapepane.draw(state)
         legend.draw(state)
         if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):
-            _plots(state)
+            plotpane.draw(state)
         is_open = imgui.collapsing_header("Display classes")
         ui.remember_item("header:classes")
         if is_open:
@@ -95,36 +88,6 @@ def _frame(state: State, path: str) -> list[tuple[str, str]]:
 
 def numbers(vector: np.ndarray) -> str:
     return " ".join(f"{v:.4f}" for v in vector)
-
-
-def _plots(state: State) -> None:
-    """Curves over the whole run with a line at the time cursor, which can be dragged."""
-    channels = plots.channels_of(state.study, state.selection.pick)
-    if not channels:
-        imgui.text_disabled("no channel of this was recorded")
-    for k, channel in enumerate(channels):
-        try:
-            found = plots.curves(state.study, channel, state.choice.member)
-        except ModelError as error:
-            imgui.text_wrapped(str(error))
-            continue
-        imgui.text_unformatted(f"{channel} [{found.unit}]")
-        if not implot.begin_plot(f"##{channel}", imgui.ImVec2(-1, PLOT_HEIGHT), PLOT):
-            continue
-        implot.setup_axes("t [s]", "", 0, AXIS)
-        growing = isinstance(state.study, History)
-        implot.setup_axis_limits(
-            implot.ImAxis_.x1, *state.span, int(imgui.Cond_.always if growing else imgui.Cond_.once)
-        )
-        for label, curve in zip(found.labels, found.values, strict=True):
-            times = np.ascontiguousarray(state.study.time[: len(curve)])  # a running simulation may have added instants
-            implot.plot_line(label, times, curve)
-        moved, time, *_ = implot.drag_line_x(k, state.clock.time, CURSOR, 1.5)
-        if moved:
-            state.go_to(time)
-        corner, size = implot.get_plot_pos(), implot.get_plot_size()
-        ui.item_boxes[f"plot:{channel}"] = Box(corner.x, corner.y, size.x, size.y)
-        implot.end_plot()
 
 
 def _classes(state: State) -> None:

@@ -12,6 +12,7 @@ from shiftjax.viewer.gui import symbols
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.scene import Mesh, Part
+from shiftjax.viewer.springs import drawn_parts, placed
 
 
 def hits_at(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
@@ -20,10 +21,13 @@ def hits_at(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit
     origin, direction = state.current_camera(right).ray(x, y, size)
     poses, off = matrices(state.poses(right)), state.hidden_paths()
     nearest: dict[str, float] = {}
-    for part in (right or state).scene.parts:
+    scene = (right or state).scene
+    springs = placed(scene.springs, poses)
+    for k, part in enumerate(drawn_parts(scene), -len(scene.parts)):
         if part.path in off or f"kind:{part.kind}" in off or not pickable(state, part):
             continue
-        distance = ray_distance(part.mesh, poses[part.node] @ part.transform, origin, direction)
+        where = springs[k] if k >= 0 else poses[part.node] @ part.transform
+        distance = ray_distance(part.mesh, where, origin, direction)
         if distance is not None and distance < nearest.get(part.path, np.inf):
             nearest[part.path] = distance
     symbol = symbols.nearest(state, x, y, size) if right is None else None  # drawn over everything, at the left

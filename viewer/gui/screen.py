@@ -19,6 +19,7 @@ from shiftjax.viewer.gui.pointer import Held, Pointer
 from shiftjax.viewer.gui.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.selection import Hit
 from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.textures import Textures
 from shiftjax.viewer.gui.views import Views
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
@@ -44,6 +45,8 @@ class Screen:
         self.layout: Layout = layout(1280, 720, 20, panes=True)
         self._context = imgui.create_context()
         self._plots = implot.create_context()
+        self._textures = Textures()
+        self._enter()  # where there is another screen, its contexts stay current until now
         imgui.get_io().set_ini_filename("")  # otherwise it writes into the working directory
         imgui.style_colors_dark()
         lacking = fonts.missing(fonts.load(), (row.name for row in state.rows))
@@ -93,6 +96,7 @@ class Screen:
         self._enter()
         recording.stop(self.state)
         self._views.release()
+        self._textures.release()
         self._panes.shutdown()
         implot.destroy_context(self._plots)
         imgui.destroy_context(self._context)
@@ -105,6 +109,8 @@ class Screen:
         right = self.state.beside
         if right is not None and not self.pointer.busy:
             right.hovered = self._views.boxes[-1].holds(x, y)
+        if not self.pointer.busy:
+            self.state.explorer.hovered = self._views.cell_at(x, y)
         at = self._in_view(x, y)
         self._mouse = at if self._free(x, y) else None
         with under_cursor(self.state):
@@ -153,6 +159,7 @@ class Screen:
         """Several screens may live in one process."""
         imgui.set_current_context(self._context)
         implot.set_current_context(self._plots)
+        Textures.current = self._textures
 
     def _modifiers(self, held: Held) -> None:
         for key, down in zip(MODIFIERS, held, strict=True):
@@ -173,13 +180,17 @@ class Screen:
         self.pointer.size = (max(round(box.width), 1), max(round(box.height), 1))
         if self._mouse is not None and not self.pointer.busy:
             self.pointer.hover(*self._mouse)
+        else:
+            self.state.selection.hovered = Hit()
 
     def _hit(self, x: float, y: float) -> Hit:
-        """The item at a position in the last picture of the view."""
+        """The item at a position in the last picture of the view; cells of a grid are picked as a whole."""
+        if self.state.explorer.cells:
+            return Hit()
         symbol = symbols.nearest(self.state, x, y, self.pointer.size) if self.state.hovered_half is None else None
         if symbol is not None:
             return Hit(*symbol)
         found = self._views.renderer.pick(x * self._scale, y * self._scale)
         if found.part is not None and not pickable(self.state, found.part):
             return next(iter(hits_at(self.state, x, y, self.pointer.size)), Hit())  # the next pickable item
-        return Hit(found.part.path if found.part else None, found.point)
+        return Hit(found.part.path if found.part else None, found.point, found.member)

@@ -11,10 +11,11 @@ MODES = ("navigate", "manipulate")
 
 @dataclasses.dataclass
 class Hit:
-    """The item under the cursor."""
+    """The item under the cursor, or another member where there is no item."""
 
     path: str | None = None
     point: np.ndarray | None = None  # (3,) on its surface, in the world [m]
+    member: int | None = None  # of the study, drawn as a ghost
 
 
 class Selection:
@@ -26,7 +27,8 @@ class Selection:
         hidden, translucent: items that are not drawn, or drawn translucent.
         stack: items under the last click, nearest first; faded: those in front of the pick.
         hue: of the highlight; None for the default of the renderer.
-        mode: one of MODES; cursor: (3,) the point under the mouse, in the world [m], or None.
+        mode: one of MODES; cursor: (3,) the last point under the mouse, in the world [m], or None.
+        hovered: what is under the mouse now.
     """
 
     def __init__(self) -> None:
@@ -40,6 +42,7 @@ class Selection:
         self.hue: float | None = None
         self.mode = "navigate"
         self.cursor: np.ndarray | None = None
+        self.hovered = Hit()
 
     @property
     def marked(self) -> list[str]:

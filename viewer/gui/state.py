@@ -14,22 +14,29 @@ import numpy as np
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
-from shiftjax.viewer import added_shapes
+from shiftjax.viewer import added_shapes, framing
 from shiftjax.viewer.camera import Camera
+from shiftjax.viewer.ended import Ended, ended
+from shiftjax.viewer.framing import Extent
+from shiftjax.viewer.ghosts import drawn
 from shiftjax.viewer.gui import keys, tree, values
+from shiftjax.viewer.gui.awaited import Awaited
 from shiftjax.viewer.gui.choice import Choice
 from shiftjax.viewer.gui.clock import Clock
 from shiftjax.viewer.gui.display import Display
 from shiftjax.viewer.gui.panels import Panels
 from shiftjax.viewer.gui.right_half import RightHalf
 from shiftjax.viewer.gui.selection import MODES, Selection
+from shiftjax.viewer.gui.study.explorer import Explorer
 from shiftjax.viewer.gui.viewpoint import Viewpoint
 from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
+from shiftjax.viewer.springs import drawn_parts
 from shiftjax.viewer.study_like import Placed, StudyLike, span
 
+LOWER = 0.05  # of the model's size: how far below a new lowest point of a running simulation the ground is put
 CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 
 
@@ -38,9 +45,11 @@ class State:
 
     Attributes:
         live: the running simulation whose history `study` is, or None.
-        selection, clock, view, choice, panels, display: the concerns, each with its own documentation.
+        selection, clock, view, choice, awaited, panels, display: the concerns, each with its own documentation.
+        explorer: what the study pane shows and selects; the members of a grid.
         scene, mechanism: of the current member.
         map, table: name of the map of keys, and all actions.
+        ground_height: of the ground plane along up [m], where the user gave one.
         look: settings of the renderer; arrows_on: directions of joints; grouping: one of `groups.BY`, colours.
         shapes: path -> a parametric shape that the user added; overlays: functions of the user that give lines.
         beside: the right half of the view, where there is one; closed_beside: the last one.
@@ -54,27 +63,31 @@ class State:
         self.study, self.scene, self.look, self.live = study, scene, look or RenderSettings(), live
         self.scenes = MemberScenes(study, scene)
         self.map, self.table = map, keys.table()
-        if not len(study.kept):
-            raise ModelError(study.where, "no trajectories", "a study that kept some", "Run again with --keep.")
-        member = int(study.kept[0]) if member is None else int(member)
+        member = self.scenes.number if member is None else int(member)
         study.poses(member, float(study.time[0]))  # ModelError for a member that cannot be drawn
-        self.choice = Choice(member, study.kept, [int(k) for k in ghosts])
+        self.choice = Choice(member, study.kept if len(study.kept) else np.array([member]), [int(k) for k in ghosts])
+        self.awaited = Awaited()
         self._load_member(member)
         self.clock = Clock(float(study.time[0]))
-        self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up))
+        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
+        self._boxes: tuple[Scene | None, np.ndarray] = (None, np.zeros((0, 8, 3)))  # of the scene
+        self._reached = framing.extent_at(self.scene, study.poses(member, float(study.time[-1])))
+        self._lowest = framing.ground_of(scene, study.poses(member, float(study.time[-1]))[None])
+        self.beside: RightHalf | None = None
+        self.closed_beside: Design | None = None
+        self.ground_height: float | None = None
+        self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up), self.motion())
         self.selection, self.display = Selection(), Display()
         self.rows = tree.scene_rows(study.model)
         self.panels = Panels(tree.opened_at_first((*self.rows, *tree.simulation_rows(study, member))))
+        self.explorer = Explorer(study)
         self.arrows_on, self.grouping = False, ""
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
-        self.beside: RightHalf | None = None
-        self.closed_beside: Design | None = None
         self.recording: Recording | None = None
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
         self._at_instant: tuple[tuple[int, float, int, bool], dict[str, Any]] = ((-1, 0.0, 0, False), {})
-        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -93,6 +106,8 @@ class State:
         itself.
         """
         if self.live is None:
+            for text in self.awaited.look(self.study):
+                self.say(text)
             self.clock.advance(1 / self.recording.rate if self.recording is not None else dt, self.span)
             return
         for text in self.live.messages():
@@ -103,6 +118,20 @@ class State:
         message = self.clock.follow(self.live, self.span, self.study.revision)
         if message:
             self.say(message)
+        self._grow()
+
+    def _grow(self) -> None:
+        """A running simulation has reached farther: the extent grows with a margin, so that the camera moves seldom."""
+        if self._boxes[0] is not self.scene:
+            self._boxes = self.scene, framing.boxes_of(self.scene)
+        now = framing.extent_of(self._boxes[1], self.poses(), self.scene)
+        if not self._reached.holds(now):
+            self._reached = self._reached.grown(now)
+            lowest = framing.ground_of(self.scene, self.poses()[None])
+            if lowest is not None and self._lowest is not None and lowest < self._lowest:
+                self._lowest = lowest - LOWER * self.scene.size
+            if self.view.is_fitted:
+                self.view.fit(self._reached)
 
     def go_to(self, time: float) -> None:
         """Sets the time, within the study; pauses a running simulation."""
@@ -112,27 +141,39 @@ class State:
     # -- members -----------------------------------------------------------------------------------------------------
 
     def choose(self, text: str) -> None:
-        """Chooses members by an expression and shows the first; errors become messages."""
+        """Chooses members by an expression and shows the first, when those have come that are simulated again; errors
+        become messages."""
         try:
             found = self.study.drawable(self.study.choose(text))
         except ModelError as error:
-            self.say(str(error))
+            self.say(str(error), "choice")
             return
+        self.panels.solved("choice")
         if found.reason:
-            self.say(found.reason)
+            self.say(found.reason, "choice")
         if not len(found.ids):
-            self.say(f"{text}: no member that can be drawn")
+            self.say(f"{text}: no member that can be drawn", "choice")
             return
-        self.choice.chosen, self.choice.text = found.ids, text
-        self.show_member(int(found.ids[0]))
+
+        def show(members: np.ndarray) -> None:
+            self.choice.chosen, self.choice.text = members, text
+            self.show_member(int(members[0]))
+
+        self.awaited.wish("left", self.study, found, show)
 
     def show_member(self, member: int) -> None:
-        """Shows a member; errors become messages."""
+        """Shows a member, when it has come where it is simulated again; errors become messages."""
         try:
+            found = self.study.drawable([member])
+            if len(found.again):
+                self.say(found.reason)
+                self.awaited.wish("left", self.study, found, lambda members: self.show_member(int(members[0])))
+                return
             self.study.poses(member, self.clock.time)
         except ModelError as error:
-            self.say(str(error))
+            self.say(str(error), "member")
             return
+        self.panels.solved("member")
         self._load_member(member)
 
     def _load_member(self, member: int) -> None:
@@ -174,6 +215,50 @@ class State:
             return right.camera
         return self.view.current(self.poses())
 
+    def ended(self, right: RightHalf | None = None) -> Ended | None:
+        """How the run of the current member ended early, or that of the right half; None where it did not."""
+        if right is not None:
+            return ended(right.study, right.member)
+        return self.cached_for_member("ended", lambda: ended(self.study, self.choice.member)) if not self.live else None
+
+    def motion(self) -> Extent:
+        """The extent of the motion of what is shown: member, ghosts, right half; of a running simulation, so far."""
+        if self.live is not None:
+            return self._reached
+        members = self._members_shown()
+        name = f"motion of {members}"
+        found = self.cached_for_member(name, lambda: framing.of_motion(self.study, self.scene, members))
+        right = self.beside
+        if right is None or (right.study is self.study and right.member == self.choice.member):
+            return found
+        return framing.joined([found, framing.of_motion(right.study, right.scene, [right.member])])
+
+    def _members_shown(self) -> list[int]:
+        """The current member, and the ghost instances where they are drawn."""
+        others = drawn(self.choice.others) if self.choice.ghosts_on else ()
+        return [self.choice.member, *map(int, others)]
+
+    def ground(self) -> float | None:
+        """Height of the ground plane along up [m], see `framing.ground_of`; of a running simulation, that of its start
+        until it reaches lower.
+        """
+        if self.ground_height is not None:
+            return self.ground_height
+        if self.live is not None:
+            return self._lowest
+        right = self.beside
+        shown = (self.choice.member, right and (right.study is self.study, right.member))
+        return self.cached_for_member(f"ground of {shown}", self._lowest_shown)
+
+    def _lowest_shown(self) -> float | None:
+        """The ground of the member, below what the right half reaches, too: both stand on one ground."""
+        own = framing.ground_of(self.scene, framing.sampled(self.study, self.choice.member))
+        right = self.beside
+        if own is None or right is None:
+            return own
+        other = framing.ground_of(right.scene, framing.sampled(right.study, right.member))
+        return own if other is None else min(own, other)
+
     def hidden_paths(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
         return frozenset(self.selection.hidden | self.paths_drawn("hidden"))
@@ -189,7 +274,7 @@ class State:
 
     def paths_drawn(self, drawn: str) -> set[str]:
         """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn in this way."""
-        parts = [*self.scene.parts, *(self.beside.scene.parts if self.beside is not None else ())]
+        parts = [*drawn_parts(self.scene), *(drawn_parts(self.beside.scene) if self.beside is not None else ())]
         parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
         return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
 
@@ -235,9 +320,9 @@ class State:
             self.say("A stored study cannot be manipulated: drags still orbit.")
         self.selection.mode = mode
 
-    def say(self, text: str) -> None:
-        """Adds a message to the status bar."""
-        self.panels.say(text)
+    def say(self, text: str, about: str = "") -> None:
+        """Shows a message in the status bar; one about a problem goes when that action succeeds."""
+        self.panels.say(text, about)
 
     # -- additions from Python ---------------------------------------------------------------------------------------
 

@@ -57,7 +57,7 @@ def strokes(state: State) -> Strokes | None:
     rows = []
     for symbol in found:
         r, g, b, a = highlight if symbol.path in marked else symbol.colour
-        faint = FADED if state.display.drawn(symbol.name) == "translucent" and symbol.path not in marked else 1.0
+        faint = FADED if state.display.drawn(symbol.name) == "translucent" else 1.0
         rows.append(np.tile([r, g, b, a * faint], (len(symbol.ends), 1)))
     return Strokes(np.concatenate([symbol.ends for symbol in found]), np.concatenate(rows))
 

@@ -66,7 +66,7 @@ def _row(state: State, row: tree.Row, live: bool) -> None:
     imgui.table_next_column()
     _name(state, row)
     imgui.table_next_column()
-    imgui.text_unformatted(value_text(state, row))
+    ui.cut_text(value_text(state, row))
     if live:
         imgui.table_next_column()
         imgui.text_unformatted(mobility_text(state, row))
@@ -94,7 +94,9 @@ def _name(state: State, row: tree.Row) -> None:
         ui.remember_item(f"fold:{row.key}")
         imgui.same_line(0, 4)
     marked = bool(row.path) and (row.path == state.selection.pick or row.path in state.selection.selected)
+    room = imgui.get_content_region_avail().x
     clicked, _ = imgui.selectable(row.name, marked)
+    ui.tell_if_cut(row.name, room)
     ui.remember_item(f"row:{row.key}")
     if clicked and row.path:
         if imgui.get_io().key_ctrl:

@@ -41,9 +41,30 @@ def pane(title: str, box: Box, flags: int = FIXED) -> Iterator[None]:
         imgui.end()
 
 
-def button(state: State, label: str, name: str) -> None:
-    """A button of an action, with a tooltip."""
-    if imgui.button(f"{label}##{name}"):
+def fixed_text(text: str, widest: str) -> None:
+    """A text with the room of its widest form, so that what follows does not move."""
+    left = imgui.get_cursor_pos_x()
+    imgui.text(text)
+    imgui.same_line(left + max(imgui.calc_text_size(widest).x, imgui.calc_text_size(text).x), 0)
+    imgui.dummy(imgui.ImVec2(0, 0))
+
+
+def cut_text(text: str) -> None:
+    """A text with the whole of it as a tooltip where the column cuts it."""
+    room = imgui.get_content_region_avail().x
+    imgui.text_unformatted(text)
+    tell_if_cut(text, room)
+
+
+def tell_if_cut(text: str, room: float) -> None:
+    """A tooltip on the last item where its text is wider than its room [points]."""
+    if imgui.calc_text_size(text).x > room:
+        imgui.set_item_tooltip(text)
+
+
+def button(state: State, label: str, name: str, width: float = 0.0) -> None:
+    """A button of an action, with a tooltip; width: [points], 0 for that of its label."""
+    if imgui.button(f"{label}##{name}", imgui.ImVec2(width, 0)):
         actions.run(state, name)
     remember_item(name)
     action = state.table.actions[name]
@@ -67,5 +88,5 @@ def facts(rows: list[tuple[str, str]]) -> None:
             imgui.table_next_column()
             imgui.text_disabled(name)
             imgui.table_next_column()
-            imgui.text_unformatted(text)
+            cut_text(text)
         imgui.end_table()

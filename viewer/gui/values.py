@@ -5,12 +5,13 @@ A joint's motion is taken along its file sense, parent to child.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.records import FIXED
 from shiftjax.viewer.mechanism import Mechanism, axis_of, bodies_of, coordinates, frame_in_world, mechanism
 
 __all__ = ("KINDS", "Mechanism", "axis_of", "frame_in_world", "mechanism", "mobility", "motion_at", "screws", "value")
@@ -22,6 +23,17 @@ def coordinates_at(found: Mechanism, poses: Mapping[str, np.ndarray]) -> np.ndar
     """(nq,) joint coordinates at poses of the bodies (path -> (7,)); angles from -pi to pi."""
     own = np.array([poses[path] for path in bodies_of(found.plan)], float).reshape(1, -1, 7)
     return coordinates(found.lane, own)[:, 0]
+
+
+def attached(found: Mechanism, bodies: Collection[str]) -> set[str]:
+    """Paths of the joints of these bodies, and of the springs, dampers and frictions on them or on those joints."""
+    joints = {p for p, joint in found.joints.items() if {joint.parent.body, joint.child.body} & set(bodies) - {FIXED}}
+    restraints = {
+        path
+        for path, restraint in found.model.restraints()
+        if restraint.joint in joints or any(ref.body in bodies for ref in restraint.frames or ())
+    }
+    return joints | restraints
 
 
 def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -12,7 +12,8 @@ layout(std140) uniform Frame {
     vec4 eye;       // w = 1: position [m]; w = 0: direction to the eye of an orthographic camera
     vec4 settings;  // shininess, spacing of the grid [m], radius at which the grid has faded [m]
     vec4 up;
-    vec4 screen;  // width and height of the picture, half the width of a line [pixels]
+    vec4 screen;  // width and height of the picture, half the width of a line [pixels], pixels of the screen's unit
+    vec4 outline;  // colour about what is marked
 #if LIGHTS > 0
     Light lights[LIGHTS];
 #endif

@@ -12,6 +12,7 @@ float depth_test(vec3 at, int layer) {
 
 // Fraction of a light that reaches p by the shadow map, in 0..1.
 float visibility(Light light, int kind, int first, vec3 p, vec3 n, float cosine) {
+    if (first < 0) return 1.0;  // a light without shadows
     vec3 away = p - light.position.xyz;
     vec3 size = abs(away);
     int layer = first;
@@ -75,15 +76,16 @@ vec3 phong(vec3 base, vec3 p, vec3 n) {
 }
 
 #ifdef SHADOWS
-// Diffuse term of a light on a plane, with and without shadows.
+// Diffuse term of a light on a plane, with and without shadows; zero for a light that has none.
 vec2 diffuse_terms(Light light, int kind, int first, vec3 p, vec3 n) {
     vec4 to = light_direction(light, kind, p);
     float cosine = max(dot(n, to.xyz), 0.0);
     float diffuse = cosine * to.w * dot(light.diffuse.rgb, vec3(0.2126, 0.7152, 0.0722));
+    if (first < 0) return vec2(0.0);
     return diffuse * vec2(visibility(light, kind, first, p, n, cosine), 1.0);
 }
 
-// Fraction of the diffuse term of all lights that is in shadow, in 0..1.
+// Fraction of the diffuse term of all lights with shadows that is in shadow, in 0..1.
 float shadow_fraction(vec3 p, vec3 n) {
     vec2 sum = vec2(1e-6);
 #define EACH_LIGHT(k, kind, first) sum += diffuse_terms(lights[k], kind, first, p, n);

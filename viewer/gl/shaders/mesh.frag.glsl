@@ -1,6 +1,12 @@
 // Colours are linear and multiplied by their opacity.
 #if defined(DEPTH)
 void main() {}
+#elif defined(MASK)
+out vec4 pixel;
+
+void main() {
+    pixel = vec4(1.0);
+}
 #elif defined(PICK)
 flat in uint number;
 out uvec2 part;
@@ -10,7 +16,6 @@ void main() {
 }
 #else
 in vec4 tint;
-flat in float mark;
 #ifndef FLAT
 in vec3 world;
 in vec3 surface_normal;
@@ -22,14 +27,11 @@ in vec2 texture_uv;
 #endif
 out vec4 pixel;
 
-const vec4 ORANGE = vec4(1.0, 0.26, 0.0, 0.6);  // linear; w: share in the colour of highlighted parts
-
 void main() {
     vec4 base = tint;
 #ifdef TEXTURED
     base *= texture(picture, texture_uv);
 #endif
-    base.rgb = mix(base.rgb, ORANGE.rgb, ORANGE.w * mark);
 #if !defined(FLAT) && !defined(GHOST)
     // Back faces of open surfaces are lit with the reversed normal.
     vec3 n = normalize(surface_normal) * (gl_FrontFacing == (orientation > 0.0) ? 1.0 : -1.0);

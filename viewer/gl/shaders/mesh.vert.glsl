@@ -12,9 +12,8 @@ in uint id;
 uniform int layer;
 #elif defined(PICK)
 flat out uint number;
-#else
+#elif !defined(MASK)
 out vec4 tint;  // linear
-flat out float mark;  // 1 for a highlighted part
 #ifndef FLAT
 out vec3 world;
 out vec3 surface_normal;
@@ -60,10 +59,9 @@ void main() {
     gl_Position = clip * vec4(at, 1.0);
 #endif
 #if defined(PICK)
-    number = id & 0x7fffffffu;
-#else
+    number = id;
+#elif !defined(MASK)
     tint = colour;
-    mark = float(id >> 31u);
 #ifdef TEXTURED
     texture_uv = uv;
 #endif

@@ -1,0 +1,145 @@
+"""What ended early is seen: hatching on the timeline, a banner, grey bodies; members simulated again are awaited."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shiftjax.ensembles import store
+from shiftjax.run.result import Result
+from shiftjax.run.simulate import simulate
+from shiftjax.viewer import opening
+from shiftjax.viewer.ended import GREY, ended
+from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui.beside import choose as choose_beside
+from shiftjax.viewer.gui.beside import open_beside
+from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.snapshot import snapshot
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.member_scenes import Design
+from shiftjax.viewer.study import Study
+
+SPEEDS = [0.1, 3.0]  # of the rocker [rad/s]; the second drives it past the end of its travel
+PATIENCE = 120.0  # s for a simulator to start on a busy machine
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    found = simulate("four_bar", span=0.5, output_step=0.02, drive={"rocker_pivot": np.array(SPEEDS)}, keep="all")
+    assert found.status.tolist() == [0, 7], "ok, locked"
+    return found
+
+
+def opened(result: Result, place: Path, keep: str) -> Study:
+    return Study.open(store.write(result, place / f"{keep}.zarr", keep=keep))
+
+
+@pytest.fixture
+def study(result: Result, tmp_path: Path) -> Study:
+    return opened(result, tmp_path, "all")
+
+
+@pytest.fixture
+def bare(result: Result, tmp_path: Path) -> Iterator[Study]:
+    found = opened(result, tmp_path, "none")
+    found.prepare([0])
+    yield found
+    assert found._again is not None
+    found._again.close()
+
+
+def test_where_a_member_ended(study: Study, result: Result) -> None:
+    found = ended(study, 1)
+    assert ended(study, 0) is None and found is not None
+    assert found.time == pytest.approx(result.certificate["steps"][1] * 1e-3, abs=1e-12)
+    assert study.end(1) <= found.time < 0.5 and "past the end of its travel" in found.message
+    assert found.title() == f"member 1 ended at {found.time:.4g} s"
+
+
+def test_bodies_are_grey_after_the_end(study: Study) -> None:
+    state = State(study, opening.first_scene(study), member=1)
+    found = state.ended()
+    assert found is not None
+    state.go_to(found.time - 0.01)
+    assert GREY not in snapshot(state).colours.values()
+    state.go_to(found.time + 0.01)
+    colours = snapshot(state).colours
+    assert {path for path, colour in colours.items() if colour == GREY} >= set(study.nodes[1:])
+    state.show_member(0)
+    assert state.ended() is None and GREY not in snapshot(state).colours.values()
+
+
+def test_an_end_is_marked(study: Study) -> None:
+    """On the timeline where time passes it, and in the half of the view that shows the member."""
+    state = State(study, opening.first_scene(study), member=1)
+    with Offscreen(state) as screen:
+        found = state.ended()
+        assert found is not None
+        mark, bar, banner = (ui.item_boxes[name] for name in ("ended", "time", "banner:left"))
+        part = (mark.x - bar.x) / bar.width
+        assert part == pytest.approx(found.time / 0.5, abs=0.02) and mark.x + mark.width == bar.x + bar.width
+        image = screen.image()
+        inside = image[int(banner.y) + 3 : int(banner.y + banner.height) - 3, int(banner.x) + 4 : int(banner.x) + 6]
+        assert (inside[..., 0] > inside[..., 1] + 40).all(), "a red banner"
+        hatched = image[int(mark.y) + 2 : int(mark.y + mark.height) - 2, int(mark.x) + 5 : int(mark.x + mark.width) - 5]
+        assert ((hatched[..., 0].astype(int) - hatched[..., 2]) > 60).any(), "red lines on the bar"
+        state.go_to(0.5)
+        screen.frames()
+        open_beside(state, Design(state.scenes, 0))
+        screen.frames(2)
+        assert "banner:left" in ui.item_boxes and "banner:right" not in ui.item_boxes
+        state.beside = None
+        state.show_member(0)
+        screen.frames(2)
+        assert "banner:left" not in ui.item_boxes
+
+
+def test_the_window_goes_on_while_members_are_simulated(bare: Study) -> None:
+    """Every frame is drawn; the members are shown when they have come."""
+    state = State(bare, opening.first_scene(bare))
+    assert state.choice.member == 0
+    with Offscreen(state, (700, 400)) as screen:
+        state.choose("worst:2")
+        assert state.choice.member == 0 and bare.awaited([1])
+        screen.frames(2)
+        assert state.awaited.text.startswith("simulating member 1 again") and "awaited" in ui.item_boxes
+        end, frames = time.monotonic() + PATIENCE, 0
+        while state.choice.member == 0:
+            screen.frames()
+            frames += 1
+            assert time.monotonic() < end
+        assert frames > 1 and state.choice.chosen.tolist() == [1, 0]
+        assert state.awaited.text == "" and state.ended() is not None
+
+
+def test_the_right_half_waits_too(bare: Study) -> None:
+    state = State(bare, opening.first_scene(bare))
+    open_beside(state, Design(state.scenes, 0))
+    assert state.beside is not None
+    choose_beside(state, state.beside, "1")
+    assert state.beside.member == 0
+    end = time.monotonic() + PATIENCE
+    while state.beside.member == 0:
+        state.advance(0.1)
+        time.sleep(0.05)
+        assert time.monotonic() < end
+    assert state.ended(state.beside) is not None
+
+
+def test_a_failure_of_the_simulator_is_said(bare: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = State(bare, opening.first_scene(bare))
+    assert bare._again is not None and bare._again._process is not None
+    bare._again._process.kill()
+    bare._again._process.wait()
+    monkeypatch.setattr("shiftjax.viewer.resimulation.MODULE", "shiftjax.none_of_that_name")
+    state.choose("1")
+    end = time.monotonic() + PATIENCE
+    while bare.awaited([1]):
+        time.sleep(0.05)
+        assert time.monotonic() < end
+    state.advance(0.1)
+    assert state.choice.member == 0 and "none_of_that_name" in state.panels.messages[-1]
