@@ -160,15 +160,16 @@ class Study:
         tree = self.xarray
         return write_report(tree, load(json.loads(tree.attrs["model"])), path, force=force)
 
-    def view(self, members: int | str | Sequence[int] = "kept", *, height: int = 480) -> Any:
-        """Members whose poses were kept as a page with sliders for member and time, as `Result.view`.
+    def view(self, members: int | str | Sequence[int] = "", *, height: int = 480) -> Any:
+        """Members as a page with sliders for member and time, as `Result.view`.
 
         Args:
-            members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; a page has 12 at most.
+            members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; left out, those whose
+                poses were kept, else the first one. A page has 12 at most; without poses they are simulated again.
             height: of the frame in the notebook [pixels].
 
         Raises:
-            ModelError: no poses were kept; no such member; no packages of the viewer.
+            ModelError: no such member, or none that started; no packages of the viewer.
         """
         return view(self.path, members, height=height)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def view(what: Any, members: int | str | Sequence[int] = "kept", *, height: int = 480) -> Any:
+def view(what: Any, members: int | str | Sequence[int] = "", *, height: int = 480) -> Any:
     """A `View` of a result, of a model's start, or of the store that a path names.
 
     Raises:

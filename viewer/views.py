@@ -106,36 +106,49 @@ def view(what: Result | str | Path, members: int | str | Sequence[int], height: 
 
     Args:
         what: a result in memory, or the path of a store.
-        members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers. Of many that can be
-            drawn the page holds the first `MOST_MEMBERS`.
+        members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; "" for those whose poses
+            were kept, or the first one of a store that kept none. Of many that can be drawn the page holds the first
+            `MOST_MEMBERS`. What was not kept is simulated again by another process.
         height: of the frame [pixels].
 
     Raises:
-        ModelError: a height below `LOWEST`, no such member, none with poses, no store.
+        ModelError: a height below `LOWEST`, no such member, none that can be drawn, no store.
     """
     need_count("view: height", height, LOWEST)
-    if isinstance(what, Result):
-        if not what.poses and any(True for _ in what.model.bodies()):
-            todo = 'Run again with keep="all", or keep=8 for eight members.'
-            raise ModelError("view", "no recorded poses", "a result with poses of some members", todo)
-        study, source = Study.of(what), what
-    else:
-        study, source = Study.open(what), Path(what)
-    wanted = study.choose(members) if isinstance(members, str) else np.atleast_1d(np.asarray(members))
-    found = study.drawable(wanted)
+    if not isinstance(what, Result):
+        return _view(Study.open(what), Path(what), members, height)
+    if len(what.poses) or not any(True for _ in what.model.bodies()):
+        return _view(Study.of(what), what, members, height)
+    with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:  # read by the process that simulates again
+        return _view(Study.open(store.write(what, f"{folder}/result.zarr")), what, members, height)
+
+
+def _view(study: Study, source: Result | Path, members: int | str | Sequence[int], height: int) -> View:
+    found = study.drawable(_wanted(study, members))
     if not len(found.ids):
-        raise ModelError(f"view: members {members}", found.reason or "no member", "members that were kept", "Choose others.")
+        why = study.message(int(found.missing[0])) if len(found.missing) else ""
+        where = f"view: members {members}" if members != "" else "view"
+        raise ModelError(where, found.reason or "no member", "members that started", why or "Choose others.")
     chosen = [int(member) for member in found.ids[:MOST_MEMBERS]]
+    try:
+        study.prepare(chosen)
+    finally:
+        study.close()
     stored = MemberScenes(study)
     scenes, tracks = {k: stored.scene(k) for k in chosen}, {k: study.track(k) for k in chosen}
-    title = study.model.name or Path(study.where).stem
+    title = study.model.name or (source.stem if isinstance(source, Path) else "model")
+    few = [f"{len(chosen)} of {len(found.ids)} members"] if len(chosen) < len(found.ids) else []
+    notes = [*few, *([found.reason] if len(found.missing) else []), *study.news()[1]]
     page, remarks = page_of(
-        scenes[chosen[0]], study.time, tracks, title, scenes=scenes, study=study, alone=True,
-        notes=_left_out(len(chosen), len(found.ids), found.reason),
-    )  # fmt: skip
+        scenes[chosen[0]], study.time, tracks, title, scenes=scenes, study=study, alone=True, notes=notes
+    )
     return View(title, tuple(chosen), page, remarks, height, source)
 
 
-def _left_out(shown: int, drawable: int, reason: str) -> tuple[str, ...]:
-    few = (f"{shown} of {drawable} members",) if shown < drawable else ()
-    return (*few, reason) if reason else few
+def _wanted(study: Study, members: int | str | Sequence[int]) -> np.ndarray:
+    """(k,) numbers of the members that are asked for."""
+    if not isinstance(members, str):
+        return np.atleast_1d(np.asarray(members, np.int64))
+    if members:
+        return study.choose(members)
+    return study.kept if len(study.kept) else study.choose("all")[:1]

@@ -118,17 +118,18 @@ class Result:
     def _repr_html_(self) -> str:
         return html_lines(summary(self))
 
-    def view(self, members: int | str | Sequence[int] = "kept", *, height: int = 480) -> Any:
+    def view(self, members: int | str | Sequence[int] = "", *, height: int = 480) -> Any:
         """The motion as a page with sliders for member and time, design values, metrics and curves of what was
         recorded. A notebook shows it where a cell ends with it; of what is returned, `show()` opens a browser,
         `window()` the window of `shiftjax view`, `save(path)` writes the page.
 
         Args:
-            members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; a page has 12 at most.
+            members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; left out, those whose
+                poses were recorded, else the first one. A page has 12 at most; without poses they are simulated again.
             height: of the frame in the notebook [pixels].
 
         Raises:
-            ModelError: no poses, which `simulate(keep=...)` records; no such member; no packages of the viewer.
+            ModelError: no such member, or none that started; no packages of the viewer.
         """
         _need_known(self.status, *self.channels.values(), *self.design.values())
         return view(self, members, height=height)

@@ -430,7 +430,7 @@
     " ": () => play(!clock.playing), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
     ArrowUp: () => hurry(1), ArrowDown: () => hurry(-1), Home: () => go(0), End: () => go(last), r: reset,
     f: () => { options.follow = !options.follow; }, g: () => { options.grid = !options.grid; redraw(); },
-    l: () => { $("loop").checked = !$("loop").checked; }, v: () => beside($("side").hidden),
+    l: () => { $("loop").checked = !$("loop").checked; }, v: () => turn(),
     n: (e) => choose((members.indexOf(focus()) + (e.shiftKey ? -1 : 1) + members.length) % members.length), "?": () => help($("help").hidden), Escape: () => help(false),
   };
   const pressed = (e) => {
@@ -484,6 +484,9 @@
       $("members").append(label);
     });
   };
+  let asked = null; // whether the reader has opened or closed the side; before, it is open where there is room for it
+  const turn = () => { asked = $("side").hidden; beside(asked); };
+  const fit = () => beside(asked ?? (panel ? useful && innerWidth >= 700 : members.length > 1));
   const beside = (on) => { // with tables or plots the side has its own place, if the page is wide enough
     $("side").hidden = !on;
     $("side").classList.toggle("full", Boolean(panel));
@@ -510,17 +513,18 @@
   if (last <= 0) for (const id of ["play", "time", "clock", "speed", "loop"]) ($(id).closest("label") || $(id)).hidden = true;
   const told = data.sheets && data.sheets.tables.length + data.sheets.plots.length > 0;
   const panel = told ? sheets($("sheets"), data.sheets, floats, (t) => go(t)) : null;
+  const useful = told && (members.length > 1 || data.sheets.plots.length + data.sheets.tables.filter((t) => t.open).length > 0);
   $("values").hidden = !panel;
-  $("values").addEventListener("click", () => beside($("side").hidden));
+  $("values").addEventListener("click", turn);
   listMembers();
   tell();
   addEventListener("keydown", pressed);
-  addEventListener("resize", resize);
+  addEventListener("resize", fit);
   addEventListener("hashchange", fragment);
   canvas.addEventListener("webglcontextlost", (e) => { e.preventDefault(); play(false); });
   canvas.addEventListener("webglcontextrestored", () => location.reload());
   camera.from("iso");
-  beside(panel ? innerWidth >= 700 : members.length > 1);
+  fit();
   show(0);
   if (!fragment()) play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
 })();

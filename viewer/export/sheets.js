@@ -8,8 +8,11 @@ const sheets = (root, data, floats, go) => {
     where.append(made);
     return made;
   };
+  root.innerHTML = "<svg></svg>"; // the parser knows the name space, so that no address stands in the page
+  const space = root.firstChild.namespaceURI;
+  root.replaceChildren();
   const drawn = (tag, where, given) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    const made = document.createElementNS(space, tag);
     for (const [name, value] of Object.entries(given)) made.setAttribute(name, value);
     where.append(made);
     return made;
