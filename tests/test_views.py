@@ -47,7 +47,9 @@ def test_a_page_tells_the_numbers_of_every_member(many: shiftjax.Result) -> None
     data, _ = read(many.view().page)
     assert [member["name"] for member in data["members"]] == ["0", "1", "2"] and data["alone"]
     tables = {table["title"]: {row["name"]: row for row in table["rows"]} for table in data["sheets"]["tables"]}
-    assert tables["Design"] == {f"four_bar:{TIP}": {"name": f"four_bar:{TIP}", "unit": "m", "values": ["0.45", "0.5", "0.6"]}}
+    assert tables["Design"] == {
+        f"four_bar:{TIP}": {"name": f"four_bar:{TIP}", "unit": "m", "values": ["0.45", "0.5", "0.6"]}
+    }
     swing = tables["Metrics"]["swing"]
     assert swing["unit"] == "rad" and swing["values"] == [f"{value:.6g}" for value in many.metrics["swing"]]
     assert tables["Accuracy"]["gap"]["unit"] == "m" and tables["Accuracy"]["steps"] == {
@@ -88,19 +90,30 @@ def test_many_curves_and_instants_are_cut_and_told(many: shiftjax.Result, monkey
 
 def test_where_nothing_was_recorded_joints_are_plotted() -> None:
     view = shiftjax.simulate("four_bar", 0.1, output_step=0.01, keep="all").view()
-    data, block = read(view.page)
+    data, _ = read(view.page)
     names = [plot["name"] for plot in data["sheets"]["plots"]]
     assert "four_bar:crank_pivot.q" in names and all(name.endswith(".q") for name in names)
     assert repr(view).startswith("View(four_bar: member 0; .show() opens")
 
 
-def test_a_member_that_ended_early_has_its_message_and_a_curve_to_its_end() -> None:
-    """A four-bar whose crank cannot turn over: its member stops, the other goes on."""
-    result = shiftjax.simulate(
-        "four_bar", 0.2, output_step=0.01, channels=["rocker_pivot.q"], vary={TIP: [0.5, 9.0]}, keep="all"
-    )
+def test_a_member_that_never_started_is_left_out_and_told() -> None:
+    result = shiftjax.simulate("four_bar", 0.1, output_step=0.01, vary={TIP: [0.5, 9.0]}, keep="all")
     view = result.view()
     assert view.members == (0,) and any("1 never started (1)" in remark for remark in view.remarks)
+
+
+def test_a_member_that_ended_early_has_its_message_and_a_curve_to_its_end() -> None:
+    """Its rocker is driven further than it can go."""
+    start = float(shiftjax.assemble("four_bar", channels=["rocker_pivot.q"]).channels["rocker_pivot.q"][0])
+    drive = {"rocker_pivot": shiftjax.ConstantSpeed(4.0, offset=start)}
+    result = shiftjax.simulate("four_bar", 0.5, output_step=0.01, channels=["rocker_pivot.q"], keep="all", drive=drive)
+    data, block = read(result.view().page)
+    assert data["sheets"]["notes"] == list(result.messages) and "locks at" in result.messages[0]
+    (plot,) = data["sheets"]["plots"]
+    offset, length = plot["curves"][0]
+    told, expected = np.frombuffer(block[offset : offset + length], "<f4"), result.channels["rocker_pivot.q"]
+    np.testing.assert_allclose(told, expected, rtol=SINGLE)
+    assert np.isnan(told[-1]) and plot["high"] == pytest.approx(np.nanmax(expected), rel=SINGLE)
 
 
 def test_a_notebook_shows_the_page_in_a_closed_frame(many: shiftjax.Result, tmp_path: Path) -> None:
