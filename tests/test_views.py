@@ -7,6 +7,9 @@ import dataclasses
 import html
 import json
 import re
+import shutil
+import subprocess
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ from shiftjax.viewer import views
 from shiftjax.viewer.export import sheets
 from shiftjax.viewer.views import View
 from tests.test_export_page import SAID, chromium, needs_chromium
+from tests.test_gui_panes import xvfb
 
 TIP = "coupler:tip.T[0]"
 LENGTHS = [0.45, 0.5, 0.6]
@@ -144,6 +148,22 @@ def test_a_window_needs_a_display(many: shiftjax.Result, monkeypatch: pytest.Mon
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ModelError, match=r"window: found .*shiftjax view --doctor"):
         many.view(0).window()
+
+
+@pytest.mark.skipif(not (shutil.which("Xvfb") and shutil.which("xdotool")), reason="needs Xvfb and xdotool")
+def test_a_window_is_waited_for_until_it_is_closed(many: shiftjax.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    with xvfb() as display:
+        monkeypatch.setenv("DISPLAY", display)
+        waiting = threading.Thread(target=many.view(2).window, args=("--fast", "--size", "400x300"), daemon=True)
+        waiting.start()
+        search = ["xdotool", "search", "--sync", "--onlyvisible", "--name", "shiftjax"]
+        assert subprocess.run(search, capture_output=True, timeout=120, check=False).stdout
+        for _ in range(60):  # keys are heard once the window draws
+            assert subprocess.run(["xdotool", "key", "ctrl+q"], timeout=20, check=False).returncode == 0
+            waiting.join(1.0)
+            if not waiting.is_alive():
+                break
+        assert not waiting.is_alive()
 
 
 def test_a_result_without_poses_is_simulated_again() -> None:
