@@ -385,14 +385,14 @@ def test_a_window_belongs_to_the_main_thread(study: Study, scene: Scene) -> None
     assert len(found) == 1 and "main thread" in str(found[0]) and "'worker'" in str(found[0])
 
 
-def run_window(folder: Path, script: str, display: str) -> subprocess.CompletedProcess[str]:
+def run_window(folder: Path, script: str, display: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
     """Runs a script in a process of its own: its GL stays away from that of the other tests."""
     (folder / "script.py").write_text(script, encoding="utf-8")
     root = Path(__file__).resolve().parents[1]
     environment = {**os.environ, "DISPLAY": display, "PYTHONPATH": str(root)}
     environment.pop("WAYLAND_DISPLAY", None)
     return subprocess.run([sys.executable, str(folder / "script.py")], capture_output=True, text=True, env=environment,
-                          timeout=60, check=False)  # fmt: skip
+                          timeout=timeout, check=False)  # fmt: skip
 
 
 @contextmanager
