@@ -20,10 +20,12 @@ from shiftjax.ensembles.recipe import Recipe, designs_of
 from shiftjax.ensembles.report.writing import write as write_report
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.formats.files import load
+from shiftjax.markup import html_table
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.outcome import Outcome
 from shiftjax.run.labelled import MISSING_TEXT
 from shiftjax.run.result import Result
+from shiftjax.viewing import view
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -157,6 +159,27 @@ class Study:
         """
         tree = self.xarray
         return write_report(tree, load(json.loads(tree.attrs["model"])), path, force=force)
+
+    def view(self, members: int | str | Sequence[int] = "", *, height: int = 480) -> Any:
+        """Members as a page with sliders for member and time, as `Result.view`.
+
+        Args:
+            members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; left out, those whose
+                poses were kept, else the first one. A page has 12 at most; without poses they are simulated again.
+            height: of the frame in the notebook [pixels].
+
+        Raises:
+            ModelError: no such member, or none that started; no packages of the viewer.
+        """
+        return view(self.path, members, height=height)
+
+    def _repr_html_(self) -> str:
+        members = self.xarray["members"].to_dataset()
+        rows = [
+            ("varied" if v.attrs.get("role") == "design" else "", v.attrs.get("path", name), v.attrs.get("units", ""))
+            for name, v in members.data_vars.items()
+        ]
+        return html_table(repr(self), ("", "name", "unit"), sorted(rows, key=lambda row: not row[0]))
 
     def __repr__(self) -> str:
         state = "complete" if self.complete else f"{len(study_store.done(self.path))} shards done"

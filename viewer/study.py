@@ -274,6 +274,11 @@ class Study:
         elif lacking:
             self._check(lacking[0], self.kept)
 
+    def close(self) -> None:
+        """Ends the process that simulates members again, if there is one; what it gave stays, and it starts anew."""
+        if self._again is not None:
+            self._again.close()
+
     def _simulate(self, members: Sequence[int]) -> None:
         """Simulates members that have no trajectory, and waits for them; what failed once fails at once."""
         for member in members:

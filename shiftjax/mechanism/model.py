@@ -40,6 +40,7 @@ from shiftjax.mechanism.records import (
     walk,
 )
 from shiftjax.record import record
+from shiftjax.viewing import view_start
 
 __all__ = [
     "FIXED",
@@ -113,6 +114,18 @@ class Model:
     def _repr_html_(self) -> str:
         bodies = html_table(repr(self), BODY_HEAD, body_rows(self.bodies()))
         return bodies + html_table("joints", JOINT_HEAD, joint_rows(self.joints()))
+
+    def view(self, *, height: int = 480) -> Any:
+        """A picture of the model as its loops close at the start, turned by hand: a page for a notebook, as
+        `Result.view` gives one of a motion. `shiftjax view MODEL` opens a window.
+
+        Args:
+            height: of the frame in the notebook [pixels].
+
+        Raises:
+            ModelError: the loops cannot be closed; no packages of the viewer.
+        """
+        return view_start(self, height=height)
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
         """Path and record of every active body, depth first in file order."""

@@ -6,7 +6,7 @@ everywhere: `channels[path]` is (n, ...), `certificate[name]` and `status` are (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from shiftjax.run.figures import plain as plain
 from shiftjax.run.plotting import plot
 from shiftjax.run.schedule import Schedule
 from shiftjax.run.summary import summary
+from shiftjax.viewing import view
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -116,6 +117,22 @@ class Result:
 
     def _repr_html_(self) -> str:
         return html_lines(summary(self))
+
+    def view(self, members: int | str | Sequence[int] = "", *, height: int = 480) -> Any:
+        """The motion as a page with sliders for member and time, design values, metrics and curves of what was
+        recorded. A notebook shows it where a cell ends with it; of what is returned, `show()` opens a browser,
+        `window()` the window of `shiftjax view`, `save(path)` writes the page.
+
+        Args:
+            members: a choice as of `shiftjax view --member`, as "worst:5 of kept", or numbers; left out, those whose
+                poses were recorded, else the first one. A page has 12 at most; without poses they are simulated again.
+            height: of the frame in the notebook [pixels].
+
+        Raises:
+            ModelError: no such member, or none that started; no packages of the viewer.
+        """
+        _need_known(self.status, *self.channels.values(), *self.design.values())
+        return view(self, members, height=height)
 
     def to_xarray(self, keep: int | str = "all") -> DataTree:
         """The result as one tree of labelled arrays with units: the groups that `store.read` gives of a stored result,

@@ -7,7 +7,7 @@ import dataclasses
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.keys import refined
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
+from shiftjax.viewer.export.sheets import sheets_of
 from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight, Spring
 from shiftjax.viewer.springs import drawn_parts
 from shiftjax.viewer.study_like import StudyLike
@@ -43,12 +44,14 @@ def write_html(
 ) -> tuple[str, ...]:
     """Writes members of a study into one page; returns remarks for the user, which the page shows too.
 
-    The fragment `#t=0.5` of the page's address stops the motion at that time [s], `#view=front` sets the view.
+    The fragment `#t=0.5` of the page's address stops the motion at that time [s], `#view=front` sets the view,
+    `#member=17` the solid member. With a study its design values, metrics and curves stand beside the picture.
 
     Args:
         scene: what is drawn; parts of kinds "frame" and "centre" are left out.
         time: (n,) increasing [s].
-        tracks: member -> (n, nodes, 7) poses; the first member switched on is solid, the others translucent.
+        tracks: member -> (n, nodes, 7) poses; the chosen member is solid, at first the first one, the others
+            that are switched on translucent.
         path: of the file.
         title: shown above the picture.
         frames: the most instants to keep, see `motion_of`.
@@ -58,11 +61,38 @@ def write_html(
     Raises:
         ModelError: as `motion_of`.
     """
+    page, remarks = page_of(scene, time, tracks, title, frames=frames, scenes=scenes, study=study)
+    Path(path).write_text(page, encoding="utf-8")
+    return remarks
+
+
+def page_of(
+    scene: Scene,
+    time: np.ndarray,
+    tracks: Mapping[int, np.ndarray],
+    title: str = "shiftjax",
+    *,
+    frames: int | None = None,
+    scenes: Mapping[int, Scene] | None = None,
+    study: StudyLike | None = None,
+    alone: bool = False,
+    notes: Sequence[str] = (),
+) -> tuple[str, tuple[str, ...]]:
+    """The text of the page that `write_html` writes, and the remarks.
+
+    Args:
+        alone: one member is shown at a time until others are switched on; else all are.
+        notes: first of the remarks.
+    """
     motion = motion_of(scene, time, tracks, frames)
     if study is not None:
         motion = refined(motion, study, scene)
     pack = Pack()
     data = _data(scene, scenes or {}, motion, pack)
+    data["alone"], data["remarks"] = alone, [*notes, *data["remarks"]]
+    if study is not None:
+        data["sheets"] = sheets_of(study, list(motion.poses), pack)
+        data["remarks"] += data["sheets"].pop("remarks")
     folder = files("shiftjax.viewer.export")
     inserts = {
         "title": html.escape(title),
@@ -70,12 +100,12 @@ def write_html(
         "data": json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
         "binary": base64.b64encode(pack.bytes()).decode(),
         "shaders": (folder / "shaders.js").read_text(encoding="utf-8"),
+        "sheets": (folder / "sheets.js").read_text(encoding="utf-8"),
         "player": (folder / "player.js").read_text(encoding="utf-8"),
     }
     page = (folder / "page.html").read_text(encoding="utf-8")
     page = re.sub(r"\{\{(\w+)\}\}", lambda found: inserts[found[1]], page)
-    Path(path).write_text(page, encoding="utf-8")
-    return tuple(data["remarks"])
+    return page, tuple(data["remarks"])
 
 
 def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack) -> Item:

@@ -261,8 +261,11 @@
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
   };
 
+  let chosen = 0; // the solid member, or the first one shown where it is switched off
+  const focus = () => members[chosen].shown ? members[chosen] : members.find((m) => m.shown) || members[0];
+
   const draw = () => {
-    const shown = members.filter((m) => m.shown), solid = shown[0] || members[0];
+    const shown = members.filter((m) => m.shown), solid = focus();
     const nodes = places(solid, clock.t);
     follow(nodes);
     const shadow = shown.length && shadowLight >= 0 ? drawShadows(solid.parts, nodes, lights[shadowLight]) : null;
@@ -285,7 +288,7 @@
     gl.depthMask(false);
     drawParts(parts.filter((part) => part.colour[3] < 1).sort((a, b) => far(b) - far(a)), nodes, 1);
     gl.enable(gl.CULL_FACE);
-    for (const member of shown.slice(1))
+    for (const member of shown.filter((m) => m !== solid))
       drawParts(member.parts.filter((part) => part.node > 0), places(member, clock.t), data.ghost);
     gl.disable(gl.CULL_FACE);
     gl.depthMask(true);
@@ -387,6 +390,7 @@
     clock.t = Math.min(Math.max(t, 0), last);
     $("time").value = clock.t;
     $("clock").textContent = (data.start + clock.t).toFixed(last < 1 ? 4 : 2) + " s";
+    if (panel) panel.at(clock.t);
   };
   const go = (t) => { play(false); show(t); redraw(); };
   const play = (on) => {
@@ -426,30 +430,68 @@
     " ": () => play(!clock.playing), ArrowLeft: () => step(-1), ArrowRight: () => step(1),
     ArrowUp: () => hurry(1), ArrowDown: () => hurry(-1), Home: () => go(0), End: () => go(last), r: reset,
     f: () => { options.follow = !options.follow; }, g: () => { options.grid = !options.grid; redraw(); },
-    l: () => { $("loop").checked = !$("loop").checked; }, "?": () => help($("help").hidden), Escape: () => help(false),
+    l: () => { $("loop").checked = !$("loop").checked; }, v: () => turn(),
+    n: (e) => choose((members.indexOf(focus()) + (e.shiftKey ? -1 : 1) + members.length) % members.length), "?": () => help($("help").hidden), Escape: () => help(false),
   };
   const pressed = (e) => {
     const act = keys[e.key.length === 1 ? e.key.toLowerCase() : e.key];
     const typing = e.target.tagName === "SELECT" || (e.key === " " && /BUTTON|SUMMARY|INPUT/.test(e.target.tagName));
     if (!act || typing || e.ctrlKey || e.altKey || e.metaKey) return;
     e.preventDefault();
-    act();
+    act(e);
   };
-  const fragment = () => { // #t=0.5&view=front
+  const fragment = () => { // #t=0.5&view=front&member=17
     const wish = new URLSearchParams(location.hash.slice(1)), t = parseFloat(wish.get("t"));
     if (data.views[wish.get("view")]) { $("view").value = wish.get("view"); camera.from($("view").value); }
+    const member = members.findIndex((m) => m.name === wish.get("member"));
+    if (member >= 0) choose(member);
     if (Number.isFinite(t)) go(t - data.start);
     return Number.isFinite(t);
   };
+  const tell = () => { // who is solid, to the list, the slider, the tables and the plots
+    const solid = focus(), others = members.filter((m) => m.shown && m !== solid);
+    followed = null;
+    $("name").textContent = "Member " + solid.name;
+    $("member").value = members.indexOf(solid);
+    $("ghosts").checked = others.length === members.length - 1;
+    for (const member of members) member.box.checked = member.shown;
+    if (panel) panel.of(members.indexOf(solid), others.map((m) => members.indexOf(m)));
+    redraw();
+  };
+  const choose = (k) => { // one that was shown alone gives way, ghosts stay
+    const old = focus();
+    if (members.every((m) => m === old || !m.shown)) old.shown = false;
+    chosen = k;
+    members[k].shown = true;
+    tell();
+  };
   const listMembers = () => {
-    $("members").hidden = members.length < 2;
-    for (const member of members) {
+    $("choice").hidden = $("members").hidden = members.length < 2;
+    $("members").open = members.length < 9 && !data.alone;
+    $("member").max = members.length - 1;
+    $("member").addEventListener("input", () => choose(Number($("member").value)));
+    $("ghosts").addEventListener("change", () => {
+      const solid = focus();
+      for (const member of members) member.shown = member === solid || $("ghosts").checked;
+      tell();
+    });
+    members.forEach((member, k) => {
       const label = document.createElement("label"), box = document.createElement("input");
-      Object.assign(box, { type: "checkbox", checked: true });
-      box.addEventListener("change", () => { member.shown = box.checked; redraw(); });
+      member.shown = k === 0 || !data.alone;
+      member.box = Object.assign(box, { type: "checkbox" });
+      box.addEventListener("change", () => { member.shown = box.checked; tell(); });
       label.append(box, " member " + member.name);
       $("members").append(label);
-    }
+    });
+  };
+  let asked = null; // whether the reader has opened or closed the side; before, it is open where there is room for it
+  const turn = () => { asked = $("side").hidden; beside(asked); };
+  const fit = () => beside(asked ?? (panel ? useful && innerWidth >= 700 : members.length > 1));
+  const beside = (on) => { // with tables or plots the side has its own place, if the page is wide enough
+    $("side").hidden = !on;
+    $("side").classList.toggle("full", Boolean(panel));
+    document.body.classList.toggle("beside", on && Boolean(panel));
+    resize();
   };
   const resize = () => {
     const limit = gl.getParameter(gl.MAX_RENDERBUFFER_SIZE);
@@ -468,14 +510,21 @@
   offer($("speed"), words, 6, (k) => { clock.speed = SPEEDS[k]; });
   while (last > 0 && last / clock.speed < 0.5 && clock.speed > SPEEDS[0]) hurry(-1); // a short motion in slow motion
   offer($("view"), Object.keys(data.views).map((v) => [v, v]), "iso", (v) => camera.from(v));
+  if (last <= 0) for (const id of ["play", "time", "clock", "speed", "loop"]) ($(id).closest("label") || $(id)).hidden = true;
+  const told = data.sheets && data.sheets.tables.length + data.sheets.plots.length > 0;
+  const panel = told ? sheets($("sheets"), data.sheets, floats, (t) => go(t)) : null;
+  const useful = told && (members.length > 1 || data.sheets.plots.length + data.sheets.tables.filter((t) => t.open).length > 0);
+  $("values").hidden = !panel;
+  $("values").addEventListener("click", turn);
   listMembers();
+  tell();
   addEventListener("keydown", pressed);
-  addEventListener("resize", resize);
+  addEventListener("resize", fit);
   addEventListener("hashchange", fragment);
   canvas.addEventListener("webglcontextlost", (e) => { e.preventDefault(); play(false); });
   canvas.addEventListener("webglcontextrestored", () => location.reload());
   camera.from("iso");
-  resize();
+  fit();
   show(0);
   if (!fragment()) play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
 })();

@@ -1,0 +1,84 @@
+"""What a page tells of each member beside the picture: its varied numbers, its metrics, and curves over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftjax.run.figures import CERTIFICATE
+from shiftjax.viewer import curves
+from shiftjax.viewer.curves import Curve
+from shiftjax.viewer.export.pack import Pack
+from shiftjax.viewer.study_like import StudyLike
+
+MOST_PLOTS = 8
+MOST_ROWS = 60  # of a table
+INSTANTS = 1_000  # of a curve: three a pixel of the widest plot
+Item = dict[str, Any]
+
+
+def sheets_of(study: StudyLike, members: Sequence[int], pack: Pack) -> Item:
+    """Tables and plots of some members of a study; numbers of curves are in the pack, as `html` puts poses there.
+
+    Plots are of what was recorded, of the joints' coordinates where nothing was.
+    """
+    accuracy = [name for name in study.metrics if name in CERTIFICATE]
+    metrics = [name for name in study.metrics if name not in CERTIFICATE]
+    named = {"Design": (study.design, list(study.design)), "Metrics": (study.metrics, metrics)}
+    named["Accuracy"] = (study.metrics, accuracy)
+    tables = [_table(study, title, *of, members) for title, of in named.items() if of[1]]
+    kept = np.unique(np.linspace(0, len(study.time) - 1, min(len(study.time), INSTANTS)).astype(int))
+    wanted, remarks = _plotted(study), []
+    if len(wanted) > MOST_PLOTS:
+        remarks.append(f"{MOST_PLOTS} of {len(wanted)} curves are plotted")
+    if len(kept) < len(study.time) and wanted:
+        remarks.append(f"curves are plotted at {len(kept)} of {len(study.time)} instants")
+    return {
+        "time": pack.add((study.time[kept] - study.time[0]).astype("<f4")),
+        "tables": tables,
+        "notes": [study.message(member) for member in members],
+        "plots": [_plot(name, (curves.curve(study, m, name) for m in members), kept, pack)
+                  for name in wanted[:MOST_PLOTS]],
+        "remarks": remarks,
+    }  # fmt: skip
+
+
+def _plotted(study: StudyLike) -> list[str]:
+    """The names of the curves; none where nothing moves."""
+    if len(study.time) < 2:
+        return []
+    return list(study.channels) or [name for name in curves.computed(study) if name.endswith(".q")]
+
+
+def _table(
+    study: StudyLike, title: str, columns: Mapping[str, np.ndarray], names: list[str], members: Sequence[int]
+) -> Item:
+    rows = [
+        {"name": name, "unit": _unit(study.unit(name)), "values": [f"{float(columns[name][m]):.6g}" for m in members]}
+        for name in names[:MOST_ROWS]
+    ]
+    return {"title": title, "rows": rows, "more": max(len(names) - MOST_ROWS, 0), "open": title != "Accuracy"}
+
+
+def _plot(name: str, of_members: Iterable[Curve], kept: np.ndarray, pack: Pack) -> Item:
+    """A plot of one quantity, with the range of all members."""
+    every = list(of_members)
+    # a member that ended in the middle of a chunk may have fewer instants than there are
+    whole = [np.pad(c.values, ((0, kept[-1] + 1 - len(c.values)), (0, 0)), constant_values=np.nan) for c in every]
+    values = np.stack([one[kept].T for one in whole]).astype("<f4")  # (members, k, n)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    return {
+        "name": name,
+        "unit": _unit(every[0].unit),
+        "labels": list(every[0].labels),
+        "low": low,
+        "high": high,
+        "curves": [pack.add(one) for one in values],
+    }
+
+
+def _unit(unit: str) -> str:
+    return "" if unit == "1" else unit
