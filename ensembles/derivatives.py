@@ -11,6 +11,7 @@ import numpy as np
 
 from shiftjax.ensembles.group import Group
 from shiftjax.gradients.derived import derived
+from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.run import DifferentiableRun
 
 Array = Any  # of JAX, traced
@@ -40,7 +41,7 @@ class Runs:
             full = tuple(columns)
             followed = tuple(path for path in full if path in followed or path not in self.paths)
             given["assign"] = self._assign
-        self._run = DifferentiableRun(group.model, full, given, traced=followed)
+        self._run = DifferentiableRun(group.model, full, given, traced=followed, warns=False)
         self._full = full
         channels_of, metrics, _, _ = self._run.split(np.zeros((1, self._run.outputs)))
         self.metrics = tuple(metrics)
@@ -51,6 +52,12 @@ class Runs:
     def recorded(self) -> int:
         """Numbers of the channels, which are the first outputs; the metrics follow."""
         return self._run.recorded
+
+    @property
+    def doubts(self) -> Doubts:
+        """Of the members of the last adjoint or tangent."""
+        assert self._run.doubts is not None
+        return self._run.doubts
 
     @property
     def units(self) -> Mapping[str, str]:

@@ -26,6 +26,7 @@ from shiftjax.ensembles.shards import parts
 from shiftjax.ensembles.study import Study
 from shiftjax.ensembles.study_plan import Plan, opened
 from shiftjax.errors import ModelError, need_number, one_of
+from shiftjax.gradients.doubts import Doubts
 from shiftjax.record import record
 
 GROUP, DONE, SIGMAS = "sensitivity", "shards_done", "sigmas"
@@ -83,6 +84,21 @@ class Sensitivity:
         return self.xarray["slope"].values
 
     @property
+    def jumps(self) -> np.ndarray:
+        """(B,) how often forces of a member jumped: what its slopes ignore."""
+        return self.xarray["jumps"].values
+
+    @property
+    def growth(self) -> np.ndarray:
+        """(B,) by which small changes of a member's run grow, as in `gradients.growth`; NaN where that is not told."""
+        return self.xarray["growth"].values
+
+    @property
+    def messages(self) -> list[str]:
+        """(B,) what is to be said of a member's slopes, "" for good ones."""
+        return [str(text) for text in self.xarray["message"].values]
+
+    @property
     def metrics(self) -> list[str]:
         return [str(name) for name in self.xarray["metric"].values]
 
@@ -121,8 +137,9 @@ class Sensitivity:
             study_store.say(files, {SIGMAS: json.dumps(dict(sigmas))}, GROUP)
 
     def __repr__(self) -> str:
-        found = self.xarray.sizes
-        return f"Sensitivity of {found['metric']} metrics to {found['parameter']} numbers in {self.study.path}"
+        found, said = self.xarray.sizes, sum(map(bool, self.messages))
+        told = f"; something is said of {said} of {found['member']} members: see messages" if said else ""
+        return f"Sensitivity of {found['metric']} metrics to {found['parameter']} numbers in {self.study.path}{told}"
 
 
 def sensitivity(
@@ -188,7 +205,7 @@ def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Ca
     names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
     members = sum(group.members for group in plan.groups)
     for shard in range(ready, plan.shards):
-        first, rows = shard * plan.size, []
+        first, rows, doubts = shard * plan.size, [], list[Doubts]()
         for part in parts(plan.groups, shard, plan.size):
             group = part.group
             if group.first not in known:
@@ -201,10 +218,15 @@ def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Ca
                 of = [names.index(name) for name in runs.metrics], [paths.index(path) for path in runs.parameters]
                 whole[np.ix_(range(len(some)), *of)] = some
                 rows.append(whole)
+                doubts.append(runs.doubts)
                 progress(first + sum(map(len, rows)), members)
         with study_store.writing(plan.folder) as files:
-            array = study_store.array_of(zarr.open_group(files, path=GROUP, mode="r+"), "slope")
-            array[first : first + plan.size] = np.concatenate(rows)
+            made = zarr.open_group(files, path=GROUP, mode="r+")
+            found = {"slope": np.concatenate(rows)}
+            found |= {name: np.concatenate([getattr(part, name) for part in doubts]) for name in ("jumps", "growth")}
+            found["message"] = np.array([text for part in doubts for text in part.messages], object)
+            for name, values in found.items():
+                study_store.array_of(made, name)[first : first + plan.size] = values
             files.settle()
             study_store.say(files, {DONE: shard + 1}, GROUP)
 
@@ -222,6 +244,12 @@ def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Plan
             fill_value=np.nan, attributes={"units": "see unit"}, dimension_names=["member", "metric", "parameter"],
             config={"write_empty_chunks": True},
         )  # fmt: skip
+        for name, kind, empty in (("jumps", np.int32, 0), ("growth", float, np.nan), ("message", str, "")):
+            group.create_array(
+                name, shape=(members,), chunks=(min(plan.size, members),), dtype=kind, compressors=CODECS,
+                fill_value=empty, attributes={"units": "1"}, dimension_names=["member"],
+                config={"write_empty_chunks": True},
+            )  # fmt: skip
         for name, values, axes in (
             ("member", np.arange(members), ["member"]),
             ("metric", np.array(names, object), ["metric"]),

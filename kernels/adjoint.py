@@ -9,8 +9,9 @@ run again on slots of their own before they are reversed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -112,12 +113,19 @@ def measuring(program: LaneProgram) -> tuple[Piece, ...]:
     return program.accumulate[1:]
 
 
-def adjoint_of(program: LaneProgram, precision: str, first: int, still: int = 0) -> AdjointProgram:
+def adjoint_of(
+    program: LaneProgram,
+    precision: str,
+    first: int,
+    still: int = 0,
+    given: Mapping[str, tuple[Piece, ...]] = MappingProxyType({}),
+) -> AdjointProgram:
     """The adjoint of a lane program, by reverse mode of each of its pieces.
 
     Args:
         first: of the accumulators, that of a metric. still: so many of the last x are quadratures of the certificate,
             on which nothing depends that is differentiated.
+        given: phase -> its reverse pieces, made otherwise: nothing is planned for it, and it takes no slots.
     """
     layout = AdjointLayout(program.layout, first)
     moving = slice(0, program.layout.nx - still)
@@ -134,7 +142,10 @@ def adjoint_of(program: LaneProgram, precision: str, first: int, still: int = 0)
         "measure": (measuring(program), [*layout.accumulators()]),
     }
     constant = {*region("t", "mon", "rep"), *program.layout.slots("acc")[:first]}
-    found = {name: _phase(layout, pieces, outputs, constant, precision) for name, (pieces, outputs) in wanted.items()}
+    found = {
+        name: _Phase(given[name], 0) if name in given else _phase(layout, pieces, outputs, constant, precision)
+        for name, (pieces, outputs) in wanted.items()
+    }
     copies = max(phase.copies for phase in found.values())
     return AdjointProgram(program, replace(layout, copies=copies), *(found[name].pieces for name in REVERSED))
 

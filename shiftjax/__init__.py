@@ -35,6 +35,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.run.info",
             "What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.",
         ),
+        "GradientWarning": ("shiftjax.errors", "A gradient that is less than it seems, and why."),
         "ModelError": (
             "shiftjax.errors",
             "Invalid input: states where, what was found, what is allowed, what to do.",
@@ -192,6 +193,7 @@ if TYPE_CHECKING:
     from shiftjax.ensembles.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.spec import Vary as Vary
     from shiftjax.ensembles.study import Study as Study
+    from shiftjax.errors import GradientWarning as GradientWarning
     from shiftjax.errors import ModelError as ModelError
     from shiftjax.forces import FORCES as FORCES
     from shiftjax.forces import ForceKind as ForceKind

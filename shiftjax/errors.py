@@ -6,6 +6,7 @@ import difflib
 import math
 import os
 import reprlib
+import sys
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 
@@ -27,6 +28,10 @@ class ModelError(ValueError):
     def __reduce__(self) -> tuple[type[ModelError], tuple[str, str, str, str]]:
         """Whole on its way between processes, from a worker to who asked."""
         return type(self), (self.where, self.found, self.allowed, self.todo)
+
+
+class GradientWarning(UserWarning):
+    """A gradient that is less than it seems, and why."""
 
 
 def one_of(where: str, word: object, known: Iterable[str]) -> None:
@@ -94,6 +99,13 @@ def need_count(where: str, value: object, least: int) -> None:
     """Raises unless the value is a whole number from `least`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise wrong(where, value, f"a whole number from {least}")
+
+
+def refuse_traced(where: str, value: object, todo: str) -> None:
+    """Raises where JAX traces a number that must be known. JAX is asked only where it is there."""
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(value, jax.core.Tracer):
+        raise ModelError(where, "a number that JAX traces", "known numbers", todo)
 
 
 def wrong(where: str, value: object, allowed: str) -> ModelError:

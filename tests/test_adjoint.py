@@ -13,7 +13,8 @@ import shiftjax
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.gradients.kkt import projection_piece, stage_piece
-from shiftjax.kernels.adjoint import AdjointLayout
+from shiftjax.gradients.programs import AdjointPrograms
+from shiftjax.kernels.adjoint import AdjointLayout, adjoint_of
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.reverse import reverse
@@ -278,3 +279,14 @@ def test_the_adjoint_of_a_step_has_fewer_operations_than_plain_reverse_mode(name
     found = 3 * counted([stage_piece(programs, partition)]) + counted([projection_piece(programs, partition)])
     print(f"{name}: {found / step:.3f}, plain {plain / step:.3f}")
     assert found / step < RATIOS[name] < 0.8 * plain / step
+
+
+def test_phases_that_are_given_take_no_slots_for_copies() -> None:
+    """Three substructures on a base: five pieces a phase of a plain reversal run again on slots of their own."""
+    prepared = varied("three_slider_cranks")
+    programs, partition = Programs(prepared.setup), Partition(tuple(nominal_blocks(prepared)))
+    assert adjoint_of(programs.of(partition), "f64", len(ACCUMULATORS)).layout.copies > 0
+    found = AdjointPrograms(programs).of(partition)
+    assert found.layout == AdjointPrograms(programs).layout and found.layout.copies == 0
+    wanted = stage_piece(programs, partition), projection_piece(programs, partition)
+    assert [p.identity() for p in (*found.accelerate, *found.project)] == [p.identity() for p in wanted]

@@ -177,6 +177,7 @@ METRICS = {
     "rms": "rms(rocker_pivot.v)",
     "when": "time_of_maximum(rocker_pivot.q)",
     "crossing": "first_crossing((crank_pivot.q - 1.0472) ** 2, 0.003)",
+    "turns": "sign_changes(rocker_pivot.v - 1)",
     "settling": "settling_time((crank_pivot.q - 1.0472) ** 2, 0.25, 0.248)",
     "value at": "value_at(rocker_pivot.q, 0.05)",
     "between steps": "value_at(rocker_pivot.q, 0.0503)",

@@ -15,6 +15,7 @@ import pytest
 
 import shiftjax
 from shiftjax.cli import main
+from shiftjax.cli.optimize import show
 from shiftjax.ensembles import study_file
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.designs import designs
@@ -322,3 +323,24 @@ def test_the_command_optimises_and_saves(tmp_path: Path, capsys: pytest.CaptureF
     assert best["four_bar:rocker.mass"] == said["best"]["design"]["four_bar:rocker.mass"]
     frame = Optimum(out).to_pandas()
     assert len(frame) == 3 and frame["objective"].min() == said["best"]["objective"]
+
+
+@pytest.mark.parametrize("asked", [{"objective": "end ** 2", "method": "lbfgs"}, {"residuals": ["end"]}])
+def test_forces_that_jump_are_told_of_every_start(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    """Of points, of the history and of the best design; the gradient of both methods ignores them."""
+    builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("mass", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    a.joint("slide", "Tx", child="mass", initial_velocity=1.0)
+    a.restraint("pull", "spring", joint="slide", coefficients=[[100.0, 0.0]])
+    a.restraint("rub", "friction", joint="slide", coefficients=[[-2.0], [2.0]], knot_points=[0.0])
+    found = optimize(
+        Definition(
+            model=builder.build(), span=0.12, step=1e-3, vary={"slide.initial_velocity": [0.5, 4.0]},
+            metrics={"end": "final(slide.q) - 0.02"}, optimize={**asked, "iterations": 2},
+        )
+    )  # fmt: skip
+    assert found.evaluations["jumps"].values[0].tolist() == [1, 0] and found.history["jumps"].values[0, 0] == 1
+    assert found.starts["jumps"].dtype == np.int32 and (found.starts["growth"].values < 100).all()
+    show(found)
+    assert "ignore forces that jump" in capsys.readouterr().out
+    assert {"jumps", "growth"} <= set(found.to_pandas().columns)

@@ -58,6 +58,7 @@ def test_both_ways_give_the_slopes_of_differences(tmp_path: Path) -> None:
             slope = float(pair[0][name][0] - pair[1][name][0]) / (2e-5 * float(vary[path][0]))
             assert forward[1, m, k] == pytest.approx(slope, rel=CENTRAL, abs=1e-8)
     units = found.xarray["unit"].values.tolist()
+    assert not found.jumps.any() and not (found.growth >= 100).any() and not any(found.messages)
     assert units[1] == ["rad/m", "rad/kg"] and units[2] == ["1", "m/kg"]
 
 
@@ -93,6 +94,29 @@ def test_what_is_switched_off_has_no_slopes() -> None:
     )  # fmt: skip
     found = sensitivity(asked).slopes
     assert np.isfinite(found[:2]).all() and np.isnan(found[2:, :, 0]).all() and np.isfinite(found[2:, :, 1]).all()
+
+
+def sliding(**more: Any) -> Definition:
+    """A mass on a spring that slides against Coulomb friction; the faster members turn back."""
+    builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("mass", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    a.joint("slide", "Tx", child="mass", initial_velocity=1.0)
+    a.restraint("pull", "spring", joint="slide", coefficients=[[100.0, 0.0]])
+    a.restraint("rub", "friction", joint="slide", coefficients=[[-2.0], [2.0]], knot_points=[0.0])
+    given = {"span": 0.12, "step": 1e-3, "vary": {"slide.initial_velocity": [0.5, 4.0]}}
+    return Definition(model=builder.build(), metrics={"end": "final(slide.q)"}, **{**given, **more})
+
+
+def test_forces_that_jump_and_growth_are_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "study.zarr"
+    for direction in ("forward", "reverse"):
+        found = sensitivity(sliding() if direction == "forward" else out, out if direction == "forward" else None,
+                            direction=direction)  # fmt: skip
+        assert found.jumps.tolist() == [1, 0] and not (found.growth >= 100).any()
+        assert "a:rub jumps by 4 N at t = " in found.messages[0] and not found.messages[1]
+        assert "something is said of 1 of 2 members" in repr(found)
+    assert main(["sensitivity", str(out), "--resume"]) == 0
+    assert "member 0: the gradient ignores that a:rub jumps by 4 N" in capsys.readouterr().out
 
 
 def test_the_plan_takes_the_cheaper_way() -> None:

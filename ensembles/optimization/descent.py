@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good
+from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good, told
 from shiftjax.ensembles.optimization.problem import Method, Problem
 from shiftjax.ensembles.optimization.words import MONOTONE, Wanted
 from shiftjax.errors import ModelError
@@ -46,6 +46,7 @@ class Descent(Method):
         outputs, status = self.problem.runs.outputs(x)
         found, bars = self._judged(outputs[:, self.problem.runs.recorded :], some["multipliers"], some["penalty"])
         found["gradient"] = self.problem.runs.adjoint(x, bars[None])[0] * slopes
+        found |= told(self.problem.runs.doubts)
         return filled(state, members, {**found, "numbers": numbers, "status": status})
 
     # -- of one start --------------------------------------------------------------------------------------------------

@@ -165,8 +165,8 @@ def shown(seen: Arrays) -> dict[str, np.ndarray]:
     """Empty arrays (N, ...) of the history, from those of what is seen."""
     wide, flat = seen["numbers"], seen["objective"]
     whole = np.zeros(len(flat), np.int32)
-    return {"numbers": wide, "objective": flat, "excess": flat, "gradient_norm": flat} | dict.fromkeys(
-        ("status", "halved", "ended"), whole
+    return {"numbers": wide, "objective": flat, "excess": flat, "gradient_norm": flat, "growth": flat} | dict.fromkeys(
+        ("status", "jumps", "halved", "ended"), whole
     )
 
 

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.ensembles.optimization.words import Ending
+from shiftjax.gradients.doubts import Doubts
 
 Array = Any  # of JAX, traced
 Row = dict[str, Any]  # arrays of one start
@@ -26,6 +27,7 @@ def begun(z: Array, home: Array, metrics: int) -> Row:
     """A start at free numbers z (P,) whose model's own design is at `home` (P,)."""
     inf, none = jnp.asarray(jnp.inf), jnp.asarray(0)
     best = {"best": z, "best_objective": inf, "best_excess": inf, "best_metrics": jnp.zeros(metrics)}
+    best |= {"best_jumps": none, "best_growth": jnp.asarray(0.0)}
     good = {"base": home, "base_merit": inf, "base_objective": inf, "base_excess": inf, "base_unmet": inf}
     good["base_gradient"] = inf
     return {"z": z, **good, **best, "ran": none, "halved": none, "in_a_row": none, "ended": none, "asked": none}
@@ -35,9 +37,9 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
     """The start after a point was seen.
 
     Args:
-        seen: metrics, status, objective, excess, merit, gradient of the point, and by how much it does not meet the
-            conditions of its constraints, `unmet`. ahead: (P,) the next one, from a good
-            one. good: whether it is. tolerances: of the gradient's norm, and of the excess of constraints.
+        seen: metrics, status, jumps, growth, objective, excess, merit, gradient of the point, and by how much it does
+            not meet the conditions of its constraints, `unmet`. ahead: (P,) the next one, from a good one.
+        good: whether it is. tolerances: of the gradient's norm, and of the excess of constraints.
     """
     size = jnp.sqrt(jnp.sum(seen["gradient"] ** 2))
     allowed = tolerances[1]
@@ -53,6 +55,8 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
     values |= {f"base_{name}": seen[name] for name in ("merit", "objective", "excess", "unmet")}
     for name, value in values.items():
         out[name] = jnp.where(good, value, row[name])
+    for name in ("jumps", "growth"):
+        out[f"best_{name}"] = jnp.where(better, seen[name], row[f"best_{name}"]).astype(row[f"best_{name}"].dtype)
     out["ran"] = jnp.where(seen["status"] <= 0, 1, row["ran"])
     out["in_a_row"] = jnp.where(good, 0, row["in_a_row"] + 1)
     out["halved"] = row["halved"] + jnp.where(good, 0, 1)
@@ -68,6 +72,11 @@ def is_good(row: Row, seen: Mapping[str, Array], *, down: bool) -> Array:
     """Whether a point is good."""
     finite = jnp.isfinite(seen["merit"]) & (seen["status"] <= 0)
     return finite & (seen["merit"] < row["base_merit"]) if down else finite
+
+
+def told(doubts: Doubts) -> Seen:
+    """What gradients say of themselves: how often forces jumped, which they ignore, and how small changes grow."""
+    return {"jumps": doubts.jumps.astype(np.int32), "growth": np.nan_to_num(doubts.growth)}
 
 
 def filled(state: State, members: np.ndarray, found: Seen) -> Seen:

@@ -192,6 +192,7 @@ class _Run:
         numbers = self.method.place(state["base"])
         found = {"numbers": numbers, "objective": state["base_objective"], "excess": state["base_excess"]}
         found |= {"gradient_norm": state["base_gradient"], "status": seen["status"].astype(np.int32)}
+        found |= {name: seen[name] for name in ("jumps", "growth")}
         return found | {name: state[name].astype(np.int32) for name in ("halved", "ended")}
 
     def _came(self, state: State, first: Seen) -> Seen:
@@ -203,7 +204,13 @@ class _Run:
         none = ~np.isfinite(state["best_objective"])
         found["metrics"] = np.where(none[:, None], np.nan, state["best_metrics"])
         found |= {"first_numbers": first["numbers"], "first_metrics": before}
-        whole = {"halved": state["halved"], "ended": state["ended"], "iterations": state["asked"]}
+        found["growth"] = state["best_growth"]
+        whole = {
+            "jumps": state["best_jumps"],
+            "halved": state["halved"],
+            "ended": state["ended"],
+            "iterations": state["asked"],
+        }
         return found | {name: values.astype(np.int32) for name, values in whole.items()}
 
 

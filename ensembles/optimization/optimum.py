@@ -68,7 +68,8 @@ class Optimum:
     @property
     def history(self) -> xr.Dataset:
         """(iteration, start, ...) the last good design of every start: `numbers`, `objective`, `excess` of constraints,
-        `gradient_norm` (of the free numbers), `status` of the run, `halved` steps so far, `ended`."""
+        `gradient_norm` (of the free numbers), `status` of the run, its `jumps`, which the gradient ignores, the
+        `growth` of small changes in it, `halved` steps so far, `ended`."""
         return self._store.dataset("history")
 
     @property
@@ -145,10 +146,10 @@ class Optimum:
 
     def to_pandas(self) -> DataFrame:
         """One row a start: objective, excess of the constraints, how it ended, iterations, steps that were halved back,
-        its best design and the metrics there."""
+        jumps of forces that gradients ignore and growth of small changes, its best design and the metrics there."""
         rows = self.starts
         columns: dict[str, Any] = {"objective": self.objective, "excess": rows["excess"].values, "ending": self.ending}
-        columns |= {name: rows[name].values for name in ("iterations", "halved")}
+        columns |= {name: rows[name].values for name in ("iterations", "halved", "jumps", "growth")}
         columns |= self.designs | {name: rows["metrics"].values[:, k] for k, name in enumerate(self.metrics)}
         return xr.Dataset({name: ("start", values) for name, values in columns.items()}).to_dataframe()
 

@@ -20,6 +20,7 @@ from shiftjax.ensembles.optimization.meaning import bounds, expressions
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State
 from shiftjax.ensembles.optimization.space import ByMember, Space
 from shiftjax.ensembles.optimization.words import Wanted
+from shiftjax.gradients.doubts import Doubts
 
 Array = Any  # of JAX, traced
 
@@ -36,6 +37,9 @@ class Differentiated(Recorded, Protocol):
 
     @property
     def units(self) -> Mapping[str, str]: ...
+
+    @property
+    def doubts(self) -> Doubts: ...
 
     def outputs(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 

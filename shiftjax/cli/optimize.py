@@ -74,6 +74,7 @@ def summary(found: Optimum) -> dict[str, Any]:
         "starts": len(found.objective),
         "endings": {name: count for name, count in endings.items() if count},
         "halved": int(found.starts["halved"].sum()),
+        "jumping": int((found.starts["jumps"] > 0).sum()),
         "best": {field.name: getattr(best, field.name) for field in dataclasses.fields(best)},
     }
 
@@ -83,6 +84,8 @@ def show(found: Optimum) -> None:
     best, said = found.best, summary(found)
     endings = ", ".join(f"{count} {name}" for name, count in said["endings"].items())
     print(f"{found.path.name}: {said['starts']} starts: {endings}; {said['halved']} steps halved back")
+    if said["jumping"]:
+        print(f"gradients of {said['jumping']} of them ignore forces that jump: see `jumps` of the starts in the store")
     if not np.isfinite(best.objective):
         print("no design that runs was found; the evaluations in the store have the status of each")
         return

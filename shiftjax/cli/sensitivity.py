@@ -17,6 +17,8 @@ from shiftjax.ensembles.slopes import DIRECTIONS, Sensitivity, sensitivity
 from shiftjax.ensembles.spec import assigned, split_assignment
 from shiftjax.run.figures import plain
 
+SHOWN = 4  # members of whose slopes something is said
+
 
 def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -64,6 +66,7 @@ def summary(found: Sensitivity, sigmas: dict[str, float]) -> dict[str, Any]:
             rows.append({"metric": name, "parameter": path, "unit": str(units[m, k]), **_range(slopes[:, m, k])})
     said: dict[str, Any] = {"store": str(found.study.path), "direction": found.planned.direction}
     said |= {"why": found.planned.why, "slopes": rows, "deviations": []}
+    said["messages"] = {str(k): text for k, text in enumerate(found.messages) if text}
     if sigmas:
         told = found.fisher(sigmas)
         said["rank"] = _range(told.rank.astype(float))
@@ -87,6 +90,10 @@ def show(said: dict[str, Any]) -> None:
     head = ("metric", "parameter", "smallest", "median", "largest", "unit")
     rows = [(row["metric"], row["parameter"], *_texts(row, "nan"), row["unit"]) for row in said["slopes"]]
     common.table(head, rows, left=(0, 1, 5))
+    for member, text in [*said["messages"].items()][:SHOWN]:
+        print(f"member {member}: {text}")
+    if len(said["messages"]) > SHOWN:
+        print(f"... and {len(said['messages']) - SHOWN} members more: `message` in the store's group `sensitivity`")
     if said["deviations"]:
         print("\nstandard deviation of every number that is found from the measurements:")
         common.table(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, one_of
+from shiftjax.errors import ModelError, one_of, refuse_traced
 from shiftjax.record import record
 from shiftjax.time_laws import OUTSIDE
 
@@ -22,6 +22,8 @@ NO_LISTS = (str, bytes, bytearray, Mapping, Set)  # of things that have a length
 
 def number_of(given: Any, where: str) -> float | np.ndarray:
     """A finite float, or (B,) of floats; what is not finite in an array ends a member by itself."""
+    key = where.rpartition(".")[2]
+    refuse_traced(where, given, f"Write a known one, and use vary={{'JOINT_drive.{key}': values}} of `simulate`.")
     try:
         array = np.asarray(given)
     except (TypeError, ValueError):  # rows of several lengths
@@ -35,6 +37,8 @@ def number_of(given: Any, where: str) -> float | np.ndarray:
 
 def rows_of(given: Any, where: str) -> list[Any]:
     """The entries of a list of numbers, each of which may be an array."""
+    key = where.rpartition(".")[2]
+    refuse_traced(where, given, f"Write known ones, and use vary={{'JOINT_drive.{key}[k]': values}} of `simulate`.")
     try:
         rows = None if isinstance(given, NO_LISTS) or not hasattr(given, "__len__") else list(given)
     except TypeError:  # an array without dimensions

@@ -3,8 +3,9 @@
 `joint.q|v|a`, `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
 `joint.drive_load` (of a driven joint: what its driver exerts along the coordinate; `Reactions.along_driven`),
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
-with internal states, `energy.kinetic|potential|total`, `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity
-is one entry of `CHANNELS`. Building a channel raises on bad paths; observing is lane code.
+with internal states, `force.knots` of one with knots, `energy.kinetic|potential|total`,
+`substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity is one entry of `CHANNELS`. Building a channel raises on
+bad paths; observing is lane code.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from shiftjax.dynamics.observed_state import ObservedState
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
+from shiftjax.mechanism.paths import split
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.table import Table
@@ -80,6 +82,11 @@ def _size(attribute: str) -> Callable[[Plan, int], int]:
     return lambda plan, index: getattr(plan.joints[index], attribute)
 
 
+def _knots(state: ObservedState, index: int) -> Vec:
+    element = state.lane.plan.forces[index]
+    return [switch.beyond for switch in FORCES[element.kind].switches(element, state.motion)]
+
+
 CHANNELS: Table[Quantity] = Table(
     "channel",
     {
@@ -94,6 +101,7 @@ CHANNELS: Table[Quantity] = Table(
         "velocity": Quantity("frame", _velocity, "m/s", 3),
         "angular_velocity": Quantity("frame", lambda s, frame: list(s.motion.chain().node(frame.node).w), "rad/s", 3),
         "state": Quantity("force", lambda s, k: [s.states[k]], "1"),
+        "knots": Quantity("force", _knots, "mixed"),
         "energy.kinetic": Quantity("", lambda s, _: [s.energies["kinetic"]], "J"),
         "energy.potential": Quantity("", lambda s, _: [s.energies["potential"]], "J"),
         "energy.total": Quantity("", lambda s, _: [s.energies["total"]], "J"),
@@ -130,7 +138,8 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
     }
     paths = [name for name, quantity in CHANNELS.items() if not quantity.of]
     paths += [f"{target}.{name}" for kind in of for target in of[kind] for name, q in CHANNELS.items() if q.of == kind]
-    for path in (*paths, *states):
+    knots = [f"{e.path}.knots" for k, e in enumerate(plan.forces) if knot_units(plan, k)]
+    for path in (*paths, *states, *knots):
         try:
             found = _channel(plan, path, lambda same: same)
         except ModelError:  # reactions that are in no joint
@@ -155,6 +164,8 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
     if state is not None:
         index, unit = state
         return Channel(path, CHANNELS["state"], index, 1, True, unit)
+    if name == "knots":
+        return _knots_of_force(plan, path, head)
     prefix = {"substructure": "substructure[k].", "": ""}
     known = [f"{prefix.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
     raise ModelError(
@@ -212,3 +223,23 @@ def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
             if state.name == name and (element.path == head or element.path.endswith(f":{head}")):
                 return index, state.unit
     return None
+
+
+def knot_units(plan: Plan, index: int) -> tuple[str, ...]:
+    """The units of what a force compares with its knots, one a knot."""
+    element = plan.forces[index]
+    along = plan.joints[element.joints[0]].kind.unit if element.joints else "m"
+    return FORCES[element.kind].switch_units(element, along)
+
+
+def _knots_of_force(plan: Plan, path: str, head: str) -> Channel:
+    own = {e.path: knot_units(plan, k) for k, e in enumerate(plan.forces)}
+    known = [force for force, units in own.items() if units]
+    head, _ = split(head)
+    found = [force for force in known if force == head or force.endswith(f":{head}")]
+    if len(found) != 1:
+        hint = nearest(head, known) or f"One of {known}."
+        raise ModelError(f"channel {path}", repr(head), "a force with knots", hint)
+    units = own[found[0]]
+    unit = units[0] if len(set(units)) == 1 else "mixed"
+    return Channel(path, CHANNELS["knots"], [*own].index(found[0]), len(units), False, unit)

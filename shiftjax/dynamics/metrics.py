@@ -96,6 +96,14 @@ def _crossing(accumulators: Vec, now: Instant, before: Instant, options: Options
     return [select(less(a, 0.0), up, down)]
 
 
+def _sign_changes(accumulators: Vec, now: Instant, before: Instant, _: Options) -> Vec:
+    """A value that reaches 0 has crossed it; one that leaves it has not, so that no crossing counts twice."""
+    a, b = before.value[0], now.value[0]
+    up = select(less(a, 0.0), select(less(b, 0.0), 0.0, 1.0), 0.0)
+    down = select(less(0.0, a), select(less(0.0, b), 0.0, 1.0), 0.0)
+    return [add(accumulators[0], add(up, down))]
+
+
 def _moving(change: Scalar) -> Scalar:
     """A change to divide by: 1 for 0, where a value rests and the quotient is not chosen, but would be derived."""
     return select(less(0.0, absolute(change)), change, add(change, 1.0))
@@ -236,6 +244,13 @@ METRICS: Table[MetricKind] = Table(
                 ("direction", Option("of the crossing", "any", "word", ("any", "up", "down"))),
             ),
             meaning="when a level is crossed first; not a number where it never is",
+        ),
+        "sign_changes": MetricKind(
+            begin=lambda start, _: [np.zeros(np.shape(start.t))],
+            update=_sign_changes,
+            value=lambda acc, start, end, _: acc[0],
+            unit=lambda _: "1",
+            meaning="how often the sign changes from the end of one step to the next",
         ),
         "settling_time": MetricKind(
             begin=lambda start, _: [np.array(start.t, copy=True)],

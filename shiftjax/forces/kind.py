@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from shiftjax.algebra import Scalar, Vec, add, cross, negative, plus, sub
 from shiftjax.field import Field, Role
@@ -72,6 +72,19 @@ class Load:
         self.power = add(self.power, power)
 
 
+class Switch(NamedTuple):
+    """Where a force goes from one law to another.
+
+    Attributes:
+        beyond: below 0 where the one law holds, from 0 on the other: the argument less a knot, in its unit.
+        before, after: the force of the one and of the other law at the knot itself [N or N m]: alike, or a jump.
+    """
+
+    beyond: Scalar
+    before: Scalar
+    after: Scalar
+
+
 class ForceKind:
     """A kind of force: declared by class attributes, computed by `apply`.
 
@@ -105,6 +118,19 @@ class ForceKind:
             their rates.
         """
         raise NotImplementedError
+
+    def switches(self, element: ForceElement, motion: MotionView) -> Sequence[Switch]:
+        """Where it chooses between laws, of any state; lane code. Gradients tell by it whether a run met a jump: a kind
+        whose `apply` selects, and whose force is not continuous, says so here."""
+        return ()
+
+    def switch_units(self, element: ForceElement, unit: str) -> tuple[str, ...]:
+        """The unit of `beyond` of each of its switches.
+
+        Args:
+            unit: of the displacement along which it acts.
+        """
+        return ()
 
     def numbers(self) -> tuple[Field, ...]:
         """All its numeric fields: of the force, then the initial values of its states."""

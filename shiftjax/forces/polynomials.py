@@ -28,6 +28,11 @@ def piecewise(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Sc
     return out
 
 
+def sides(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]]) -> list[tuple[Scalar, Scalar]]:
+    """At every knot the values of the pieces on its left and on its right."""
+    return [(ascending(a, knot), ascending(b, knot)) for knot, a, b in zip(knots, pieces, pieces[1:], strict=False)]
+
+
 def piecewise_integral(knots: Sequence[Scalar], pieces: Sequence[Sequence[Scalar]], x: Scalar) -> Scalar:
     """Continuous antiderivative, zero at the first knot (at 0 where there is none)."""
     integrals = [antiderivative(piece) for piece in pieces]

@@ -23,9 +23,10 @@ from shiftjax.algebra import (
     plus,
     scale,
     sqrt,
+    sub,
 )
-from shiftjax.forces.kind import ForceKind, Load
-from shiftjax.forces.polynomials import piecewise, piecewise_integral
+from shiftjax.forces.kind import ForceKind, Load, Switch
+from shiftjax.forces.polynomials import piecewise, piecewise_integral, sides
 from shiftjax.plan_elements import ForceElement, MotionView, NodeState
 from shiftjax.rotations import AXES
 
@@ -52,6 +53,22 @@ class Restraint(ForceKind):
     def force(self, element: ForceElement, motion: MotionView, load: Load, x: Scalar, rate: Scalar | None) -> Scalar:
         """f at x or at its rate; adds potential or power to the load."""
         raise NotImplementedError
+
+    def switches(self, element: ForceElement, motion: MotionView) -> Sequence[Switch]:
+        knots, pieces = _polynomials(element, motion)
+        if not knots:
+            return ()
+        if element.joints:
+            (joint,) = element.joints
+            x = motion.speed(joint) if self.dissipates else motion.coordinate(joint)
+        else:
+            _, _, x, rate = _between(element, motion)
+            x = (0.0 if rate is None else rate) if self.dissipates else x
+        return [Switch(sub(x, knot), *pair) for knot, pair in zip(knots, sides(knots, pieces), strict=True)]
+
+    def switch_units(self, element: ForceElement, unit: str) -> tuple[str, ...]:
+        knots: Any = dict(element.numbers)["knot_points"]
+        return (f"{unit}/s" if self.dissipates else unit,) * len(knots)
 
 
 class Spring(Restraint):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from shiftjax.gradients.complex_step import pulled
+from shiftjax.gradients.growth import PARTS, Growth
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.tape import PLAIN_STEPS, ByMember, Notes, state_rows
@@ -38,11 +39,18 @@ class WayBack:
         self.settings, self.layout = lanes.settings, programs.layout
         self.notes = notes
         self.bars = np.zeros((self.layout.row_count, lanes.table.shape[1]), lanes.table.dtype)
+        setup, tau = lanes.setup, self.settings.h * self.settings.steps / PARTS
+        self._growth = Growth(setup.plan, setup.length, tau, np.zeros((lanes.table.shape[1], 1)))
 
     def rows(self, name: str) -> np.ndarray:
         """View of the cotangents of a region."""
         place = self.layout.rows()[name]
         return self.bars[place.start : place.stop]
+
+    @property
+    def growth(self) -> np.ndarray:
+        """(B,) of the cotangents so far, as in `gradients.growth`."""
+        return self._growth.values[:, 0]
 
     def go(self, seeds: np.ndarray, members: np.ndarray) -> None:
         """Carries the cotangents of some members from the end of the run to its start, where they began to step.
@@ -64,6 +72,8 @@ class WayBack:
                     self._over(program, table, (end - notes.clock).astype(int), members[mine], seeds)
                 else:
                     self._off(program, table, PATTERNS[pattern], members[mine], seeds)
+            self._grown(members, self.notes.clock[last[stays] - 1] - self.notes.clock[at])
+            last = last[stays]
 
     def begin(
         self, unprojected: np.ndarray, seeds: np.ndarray, members: np.ndarray, measured: MeasuredAdjoint | None
@@ -84,6 +94,12 @@ class WayBack:
             place = program.program.layout.rows("q").start
             before[place : place + len(unprojected)] = unprojected[:, members[mine]]
             self._touch(program, before, members[mine], "project", seeds, table)
+
+    def _grown(self, members: np.ndarray, steps: np.ndarray) -> None:
+        """Notes the size of cotangents so many steps before the end."""
+        nv = self.lanes.setup.plan.nv
+        q, v = self.rows("q")[:, members, None], self.rows("x")[:nv, members, None]
+        self._growth.cotangents(members, steps * self.settings.h, q, v)
 
     def _measured(
         self, program: AdjointProgram, table: np.ndarray, members: np.ndarray, measured: MeasuredAdjoint

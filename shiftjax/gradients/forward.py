@@ -17,7 +17,7 @@ import numpy as np
 from shiftjax.dynamics.channel import Channel
 from shiftjax.errors import ModelError
 from shiftjax.gradients.complex_step import complex_step
-from shiftjax.gradients.tangent_lanes import TangentLanes
+from shiftjax.gradients.tangent_lanes import Growing, TangentLanes
 from shiftjax.gradients.tangent_programs import TangentPrograms
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
@@ -39,12 +39,14 @@ class Directions:
     Attributes:
         q: (nq, B, k) coordinates; v: (nv, B, k) speeds; states: (ns, B, k) of forces, as they are assembled.
         p: (np, B, k) numbers that the programs read, in the order of `Prepared.parameters`.
+        relative: (1, B, k) by what part of themselves the numbers of a direction change, the largest; 1 where left out.
     """
 
     q: np.ndarray
     v: np.ndarray
     states: np.ndarray
     p: np.ndarray
+    relative: np.ndarray | None = None
 
     def batches(self, size: int) -> Iterator[Directions]:
         """Some at a time, the last ones filled up with zeros to 1, 2 or `size`: fewer programs are compiled."""
@@ -52,7 +54,8 @@ class Directions:
         for first in range(0, max(count, 1), size):
             own = min(size, count - first)
             room = own if own <= 2 else size
-            parts = (part[:, :, first : first + own] for part in (self.q, self.v, self.states, self.p))
+            whole = np.ones((1, *self.p.shape[1:])) if self.relative is None else self.relative
+            parts = (part[:, :, first : first + own] for part in (self.q, self.v, self.states, self.p, whole))
             yield Directions(*(np.pad(part, ((0, 0), (0, 0), (0, room - own))) for part in parts))
 
 
@@ -63,23 +66,19 @@ class Tangents:
     Attributes:
         channels: (B, n, c, k) of the observed channels, n instants. metrics: (B, m, k) in the order of their names.
         start, end: (states, B, k) of coordinates, speeds and states of forces at the start, projected, and at the end.
+        growth: (B, k) of each direction, as in `gradients.growth`.
     """
 
     channels: np.ndarray
     metrics: np.ndarray
     start: np.ndarray
     end: np.ndarray
-
-    @property
-    def growth(self) -> np.ndarray:
-        """(B, k) size of the state's tangent at the end in parts of that at the start; infinite where that is none."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.linalg.norm(self.end, axis=0) / np.linalg.norm(self.start, axis=0)
+    growth: np.ndarray
 
     @classmethod
     def joined(cls, parts: Sequence[Tangents], count: int) -> Tangents:
         """Those of several batches of directions, `count` in all."""
-        names = ("channels", "metrics", "start", "end")
+        names = ("channels", "metrics", "start", "end", "growth")
         return cls(*(np.concatenate([getattr(part, name) for part in parts], -1)[..., :count] for name in names))
 
 
@@ -117,14 +116,16 @@ class Forward:
 
     def _run(self, schedule: Schedule, settings: Settings, began: Start, directions: Directions) -> Tangents:
         k = directions.p.shape[2]
+        assert directions.relative is not None  # a batch has one
         if k not in self._programs:
             self._programs[k] = TangentPrograms(self.plain, k)
         lanes = self._begin(self._programs[k], schedule, settings, began, directions)
-        start = _states(lanes)
+        start, growing = _states(lanes), Growing(lanes, directions.relative[0])
+        lanes.tape = growing
         replay(lanes, schedule)
         end = _states(lanes)
         start[:, _never(schedule)] = end[:, _never(schedule)] = np.nan
-        return Tangents(self._channels(lanes), self._metrics(lanes), start, end)
+        return Tangents(self._channels(lanes), self._metrics(lanes), start, end, growing.values)
 
     def _begin(
         self, programs: TangentPrograms, schedule: Schedule, settings: Settings, began: Start, directions: Directions

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from shiftjax.gradients.kkt import projection_piece, stage_piece
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram, adjoint_of
 from shiftjax.run.lane_program import Programs
@@ -21,7 +19,7 @@ class AdjointPrograms:
 
     @property
     def layout(self) -> AdjointLayout:
-        """Of the mirrored workspace; that of a program may have more slots for copies."""
+        """Of the mirrored workspace; that of a program reversed piece by piece may have more slots for copies."""
         return AdjointLayout(self.programs.layout, len(ACCUMULATORS))
 
     def of(self, partition: Partition) -> AdjointProgram:
@@ -29,9 +27,11 @@ class AdjointPrograms:
         if partition not in self._built:
             setup = self.programs.setup
             program = self.programs.of(partition)
-            found = adjoint_of(program, setup.precision, len(ACCUMULATORS), still=len(setup.quadratures))
+            given = {}
             if len(islands(setup.plan)) == 1:  # else equal parts share the code of their pieces, reversed one by one
-                stage, end = (make(self.programs, partition) for make in (stage_piece, projection_piece))
-                found = replace(found, accelerate=(stage,), project=(end,))
-            self._built[partition] = found
+                pieces = {"accelerate": stage_piece, "project": projection_piece}
+                given = {phase: (make(self.programs, partition),) for phase, make in pieces.items()}
+            self._built[partition] = adjoint_of(
+                program, setup.precision, len(ACCUMULATORS), still=len(setup.quadratures), given=given
+            )
         return self._built[partition]

@@ -17,7 +17,9 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.gradients.backward import WayBack
+from shiftjax.gradients.doubts import Doubts, doubts_of, warn
 from shiftjax.gradients.forward import Directions, Forward
+from shiftjax.gradients.jumps import Jumps, Met
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.start import StartDerivative
@@ -43,6 +45,7 @@ class _Taped:
     begun: Begun
     tape: Tape
     result: Result
+    met: Met | None = None
 
     @cached_property
     def notes(self) -> ByMember:
@@ -54,6 +57,9 @@ class _Taped:
         return _programs(self.begun)
 
 
+_Ran = tuple[np.ndarray, Met, tuple[str, ...]]  # members, what they met, messages of their runs
+
+
 class DifferentiableRun:
     """`simulate` of one model with some varied numbers, for `transforms.differentiable`.
 
@@ -61,10 +67,12 @@ class DifferentiableRun:
         vary: full paths of the P varied numbers.
         arguments: all others of `simulate`. traced: those of `vary` that must have a derivative; all where left out.
         memory: bytes that tapes may take; a quarter of what is free where left out.
+        warns: whether a derivative that tells less than it seems warns, once a call.
 
     Attributes:
-        outputs: M numbers a member: channels at all instants, metrics, status, certificate.
+        outputs: M numbers a member: channels at all instants, metrics, status, certificate, `jumps`.
         static: fields of a `Result` that no varied number changes.
+        doubts: of the last derivative, of all its members.
     """
 
     directions = True  # K changes, or cotangents, at the same numbers
@@ -76,23 +84,33 @@ class DifferentiableRun:
         arguments: Mapping[str, Any],
         traced: Sequence[str] | None = None,
         memory: float | None = None,
+        *,
+        warns: bool = True,
     ) -> None:
         self.model, self.vary = model, tuple(vary)
         self.traced = self.vary if traced is None else tuple(traced)
         self.arguments = {name: value for name, value in arguments.items() if name != "watch"}
-        self._memory = memory
+        self._memory, self._warns = memory, warns
+        self.doubts: Doubts | None = None
+        self._refused = False  # asked once whether a derivative is
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
         self._backward: tuple[Kernel, Backward] | None = None
         self._start: StartDerivative | None = None
         numbers = model.numbers()
-        nominal = self._simulated(np.array([[numbers.get(path, 0.0) for path in self.vary]]), np.inf)
+        x = np.array([[numbers.get(path, 0.0) for path in self.vary]])
+        nominal = self._simulated(x, np.inf)
         self._begun, found = nominal.begun, nominal.result
-        names = ("time", "units", "model", "report", "settings", "metric_units", "metric_texts")
+        self._jumps = Jumps(nominal.begun, self.vary, self.traced)
+        names = ("time", "units", "model", "settings", "metric_units", "metric_texts")
         self.static = {name: getattr(found, name) for name in names}
+        self.static["report"] = {**found.report, "jumps": self._jumps.told}
         self._shapes = {path: np.shape(values)[1:] for path, values in found.channels.items()}
         self._metrics, self._figures = tuple(found.metrics), (*found.certificate,)
         self.recorded = sum(int(np.prod(shape)) for shape in self._shapes.values())
-        self.outputs = self.recorded + len(self._metrics) + 1 + len(self._figures)
+        self.outputs = self.recorded + len(self._metrics) + 2 + len(self._figures)
+        if self._jumps.metrics:
+            self.arguments["metrics"] = {**(self.arguments.get("metrics") or {}), **self._jumps.metrics}
+            self._begun = self._simulated(x, np.inf).begun
 
     def split(self, y: Any) -> tuple[dict[str, Any], dict[str, Any], Any, dict[str, Any]]:
         """Channels (B, n, ...), metrics (B,), status (B,), certificate (B,) of outputs (B, M)."""
@@ -103,18 +121,27 @@ class DifferentiableRun:
             at += size
         metrics = {name: y[:, at + k] for k, name in enumerate(self._metrics)}
         at += len(metrics)
-        return channels, metrics, y[:, at], {name: y[:, at + 1 + k] for k, name in enumerate(self._figures)}
+        figures = {name: y[:, at + 1 + k] for k, name in enumerate((*self._figures, "jumps"))}
+        return channels, metrics, y[:, at], figures
+
+    def refuse(self) -> None:
+        """Raises where a number has no derivative at the model's own numbers, before others are known."""
+        if not self._refused and (self._begun.lanes.status <= 0).all():
+            StartDerivative(self._begun.prepared, self._begun.start, self.traced)
+        self._refused = True
 
     # -- the three functions -------------------------------------------------------------------------------------------
 
     def run(self, x: np.ndarray) -> np.ndarray:
         """The outputs (B, M) for varied numbers (B, P)."""
-        found = self._taped(x).result
+        taped = self._taped(x)
+        found = taped.result
         members = len(x)
         columns = [np.reshape(found.channels[path], (members, -1)) for path in self._shapes]
         columns += [np.reshape(found.metrics[name], (members, 1)) for name in self._metrics]
         columns += [np.reshape(found.status, (members, 1))]
         columns += [np.reshape(found.certificate[name], (members, 1)) for name in self._figures]
+        columns += [np.reshape(self._met(taped).count, (members, 1))]
         return np.concatenate(columns, axis=1).astype(float)
 
     def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
@@ -127,7 +154,8 @@ class DifferentiableRun:
         dq, dv, dstates = (np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True))
         row = {place: k for k, place in enumerate(prepared.places)}
         read = [row[place] for place in prepared.setup.varied]
-        directions = Directions(dq, dv, dstates, np.stack(changes, -1)[read])
+        relative = np.abs(dx / np.where(x == 0.0, 1.0, x)).max(2).T[None]
+        directions = Directions(dq, dv, dstates, np.stack(changes, -1)[read], relative)
         programs = lanes.recordings[0].programs
         assert isinstance(programs, Programs) and result.schedule is not None
         forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
@@ -138,16 +166,28 @@ class DifferentiableRun:
             size, width = int(np.prod(shape)), int(np.prod(shape[1:]))
             out[:, :, at : at + size] = recorded[..., place : place + width].reshape(len(dx), len(x), size)
             at, place = at + size, place + width
-        out[:, :, at : at + len(self._metrics)] = np.moveaxis(found.metrics, -1, 0)
+        out[:, :, at : at + len(self._metrics)] = np.moveaxis(found.metrics, -1, 0)[:, :, : len(self._metrics)]
+        lost = (lanes.status > 0) | np.isnan(dq).any((0, 2)) | np.isnan(dv).any((0, 2))
+        self._doubt([(np.arange(len(x)), self._met(taped), result.messages)], lost, found.growth.T)
         return out
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
         """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended
         early or whose cotangent asks for a metric that is none."""
+        out, growth, runs = np.empty((len(y_bar), *x.shape)), np.full(y_bar.shape[:2], np.nan), list[_Ran]()
+        for members, taped in self._ways(x):
+            for k, bars in enumerate(y_bar):
+                out[k, members], growth[k, members] = self._adjoint(taped, bars[members])
+            runs.append((members, self._met(taped), taped.result.messages))
+        self._doubt(runs, np.asarray(np.isnan(out).any((0, 2))), growth)
+        return out
+
+    def _ways(self, x: np.ndarray) -> Iterator[tuple[np.ndarray, _Taped]]:
+        """Members and their runs, of which as many as there is room for have tapes at once."""
         known = self._known.get(_key(x))
         if known is not None and not known.tape.full:
-            return np.stack([self._adjoint(known, bars) for bars in y_bar])
-        out = np.empty((len(y_bar), *x.shape))
+            yield np.arange(len(x)), known
+            return
         parts = list(self._batches(len(x)))
         while parts:
             members = parts.pop()
@@ -157,19 +197,20 @@ class DifferentiableRun:
                 continue
             if taped.tape.full:
                 raise _too_little(self.memory, taped.tape.used)
-            for k, bars in enumerate(y_bar):
-                out[k, members] = self._adjoint(taped, bars[members])
-        return out
+            yield members, taped
 
-    def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> np.ndarray:
+    def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Cotangents (B, P) of the numbers, and the growth (B,) of those that were carried back."""
         begun = taped.begun
         prepared, lanes = begun.prepared, begun.lanes
         good, lost = np.flatnonzero(lanes.status <= 0), lanes.status > 0
         way = WayBack(lanes, taped.notes, self._back(lanes.kernel), taped.programs)
         seeds = self._seeds(y_bar, begun)
-        measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if self._metrics else None
+        count = len(begun.measured.units)
+        measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if count else None
         if measured is not None:
-            bars = y_bar[:, self.recorded :][:, : len(self._metrics)].T
+            bars = np.zeros((count, len(y_bar)))  # those that count jumps have none
+            bars[: len(self._metrics)] = y_bar[:, self.recorded :][:, : len(self._metrics)].T
             none = ~np.isfinite([*taped.result.metrics.values()]) & (bars != 0.0)  # as no crossing, which is no number
             way.rows("acc")[:] = measured.of_rows(lanes.measured, np.where(lost | none, 0.0, bars))
             lost = lost | none.any(0)
@@ -184,7 +225,30 @@ class DifferentiableRun:
             found[row[place]] += way.rows("p")[k]
         found[:, lost] = np.nan
         order = {path: k for k, path in enumerate(prepared.vary)}
-        return found[[order[path] for path in self.vary]].T
+        return found[[order[path] for path in self.vary]].T, way.growth
+
+    def _met(self, taped: _Taped) -> Met:
+        """What the members of a run met of jumps."""
+        if taped.met is None:
+            taped.met = self._jumps.met(taped.begun, taped.result.metrics)
+        return taped.met
+
+    def _doubt(self, runs: Sequence[_Ran], lost: np.ndarray, growth: np.ndarray) -> None:
+        """Notes what a derivative does not tell by itself, and warns.
+
+        Args:
+            runs: that have all members. lost: (B,) that have none. growth: (K, B).
+        """
+        count, where, told = np.zeros(len(lost), int), [""] * len(lost), [""] * len(lost)
+        for members, met, messages in runs:
+            count[members] = met.count
+            for k, member in enumerate(members.tolist()):
+                where[member], told[member] = met.where[k], messages[k]
+        greatest = np.fmax.reduce(growth, axis=0) if len(growth) else np.full(len(lost), np.nan)
+        precision = self.static["settings"]["precision"]
+        self.doubts = doubts_of(lost, told, count, where, greatest, precision)
+        if self._warns:
+            warn(self.doubts)
 
     def _start_of(self, begun: Begun) -> StartDerivative:
         """That of a run; the last one is kept, since it serves all directions."""

@@ -31,7 +31,7 @@ from shiftjax.run.simulate import simulate as run_simulate
 Array = Any  # of JAX, traced
 P = ParamSpec("P")
 KEPT = 8  # runs that are remembered; each may hold tapes
-COUNTS = ("repartitions", "steps", "rejected")  # of the certificate: whole numbers
+COUNTS = ("repartitions", "steps", "rejected", "jumps")  # of the certificate: whole numbers
 
 
 class TracedRun(Differentiable, Protocol):

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import ShapedArray
+from jax.core import ShapedArray, Tracer
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
@@ -37,6 +37,8 @@ class Differentiable(Protocol):
         outputs: M.
         directions: optional; True where `tangent` and `adjoint` take (K, B, P) and (K, B, M), K directions at the same
             x, and give as many. Else x is repeated for each.
+        refuse: optional; called where JAX differentiates without knowing x, as inside of jit: raises what is refused
+            whatever x is, so that the error is the caller's.
     """
 
     outputs: int
@@ -202,6 +204,9 @@ def _jvp_run(primals: Sequence[Array], tangents: Sequence[Any], *, static: Same)
     y = run_p.bind(x, static=static)
     if type(dx) is ad.Zero:
         return y, _zero(y)
+    if isinstance(x, Tracer) and (refuse := getattr(static.thing, "refuse", None)) is not None:
+        with jax.ensure_compile_time_eval():  # it computes with numbers that are known
+            refuse()
     return y, jax.lax.squeeze(tangent_p.bind(x, jax.lax.expand_dims(dx, (0,)), static=static), (0,))
 
 

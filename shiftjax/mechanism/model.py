@@ -8,7 +8,7 @@ import numbers as abstract_numbers
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from shiftjax.errors import ModelError, nearest, need, need_mapping
+from shiftjax.errors import ModelError, nearest, need, need_mapping, refuse_traced
 from shiftjax.field import Role
 from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
@@ -328,6 +328,7 @@ def _refuse_impossible(model: Model, touched: Mapping[str, Collection[Steps]]) -
 
 def _finite(path: str, value: object) -> float:
     """The value as a finite float."""
+    refuse_traced(path, value, f"Use vary={{{path!r}: [value]}} of `simulate`, one value a member.")
     if isinstance(value, bool) or not isinstance(value, abstract_numbers.Real) or not math.isfinite(value):
         raise ModelError(path, repr(value)[:80], "one finite number", "Give a number.")
     return float(value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
-from shiftjax.errors import ModelError
+from shiftjax.errors import ModelError, refuse_traced
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.fields import numbers_of
@@ -100,8 +100,15 @@ def _motion(name: str, given: Any) -> Any:
 
 def _checked(motion: TimeFunction, where: str) -> TimeFunction:
     """A user's function, called once on the host at time 0."""
+    found: list[Any] = []
     try:
-        found = [float(getattr(motion, method)(0.0)) for method in MOTIONS]
+        for method in MOTIONS:
+            found.append(getattr(motion, method)(0.0))
+            todo = "A function of time refers to known numbers only: use a Harmonic, Polynomial or Table of known ones"
+            refuse_traced(where, found[-1], f"{todo}, and vary={{'JOINT_drive.KEY': values}} of `simulate`.")
+        found = [float(value) for value in found]
+    except ModelError:
+        raise
     except Exception as error:
         text = (str(error).splitlines() or [""])[0][:200]
         todo = "Write it with operators and jax.numpy."

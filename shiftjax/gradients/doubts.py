@@ -1,0 +1,80 @@
+"""What a gradient of a run does not tell by itself, and says: by figures of every member and one warning. Host code."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.errors import GradientWarning
+from shiftjax.record import record
+
+# Of a gradient, which rounding may take where a small change grows: eps times the growth.
+LOST = {"f64": 1e-6, "f32": 1e-3}
+TODO = "(docs: gradients, What a gradient says of itself)"
+
+
+@record
+class Doubts:
+    """Of the last derivative of a run of B members.
+
+    Attributes:
+        lost: (B,) those that have no gradient.
+        jumps: (B,) how often a force jumped, at instants that may move. growth: (B,) of a small change, the largest of
+            all directions, as in `gradients.growth`; NaN where there is none. messages: (B,) "" where all is good.
+    """
+
+    lost: np.ndarray
+    jumps: np.ndarray
+    growth: np.ndarray
+    messages: tuple[str, ...]
+
+
+def doubts_of(
+    lost: np.ndarray,
+    told: Sequence[str],
+    jumps: np.ndarray,
+    where: Sequence[str],
+    growth: np.ndarray,
+    precision: str,
+) -> Doubts:
+    """The doubts of members.
+
+    Args:
+        lost: (B,) those that have no gradient: not a number, or not all of them. told: (B,) what is said of their runs.
+        jumps, growth: of `Doubts`. where: (B,) sentences on the first jump.
+    """
+    eps = float(np.finfo("float64" if precision == "f64" else "float32").eps)
+    out = [""] * len(lost)
+    rounded = np.nan_to_num(growth) * eps > LOST[precision]
+    for k in np.flatnonzero(lost | (jumps > 0) | rounded).tolist():
+        if lost[k]:
+            out[k] = f"has no gradient: {told[k] or 'an outcome of it has no value'}"
+            continue
+        parts = []
+        if jumps[k]:
+            also = f", and {jumps[k] - 1} times more" if jumps[k] > 1 else ""
+            parts.append(f"the gradient ignores that {where[k]}{also}: give the jump a slope that some steps resolve")
+        if rounded[k]:
+            parts.append(
+                f"a small change grows by {growth[k]:.1e}, so that rounding is {eps * growth[k]:.0e} of the gradient: "
+                "shorten the span, or compare runs instead"
+            )
+        out[k] = "; ".join(parts)
+    return Doubts(lost, jumps, growth, tuple(out))
+
+
+def warn(doubts: Doubts) -> None:
+    """One warning for all members that have something said of them; of each kind the first is quoted."""
+    members = len(doubts.messages)
+    told = np.array([bool(message) for message in doubts.messages], bool)
+    jumped = ~doubts.lost & (doubts.jumps > 0)
+    lines = []
+    for kind in (doubts.lost, jumped, told & ~doubts.lost & ~jumped):
+        which = np.flatnonzero(kind)
+        if len(which):
+            some = "" if members == 1 else f"{len(which)} of {members} members, first "
+            lines.append(f"{some}member {which[0]}: {doubts.messages[which[0]]}")
+    if lines:
+        warnings.warn(f"{'. '.join(lines)}. {TODO}", GradientWarning, stacklevel=2)
