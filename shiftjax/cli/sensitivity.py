@@ -13,8 +13,9 @@ import numpy as np
 from shiftjax.cli import common
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles.execution import SUFFIX
-from shiftjax.ensembles.slopes import DIRECTIONS, Sensitivity, sensitivity
+from shiftjax.ensembles.slopes import Sensitivity, sensitivity
 from shiftjax.ensembles.spec import assigned, split_assignment
+from shiftjax.gradients.planning import DIRECTIONS
 from shiftjax.run.figures import plain
 
 SHOWN = 4  # members of whose slopes something is said
@@ -24,7 +25,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("study", metavar="STUDY", help="a study file, NAME.toml, or the store of a study, NAME.zarr")
     add("--out", metavar="FILE", help="the store of a study file, NAME.zarr; left out, the study's name with .zarr")
-    add("--direction", choices=DIRECTIONS, help="of derivatives; the cheaper one where left out")
+    add("--direction", choices=DIRECTIONS, help="of derivatives, or differences of moved runs; what takes least where left out")
     add("--sigma", action="append", default=[], metavar="METRIC=NUMBER",
         help="a metric that is measured, with the standard deviation of its error: how well do measurements tell the"
              " numbers? kept for the report; may be repeated")  # fmt: skip
