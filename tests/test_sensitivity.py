@@ -118,10 +118,16 @@ def test_forces_that_jump_and_growth_are_columns(tmp_path: Path, capsys: pytest.
         assert "something is said of 1 of 2 members" in repr(found)
     assert main(["sensitivity", str(out), "--resume"]) == 0
     assert "member 0: the gradient ignores that a:rub jumps by 4 N" in capsys.readouterr().out
+    assert main(["sensitivity", str(out), "--direction", "differences", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["direction"] == "differences" and said["slopes"][0]["error"] > 0.0 and not said["messages"]
+    assert main(["sensitivity", str(out), "--resume"]) == 0
+    printed = capsys.readouterr().out
+    assert "slopes taken differences" not in printed and "error" in printed and "by differences" in printed
 
 
 def test_differences_give_the_slopes_and_how_sure_they_are(tmp_path: Path) -> None:
-    """F11: P = 2, M = 3; the third direction, its errors in the store, and a study that goes on in its own direction."""
+    """F11: P = 2, M = 3; the third direction, its errors in the store; a study goes on in its own direction."""
     out = tmp_path / "study.zarr"
     forward = sensitivity(four_bars(), out)
     assert np.isnan(forward.errors).all()
@@ -132,7 +138,7 @@ def test_differences_give_the_slopes_and_how_sure_they_are(tmp_path: Path) -> No
     assert (found.errors >= 0.0).all() and found.errors.any()  # the highest point is that of the start: exactly 0
     assert (np.abs(found.slopes - slopes) <= found.errors + 1e-9).all()
     assert sensitivity(out).planned.direction == "differences" and not any(found.messages)
-    with pytest.raises(ModelError, match="direction: 'sideways'"):
+    with pytest.raises(ModelError, match="direction: found 'sideways'"):
         sensitivity(out, direction="sideways")
 
 

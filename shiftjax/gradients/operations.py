@@ -7,12 +7,12 @@ It follows from the code of the pieces alone, so that it is kept on disk under t
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from shiftjax import kernels
 from shiftjax.disk_cache import folder, replace, sources
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.tangent_programs import TangentPrograms
@@ -50,7 +50,7 @@ class Operations:
 def operations_of(programs: Programs, partition: Partition) -> Operations:
     """Those of the lane program of one partition; counted once, then read from the disk."""
     program = programs.of(partition)
-    told = [sources(Path(str(kernels.__file__)).parent), sources(Path(__file__).parent)]
+    told = [sources(Path(inspect.getfile(own)).parent) for own in (simplify, Operations)]
     told += [program.method.name, *(f"{piece.key} {len(piece.repeats)}" for piece in program.pieces())]
     path = folder() / "operations" / f"{hashlib.sha256(repr(told).encode()).hexdigest()}.json"
     try:

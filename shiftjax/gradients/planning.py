@@ -6,12 +6,14 @@ largest, by their shapes; what compiled code keeps for itself on each thread, a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from math import ceil, log2
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.gradients.differences import PLACES
@@ -26,6 +28,7 @@ from shiftjax.run.beginning import Begun
 from shiftjax.run.integrators import METHODS
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.memory import free_memory, size
+from shiftjax.run.samples import next_samples
 from shiftjax.topology.partition import Partition
 
 DIRECTIONS = ("forward", "reverse", "differences")
@@ -66,9 +69,7 @@ class Planned:
 
     direction: str
     why: str
-    costs: Mapping[str, Cost] = field(
-        default_factory=lambda: MappingProxyType({}), compare=False, hash=False
-    )
+    costs: Mapping[str, Cost] = field(default_factory=lambda: MappingProxyType({}), compare=False, hash=False)
 
 
 class Planner:
@@ -167,7 +168,10 @@ class Planner:
         most, ticks = max(sizes), self.settings.steps // self.settings.every + 1
         table = TangentLayout(self.layout, plan.nv + plan.ns, most).whole.row_count
         begins = plan.nq + plan.nv + plan.ns + 2 * len(self.begun.prepared.vary) + 1
-        own = max(TABLES * table * self._item, self._entries * SOLVING) + ticks * self.programs.width * (1 + most) * self._item
+        own = (
+            max(TABLES * table * self._item, self._entries * SOLVING)
+            + ticks * self.programs.width * (1 + most) * self._item
+        )
         own += NUMBER * begins * (parameters + most)
         own += NUMBER * parameters * (self._outputs(outcomes) + len(self.begun.prepared.vary))
         return runs, members * (self._plain + self._start + own) + self._tape(members, room)[0]
@@ -209,7 +213,9 @@ class Planner:
         steps, layout = self.settings.steps, AdjointPrograms(self.programs).layout
         longest = self.backward.longest_of(layout, METHODS[self.begun.lanes.setup.method])
         every = spacing(longest, self._states * self._item * members, steps, room)
-        notes = ceil(steps / every) + 2  # the start, the grid, the end once more
+        notes = 2 + len(
+            {*range(every, steps, every), *_samples(steps), steps}
+        )  # at the start, and at the end once more
         legs = min(every, steps) / longest
         again = 0.5 * ceil(log2(legs)) if legs > 1.0 else 0.0  # a leg is halved: its first half runs once more
         return members * notes * note_bytes(self._states, self._item, len(self.begun.lanes.known)), again
@@ -244,6 +250,14 @@ def by_differences(parameters: int, why: str, direction: str | None = None) -> P
 
 def _none(direction: str, why: str) -> ModelError:
     return ModelError("direction", f"{direction!r}, of what has no derivative: {why}", '"differences"', "Leave it out.")
+
+
+def _samples(steps: int) -> Iterator[int]:
+    """The steps at which the driver looks at its lanes, which are noted there."""
+    at = int(next_samples(np.zeros(1))[0])
+    while at < steps:
+        yield at
+        at = int(next_samples(np.array([float(at)]))[0])
 
 
 def _padded(directions: int) -> int:
