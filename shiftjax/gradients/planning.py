@@ -36,10 +36,11 @@ NUMBER = 8  # bytes
 # Numbers of a member that a finished run keeps beside its table: certificate, counts, samples, status, message, what
 # it was made ready with; measured with tracemalloc, 120 for a four-bar.
 KEPT = 120
+BACK = 64  # more of them on the way back: what it counts of each member; measured, too
 TABLES = 3.0  # tables of tangents at once: the lanes, the part that a phase runs on, its result
 LEGS = 3.5  # tables of values at once on the way back: a leg's, the one before it was projected, a piece of each
 # Numbers that the derivative of the start holds for each entry of the loops' Jacobians, and those while it works.
-SOLVED, SOLVING = 4.0, 6.0
+SOLVED, SOLVING = 2.5, 4.0
 
 
 @record
@@ -56,7 +57,8 @@ class Cost:
 
     def __str__(self) -> str:
         timed = "" if self.seconds is None else f", about {self.seconds:.2g} s"
-        return f"{self.runs:.3g} plain runs and {size(self.memory)}{timed}"
+        room = size(self.memory) if self.memory >= 1e6 else f"{self.memory / 1e3:.3g} kB"
+        return f"{self.runs:.3g} plain runs and {room}{timed}"
 
 
 @record
@@ -183,7 +185,7 @@ class Planner:
         own = max(self._item * LEGS * self.layout.row_count, self._entries * SOLVING) + 2 * self._item * bars
         ticks = self.settings.steps // self.settings.every + 1
         own += ticks * self.programs.width * (self._item + NUMBER)
-        own += NUMBER * outcomes * (self._outputs(outcomes) * 2 + 2 * parameters)
+        own += NUMBER * (BACK + outcomes * (self._outputs(outcomes) * 2 + 2 * parameters))
         return 1.0 + outcomes * each, members * (self._plain + self._start + own) + tape
 
     def _outputs(self, outcomes: int) -> int:
