@@ -13,6 +13,7 @@ from shiftjax.ensembles.group import Group
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.run import DifferentiableRun
+from shiftjax.run.beginning import Begun
 
 Array = Any  # of JAX, traced
 
@@ -52,6 +53,11 @@ class Runs:
     def recorded(self) -> int:
         """Numbers of the channels, which are the first outputs; the metrics follow."""
         return self._run.recorded
+
+    @property
+    def begun(self) -> Begun:
+        """A run of the model's own numbers at its start."""
+        return self._run.begun
 
     @property
     def doubts(self) -> Doubts:

@@ -1,6 +1,7 @@
 """How every metric of a study changes with every number that varies, for each member: d(metrics)/d(parameters).
 
-One pass gives all: forward, a direction a parameter, or reverse, a way back a metric; `planned` says which is cheaper.
+One pass gives all: forward, a direction a parameter, or reverse, a way back a metric; or moved runs, by differences, of
+what has no derivative. `gradients.planning` says which takes least.
 The slopes stand in the store of the study, in a group `sensitivity` with the axes member, metric and parameter, which
 grows shard by shard and goes on where it was stopped.
 """
@@ -21,38 +22,20 @@ from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.execution import sweep
 from shiftjax.ensembles.folders import CODECS, CheckedFolder
+from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.information import Fisher, fisher, sizes
 from shiftjax.ensembles.shards import parts
 from shiftjax.ensembles.study import Study
 from shiftjax.ensembles.study_plan import Plan, opened
 from shiftjax.errors import ModelError, need_number, one_of
+from shiftjax.gradients.differences import PLACES, MovedRuns, central
 from shiftjax.gradients.doubts import Doubts
-from shiftjax.record import record
+from shiftjax.gradients.planning import Planned, Planner, by_differences, without_derivative
+from shiftjax.run.memory import Need, free_memory
 
 GROUP, DONE, SIGMAS = "sensitivity", "shards_done", "sigmas"
-DIRECTIONS = ("forward", "reverse")
-# Steps of a run that one direction takes: counted in operations, tangents 1.0 to 1.26 of four-bars to excavators, the
-# way back 1.9 to 2.6 beside the step that is repeated.
-COSTS = {"forward": 1.2, "reverse": 3.2}
 BLOCK = 512  # members whose slopes are taken at once
-
-
-@record
-class Planned:
-    """Which way slopes are taken, and why."""
-
-    direction: str
-    why: str
-
-
-def planned(metrics: int, parameters: int, direction: str | None = None) -> Planned:
-    """The cheaper way to the slopes of so many metrics with so many parameters, or the one that is asked for."""
-    costs = {"forward": parameters * COSTS["forward"], "reverse": metrics * COSTS["reverse"]}
-    if direction is not None:
-        one_of("direction", direction, DIRECTIONS)
-    chosen = direction or min(costs, key=lambda way: costs[way])
-    why = ", ".join(f"{way} {cost:.3g}" for way, cost in costs.items())
-    return Planned(chosen, f"steps of a run beside each of its own: {why}" + ("; asked for" if direction else ""))
+SHARE = 0.25  # of the free memory, for moved runs
 
 
 class Sensitivity:
@@ -92,6 +75,11 @@ class Sensitivity:
     def growth(self) -> np.ndarray:
         """(B,) by which small changes of a member's run grow, as in `gradients.growth`; NaN where that is not told."""
         return self.xarray["growth"].values
+
+    @property
+    def errors(self) -> np.ndarray:
+        """(B, M, P) by how much differences of order 4 and 2 differ; NaN for slopes that are derivatives."""
+        return self.xarray["error"].values
 
     @property
     def messages(self) -> list[str]:
@@ -157,7 +145,8 @@ def sensitivity(
     Args:
         study: one that is complete, or its store; or a definition, or a study file, which is run first.
         out: the store of a study that is run, as of `sweep`.
-        direction: "forward" or "reverse"; the cheaper one where left out.
+        direction: "forward", "reverse" or "differences"; where left out, that of the slopes that are there already,
+            else the one that takes least.
         resume, force, threads: as of `sweep`.
         progress: called with the members that are done, and all.
 
@@ -178,9 +167,12 @@ def sensitivity(
             raise ModelError(str(study.path), f"a study without {what}", f"one with {key}", f"Add {key}.")
     if plan.definition.assemble_only:
         raise ModelError("assemble_only", "true", "a study that runs", "Leave it out.")
-    how = planned(len(names), len(paths), direction)
     with study_store.locked(study.path):
         about = _about(study.path)
+        if about and not force and direction in (None, about["direction"]):
+            how = Planned(about["direction"], about["why"])
+        else:
+            how = _planned(plan, direction, threads)
         if force or not about or (about["direction"], about["shards"]) != (how.direction, plan.shards):
             _begin(plan, names, paths, how)
             about = _about(study.path)
@@ -199,30 +191,79 @@ def slopes(runs: Runs, x: np.ndarray, direction: str) -> np.ndarray:
     return np.moveaxis(runs.adjoint(x, bars), 0, 1)
 
 
+def _planned(plan: Plan, direction: str | None, threads: int | None) -> Planned:
+    """The way to the slopes of a study; its costs are those of the first model."""
+    group = plan.groups[0]
+    paths, outcomes = tuple(group.vary()), len(plan.definition.metrics)
+    if why := without_derivative(group.settings):
+        return by_differences(len(paths), why, direction)
+    members = min(BLOCK, plan.size, group.members)
+    planner = Planner(Runs(group, paths, threads=threads).begun)
+    return planner.planned(outcomes, len(paths), members, direction=direction)
+
+
+class _Slopes:
+    """What takes the slopes of the members of a group, block by block.
+
+    Args:
+        differs: whether by differences.
+    """
+
+    def __init__(self, group: Group, differs: bool, threads: int | None) -> None:
+        self.parameters = tuple(group.vary())
+        self._runs = None if differs else Runs(group, self.parameters, threads=threads)
+        given = {**group.settings, "channels": [], "keep": "none", "threads": threads}
+        given["output_step"] = given.get("span") or group.model.settings.span
+        needs = list[Need]()
+        self._moved = MovedRuns(group.model, self.parameters, {**given, "announce": needs.append})
+        self._needs, self._precision = needs, given.get("precision") or "f64"
+        self.metrics = self._moved.metrics if self._runs is None else self._runs.metrics
+
+    def of(self, x: np.ndarray, direction: str) -> tuple[np.ndarray, np.ndarray, Doubts]:
+        """Slopes (B, M, P), their errors where they are told, and doubts, of designs (B, V)."""
+        if self._runs is not None:
+            found = slopes(self._runs, x, direction)
+            return found, np.full_like(found, np.nan), self._runs.doubts
+        if not self._needs:
+            self._moved(x[:1])
+        room = SHARE * free_memory() / max(self._needs[0].total, 1.0)
+        parts = [
+            central(self._moved, some, range(len(self.parameters)), self._precision, room)
+            for some in np.array_split(x, max(1, int(np.ceil(len(PLACES) * len(x) / max(room, 1.0)))))
+            if len(some)
+        ]
+        lost = np.concatenate([part.lost for part in parts])
+        count = len(PLACES) * len(self.parameters)
+        said = tuple(f"{k} of {count} moved runs ended early: no slopes with their numbers" if k else "" for k in lost)
+        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), said)
+        found, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "errors"))
+        return found, errors, doubts
+
+
 def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:
     """The slopes of the shards that have none yet."""
-    known: dict[int, Runs] = {}
+    known: dict[int, _Slopes] = {}
     names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
     members = sum(group.members for group in plan.groups)
     for shard in range(ready, plan.shards):
-        first, rows, doubts = shard * plan.size, [], list[Doubts]()
+        first, rows, doubts = shard * plan.size, list[np.ndarray](), list[Doubts]()
         for part in parts(plan.groups, shard, plan.size):
             group = part.group
             if group.first not in known:
-                known[group.first] = Runs(group, tuple(group.vary()), threads=threads)
-            runs = known[group.first]
+                known[group.first] = _Slopes(group, how.direction == "differences", threads)
+            own = known[group.first]
             x = np.stack([*group.vary(part.begin, part.end).values()], axis=1)
             for begin in range(0, len(x), BLOCK):
-                some = slopes(runs, x[begin : begin + BLOCK], how.direction)
-                whole = np.full((len(some), len(names), len(paths)), np.nan)
-                of = [names.index(name) for name in runs.metrics], [paths.index(path) for path in runs.parameters]
-                whole[np.ix_(range(len(some)), *of)] = some
+                *some, told = own.of(x[begin : begin + BLOCK], how.direction)
+                whole = np.full((2, len(told.lost), len(names), len(paths)), np.nan)
+                of = [names.index(name) for name in own.metrics], [paths.index(path) for path in own.parameters]
+                whole[np.ix_(range(2), range(len(told.lost)), *of)] = some
                 rows.append(whole)
-                doubts.append(runs.doubts)
-                progress(first + sum(map(len, rows)), members)
+                doubts.append(told)
+                progress(first + sum(row.shape[1] for row in rows), members)
         with study_store.writing(plan.folder) as files:
             made = zarr.open_group(files, path=GROUP, mode="r+")
-            found = {"slope": np.concatenate(rows)}
+            found = dict(zip(("slope", "error"), np.concatenate(rows, axis=1), strict=True))
             found |= {name: np.concatenate([getattr(part, name) for part in doubts]) for name in ("jumps", "growth")}
             found["message"] = np.array([text for part in doubts for text in part.messages], object)
             for name, values in found.items():
@@ -239,11 +280,12 @@ def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Plan
     with study_store.writing(plan.folder) as files:
         group = zarr.open_group(files, mode="r+").create_group(GROUP, overwrite=True)
         shape = (members, len(names), len(paths))
-        group.create_array(
-            "slope", shape=shape, chunks=(min(plan.size, members), *shape[1:]), dtype=float, compressors=CODECS,
-            fill_value=np.nan, attributes={"units": "see unit"}, dimension_names=["member", "metric", "parameter"],
-            config={"write_empty_chunks": True},
-        )  # fmt: skip
+        for name in ("slope", "error"):
+            group.create_array(
+                name, shape=shape, chunks=(min(plan.size, members), *shape[1:]), dtype=float, compressors=CODECS,
+                fill_value=np.nan, attributes={"units": "see unit"}, dimension_names=["member", "metric", "parameter"],
+                config={"write_empty_chunks": True},
+            )  # fmt: skip
         for name, kind, empty in (("jumps", np.int32, 0), ("growth", float, np.nan), ("message", str, "")):
             group.create_array(
                 name, shape=(members,), chunks=(min(plan.size, members),), dtype=kind, compressors=CODECS,

@@ -14,10 +14,11 @@ from shiftjax.cli import main
 from shiftjax.ensembles import study_file, sweep
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.information import fisher
-from shiftjax.ensembles.slopes import COSTS, planned, sensitivity
+from shiftjax.ensembles.slopes import sensitivity
 from shiftjax.errors import ModelError
 
 WAYS = 1e-10  # relative: forward and reverse differ by rounding
+ORDER_4 = 1e-6  # relative: differences of order 4 at a relative step of 7e-4
 CENTRAL = 1e-6  # relative: differences of second order at a relative step of 1e-5
 
 
@@ -117,15 +118,36 @@ def test_forces_that_jump_and_growth_are_columns(tmp_path: Path, capsys: pytest.
         assert "something is said of 1 of 2 members" in repr(found)
     assert main(["sensitivity", str(out), "--resume"]) == 0
     assert "member 0: the gradient ignores that a:rub jumps by 4 N" in capsys.readouterr().out
+    assert main(["sensitivity", str(out), "--direction", "differences", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["direction"] == "differences" and said["slopes"][0]["error"] > 0.0 and not said["messages"]
+    assert main(["sensitivity", str(out), "--resume"]) == 0
+    printed = capsys.readouterr().out
+    assert "slopes taken differences" not in printed and "error" in printed and "by differences" in printed
 
 
-def test_the_plan_takes_the_cheaper_way() -> None:
-    assert planned(1, 2).direction == "forward" and planned(1, 10).direction == "reverse"
-    assert (
-        f"forward {2 * COSTS['forward']:.3g}" in planned(1, 2).why and planned(1, 9, "forward").direction == "forward"
-    )
-    with pytest.raises(ModelError, match="direction"):
-        planned(1, 1, "sideways")
+def test_differences_give_the_slopes_and_how_sure_they_are(tmp_path: Path) -> None:
+    """F11: P = 2, M = 3; the third direction, its errors in the store; a study goes on in its own direction."""
+    out = tmp_path / "study.zarr"
+    forward = sensitivity(four_bars(), out)
+    assert np.isnan(forward.errors).all()
+    slopes = forward.slopes
+    found = sensitivity(out, direction="differences")
+    assert found.planned.direction == "differences" and "asked for" in found.planned.why
+    np.testing.assert_allclose(found.slopes, slopes, rtol=ORDER_4, atol=1e-9)
+    assert (found.errors >= 0.0).all() and found.errors.any()  # the highest point is that of the start: exactly 0
+    assert (np.abs(found.slopes - slopes) <= found.errors + 1e-9).all()
+    assert sensitivity(out).planned.direction == "differences" and not any(found.messages)
+    with pytest.raises(ModelError, match="direction: found 'sideways'"):
+        sensitivity(out, direction="sideways")
+
+
+def test_moved_runs_that_end_early_have_no_slopes() -> None:
+    """Of two members one does not close, wherever it is moved; how many runs ended is told."""
+    asked = four_bars(vary={"coupler:tip.T[0]": [0.5, 2.0], "rocker.mass": [1.0]}, samples=None)
+    found = sensitivity(asked, direction="differences")
+    assert np.isfinite(found.slopes[0]).all() and np.isnan(found.slopes[1]).all()
+    assert found.messages[0] == "" and "8 of 8 moved runs ended early" in found.messages[1]
 
 
 def test_fisher_information_of_a_straight_line() -> None:

@@ -78,9 +78,11 @@ def slopes(content: Content, book: Book) -> str:
     found = slopes_of(content)
     if found is None:
         return "<p>Not all slopes are there yet: run <code>shiftjax sensitivity</code> on the store again.</p>"
+    differs = found.direction == "differences"
+    way = "differences of moved runs" if differs else f"gradients of its run ({escape(found.direction)} mode)"
     lead = (
-        "<p>Derivatives of every metric with every number, taken at each member by gradients of its run "
-        f"({escape(found.direction)} mode). They tell what a small change does at a design; the shares of the variance "
+        f"<p>Derivatives of every metric with every number, taken at each member by {way}. They tell "
+        "what a small change does at a design; the shares of the variance "
         "under <i>What moves the metrics</i> tell what the whole range does. A number's <b>effect</b> is the slope "
         "times the standard deviation of the number in this study: the change of the metric if the number grew by "
         "that much and the metric went on as straight.</p>"

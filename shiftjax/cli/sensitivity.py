@@ -13,8 +13,9 @@ import numpy as np
 from shiftjax.cli import common
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles.execution import SUFFIX
-from shiftjax.ensembles.slopes import DIRECTIONS, Sensitivity, sensitivity
+from shiftjax.ensembles.slopes import Sensitivity, sensitivity
 from shiftjax.ensembles.spec import assigned, split_assignment
+from shiftjax.gradients.planning import DIRECTIONS
 from shiftjax.run.figures import plain
 
 SHOWN = 4  # members of whose slopes something is said
@@ -24,7 +25,11 @@ def define(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("study", metavar="STUDY", help="a study file, NAME.toml, or the store of a study, NAME.zarr")
     add("--out", metavar="FILE", help="the store of a study file, NAME.zarr; left out, the study's name with .zarr")
-    add("--direction", choices=DIRECTIONS, help="of derivatives; the cheaper one where left out")
+    add(
+        "--direction",
+        choices=DIRECTIONS,
+        help="of derivatives, or differences of moved runs; what takes least where left out",
+    )
     add("--sigma", action="append", default=[], metavar="METRIC=NUMBER",
         help="a metric that is measured, with the standard deviation of its error: how well do measurements tell the"
              " numbers? kept for the report; may be repeated")  # fmt: skip
@@ -58,12 +63,13 @@ def _sigma(text: str) -> tuple[str, str]:
 
 
 def summary(found: Sensitivity, sigmas: dict[str, float]) -> dict[str, Any]:
-    """Smallest, median and largest slopes over the members; deviations of the parameters that measurements leave."""
-    slopes, units = found.slopes, found.xarray["unit"].values
+    """Slopes over the members, the largest error of differences; deviations that measurements leave."""
+    slopes, units, errors = found.slopes, found.xarray["unit"].values, found.errors
     rows = []
     for m, name in enumerate(found.metrics):
         for k, path in enumerate(found.parameters):
             rows.append({"metric": name, "parameter": path, "unit": str(units[m, k]), **_range(slopes[:, m, k])})
+            rows[-1]["error"] = _range(errors[:, m, k])["largest"]
     said: dict[str, Any] = {"store": str(found.study.path), "direction": found.planned.direction}
     said |= {"why": found.planned.why, "slopes": rows, "deviations": []}
     said["messages"] = {str(k): text for k, text in enumerate(found.messages) if text}
@@ -86,9 +92,14 @@ def _range(values: np.ndarray) -> dict[str, float | None]:
 
 def show(said: dict[str, Any]) -> None:
     """The summary as a person reads it."""
-    print(f"{Path(said['store']).name}: slopes taken {said['direction']} ({said['why']})\n")
+    way = "by differences" if said["direction"] == "differences" else said["direction"]
+    print(f"{Path(said['store']).name}: slopes taken {way} ({said['why']})\n")
     head = ("metric", "parameter", "smallest", "median", "largest", "unit")
     rows = [(row["metric"], row["parameter"], *_texts(row, "nan"), row["unit"]) for row in said["slopes"]]
+    if said["direction"] == "differences":
+        head = (*head, "error")
+        errors = ["nan" if row["error"] is None else f"{row['error']:.2g}" for row in said["slopes"]]
+        rows = [(*row, error) for row, error in zip(rows, errors, strict=True)]
     common.table(head, rows, left=(0, 1, 5))
     for member, text in [*said["messages"].items()][:SHOWN]:
         print(f"member {member}: {text}")

@@ -23,7 +23,7 @@ from shiftjax.gradients.jumps import Jumps, Met
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.start import StartDerivative
-from shiftjax.gradients.tape import ByMember, Tape, state_rows
+from shiftjax.gradients.tape import ByMember, Tape, spacing, state_rows
 from shiftjax.kernels.backends import make_backward
 from shiftjax.kernels.contract import Backward, Kernel
 from shiftjax.mechanism.model import Model
@@ -111,6 +111,11 @@ class DifferentiableRun:
         if self._jumps.metrics:
             self.arguments["metrics"] = {**(self.arguments.get("metrics") or {}), **self._jumps.metrics}
             self._begun = self._simulated(x, np.inf).begun
+
+    @property
+    def begun(self) -> Begun:
+        """A run of the model's own numbers at its start."""
+        return self._begun
 
     def split(self, y: Any) -> tuple[dict[str, Any], dict[str, Any], Any, dict[str, Any]]:
         """Channels (B, n, ...), metrics (B,), status (B,), certificate (B,) of outputs (B, M)."""
@@ -319,8 +324,7 @@ class DifferentiableRun:
         lanes = begun.lanes
         longest = self._back(lanes.kernel).longest_of(_programs(begun).layout, METHODS[lanes.setup.method])
         one = len(state_rows(lanes)) * lanes.table.itemsize * lanes.table.shape[1]
-        fitting = 2 * lanes.settings.steps * one / memory if memory > 0 else np.inf  # the other half is for decisions
-        return int(longest * max(1, np.ceil(min(fitting, lanes.settings.steps) / longest)))
+        return spacing(longest, one, lanes.settings.steps, memory)
 
     def _batches(self, members: int) -> Iterator[np.ndarray]:
         """Members in batches whose tapes have room for a few notes of each."""

@@ -104,3 +104,18 @@ def state_rows(lanes: Ensemble) -> np.ndarray:
     layout = lanes.layout
     measured = layout.rows("acc")[-len(lanes.measured) :] if len(lanes.measured) else []
     return np.array([k for rows in (*map(layout.rows, ("q", "x", "dx")), measured) for k in rows])
+
+
+def note_bytes(states: int, itemsize: int, substructures: int) -> int:
+    """Bytes of a note of one lane: its state, member, clock, pattern, a partition each substructure; and its place."""
+    return states * itemsize + 8 * (3 + substructures)
+
+
+def spacing(longest: int, noted: float, steps: int, memory: float) -> int:
+    """Steps between two notes of a lane: a leg's, or so many that all notes fit.
+
+    Args:
+        longest: steps of a leg. noted: bytes of a note of all lanes. steps: of the run. memory: bytes of all notes.
+    """
+    fitting = 2 * steps * noted / memory if memory > 0 else np.inf  # the other half is for decisions
+    return int(longest * max(1, np.ceil(min(fitting, steps) / longest)))

@@ -1,0 +1,114 @@
+"""How many operations a step of a run, of its tangents and of its way back are, counted in their graphs. Host code.
+
+A count is what a vector unit does for a lane; transfers are not counted, nor that a quotient takes longer than a sum.
+It follows from the code of the pieces alone, so that it is kept on disk under their keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from shiftjax.disk_cache import folder, replace, sources
+from shiftjax.gradients.programs import AdjointPrograms
+from shiftjax.gradients.tangent_programs import TangentPrograms
+from shiftjax.kernels.adjoint import AdjointProgram, measuring
+from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.kernels.simplify import simplify
+from shiftjax.record import record
+from shiftjax.run.lane_program import Programs
+from shiftjax.topology.partition import Partition
+
+FREE = ("in", "const")  # nodes of a graph that are no operations
+
+
+@record
+class Operations:
+    """Of a lane: of a step, and of an instant that is recorded.
+
+    Attributes:
+        plain, instant: of the run. shared, shared_instant: what tangents add, whatever the number of directions: slopes
+            of the operations. tangent, tangent_instant: what each direction adds. ahead: of the step
+            that the way back repeats. back, back_instant: of the way back with one cotangent.
+    """
+
+    plain: float
+    instant: float
+    shared: float
+    shared_instant: float
+    tangent: float
+    tangent_instant: float
+    ahead: float
+    back: float
+    back_instant: float
+
+
+def operations_of(programs: Programs, partition: Partition) -> Operations:
+    """Those of the lane program of one partition; counted once, then read from the disk."""
+    program = programs.of(partition)
+    told = [sources(Path(inspect.getfile(own)).parent) for own in (simplify, Operations)]
+    told += [program.method.name, *(f"{piece.key} {len(piece.repeats)}" for piece in program.pieces())]
+    path = folder() / "operations" / f"{hashlib.sha256(repr(told).encode()).hexdigest()}.json"
+    try:
+        return Operations(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        found = _counted(programs, partition)
+        replace(path, json.dumps(asdict(found)).encode())
+        return found
+
+
+def _counted(programs: Programs, partition: Partition) -> Operations:
+    precision, program = programs.setup.precision, programs.of(partition)
+    tangents = [TangentPrograms(programs, k).of(partition) for k in (1, 2)]
+    one, two = (step_of(tangent, precision) for tangent in tangents)
+    one_instant, two_instant = (count(tangent.observe, precision) for tangent in tangents)
+    adjoint = AdjointPrograms(programs).of(partition)
+    plain, instant = step_of(program, precision), count(program.observe, precision)
+    certificate = count(program.accumulate, precision) - count(measuring(program), precision)
+    return Operations(
+        plain,
+        instant,
+        2 * one - two - plain,
+        2 * one_instant - two_instant - instant,
+        two - one,
+        two_instant - one_instant,
+        plain - certificate,
+        _back(adjoint, precision),
+        count(adjoint.observe, precision),
+    )
+
+
+def step_of(program: LaneProgram, precision: str) -> float:
+    """Operations of an accepted step of a lane, nothing recorded."""
+    method, layout = program.method, program.layout
+    once = sum(count(program.phase(name), precision) for name in ("project", "error", "events", "accumulate"))
+    drift, accelerate = count((program.drift,), precision), count(program.accelerate, precision)
+    states = 2 * (_weights(method.A, method.b) * layout.nx + _weights(method.A_hat, method.b_hat) * layout.nq)
+    return once + method.stages * drift + sum(method.needs[1:]) * accelerate + states
+
+
+def _back(adjoint: AdjointProgram, precision: str) -> float:
+    """Of the way back over a step: as `llvm.sweeper` calls the pieces."""
+    method, layout = adjoint.method, adjoint.layout.layout
+    once = count(adjoint.project, precision) + count(adjoint.measure, precision)
+    drift, accelerate = count(adjoint.drift, precision), count(adjoint.accelerate, precision)
+    states = 2 * (_weights(method.A, method.b) * layout.nx + _weights(method.A_hat, method.b_hat) * layout.nq)
+    return once + method.stages * drift + sum(method.needs[1:]) * accelerate + states
+
+
+def _weights(rows: Iterable[Iterable[float]], end: Iterable[float]) -> int:
+    """Entries of a Runge-Kutta table that are not 0."""
+    return sum(weight != 0.0 for row in (*rows, end) for weight in row)
+
+
+def count(pieces: Iterable[Piece], precision: str) -> int:
+    """Operations of pieces, each as often as it runs."""
+    total = 0
+    for piece in pieces:
+        graph = simplify(piece.trace(), precision)
+        total += (1 + len(piece.repeats)) * sum(node[0] not in FREE for node in graph.nodes)
+    return total
