@@ -1,4 +1,4 @@
-"""Opens the study of a command: a stored one, or a model that is run first in a separate process."""
+"""Opens the study of a command: a stored one, or a model or designs of an optimisation, which another process runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from shiftjax.ensembles.optimization import trail
+from shiftjax.ensembles.optimization.history import is_optimization
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.viewer.member_scenes import MemberScenes
@@ -34,8 +36,21 @@ def is_stored(name: str) -> bool:
 
 
 @contextmanager
-def opened(name: str, run_options: Sequence[str] = ()) -> Iterator[Study]:
-    """The study of that name; a model is run by `shiftjax run` first, so that this process stays without jax."""
+def opened(
+    name: str, run_options: Sequence[str] = (), tell: Callable[[float], None] = lambda done: None
+) -> Iterator[Study]:
+    """The study of that name. A model is run by `shiftjax run` first, so that this process stays without jax; another
+    process runs the designs of an optimisation, too, which are the members of its study.
+
+    Args:
+        tell: called with the fraction of those designs' run that is done.
+    """
+    if is_optimization(Path(name)):
+        with trail.simulated(name, tell) as place:
+            study = Study.open(place)
+            study.where, study.titles = name, trail.titles(study.metrics)
+            yield study
+        return
     if is_stored(name):
         yield Study.open(name)
         return

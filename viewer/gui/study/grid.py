@@ -89,8 +89,8 @@ def lines(state: State, half: RightHalf) -> list[str]:
     """The label of a cell: its member and the metric that colours; a note once its run is over."""
     metric = state.choice.colour_by or state.explorer.colour or state.explorer.y
     table = state.explorer.table
-    found = [f"member {half.member}"]
-    if metric not in ("", "member"):
+    found = [half.study.title(half.member)]
+    if metric not in ("", "member", *found[0].split()):  # the title may say it
         unit = table.unit(metric)
         found.append(f"{state.explorer.short(metric)} = {table.text(metric, half.member)}{f' {unit}' if unit else ''}")
     return designs.with_state(found, half.design, state.clock.time)
