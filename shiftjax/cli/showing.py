@@ -177,11 +177,8 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
     """The design of `--beside`: the first member of a choice, within the same study or another one. The first design of
     an optimisation has its last one beside it, unless the options say what is shown."""
     text: str | None = options.beside
-    last = left.study.members - 1
-    if text is None and not (options.member or options.ghosts) and is_optimization(Path(options.study)) and last:
-        text = str(last)
     if text is None:
-        yield None
+        yield None if options.member or options.ghosts else opening.last_beside(left.scenes)
         return
     name, at, choice = text.rpartition("@")
     name, choice = (name, choice) if at else (text, "")
