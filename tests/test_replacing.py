@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ STORES = ["four.zarr", "four_again.zarr", "one.json"]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three stored results among files that are none."""
     place = tmp_path_factory.mktemp("stores")
-    run = {"span": 0.1, "step": 2e-3, "output_step": 0.02}
+    run: dict[str, Any] = {"span": 0.1, "step": 2e-3, "output_step": 0.02}
     vary = {"four_bar:coupler:tip.T[0]": [0.5, 0.55]}
     four = shiftjax.simulate("four_bar", vary=vary, **run)
     store.write(four, place / STORES[0])
@@ -121,6 +122,7 @@ def test_return_opens_what_is_typed(window: Offscreen) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
+from typing import Any
 from shiftjax.cli import main
 from shiftjax.viewer.gui import app, replacing
 
