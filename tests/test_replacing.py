@@ -122,7 +122,6 @@ def test_return_opens_what_is_typed(window: Offscreen) -> None:
 SCRIPT = """
 import sys
 from pathlib import Path
-from typing import Any
 from shiftjax.cli import main
 from shiftjax.viewer.gui import app, replacing
 

@@ -81,6 +81,9 @@ def test_a_grid_and_captions_tell_iteration_and_objective(optimum: Optimum) -> N
         assert state.explorer.cells == (0, 1, 2)
         labels = [grid.lines(state, half)[0] for half in grid.halves_of(state)]
         assert labels == [study.title(k) for k in range(3)]
+        assert grid.members_for(state, 2) == [0, 2], "first and last of more than there is room for"
+        state.choose("worst:3:iteration")
+        assert grid.members_for(state, 2) == [2, 1], "ranked"
         one, other = Design(scenes, 0), Design(scenes, 2)
         lines = captions(one, other)
         assert lines[0].endswith(study.title(0)) and any("coupler:tip.T[0]" in line for line in lines[1:])
