@@ -21,7 +21,7 @@ def captions(own: Design, other: Design, metric: str = "") -> list[str]:
     """Study and member, the varied numbers in which two designs differ, and a metric if one is named."""
     study, member = own.study, own.member
     file, model = Path(study.where).name, study.model.name
-    lines = [f"{file if model in (file, '') else f'{file}: {model}'}, member {member}"]
+    lines = [f"{file if model in (file, '') else f'{file}: {model}'}, {study.title(member)}"]
     differing = [name for name in study.design if not _equal(own, other, name)]
     lines += [_line(study, name, float(study.design[name][member])) for name in differing[:NAMED]]
     if len(differing) > NAMED:

@@ -208,6 +208,10 @@ class History:
         known = resolved(name, [*self.channels, *self.values], self.where)
         return self.channels[known] if known in self.channels else self.model.number_units()[known]
 
+    def title(self, member: int) -> str:
+        """What the run is called beside another design."""
+        return f"member {member}"
+
     def message(self, member: int) -> str:
         self._choices.member(member)
         return ""

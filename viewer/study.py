@@ -74,10 +74,12 @@ class Study:
         channels: path -> unit of what was recorded.
         revision: see `StudyLike`; constant for a stored study.
         at_instants: True shows the nearest stored instant and nothing between them.
+        titles: (members,) what members are called beside their number; empty where by that only.
     """
 
     revision = 0
     at_instants = False
+    titles: Sequence[str] = ()
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where
@@ -148,6 +150,10 @@ class Study:
     def status(self) -> np.ndarray:
         """(members,) `Outcome` of every member."""
         return self._columns["status"]
+
+    def title(self, member: int) -> str:
+        """What a member is called in pictures."""
+        return self.titles[member] if self.titles else f"member {member}"
 
     def message(self, member: int) -> str:
         """Error or warning of a member's run; empty if there was none."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 from shiftjax.cli import common, parsing
 from shiftjax.ensembles import store, tables
+from shiftjax.ensembles.optimization import trail
+from shiftjax.ensembles.optimization.history import is_optimization
 from shiftjax.errors import ModelError
 
 
@@ -35,12 +39,21 @@ def call(options: argparse.Namespace) -> int:
     if targets:
         found = "with --csv, --parquet or --netcdf, which are of stored studies"
         common.refuse(options, ("span", *parsing.CHANGES), found, "--glb or --html of a model")
-        tree = store.read(options.study)
-        for target in targets.values():
-            tables.export(tree, target, force=options.force)
-            print(f"written: {target}", file=sys.stderr)
+        with _stored(options.study) as place:
+            tree = store.read(place)
+            for target in targets.values():
+                tables.export(tree, target, force=options.force)
+                print(f"written: {target}", file=sys.stderr)
     if drawn:
         from shiftjax.cli import export_scene  # it brings the viewer's packages, which tables do not need
 
         export_scene.write(options)
     return 0
+
+
+def _stored(name: str) -> AbstractContextManager[str | Path]:
+    """The store of that name; of an optimisation one of its designs, which another process runs."""
+    if not is_optimization(Path(name)):
+        return nullcontext(name)
+    print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
+    return trail.simulated(name)

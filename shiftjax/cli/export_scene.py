@@ -6,7 +6,6 @@ import argparse
 import sys
 
 from shiftjax.cli import showing
-from shiftjax.viewer import opening
 from shiftjax.viewer.export import gltf, html
 from shiftjax.viewer.member_scenes import MemberScenes
 
@@ -19,7 +18,7 @@ def write(options: argparse.Namespace) -> None:
         for suffix, name in wanted.items()
         if name is not None
     }
-    with opening.opened(options.study, showing.run_options(options)) as study:
+    with showing.opened(options.study, showing.run_options(options)) as study:
         member, others = showing.members_of(study, options)
         stored = MemberScenes(study)
         showing.report_warnings(stored.first)

@@ -46,7 +46,7 @@ def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
         "study",
         metavar="STUDY",
         nargs=None if needed else "?",
-        help="what `run --out` or `sweep --out` wrote (.zarr, .json), or a model, run first",
+        help="what `run --out`, `sweep --out` or `optimize --out` wrote (.zarr, .json), or a model, run first",
     )
     add("--span", type=positive, metavar="T", help="of a model: duration of its run [s]")
     add(

@@ -11,7 +11,7 @@ import numpy as np
 
 from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
-from shiftjax.viewer import designs, opening, rendering, side_by_side, study_like
+from shiftjax.viewer import designs, rendering, side_by_side, study_like
 from shiftjax.viewer.ghosts import drawn as ghosts_drawn
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
@@ -36,7 +36,7 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
-    with opening.opened(options.study, showing.run_options(options)) as study:
+    with showing.opened(options.study, showing.run_options(options)) as study:
         study.at_instants = options.at_instants
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)

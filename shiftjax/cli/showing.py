@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.progress import Progress
+from shiftjax.ensembles.optimization.history import is_optimization
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
@@ -117,6 +118,19 @@ def look_of(options: argparse.Namespace) -> RenderSettings:
     return replace(FAST if options.fast else RenderSettings(), shadows=not options.no_shadows)
 
 
+@contextmanager
+def opened(name: str, words: Sequence[str]) -> Iterator[Study]:
+    """The study of that name, see `opening.opened`, with a line and a bar while designs of an optimisation are run."""
+    with ExitStack() as held:
+        if not is_optimization(Path(name)):
+            yield held.enter_context(opening.opened(name, words))
+            return
+        print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
+        with Progress("simulating designs") as progress:
+            study = held.enter_context(opening.opened(name, words, progress.update))
+        yield study
+
+
 def members_of(study: Study, options: argparse.Namespace) -> tuple[int, np.ndarray]:
     """The member drawn and the ghosts beside it, simulated again where their trajectories were not kept; a choice of
     which nothing can be drawn is refused."""
@@ -160,10 +174,11 @@ def prepare(study: StudyLike, members: Sequence[int]) -> None:
 
 @contextmanager
 def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]:
-    """The design of `--beside`: the first member of a choice, within the same study or another one."""
+    """The design of `--beside`: the first member of a choice, within the same study or another one. The first design of
+    an optimisation has its last one beside it, unless the options say what is shown."""
     text: str | None = options.beside
     if text is None:
-        yield None
+        yield None if options.member or options.ghosts else opening.last_beside(left.scenes)
         return
     name, at, choice = text.rpartition("@")
     name, choice = (name, choice) if at else (text, "")
@@ -176,7 +191,7 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
         prepare(left.study, [found])
         yield Design(left.scenes, found)
         return
-    with opening.opened(name, _span(options)) as study:
+    with opened(name, _span(options)) as study:
         study.at_instants = options.at_instants
         member = first_of(study, choice, f"--beside {name}@")
         prepare(study, [member])

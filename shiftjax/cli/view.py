@@ -50,7 +50,7 @@ def call(options: argparse.Namespace) -> int:
     given = [name for name in ("vary", "step") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
-    with opening.opened(options.study, showing.run_options(options)) as study:
+    with showing.opened(options.study, showing.run_options(options)) as study:
         study.at_instants = options.at_instants
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)

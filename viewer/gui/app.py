@@ -22,7 +22,8 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui import actions
+from shiftjax.viewer import opening
+from shiftjax.viewer.gui import actions, replacing
 from shiftjax.viewer.gui.beside import open_beside
 from shiftjax.viewer.gui.bundle import glfw, imgui
 from shiftjax.viewer.gui.layout import roomy
@@ -30,7 +31,7 @@ from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.gui.study import saved as saved_views
-from shiftjax.viewer.member_scenes import Design
+from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.recording import new_file
 from shiftjax.viewer.scene import RenderSettings, Scene, Strokes
 from shiftjax.viewer.session import Session
@@ -51,13 +52,47 @@ NAMED = {
 
 
 def show(study: StudyLike, scene: Scene, **choices: Any) -> None:
-    """Opens a window on a study and returns when it is closed. The arguments are those of `Window`."""
+    """Opens a window on a study and returns when it is closed. The arguments are those of `Window`.
+
+    A study that is opened in it takes its place, in a new window of the same size, look and keys; where that fails, the
+    first study is shown again, with a message.
+    """
+    kept = {name: choices[name] for name in ("look", "keys") if name in choices}
+    window = _run(study, scene, choices)
+    while window.next_study:
+        kept["size"] = window.size
+        try:
+            window = _reopened(window.next_study, kept)
+        except ModelError as error:
+            window = _run(study, scene, {**choices, "size": window.size}, str(error))
+
+
+def _run(study: StudyLike, scene: Scene, choices: dict[str, Any], message: str = "") -> Window:
+    """A window, after it was closed."""
     with Window(study, scene, **choices) as window:
+        if message:
+            window.state.say(message)
         window.run()
+    return window
+
+
+def _reopened(name: str, kept: dict[str, Any]) -> Window:
+    """A window on the stored study of that name, after it was closed."""
+    print(f"opening {name} ...", file=sys.stderr, flush=True)
+    with opening.opened(name) as study:
+        member = opening.first_member(study)
+        study.prepare([member])
+        scenes = MemberScenes(study)
+        return _run(study, scenes.first, {**kept, "member": member, "beside": opening.last_beside(scenes)})
 
 
 class Window:
-    """An open window. Add panels, keys and overlays before or while it runs, or draw single frames."""
+    """An open window. Add panels, keys and overlays before or while it runs, or draw single frames.
+
+    Attributes:
+        next_study: path of the study that was opened in it and is to take its place; "" for none.
+        size: of the window [points].
+    """
 
     def __init__(self, study: StudyLike, scene: Scene, *, member: int | None = None, ghosts: Iterable[int] = (),
                  look: RenderSettings | None = None, keys: str = "playback", size: tuple[int, int] = SIZE,
@@ -91,6 +126,7 @@ class Window:
             actions.follow_named(self.state, follow)
         if saved:
             saved_views.load(self.state, saved)
+        self.next_study, self.size = "", size
         self._errors: list[str] = []
         self._window: Any = self._open(size)
         self._place = (0, 0, *size)  # rectangle before fullscreen
@@ -146,6 +182,7 @@ class Window:
         width, height = glfw.get_window_size(self._window)
         pixels = glfw.get_framebuffer_size(self._window)
         if width > 0 and height > 0 and min(pixels) > 0:  # a window that is iconified has no size
+            self.size = (width, height)
             scale = pixels[0] / width
             # without framebuffer scaling, text is scaled by the density of the screen
             self.state.panels.zoom = max(glfw.get_window_content_scale(self._window)[0] / scale, 1.0)
@@ -237,6 +274,9 @@ class Window:
         for request in requests:
             word, _, text = request.partition(":")
             if word == "quit":
+                glfw.set_window_should_close(self._window, True)
+            elif word == replacing.REQUEST:
+                self.next_study = text
                 glfw.set_window_should_close(self._window, True)
             elif word == "fullscreen":
                 self._fullscreen()

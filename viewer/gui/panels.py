@@ -19,11 +19,13 @@ class Panels:
         panes_on: whether there are panes; sides_on: those at both sides, too, which small windows begin without.
         help_on, info_on: which are open; text: to read and copy, "" for none.
         sizes: of the panes, set by dragging; zoom: scale of text and panes.
-        search, typed: contents of text boxes, of the tree and of the members; opened: keys of open rows of the tree.
+        search, typed, study: contents of text boxes, of the tree, of the members and of the study to open; opened: keys
+            of open rows of the tree.
         messages: the latest ones; message: the one in the status bar, "" once its problem is solved.
         menu_on: whether a menu is open; menu_closes: whether it closes in the next frame.
         record_as: suffix of the next movie.
-        requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT".
+        requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT",
+            "open:PATH".
         rate: lowest frame rate of the window [1/s]; frame_seconds: of the latest frames, smoothed [s].
         own: panels added by the user: title -> a function of the state.
     """
@@ -32,7 +34,7 @@ class Panels:
         self.sides_on = True
         self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""
         self.sizes, self.zoom = Sizes(), 1.0
-        self.search, self.typed, self.opened = "", "", opened
+        self.search, self.typed, self.study, self.opened = "", "", "", opened
         self.messages: list[str] = []
         self.message, self._about = "", ""
         self.menu_on = self.menu_closes = False

@@ -12,6 +12,7 @@ from shiftjax.viewer.gui import (
     keys,
     labels,
     propertypane,
+    replacing,
     timeline,
     tooltips,
     treepane,
@@ -98,6 +99,7 @@ def _lines(state: State, names: tuple[str, ...]) -> None:
 
 def _file(state: State) -> None:
     imgui.text_disabled(state.study.where)
+    _open(state)
     ui.line(state, "screenshot")
     ui.line(state, "record", on=state.recording is not None)
     if imgui.begin_menu("Record as"):
@@ -117,6 +119,28 @@ def _file(state: State) -> None:
     imgui.separator()
     _saved(state)
     _lines(state, ("", "quit"))
+
+
+def _open(state: State) -> None:
+    """Another study in place of this one: a box for its name, and below it the names that complete it."""
+    if imgui.begin_menu("Open...", state.live is None):
+        imgui.set_next_item_width(FILE_WIDTH)
+        flags = int(imgui.InputTextFlags_.enter_returns_true)
+        entered, state.panels.study = imgui.input_text_with_hint(
+            "##study file", replacing.HINT, state.panels.study, flags
+        )
+        ui.remember_item("study file")
+        found = replacing.names(state)
+        chosen = state.panels.study if entered else ""
+        for name in found:
+            chosen = name if imgui.menu_item_simple(name) else chosen
+            ui.remember_item(f"open:{name}")
+        if not found:
+            imgui.text_disabled("no stored study of that name here")
+        if chosen and replacing.replace(state, chosen):
+            imgui.close_current_popup()
+        imgui.end_menu()
+    ui.remember_item("menu:Open...")
 
 
 def _saved(state: State) -> None:

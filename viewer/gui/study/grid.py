@@ -11,6 +11,7 @@ from shiftjax.viewer.gui.right_half import RightHalf
 from shiftjax.viewer.gui.state import State
 from shiftjax.viewer.member_scenes import Design
 from shiftjax.viewer.side_by_side import BAR
+from shiftjax.viewer.study import Study
 
 SIZES = (4, 9, 16)  # members, one after the other
 SHARE = 1.5  # so many times a size are shown at once, too
@@ -31,10 +32,13 @@ def toggle(state: State) -> None:
 
 
 def members_for(state: State, count: int) -> list[int]:
-    """So many of the chosen members: the first of a choice in its order, or those spread over a selection."""
+    """So many of the chosen members: the first of a choice in its order, or those spread over a selection;
+    of an optimisation's designs, unless they are ranked, the first, the last and others evenly between."""
     chosen, explorer = state.choice.chosen, state.explorer
     if len(chosen) <= count:
         return [int(member) for member in chosen]
+    if isinstance(state.study, Study) and state.study.titles and (np.diff(chosen) > 0).all():  # iterations in order
+        return [int(chosen[k]) for k in np.linspace(0, len(chosen) - 1, count).round().astype(int)]
     if state.choice.text:
         return [int(member) for member in chosen[:count]]
     points = np.stack([explorer.table.column(name)[chosen].astype(float) for name in explorer.plotted()], axis=1)
@@ -89,8 +93,8 @@ def lines(state: State, half: RightHalf) -> list[str]:
     """The label of a cell: its member and the metric that colours; a note once its run is over."""
     metric = state.choice.colour_by or state.explorer.colour or state.explorer.y
     table = state.explorer.table
-    found = [f"member {half.member}"]
-    if metric not in ("", "member"):
+    found = [half.study.title(half.member)]
+    if metric not in ("", "member", *found[0].split()):  # the title may say it
         unit = table.unit(metric)
         found.append(f"{state.explorer.short(metric)} = {table.text(metric, half.member)}{f' {unit}' if unit else ''}")
     return designs.with_state(found, half.design, state.clock.time)

@@ -1,0 +1,150 @@
+"""The designs that an optimisation came by, to be looked at: those of its best start, iteration by iteration.
+
+A store of an optimisation holds numbers and no motion. Another process simulates the designs into a result of their
+own, which is opened, drawn and exported as any other; this one stays without jax. An optimisation that still runs, or
+that was killed, has a trail, too: of the iterations so far.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.ensembles.definition import from_document
+from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.optimization.history import History
+from shiftjax.errors import ModelError
+from shiftjax.record import record
+
+MODULE = "shiftjax.ensembles.optimization.trail_process"
+MOST = 64  # designs: as many as are drawn at once
+COLUMNS = ("iteration", "start", "objective", "excess", "gradient_norm", "halved")  # of the table of members
+
+
+@record
+class Trail:
+    """Designs of one start.
+
+    Attributes:
+        group: the model, and how it is run. start: its number. vary: path -> (k,) numbers of the designs.
+        columns: name of `COLUMNS` -> (k,).
+    """
+
+    group: Group
+    start: int
+    vary: dict[str, np.ndarray]
+    columns: dict[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.columns["iteration"])
+
+
+def trail(place: str | Path, most: int = MOST) -> Trail:
+    """The designs of the best start that an optimisation went on from, each once, by their iterations.
+
+    Args:
+        place: of its store, complete or not. most: designs, 3 or more; of more than so many some are left out evenly,
+            never the first, the best and the last.
+
+    Raises:
+        ModelError: no optimisation there, or one that has found no design that runs.
+    """
+    history = History(Path(place))
+    about = history.about
+    (group,) = designs(from_document(json.loads(about["study"]), about["study_folder"]))
+    seen = {str(name): np.asarray(values.values) for name, values in history.dataset("history").items()}
+    ran = np.isfinite(seen["objective"])
+    if not ran.any():
+        found = f"{history.done} iterations without a design that runs"
+        raise ModelError(str(place), found, "one that does", "Let it go on, or look at its evaluations.")
+    over = np.where(seen["excess"] <= about["constraint_tolerance"], 0.0, seen["excess"])
+    rank = np.lexsort((seen["objective"].ravel(), np.where(ran, over, np.inf).ravel()))
+    best, start = (int(k) for k in np.unravel_index(rank[0], ran.shape))
+    numbers = seen["numbers"][:, start]
+    fresh = np.append(True, (numbers[1:] != numbers[:-1]).any(axis=1) | ~ran[:-1, start]) & ran[:, start]
+    rows = np.flatnonzero(fresh)
+    rows = rows[_thinned(len(rows), int(np.searchsorted(rows, best, side="right")) - 1, most)]
+    vary = {path: np.full(len(rows), values[start]) for path, values in group.vary().items()}
+    vary |= dict(zip(json.loads(about["parameters"]), numbers[rows].T.copy(), strict=True))
+    columns = {"iteration": rows, "start": np.full(len(rows), start)}
+    columns |= {name: seen[name][rows, start] for name in COLUMNS if name not in columns}
+    return Trail(group, start, vary, {name: values.astype(float) for name, values in columns.items()})
+
+
+def _thinned(count: int, best: int, most: int) -> np.ndarray:
+    """Places of at most so many of `count`: the first, the best, the last and others evenly between."""
+    if count <= most:
+        return np.arange(count)
+    chosen = np.unique(np.round(np.linspace(0, count - 1, most)).astype(int))
+    inner = 1 + int(np.argmin(np.abs(chosen[1:-1] - best)))
+    if best not in chosen:
+        chosen[inner] = best
+    return np.unique(chosen)
+
+
+def column(name: str, metrics: Collection[str]) -> str:
+    """What one of `COLUMNS` is called beside the metrics of a study, one of which may have its name."""
+    return f"optimize.{name}" if name in metrics else name
+
+
+def titles(metrics: Mapping[str, np.ndarray]) -> list[str]:
+    """What members of the result are called: iteration and objective of each.
+
+    Args:
+        metrics: the columns of its table.
+    """
+    names = (f"optimize.{name}" if f"optimize.{name}" in metrics else name for name in ("iteration", "objective"))
+    pairs = zip(*(metrics[name] for name in names), strict=True)
+    return [f"iteration {k:.0f}, objective {value:.4g}" for k, value in pairs]
+
+
+@contextmanager
+def simulated(place: str | Path, tell: Callable[[float], None] = lambda done: None) -> Iterator[Path]:
+    """The store of a result whose members are the designs, run by another process; it is gone afterwards.
+
+    Args:
+        tell: called with the fraction done.
+
+    Raises:
+        ModelError: what `trail` and the run raise.
+    """
+    with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder, tempfile.TemporaryFile("w+") as log:
+        target = Path(folder) / "designs.zarr"
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(one) for one in sys.path)}
+        command = [sys.executable, "-P", "-m", MODULE, os.path.abspath(place), str(target)]
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=environment, text=True
+        )
+        try:
+            _followed(process, str(place), tell)
+        finally:
+            process.kill()
+            code = process.wait()
+        if not target.exists():
+            log.seek(0)
+            last = next((line.strip() for line in reversed(log.read().splitlines()) if line.strip()), "")
+            found = f"a simulator that ended with code {code}{f': {last}' if last else ''}"
+            raise ModelError(f"{place}: simulating its designs", found, "designs that run", "Report it.")
+        yield target
+
+
+def _followed(process: subprocess.Popen[str], place: str, tell: Callable[[float], None]) -> None:
+    """Reads what the process says until it ends: a fraction or the parts of an error, a line each."""
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            said = json.loads(line)
+            if isinstance(said, list):
+                where, found, allowed, todo = said
+                raise ModelError(where or place, found, allowed, todo)
+            tell(float(said))
+    process.wait()

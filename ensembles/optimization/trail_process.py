@@ -1,0 +1,69 @@
+"""The process that simulates the designs an optimisation came by, for a viewer, which stays without jax.
+
+`python -m shiftjax.ensembles.optimization.trail_process STORE TARGET` writes the result to TARGET and says how far it
+is, a line of JSON each: a fraction, or the four parts of an error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shiftjax.ensembles import store
+from shiftjax.ensembles.optimization.trail import COLUMNS, Trail, column, trail
+from shiftjax.errors import ModelError
+from shiftjax.run.result import Result
+from shiftjax.run.simulate import DEFAULT_STEP, WHOLE, simulate
+
+INSTANTS = 100  # at least, of a motion whose study and model say no output step
+SHOWN = 0.02  # s between two instants at most, then
+OF = "of the optimisation"  # the text of a column
+EVERY = 0.01  # of the run, between two lines
+
+
+def run(found: Trail, progress: Callable[[float], None] = lambda done: None) -> Result:
+    """The designs, simulated with all their poses; what the optimisation says of each is among their metrics."""
+    given: dict[str, Any] = {**found.group.settings, "keep": "all", "vary": found.vary, "progress": progress}
+    span = given.get("span") or found.group.model.settings.span
+    if given.get("output_step") is None and found.group.model.settings.output_step is None and span is not None:
+        given |= _clock(span, given.get("step"))
+    result = simulate(found.group.model, **given)
+    own = {column(name, result.metrics): found.columns[name] for name in COLUMNS}
+    return dataclasses.replace(
+        result,
+        metrics={**own, **result.metrics},
+        metric_units={**dict.fromkeys(own, "1"), **result.metric_units},
+        metric_texts={**dict.fromkeys(own, OF), **result.metric_texts},
+    )
+
+
+def _clock(span: float, step: float | None) -> dict[str, float]:
+    """The step [s] that the optimisation had, and a whole multiple of it as time between the instants shown."""
+    steps = span / step if step else np.ceil(span / DEFAULT_STEP - WHOLE)
+    step = step or float(span / steps)
+    return {"step": step, "output_step": step * max(1, int(min(SHOWN / span, 1 / INSTANTS) * steps))}
+
+
+def main(place: str, target: str) -> None:
+    """Writes the result."""
+    told = -EVERY
+
+    def progress(done: float) -> None:
+        nonlocal told
+        if done >= told + EVERY:
+            told = done
+            print(json.dumps(done), flush=True)
+
+    try:
+        store.write(run(trail(place), progress), target)
+    except ModelError as error:
+        print(json.dumps([error.where, error.found, error.allowed, error.todo]), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,176 @@
+"""An optimisation in the viewer: designs by iteration are members of a study, first and last side by side."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from PIL import Image
+
+from shiftjax.cli import main
+from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.optimization.optimize import Progress, optimize
+from shiftjax.ensembles.optimization.optimum import Optimum
+from shiftjax.ensembles.optimization.trail import COLUMNS, simulated, trail
+from shiftjax.errors import ModelError
+from shiftjax.viewer import opening
+from shiftjax.viewer.designs import captions
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.study import grid
+from shiftjax.viewer.member_scenes import Design, MemberScenes
+
+PATHS = ["four_bar:coupler:tip.T[0]", "four_bar:rocker.mass"]
+FRAMES = 1e-9  # m, of what two designs' poses differ by where they are the same
+
+
+def arm(**optimize: object) -> Definition:
+    """A four-bar whose swing depends on its coupler; its rocker's mass is varied, too, but not improved."""
+    words = {"objective": "swing", "iterations": 3, "starts": 2, "parameters": ["coupler:tip.T[0]"]}
+    return Definition(
+        model="four_bar", span=0.2, step=2e-3, seed=4, drive={"crank_pivot": 3.0},
+        vary={"coupler:tip.T[0]": "0.45:0.55~sobol", "rocker.mass": "0.5:2~sobol"},
+        metrics={"swing": "peak_to_peak(rocker_pivot.q)"}, optimize={**words, "learning_rate": 0.5, **optimize},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def optimum(tmp_path_factory: pytest.TempPathFactory) -> Optimum:
+    return optimize(arm(), tmp_path_factory.mktemp("optimum") / "arm.zarr")
+
+
+def test_members_are_the_designs_of_the_best_start(optimum: Optimum) -> None:
+    """Their numbers are the rows of the history, their metrics come out as the optimisation saw them, bit by bit."""
+    told = list[float]()
+    history, best = optimum.history, optimum.best.start
+    with opening.opened(str(optimum.path), tell=told.append) as study:
+        assert study.members == 3 and study.where == str(optimum.path) and list(study.kept) == [0, 1, 2]
+        assert set(study.metrics["start"]) == {best}
+        rows = history["numbers"].values[:, best]
+        np.testing.assert_array_equal(study.design[PATHS[0]], rows[:, 0])
+        assert len({*study.design[PATHS[1]]}) == 1, "it was drawn and not changed"
+        for name in ("objective", "excess", "gradient_norm"):
+            np.testing.assert_array_equal(study.metrics[name], history[name].values[:, best])
+        np.testing.assert_array_equal(study.metrics["swing"], study.metrics["objective"])
+        np.testing.assert_array_equal(study.metrics["iteration"], [0.0, 1.0, 2.0])
+        first, last = study.poses(0, 0.2), study.poses(2, 0.2)
+        moved = np.abs(first - last).max()
+        expected = rows[2, 0] - rows[0, 0]
+        assert moved > 0.1 * abs(expected) > FRAMES
+        assert len(study.time) >= 11 and study.time[-1] == pytest.approx(0.2)
+        assert study.choose("best:1:objective").tolist() == [int(np.argmin(study.metrics["objective"]))]
+        assert study.title(2) == f"iteration 2, objective {history['objective'].values[2, best]:.4g}"
+    assert told[-1] == 1.0 and told == sorted(told)
+
+
+def test_the_best_start_is_that_of_the_optimum(optimum: Optimum) -> None:
+    found = trail(optimum.path)
+    assert found.start == optimum.best.start
+    assert np.min(found.columns["objective"]) == optimum.best.objective
+
+
+def test_a_grid_and_captions_tell_iteration_and_objective(optimum: Optimum) -> None:
+    with opening.opened(str(optimum.path)) as study:
+        scenes = MemberScenes(study)
+        state = State(study, scenes.first)
+        state.choose("all")
+        grid.toggle(state)
+        assert state.explorer.cells == (0, 1, 2)
+        labels = [grid.lines(state, half)[0] for half in grid.halves_of(state)]
+        assert labels == [study.title(k) for k in range(3)]
+        assert grid.members_for(state, 2) == [0, 2], "first and last of more than there is room for"
+        state.choose("worst:3:iteration")
+        assert grid.members_for(state, 2) == [2, 1], "ranked"
+        one, other = Design(scenes, 0), Design(scenes, 2)
+        lines = captions(one, other)
+        assert lines[0].endswith(study.title(0)) and any("coupler:tip.T[0]" in line for line in lines[1:])
+
+
+def test_first_and_last_are_drawn_side_by_side(
+    optimum: Optimum, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--time", "0.1", "--size", "640x240", "--fast")
+    words = ["render", str(optimum.path), *more]
+    assert main([*words, "--out", str(tmp_path / "both.png")]) == 0, capsys.readouterr().err
+    assert f"simulating the designs of {optimum.path}" in capsys.readouterr().err
+    assert main([*words, "--beside", "2", "--out", str(tmp_path / "said.png")]) == 0
+    assert main([*words, "--member", "2", "--out", str(tmp_path / "last.png")]) == 0
+    both, said, last = (
+        np.asarray(Image.open(tmp_path / f"{name}.png").convert("RGB")).astype(int) for name in ("both", "said", "last")
+    )
+    np.testing.assert_array_equal(both, said)
+    assert np.abs(both - last).mean() > 1.0, "one design fills the picture"
+    assert both[:, :300].std() > 10 and both[:, 340:].std() > 10, "a mechanism in each half"
+
+
+def test_export_writes_table_and_motion(optimum: Optimum, tmp_path: Path) -> None:
+    table, motion = tmp_path / "a.csv", tmp_path / "a.glb"
+    words = ["export", str(optimum.path), "--member", "best:1:objective", "--csv", str(table), "--glb", str(motion)]
+    assert main(words) == 0
+    header, *rows = table.read_text(encoding="utf-8").splitlines()
+    assert len(rows) == 3 and all(name in header for name in (*COLUMNS, "coupler:tip.T[0]"))
+    assert motion.stat().st_size > 1000
+
+
+def test_an_optimisation_that_was_stopped_opens_with_what_it_has(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(progress: Progress) -> None:
+        if progress.iteration == 2:
+            raise Stop
+
+    place = tmp_path / "stopped.zarr"
+    with pytest.raises(Stop):
+        optimize(arm(), place, progress=stop)
+    with opening.opened(str(place)) as study:
+        assert list(study.metrics["iteration"]) == [0.0, 1.0]
+
+
+def test_many_designs_are_thinned_and_the_best_stays(optimum: Optimum, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A history of 200 iterations, of which 90 to 99 stand still, the best is the 118th."""
+    count = 200
+    numbers = np.linspace(0.46, 0.54, count)[:, None, None]
+    numbers[91:100] = numbers[90]
+    objective = np.abs(np.arange(count) - 118.0)[:, None]
+    none = np.zeros((count, 1))
+    arrays = {"numbers": numbers, "objective": objective, "excess": none, "gradient_norm": none, "halved": none}
+    seen = xr.Dataset({name: (("iteration", "start", "x")[: a.ndim], a) for name, a in arrays.items()})
+    monkeypatch.setattr("shiftjax.ensembles.optimization.history.History.dataset", lambda self, group: seen)
+    iterations = trail(optimum.path).columns["iteration"]
+    assert len(iterations) == 64 and {0, 118, 199} <= {*iterations} and not {*range(91, 100)} & {*iterations}
+    assert np.diff(iterations).max() <= 13 and (np.diff(iterations) > 0).all()
+    arrays["objective"][:] = np.inf
+    with pytest.raises(ModelError, match="without a design that runs"):
+        trail(optimum.path)
+
+
+def test_what_the_process_says_is_wrong_is_said_here(optimum: Optimum, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no optimisation"), simulated(tmp_path / "nothing.zarr"):
+        pass
+
+
+def test_a_metric_of_the_same_name_stays(tmp_path: Path) -> None:
+    study = Definition(
+        model="four_bar", span=0.1, step=2e-3, samples=1, vary={"coupler:tip.T[0]": "0.45:0.55~sobol"},
+        metrics={"objective": "maximum(rocker_pivot.q)"}, drive={"crank_pivot": 3.0},
+        optimize={"objective": "2 * objective", "iterations": 2},
+    )  # fmt: skip
+    optimize(study, tmp_path / "named.zarr")
+    with opening.opened(str(tmp_path / "named.zarr")) as found:
+        doubled = found.metrics["optimize.objective"]
+        np.testing.assert_array_equal(doubled, 2 * found.metrics["objective"])
+        assert found.title(0) == f"iteration 0, objective {doubled[0]:.4g}"
+
+
+def test_the_viewer_stays_without_jax(optimum: Optimum) -> None:
+    text = (
+        "import sys\nfrom shiftjax.viewer import opening\n"
+        f"with opening.opened({str(optimum.path)!r}) as study:\n    study.poses(0, 0.1)\n"
+        "assert 'jax' not in sys.modules\nprint(study.members)"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout.strip() == "3", done.stderr
