@@ -63,7 +63,8 @@ def draw(state: State, width: float, height: float) -> Layout:
         labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
     captions.draw(state, found.view)
     endings.draw(state, found.view)
-    gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
+    if not explorer.cells:
+        gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
     windows.draw(state, found.view)
     tooltips.draw(state)
     return found

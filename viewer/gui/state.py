@@ -76,11 +76,11 @@ class State:
         self.beside: RightHalf | None = None
         self.closed_beside: Design | None = None
         self.ground_height: float | None = None
+        self.explorer = Explorer(study)
         self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up), self.motion())
         self.selection, self.display = Selection(), Display()
         self.rows = tree.scene_rows(study.model)
         self.panels = Panels(tree.opened_at_first((*self.rows, *tree.simulation_rows(study, member))))
-        self.explorer = Explorer(study)
         self.arrows_on, self.grouping = False, ""
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
@@ -234,7 +234,9 @@ class State:
         return framing.joined([found, framing.of_motion(right.study, right.scene, [right.member])])
 
     def _members_shown(self) -> list[int]:
-        """The current member, and the ghost instances where they are drawn."""
+        """The current member, and the ghost instances where they are drawn; the members of a grid."""
+        if self.explorer.cells:
+            return [*self.explorer.cells]
         others = drawn(self.choice.others) if self.choice.ghosts_on else ()
         return [self.choice.member, *map(int, others)]
 

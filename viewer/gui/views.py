@@ -57,6 +57,7 @@ class Views:
         """One cell after the other."""
         cells = grid.halves_of(self.state)
         self.boxes = grid.boxes(view, len(cells))
+        self.state.view.resize(max(self.boxes[0].width, 1.0) / max(self.boxes[0].height, 1.0))
         for cell, box in zip(cells, self.boxes, strict=True):
             left, below = round(box.x * scale), round((height - box.y - box.height) * scale)
             self._draw_cell(cell, box, scale).copy_to(framebuffer, left, below)

@@ -52,12 +52,21 @@ def show(state: State, members: list[int]) -> None:
         close(state)
         return
     state.beside = None
-    state.explorer.cells = tuple(members[: SIZES[-1]])
+    _set(state, tuple(members[: SIZES[-1]]))
 
 
 def close(state: State) -> None:
     """One member in the view."""
-    state.explorer.cells, state.explorer.hovered = (), None
+    _set(state, ())
+
+
+def _set(state: State, cells: tuple[int, ...]) -> None:
+    """Changes the members of the grid; a camera that nobody has moved is fitted to what all of them reach."""
+    if cells == state.explorer.cells:
+        return
+    state.explorer.cells, state.explorer.hovered = cells, None
+    if state.view.is_fitted:
+        state.view.fit(state.motion())
 
 
 def pick(state: State, member: int, *, alone: bool) -> None:
