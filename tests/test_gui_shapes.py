@@ -242,6 +242,8 @@ def test_m52_fifteen_frames_a_second_unless_the_menu_says_else(window: Offscreen
 
 def test_m57_the_menu_sets_the_hue_and_the_pick_is_seen_in_it(window: Offscreen) -> None:
     state = window.state
+    window.resize((900, 900))  # the whole menu, without scrolling
+    window.frames(2)
     window.click("menu:View")
     box = ui.item_boxes["hue"]
     window.click((box.x + 48, box.y + box.height / 2))
@@ -264,7 +266,8 @@ def test_m55_h_and_a_question_mark_open_the_help(window: Offscreen, how: str) ->
 
 
 def test_m58_classes_are_set_in_the_pane(window: Offscreen) -> None:
-    window.state.pick_path(CRANK)  # nothing of it was recorded: no plots stand above
+    window.state.pick_path(CRANK)
+    window.resize((900, 1400))  # room below the plots
     window.frames(2)
     window.click("header:classes")
     window.frames(2)
