@@ -65,6 +65,7 @@ LAZY = {
     "shiftjax/algebra.py": {"jax"},
     "shiftjax/run/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/plotting.py": {"matplotlib"},
+    "viewer/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
     "ensembles/picture.py": {"matplotlib"},
     "ensembles/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
     "ensembles/distribute.py": {"distributed"},

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles.optimization import trail
-from shiftjax.ensembles.optimization.history import is_optimization
+from shiftjax.ensembles.optimization.kind import is_optimization
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.viewer.member_scenes import Design, MemberScenes
@@ -49,6 +48,8 @@ def opened(
         tell: called with the fraction of those designs' run that is done.
     """
     if is_optimization(Path(name)):
+        from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
+
         with trail.simulated(name, tell) as place:
             study = Study.open(place)
             study.where, study.titles = name, trail.titles(study.metrics)
@@ -94,6 +95,8 @@ def require_viewable(name: str) -> None:
     """Raises where a name is of no stored study with a member that can be drawn. Nothing is simulated."""
     path = Path(name)
     if is_optimization(path):
+        from shiftjax.ensembles.optimization import trail
+
         trail.trail(path)
         return
     if path.suffix in (".zarr", ".json") and path.exists() and not is_stored(name):

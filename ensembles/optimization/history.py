@@ -11,7 +11,6 @@ is there whole or not at all; how many iterations there are is said once the dis
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,13 @@ import xarray as xr
 import zarr
 
 from shiftjax.ensembles.folders import CODECS, CheckedFolder, flush, missing_of
+from shiftjax.ensembles.optimization.kind import KIND, attributes
 from shiftjax.ensembles.study_store import array_of, say, writing
 from shiftjax.errors import ModelError
 from shiftjax.run.labelled import FORMAT
 from shiftjax.shield import shielded
 
-DONE, KIND, COMPLETE = "iterations_done", "optimization", "optimization_complete"
+DONE, COMPLETE = "iterations_done", "optimization_complete"
 EVERY = 5  # iterations of a chunk
 MEND = "Take a copy, or optimise again."
 Arrays = Mapping[str, np.ndarray]
@@ -57,7 +57,7 @@ class History:
         Raises:
             ModelError: no optimisation there.
         """
-        found = _attributes(self.place)
+        found = attributes(self.place)
         if KIND not in found:
             todo = "Check the name."
             raise ModelError(str(self.place), "no optimisation", "what `shiftjax optimize STUDY.toml` wrote", todo)
@@ -146,19 +146,6 @@ class History:
         """A group, without what is not yet there."""
         found = xr.open_zarr(CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False)
         return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
-
-
-def is_optimization(place: Path) -> bool:
-    """Whether a store is of an optimisation."""
-    return KIND in _attributes(place)
-
-
-def _attributes(place: Path) -> dict[str, Any]:
-    """Of a store; none where there is none."""
-    try:
-        return json.loads((place / "zarr.json").read_text(encoding="utf-8"))["attributes"]
-    except (OSError, ValueError, KeyError):
-        return {}
 
 
 def shown(seen: Arrays) -> dict[str, np.ndarray]:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from shiftjax.cli import common, parsing
 from shiftjax.ensembles import store, tables
-from shiftjax.ensembles.optimization import trail
-from shiftjax.ensembles.optimization.history import is_optimization
+from shiftjax.ensembles.optimization.kind import is_optimization
 from shiftjax.errors import ModelError
 
 
@@ -56,4 +55,6 @@ def _stored(name: str) -> AbstractContextManager[str | Path]:
     if not is_optimization(Path(name)):
         return nullcontext(name)
     print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
+    from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
+
     return trail.simulated(name)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from shiftjax.ensembles import store
-from shiftjax.ensembles.optimization.history import is_optimization
+from shiftjax.ensembles.optimization.kind import is_optimization
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.report.optimization import write_optimum
 from shiftjax.ensembles.report.writing import check_target, write

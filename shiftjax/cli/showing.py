@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.progress import Progress
-from shiftjax.ensembles.optimization.history import is_optimization
+from shiftjax.ensembles.optimization.kind import is_optimization
 from shiftjax.ensembles.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
