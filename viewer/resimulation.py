@@ -23,6 +23,7 @@ import numpy as np
 from shiftjax.ensembles.again_messages import FAILED, FOUND, PROGRESS, READY, unpacked
 from shiftjax.errors import ModelError
 from shiftjax.record import record
+from shiftjax.viewer.child_end import ending
 
 MODULE = "shiftjax.ensembles.again_process"
 MOST = 64  # members of a choice that are simulated: as many as are drawn at once
@@ -250,13 +251,7 @@ class Resimulation:
     def _how(self) -> str:
         """How the process ended, as text."""
         assert self._process is not None and self._log is not None
-        try:
-            code = self._process.wait(timeout=5.0)
-        except subprocess.TimeoutExpired:
-            code = 0
-        self._log.seek(0)
-        lines = self._log.read()[-2000:].decode(errors="replace").split("\n")
-        last = next((f": {line.strip()}" for line in reversed(lines) if line.strip()), "")
+        code, last = ending(self._process, self._log)
         self._forget()
         return "was ended" if code == -signal.SIGKILL else f"ended with code {code}{last}"
 

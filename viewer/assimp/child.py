@@ -16,6 +16,8 @@ import threading
 from multiprocessing.connection import Connection, Pipe
 from typing import IO
 
+from shiftjax.viewer.child_end import ending
+
 START = 60.0  # [s] for starting Python and loading the library, ~0.3 s on an idle machine
 CODE = "import sys; from shiftjax.viewer.assimp.worker import main; main(int(sys.argv[1]))"
 READY, DONE, REFUSED = b"r", b"+", b"-"
@@ -130,13 +132,7 @@ class Child:
     def _end(self) -> str:
         """How the process ended, as text."""
         assert self._process is not None and self._log is not None
-        try:
-            code = self._process.wait(timeout=5.0)
-        except subprocess.TimeoutExpired:
-            code = 0
-        self._log.seek(0)
-        lines = self._log.read()[-2000:].decode(errors="replace").split("\n")
-        last = next((f": {line.strip()}" for line in reversed(lines) if line.strip()), "")
+        code, last = ending(self._process, self._log)
         self.close()
         if code < 0:
             return f"crashes ({signal.Signals(-code).name}{last})"

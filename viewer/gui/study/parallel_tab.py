@@ -9,7 +9,7 @@ from shiftjax.viewer.gui import ui
 from shiftjax.viewer.gui.bundle import imgui, implot
 from shiftjax.viewer.gui.layout import Box
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import brushing, images, selecting
+from shiftjax.viewer.gui.study import brushing, column_choice, images, selecting
 from shiftjax.viewer.gui.textures import Textures
 
 DENSE = 400  # lines above which their density is drawn
@@ -50,16 +50,9 @@ def draw(state: State) -> None:
 def _choose(state: State) -> None:
     """A list of all columns, to make each an axis or not."""
     explorer = state.explorer
-    if imgui.button("axes"):
-        imgui.open_popup("axes of the lines")
-    ui.remember_item("axes")
-    if imgui.begin_popup("axes of the lines"):
-        for name in explorer.table.names:
-            changed, on = imgui.checkbox(explorer.table.title(name), name in explorer.axes)
-            ui.remember_item(f"show axis:{name}")
-            if changed:
-                explorer.set_axes([n for n in explorer.table.names if (on if n == name else n in explorer.axes)])
-        imgui.end_popup()
+    axes = column_choice.changed(explorer, "axes", "axes of the lines", explorer.axes, "show axis")
+    if axes is not None:
+        explorer.set_axes(axes)
 
 
 def _height(state: State, name: str) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.viewer.gui import ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import selecting
+from shiftjax.viewer.gui.study import column_choice, selecting
 
 FLAGS = int(
     imgui.TableFlags_.scroll_x | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable
@@ -100,16 +100,9 @@ def _row(state: State, member: int, names: list[str]) -> None:
 def _columns(state: State) -> None:
     """A list of all columns, to show or hide each, and the best and worst by the one that sorts."""
     explorer = state.explorer
-    if imgui.button("columns"):
-        imgui.open_popup("columns of the table")
-    ui.remember_item("columns")
-    if imgui.begin_popup("columns of the table"):
-        for name in explorer.table.names:
-            changed, on = imgui.checkbox(explorer.table.title(name), name in explorer.columns)
-            ui.remember_item(f"show column:{name}")
-            if changed:
-                explorer.columns = [n for n in explorer.table.names if (on if n == name else n in explorer.columns)]
-        imgui.end_popup()
+    columns = column_choice.changed(explorer, "columns", "columns of the table", explorer.columns, "show column")
+    if columns is not None:
+        explorer.columns = columns
     imgui.same_line()
     if imgui.button("select the first 5"):
         first = np.zeros(explorer.table.rows, bool)
