@@ -8,6 +8,7 @@ import jax
 import pytest
 
 from shiftjax.ensembles.execution import sweep
+from shiftjax.gradients import passages
 from shiftjax.viewer import opening
 from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
@@ -45,6 +46,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 def scene(study: Study) -> Scene:
     """Of the first of them."""
     return opening.first_scene(study)
+
+
+@pytest.fixture
+def jumps_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradients follow no jump of a force, as they follow none of a body that sticks; see `test_gradient_passages`."""
+    monkeypatch.setattr(passages, "MOST", 0)
 
 
 @pytest.fixture

@@ -60,6 +60,7 @@ def turning_back() -> np.ndarray:
 # -- forces that jump --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("jumps_ignored")
 @pytest.mark.parametrize("transformation", [lambda f: f, jax.jit], ids=["eager", "jit"])
 def test_a_mass_that_turns_back_against_friction(transformation: Callable[[Any], Any]) -> None:
     """One warning a call, with the force, the height and the instant; the third member does not turn back."""
@@ -71,6 +72,7 @@ def test_a_mass_that_turns_back_against_friction(transformation: Callable[[Any],
     assert abs(told - t) < WITHIN
 
 
+@pytest.mark.usefixtures("jumps_ignored")
 def test_forward_mode_says_the_same() -> None:
     with pytest.warns(GradientWarning, match=r"2 of 3 members, first member 0: .* a:the rub jumps by 4 N"):
         jax.jvp(lambda v: last_speed(coulomb(), v)[0], (SPEEDS,), (jnp.ones(3),))
@@ -81,6 +83,7 @@ def test_a_run_alone_does_not_warn() -> None:
     assert np.array_equal(jax.jit(lambda v: last_speed(coulomb(), v)[1])(SPEEDS), [1, 1, 0])
 
 
+@pytest.mark.usefixtures("jumps_ignored")
 def test_a_step_of_a_force_in_space() -> None:
     """A force of 3 N from x = 0.15 m on, once there and once back; the other member does not get there."""
     model = slider([[0.0], [3.0]], [0.15], "spring")
@@ -89,6 +92,7 @@ def test_a_step_of_a_force_in_space() -> None:
     assert np.array_equal(jumps, [2, 0])
 
 
+@pytest.mark.usefixtures("jumps_ignored")
 def test_a_jump_of_some_members() -> None:
     """The number of one side varies: the second member's force is continuous."""
 
@@ -120,6 +124,7 @@ def test_kinks_and_smooth_forces_say_nothing(model: Model) -> None:
     assert run.static["report"]["jumps"] == [] and not run.arguments.get("metrics")
 
 
+@pytest.mark.usefixtures("jumps_ignored")
 def test_the_report_names_what_may_jump_and_metrics_stay_the_users() -> None:
     seen: list[shiftjax.Result] = []
 

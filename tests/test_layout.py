@@ -66,6 +66,7 @@ LAZY = {
     "shiftjax/run/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/plotting.py": {"matplotlib"},
     "viewer/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
+    "kernels/llvm/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
     "ensembles/picture.py": {"matplotlib"},
     "ensembles/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
     "ensembles/distribute.py": {"distributed"},

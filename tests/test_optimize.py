@@ -326,6 +326,7 @@ def test_the_command_optimises_and_saves(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("asked", [{"objective": "end ** 2", "method": "lbfgs"}, {"residuals": ["end"]}])
+@pytest.mark.usefixtures("jumps_ignored")
 def test_forces_that_jump_are_told_of_every_start(asked: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     """Of points, of the history and of the best design; the gradient of both methods ignores them."""
     builder = shiftjax.ModelBuilder(gravity=(0.0, 0.0, 0.0))

@@ -108,6 +108,7 @@ def sliding(**more: Any) -> Definition:
     return Definition(model=builder.build(), metrics={"end": "final(slide.q)"}, **{**given, **more})
 
 
+@pytest.mark.usefixtures("jumps_ignored")
 def test_forces_that_jump_and_growth_are_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "study.zarr"
     for direction in ("forward", "reverse"):

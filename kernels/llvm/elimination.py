@@ -13,13 +13,14 @@ import os
 import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftjax.kernels.llvm.objects import Loader, stored_object
-from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.llvm.workers import run_all
+
+if TYPE_CHECKING:
+    from shiftjax.kernels.llvm.objects import Loader
 
 FREE, HELD, PICKED = 1.0, 0.0, -1.0  # states of a row or a column
 CHUNK = 128  # matrices a thread takes at once
@@ -258,6 +259,9 @@ NAME = "shiftjax_eliminate"
 @functools.cache
 def _function() -> tuple[Loader, Any]:
     """The compiled code; its loader is kept with it."""
+    from shiftjax.kernels.llvm.objects import Loader, stored_object
+    from shiftjax.kernels.llvm.target import host
+
     target = host("f64")
     loader = Loader(target)
     text = TEXT.replace("NAME", NAME)

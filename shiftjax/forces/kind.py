@@ -124,6 +124,11 @@ class ForceKind:
         whose `apply` selects, and whose force is not continuous, says so here and in `switch_units`."""
         return ()
 
+    def constants(self, element: ForceElement) -> tuple[int, ...]:
+        """Places in the plan's numbers of parts of the force along the argument of its switches, of which on each side
+        one is added as it is: by them gradients follow its jumps, which else are only counted."""
+        return ()
+
     def switch_units(self, element: ForceElement, unit: str) -> tuple[str, ...]:
         """The unit of `beyond` of each of its switches.
 

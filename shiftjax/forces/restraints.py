@@ -66,6 +66,10 @@ class Restraint(ForceKind):
             x = (0.0 if rate is None else rate) if self.dissipates else x
         return [Switch(sub(x, knot), *pair) for knot, pair in zip(knots, sides(knots, pieces), strict=True)]
 
+    def constants(self, element: ForceElement) -> tuple[int, ...]:
+        pieces: Any = dict(element.numbers)["coefficients"]
+        return tuple(piece[-1] for piece in pieces)
+
     def switch_units(self, element: ForceElement, unit: str) -> tuple[str, ...]:
         knots: Any = dict(element.numbers)["knot_points"]
         return (f"{unit}/s" if self.dissipates else unit,) * len(knots)

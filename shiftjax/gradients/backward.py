@@ -14,6 +14,7 @@ import numpy as np
 from shiftjax.gradients.complex_step import pulled
 from shiftjax.gradients.growth import PARTS, Growth
 from shiftjax.gradients.measured import MeasuredAdjoint
+from shiftjax.gradients.passages import Passages, States
 from shiftjax.gradients.programs import AdjointPrograms
 from shiftjax.gradients.tape import PLAIN_STEPS, ByMember, Notes, state_rows
 from shiftjax.kernels.adjoint import AdjointProgram
@@ -29,15 +30,25 @@ class WayBack:
 
     Args:
         lanes: at the end of the run. notes: of its tape. back: what runs adjoint programs; programs: which.
+        passages: jumps that are followed.
 
     Attributes:
         bars: (rows, B) cotangents where the lanes stand; their rows are `layout.rows()`.
+        followed: (B,) jumps so far.
     """
 
-    def __init__(self, lanes: Ensemble, notes: ByMember, back: Backward, programs: AdjointPrograms) -> None:
+    def __init__(
+        self,
+        lanes: Ensemble,
+        notes: ByMember,
+        back: Backward,
+        programs: AdjointPrograms,
+        passages: Passages,
+    ) -> None:
         self.lanes, self.back, self.programs = lanes, back, programs
         self.settings, self.layout = lanes.settings, programs.layout
-        self.notes = notes
+        self.notes, self._passages = notes, passages
+        self.followed = np.zeros(lanes.table.shape[1], int)
         self.bars = np.zeros((self.layout.row_count, lanes.table.shape[1]), lanes.table.dtype)
         setup, tau = lanes.setup, self.settings.h * self.settings.steps / PARTS
         self._growth = Growth(setup.plan, setup.length, tau, np.zeros((lanes.table.shape[1], 1)))
@@ -69,7 +80,9 @@ class WayBack:
                 program = self.programs.of(self._partition(choice))
                 table = self._table(notes)
                 if pattern == PLAIN_STEPS:
-                    self._over(program, table, (end - notes.clock).astype(int), members[mine], seeds)
+                    steps = (end - notes.clock).astype(int)
+                    counts = self._counts(self._table(self.notes.of(at[mine] + 1))) if self._passages else None
+                    self._by_way(program, table, steps, members[mine], seeds, counts)
                 else:
                     self._off(program, table, PATTERNS[pattern], members[mine], seeds)
             self._grown(members, self.notes.clock[last[stays] - 1] - self.notes.clock[at])
@@ -138,6 +151,79 @@ class WayBack:
         table[place.start : place.stop] = lanes.rows("p")[:, notes.members]
         table[layout.rows("clock").start], table[layout.rows("fraction").start] = notes.clock, 1.0
         return table
+
+    def _by_way(
+        self,
+        program: AdjointProgram,
+        table: np.ndarray,
+        steps: np.ndarray,
+        members: np.ndarray,
+        seeds: np.ndarray,
+        counts: np.ndarray | None,
+    ) -> None:
+        """Back over so many plain steps of each lane, by way of the jumps that are followed.
+
+        Args:
+            counts: (knots, B) passages at the end of the steps; None where none is followed.
+        """
+        if counts is None:
+            self._over(program, table, steps, members, seeds)
+            return
+        new = counts != self._counts(table)
+        passes = new.any(0) & self._passages.follows[members]
+        if not passes.all():
+            own = ~passes
+            self._over(program, np.ascontiguousarray(table[:, own]), steps[own], members[own], seeds)
+        for own, single in ((passes & (steps == 1), True), (passes & (steps > 1), False)):
+            if not own.any():
+                continue
+            begin, mine, many = np.ascontiguousarray(table[:, own]), members[own], steps[own]
+            if single:
+                self._sweep(program, begin, many, mine, seeds)
+                self._jump(program, begin, mine, new[:, own])
+                continue
+            half = many // 2
+            middle = self._ahead(program, begin, half)
+            self._by_way(program, middle, many - half, mine, seeds, counts[:, own])
+            self._by_way(program, begin, half, mine, seeds, self._counts(middle))
+
+    def _counts(self, table: np.ndarray) -> np.ndarray:
+        """(knots, B) passages of lanes so far."""
+        place = self.lanes.layout.rows("acc")
+        return self._passages.counts(table[place.stop - len(self.lanes.measured) : place.stop])
+
+    def _jump(self, program: AdjointProgram, table: np.ndarray, members: np.ndarray, which: np.ndarray) -> None:
+        """Back over the impulses of jumps at the beginning of the step in which they are.
+
+        Args:
+            which: (knots, B) of the jumps.
+        """
+        plan, rows, s = self.lanes.setup.plan, program.program.layout.rows, self.settings
+        self._touch(program, table, members, "accelerate", None)  # the accelerations there are those after it
+        bars = np.zeros((self.layout.row_count, len(members)), table.dtype)
+        place = self.layout.rows()
+        moving = plan.nv + plan.ns
+        bars[place["dx"].start :][:moving] = self.rows("x")[:moving, members]
+        leg = Leg(program, table, bars, None, np.full(len(members), -1))
+        self.back.touch(leg, "accelerate", h=s.h, t0=s.t0, every=s.every, origin=s.before)
+        read = {name: table[rows(name).start : rows(name).stop] for name in ("q", "x", "dx", "p", "clock")}
+        t = s.t0 + read["clock"][0] * s.h
+        states = States(read["q"], read["x"][: plan.nv], read["dx"][: plan.nv], read["p"], t)
+        for k, own in enumerate(which):
+            mine = np.flatnonzero(own)
+            if not len(mine):
+                continue
+            here = np.ascontiguousarray(table[:, mine])
+            here[rows("p").start : rows("p").stop] = self._passages.beyond(k, states.of(mine))
+            self.lanes.kernel.evaluate(program.program, "accelerate", here, s.t0, s.h)
+            beyond = here[rows("dx").start :][: plan.nv]
+            slopes, good = self._passages.slope(k, states.of(mine), beyond)
+            constants = [place["p"].start + row for row in self._passages.knots[k].constants]
+            found = slopes * bars[constants][:, mine].sum(0)
+            parts = np.split(found, [plan.nq, plan.nq + plan.nv])
+            for name, part in zip(("q", "x", "p"), parts, strict=True):
+                self.rows(name)[: len(part), members[mine]] += part
+            self.followed[members[mine]] += good
 
     def _over(
         self, program: AdjointProgram, table: np.ndarray, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray

@@ -21,8 +21,9 @@ class Doubts:
 
     Attributes:
         lost: (B,) those that have no gradient.
-        jumps: (B,) how often a force jumped, at instants that may move. growth: (B,) of a small change, the largest of
-            all directions, as in `gradients.growth`; NaN where there is none. messages: (B,) "" where all is good.
+        jumps: (B,) how often a force jumped, at instants that may move, which the gradient ignores.
+        growth: (B,) of a small change, the largest of all directions, as in `gradients.growth`; NaN where there is
+            none. messages: (B,) "" where all is good.
     """
 
     lost: np.ndarray
@@ -35,6 +36,7 @@ def doubts_of(
     lost: np.ndarray,
     told: Sequence[str],
     jumps: np.ndarray,
+    met: np.ndarray,
     where: Sequence[str],
     growth: np.ndarray,
     precision: str,
@@ -43,7 +45,7 @@ def doubts_of(
 
     Args:
         lost: (B,) those that have no gradient: not a number, or not all of them. told: (B,) what is said of their runs.
-        jumps, growth: of `Doubts`. where: (B,) sentences on the first jump.
+        jumps, growth: of `Doubts`. met: (B,) jumps in all. where: (B,) sentences on the first of them.
     """
     eps = float(np.finfo("float64" if precision == "f64" else "float32").eps)
     out = [""] * len(lost)
@@ -55,7 +57,10 @@ def doubts_of(
         parts = []
         if jumps[k]:
             also = f", and {jumps[k] - 1} times more" if jumps[k] > 1 else ""
-            parts.append(f"the gradient ignores that {where[k]}{also}: give the jump a slope that some steps resolve")
+            what = f"that {where[k]}{also}"
+            if jumps[k] < met[k]:
+                what = f"{jumps[k]} of {met[k]} jumps, of which the first is that {where[k]}"
+            parts.append(f"the gradient ignores {what}: give the jump a slope that some steps resolve")
         if rounded[k]:
             parts.append(
                 f"a small change grows by {growth[k]:.1e}, so that rounding is {eps * growth[k]:.0e} of the gradient: "

@@ -17,6 +17,7 @@ import numpy as np
 from shiftjax.dynamics.channel import Channel
 from shiftjax.errors import ModelError
 from shiftjax.gradients.complex_step import complex_step
+from shiftjax.gradients.passages import Passages
 from shiftjax.gradients.tangent_lanes import Growing, TangentLanes
 from shiftjax.gradients.tangent_programs import TangentPrograms
 from shiftjax.kernels.contract import Kernel
@@ -66,7 +67,7 @@ class Tangents:
     Attributes:
         channels: (B, n, c, k) of the observed channels, n instants. metrics: (B, m, k) in the order of their names.
         start, end: (states, B, k) of coordinates, speeds and states of forces at the start, projected, and at the end.
-        growth: (B, k) of each direction, as in `gradients.growth`.
+        growth: (B, k) of each direction, as in `gradients.growth`. followed: (B, k) jumps whose shift is in them.
     """
 
     channels: np.ndarray
@@ -74,11 +75,12 @@ class Tangents:
     start: np.ndarray
     end: np.ndarray
     growth: np.ndarray
+    followed: np.ndarray
 
     @classmethod
     def joined(cls, parts: Sequence[Tangents], count: int) -> Tangents:
         """Those of several batches of directions, `count` in all."""
-        names = ("channels", "metrics", "start", "end", "growth")
+        names = ("channels", "metrics", "start", "end", "growth", "followed")
         return cls(*(np.concatenate([getattr(part, name) for part in parts], -1)[..., :count] for name in names))
 
 
@@ -101,31 +103,45 @@ class Forward:
         self._programs: dict[int, TangentPrograms] = {}
 
     def run(
-        self, schedule: Schedule, settings: Settings, began: Start, directions: Directions, batch: int = DIRECTIONS
+        self,
+        schedule: Schedule,
+        settings: Settings,
+        began: Start,
+        directions: Directions,
+        batch: int = DIRECTIONS,
+        passages: Passages | None = None,
     ) -> Tangents:
         """The tangents of a run.
 
         Args:
             schedule: of the run, which began assembled, not going on from another one. settings: with its step,
                 steps, steps between outputs and time of the start. began: as it was assembled.
-            batch: directions at once.
+            batch: directions at once. passages: jumps that are followed.
         """
         schedule.check(self.prepared.plan, self.prepared.members, (settings.h, settings.steps, settings.begin))
-        parts = [self._run(schedule, settings, began, own) for own in directions.batches(batch)]
+        parts = [self._run(schedule, settings, began, own, passages) for own in directions.batches(batch)]
         return Tangents.joined(parts, directions.p.shape[2])
 
-    def _run(self, schedule: Schedule, settings: Settings, began: Start, directions: Directions) -> Tangents:
+    def _run(
+        self,
+        schedule: Schedule,
+        settings: Settings,
+        began: Start,
+        directions: Directions,
+        passages: Passages | None,
+    ) -> Tangents:
         k = directions.p.shape[2]
         assert directions.relative is not None  # a batch has one
         if k not in self._programs:
             self._programs[k] = TangentPrograms(self.plain, k)
         lanes = self._begin(self._programs[k], schedule, settings, began, directions)
         start, growing = _states(lanes), Growing(lanes, directions.relative[0])
-        lanes.tape = growing
+        lanes.tape, lanes.passages = growing, passages
         replay(lanes, schedule)
         end = _states(lanes)
         start[:, _never(schedule)] = end[:, _never(schedule)] = np.nan
-        return Tangents(self._channels(lanes), self._metrics(lanes), start, end, growing.values)
+        followed = np.repeat(lanes.followed[:, None], k, axis=1)
+        return Tangents(self._channels(lanes), self._metrics(lanes), start, end, growing.values, followed)
 
     def _begin(
         self, programs: TangentPrograms, schedule: Schedule, settings: Settings, began: Start, directions: Directions

@@ -1,10 +1,11 @@
-"""Forces that jump on the way of a run: there its gradient lacks what the shift of the jump's instant adds. Host code.
+"""Forces that jump on the way of a run: there its gradient needs what the shift of the jump's instant adds. Host code.
 
 Problem: a step goes over the instant at which a force jumps, and its derivative is that of the smooth pieces. Right is
 it where the instant does not move; else a part is missing that no smaller step brings, and nothing else shows it.
 Found: the run of a model with a force that may jump counts, at the ends of its steps, how often its argument passes a
 knot at which the force on both sides differs for the member's numbers; and tables of drives whose end, where the
 acceleration jumps, is a number that is differentiated. Not seen: two passages of one knot within a step.
+What is missing is added by `passages`, where it can be.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ from shiftjax.dynamics.channels import knot_units
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
 from shiftjax.forces.kind import Switch
+from shiftjax.gradients.passages import Knot, Passages, differ
 from shiftjax.mechanism.paths import parts
 from shiftjax.run.beginning import Begun
 from shiftjax.run.host_evaluation import per_member
 from shiftjax.run.prepared import Prepared
+from shiftjax.topology.plan import Plan
 
-JUMP = 1e-6  # of the larger force of both sides: below it are kinks whose numbers were written with six digits
 PLAIN = re.compile(r"[A-Za-z_]\w*")  # names that need no backticks
 HIDDEN = "jumps: "  # how the names of the metrics begin that count them; no user's metric is called so
 
@@ -65,7 +67,7 @@ class Jumps:
     """
 
     def __init__(self, begun: Begun, vary: Collection[str], traced: Collection[str]) -> None:
-        plan = begun.prepared.plan
+        plan = self._plan = begun.prepared.plan
         self.places: list[Place] = []
         self._numbers: list[tuple[int, int]] = []  # force and knot of every place
         for k, sides in _sides(begun).items():
@@ -73,10 +75,27 @@ class Jumps:
             moving = any(path.startswith(f"{element.path}.") for path in vary)
             along = plan.joints[element.joints[0]].kind.unit if element.joints else "m"
             for knot, (before, after) in enumerate(sides):
-                if moving or _differ(before, after).any():
+                if moving or differ(before, after).any():
                     self.places.append(Place(element.path, knot, filled("{f}", along, 0)))
                     self._numbers.append((k, knot))
         self.ends = _ends_of_tables(begun.prepared, traced)
+
+    @property
+    def constants(self) -> tuple[str, ...]:
+        """Paths of the numbers by which derivatives follow the jumps; the runs vary them."""
+        plan = self._plan
+        places = (place for k in dict.fromkeys(k for k, _ in self._numbers) for place in _constants(plan, k))
+        return tuple(plan.numbers[place].path for place in places)
+
+    def passages(self, begun: Begun, met: Met) -> Passages:
+        """Those that derivatives of a run follow, which has the metrics `metrics` and varies `constants`."""
+        plan, varied = begun.prepared.plan, begun.prepared.setup.varied
+        names = [*self.metrics]
+        knots = [
+            Knot(k, knot, tuple(varied.index(place) for place in _constants(plan, k)), names[2 * n])
+            for n, (k, knot) in enumerate(self._numbers)
+        ]
+        return Passages(begun.prepared.setup, knots, begun.measured, begun.lanes.settings.begin, met.count)
 
     @property
     def metrics(self) -> dict[str, str]:
@@ -106,7 +125,7 @@ class Jumps:
         names = [*self.metrics]
         for n, (k, knot) in enumerate(self._numbers):
             before, after = sides[k][knot]
-            jumps = _differ(before, after)
+            jumps = differ(before, after)
             counts.append(np.where(jumps, np.nan_to_num(measured[names[2 * n]]), 0.0))
             times.append(np.where(jumps, measured[names[2 * n + 1]], np.nan))
             sizes.append(after - before)
@@ -153,13 +172,13 @@ def _sides(begun: Begun) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
     return found
 
 
+def _constants(plan: Plan, force: int) -> tuple[int, ...]:
+    element = plan.forces[force]
+    return FORCES[element.kind].constants(element)
+
+
 def _each(value: Scalar, members: int) -> np.ndarray:
     return per_member([value], members)[0]
-
-
-def _differ(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """(B,) whether the force jumps."""
-    return np.abs(after - before) > JUMP * np.maximum(np.abs(before), np.abs(after))
 
 
 def _ends_of_tables(prepared: Prepared, traced: Collection[str]) -> list[tuple[Place, int]]:

@@ -57,7 +57,7 @@ class _Taped:
         return _programs(self.begun)
 
 
-_Ran = tuple[np.ndarray, Met, tuple[str, ...]]  # members, what they met, messages of their runs
+_Ran = tuple[np.ndarray, Met, tuple[str, ...], np.ndarray]  # members, what they met, messages, jumps followed
 
 
 class DifferentiableRun:
@@ -94,6 +94,7 @@ class DifferentiableRun:
         self.doubts: Doubts | None = None
         self._refused = False  # asked once whether a derivative is
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
+        self._constants: dict[str, float] = {}  # numbers that vary, too, by which jumps are followed
         self._backward: tuple[Kernel, Backward] | None = None
         self._start: StartDerivative | None = None
         numbers = model.numbers()
@@ -108,6 +109,7 @@ class DifferentiableRun:
         self._metrics, self._figures = tuple(found.metrics), (*found.certificate,)
         self.recorded = sum(int(np.prod(shape)) for shape in self._shapes.values())
         self.outputs = self.recorded + len(self._metrics) + 2 + len(self._figures)
+        self._constants = {path: numbers[path] for path in self._jumps.constants if path not in self.vary}
         if self._jumps.metrics:
             self.arguments["metrics"] = {**(self.arguments.get("metrics") or {}), **self._jumps.metrics}
             self._begun = self._simulated(x, np.inf).begun
@@ -164,7 +166,9 @@ class DifferentiableRun:
         programs = lanes.recordings[0].programs
         assert isinstance(programs, Programs) and result.schedule is not None
         forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
-        found = forward.run(result.schedule, lanes.settings, begun.start, directions)
+        met = self._met(taped)
+        passages = self._jumps.passages(begun, met)
+        found = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
         out, at, place = np.zeros((len(dx), len(x), self.outputs)), 0, 0
         recorded = np.moveaxis(found.channels, -1, 0)
         for shape in self._shapes.values():
@@ -173,7 +177,7 @@ class DifferentiableRun:
             at, place = at + size, place + width
         out[:, :, at : at + len(self._metrics)] = np.moveaxis(found.metrics, -1, 0)[:, :, : len(self._metrics)]
         lost = (lanes.status > 0) | np.isnan(dq).any((0, 2)) | np.isnan(dv).any((0, 2))
-        self._doubt([(np.arange(len(x)), self._met(taped), result.messages)], lost, found.growth.T)
+        self._doubt([(np.arange(len(x)), met, result.messages, found.followed[:, 0])], lost, found.growth.T)
         return out
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
@@ -181,9 +185,10 @@ class DifferentiableRun:
         early or whose cotangent asks for a metric that is none."""
         out, growth, runs = np.empty((len(y_bar), *x.shape)), np.full(y_bar.shape[:2], np.nan), list[_Ran]()
         for members, taped in self._ways(x):
+            followed = np.zeros(len(members), int)
             for k, bars in enumerate(y_bar):
-                out[k, members], growth[k, members] = self._adjoint(taped, bars[members])
-            runs.append((members, self._met(taped), taped.result.messages))
+                out[k, members], growth[k, members], followed = self._adjoint(taped, bars[members])
+            runs.append((members, self._met(taped), taped.result.messages, followed))
         asked = np.isin(self.vary, self.traced)  # others have no derivative, and need none
         self._doubt(runs, np.asarray(np.isnan(out[:, :, asked]).any((0, 2))), growth)
         return out
@@ -205,12 +210,14 @@ class DifferentiableRun:
                 raise _too_little(self.memory, taped.tape.used)
             yield members, taped
 
-    def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Cotangents (B, P) of the numbers, and the growth (B,) of those that were carried back."""
+    def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cotangents (B, P) of the numbers, the growth (B,) of those that were carried back, and jumps (B,) on the way
+        that were followed."""
         begun = taped.begun
         prepared, lanes = begun.prepared, begun.lanes
         good, lost = np.flatnonzero(lanes.status <= 0), lanes.status > 0
-        way = WayBack(lanes, taped.notes, self._back(lanes.kernel), taped.programs)
+        passages = self._jumps.passages(begun, self._met(taped))
+        way = WayBack(lanes, taped.notes, self._back(lanes.kernel), taped.programs, passages)
         seeds = self._seeds(y_bar, begun)
         count = len(begun.measured.units)
         measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if count else None
@@ -231,7 +238,7 @@ class DifferentiableRun:
             found[row[place]] += way.rows("p")[k]
         found[:, lost] = np.nan
         order = {path: k for k, path in enumerate(prepared.vary)}
-        return found[[order[path] for path in self.vary]].T, way.growth
+        return found[[order[path] for path in self.vary]].T, way.growth, way.followed
 
     def _met(self, taped: _Taped) -> Met:
         """What the members of a run met of jumps."""
@@ -245,14 +252,14 @@ class DifferentiableRun:
         Args:
             runs: that have all members. lost: (B,) that have none. growth: (K, B).
         """
-        count, where, told = np.zeros(len(lost), int), [""] * len(lost), [""] * len(lost)
-        for members, met, messages in runs:
-            count[members] = met.count
+        (count, ignored), where, told = np.zeros((2, len(lost)), int), [""] * len(lost), [""] * len(lost)
+        for members, met, messages, followed in runs:
+            count[members], ignored[members] = met.count, met.count - followed
             for k, member in enumerate(members.tolist()):
                 where[member], told[member] = met.where[k], messages[k]
         greatest = np.fmax.reduce(growth, axis=0) if len(growth) else np.full(len(lost), np.nan)
         precision = self.static["settings"]["precision"]
-        self.doubts = doubts_of(lost, told, count, where, greatest, precision)
+        self.doubts = doubts_of(lost, told, ignored, count, where, greatest, precision)
         if self._warns:
             warn(self.doubts)
 
@@ -264,8 +271,9 @@ class DifferentiableRun:
 
     def _of_values(self, begun: Begun, x: np.ndarray) -> np.ndarray:
         """(count, B) of `Prepared.values` from (B, P) of the varied numbers."""
-        order = {path: k for k, path in enumerate(self.vary)}
-        return np.ascontiguousarray(x.T[[order[path] for path in begun.prepared.vary]])
+        order = {path: k for k, path in enumerate((*self.vary, *self._constants))}
+        whole = np.concatenate([x.T, np.zeros((len(self._constants), len(x)))])
+        return np.ascontiguousarray(whole[[order[path] for path in begun.prepared.vary]])
 
     def _seeds(self, y_bar: np.ndarray, begun: Begun) -> np.ndarray:
         """(B, n, c) cotangents of what was recorded, 0 for members that ended early."""
@@ -314,6 +322,7 @@ class DifferentiableRun:
             found.append((begun, tape))
 
         vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
+        vary |= {path: np.full(len(x), number) for path, number in self._constants.items()}
         result = simulate(self.model, vary=vary, watch=watch, **self.arguments)
         begun, tape = found[0]
         tape.note(begun.lanes, np.arange(len(x)))

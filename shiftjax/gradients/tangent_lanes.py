@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from shiftjax.gradients.complex_step import complex_step
 from shiftjax.gradients.growth import PARTS, Growth
+from shiftjax.gradients.passages import Passages, States
 from shiftjax.gradients.tangent_programs import TangentLayout, TangentPrograms
 from shiftjax.run.ensemble import Ensemble
 from shiftjax.run.interpolation import interpolated
@@ -13,8 +16,20 @@ from shiftjax.run.interpolation import interpolated
 NOISE = {"f64": 1e-12, "f32": 1e-4}  # tangents by a change of a number of the size of itself, in rad or lengths
 
 
+@dataclass(kw_only=True)
 class TangentLanes(Ensemble):
-    """Lanes whose programs are `TangentPrograms`: one recording, of all members."""
+    """Lanes whose programs are `TangentPrograms`: one recording, of all members.
+
+    Attributes:
+        passages: jumps that are followed, if any. followed: (B,) how many so far.
+    """
+
+    passages: Passages | None = None
+    followed: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.followed = np.zeros(len(self.status), int)
 
     @property
     def programs(self) -> TangentPrograms:
@@ -44,6 +59,81 @@ class TangentLanes(Ensemble):
             table[rows] = complex_step(begun, table[own], table[rows])
         metrics.begin(table[own])
         self.table[:, members] = table
+
+    def _advance(self, members: np.ndarray, until: np.ndarray) -> None:
+        """As those without tangents, by way of the jumps that are followed."""
+        follows = self.passages.follows[members] if self.passages else np.zeros(len(members), bool)
+        if not follows.any():
+            super()._advance(members, until)
+            return
+        if not follows.all():
+            super()._advance(members[~follows], until[~follows])
+        members, until = members[follows], until[follows]
+        before = self.table[:, members].copy()
+        super()._advance(members, until)
+        new = self._counts(self.table[:, members]) != self._counts(before)
+        passes = new.any(0)
+        if not passes.any():
+            return
+        members, until, new = members[passes], until[passes], new[:, passes]
+        self.table[:, members] = before[:, passes]  # once more, in parts
+        clock = self.row("clock")[members]
+        single = until - clock <= 1.0
+        if single.any():
+            self._jump(members[single], new[:, single])
+            super()._advance(members[single], until[single])
+        several = ~single
+        if several.any():
+            self._advance(members[several], np.floor((clock + until) / 2)[several])
+            self._advance(members[several], until[several])
+
+    def _counts(self, table: np.ndarray) -> np.ndarray:
+        """(knots, B) passages of lanes so far."""
+        assert self.passages is not None
+        return self.passages.counts(table[self.places.rows_of_values("acc")])
+
+    def _jump(self, members: np.ndarray, which: np.ndarray) -> None:
+        """Adds the impulses of jumps to the tangents of speeds at the beginning of the step in which they are.
+
+        Args:
+            which: (knots, B) of the jumps.
+        """
+        places, plan, passages = self.places, self.setup.plan, self.passages
+        assert passages is not None
+        before = self.table[:, members].copy()
+        q, x, dx, p = (before[places.rows_of_values(name)] for name in ("q", "x", "dx", "p"))
+        t = self.settings.t0 + self.row("clock")[members] * self.settings.h
+        states = States(q, x[: plan.nv], dx[: plan.nv], p, t)
+        pushed = before.copy()
+        for k, own in enumerate(which):
+            mine = np.flatnonzero(own)
+            if not len(mine):
+                continue
+            changed = before.copy()
+            changed[places.rows_of_values("p")][:, mine] = passages.beyond(k, states.of(mine))
+            beyond = self._accelerated(members, changed)[places.rows_of_values("dx")][: plan.nv, mine]
+            slopes, good = passages.slope(k, states.of(mine), beyond)
+            for d in range(places.directions):
+                dq, dx, dp = (before[places.rows_of_tangents(name, d)][:, mine] for name in ("q", "x", "p"))
+                impulse = (slopes * np.concatenate([dq, dx[: plan.nv], dp])).sum(0)
+                constants = places.rows_of_tangents("p", d).start + np.array(passages.knots[k].constants)
+                pushed[np.ix_(constants, mine)] += impulse
+            self.followed[members[mine]] += good
+        rates = [np.r_[places.rows_of_tangents("dx", d)] for d in range(places.directions)]
+        moving = [np.r_[places.rows_of_tangents("x", d)] for d in range(places.directions)]
+        with_, without = (self._accelerated(members, table) for table in (pushed, before))
+        for own, rate in zip(moving, rates, strict=True):
+            before[own] += with_[rate] - without[rate]
+        after = self._accelerated(members, before)
+        for rate in rates:
+            before[rate] = after[rate]
+        self.table[:, members] = before
+
+    def _accelerated(self, members: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """The table of some members with their rates computed."""
+        self.table[:, members] = table
+        self.evaluate("accelerate", members)
+        return self.table[:, members].copy()
 
     def between(self, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
         """The table between two of the same members, tangents too."""
