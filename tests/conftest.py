@@ -2,6 +2,7 @@
 
 import ctypes.util
 import os
+import signal
 from pathlib import Path
 
 import jax
@@ -14,6 +15,9 @@ from shiftjax.viewer.scene import Scene
 from shiftjax.viewer.study import Study
 from tests import many, sweeps
 from tests.bars import stored
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell's background jobs inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
