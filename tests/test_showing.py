@@ -146,6 +146,23 @@ def test_members_and_ghosts_change_the_picture(shell, sweep, tmp_path):
         assert np.abs(picture(tmp_path / f"{name}.png") - one).max() > NOTHING
 
 
+def test_a_run_that_has_ended_is_marked(shell, tmp_path):
+    """Driven past the end of its travel at 0.35 s: afterwards grey, with cause and remedy in the picture."""
+    words = ["--drive", "rocker_pivot=constant_speed(speed=3)", "--span", 0.5, "--output-step", 0.02]
+    code, _, _ = shell("run", "four_bar", *words, "--out", tmp_path / "run.zarr")
+    assert code == 3
+    shots = {}
+    for name, time in (("moving", 0.3), ("ended", 0.45)):
+        size = ("--size", "480x320", "--fast")
+        code, _, err = shell("render", tmp_path / "run.zarr", "--time", time, "--out", tmp_path / f"{name}.png", *size)
+        assert code == 0, err
+        shots[name] = picture(tmp_path / f"{name}.png")
+    letters = {name: (shot[:60] < 90).all(2).sum() for name, shot in shots.items()}
+    assert letters["ended"] > 200 > 20 > letters["moving"]
+    hue = {name: np.ptp(shot[60:], axis=2).max() for name, shot in shots.items()}
+    assert hue["ended"] < 0.6 * hue["moving"], "no coloured body is left"
+
+
 def test_a_movie_of_a_sweep(shell, sweep, tmp_path):
     code, _, err = shell("render", sweep, "--out", tmp_path / "a.gif", "--fps", 10, *SIZE)
     assert code == 0, err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from shiftjax.viewer.scene import RenderSettings, Scene
 __all__ = ("MOVIES", "RATE", "STILLS", "instants", "offscreen_renderer", "with_text", "write_movie", "write_still")
 
 STILLS = (".png",)
+LETTER = 0.56  # mean width of a letter over its height
 INK, PAPER = (25, 30, 40), (235, 240, 246)  # of text and its outline
 
 
@@ -65,11 +67,13 @@ def _font(height: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 def with_text(image: np.ndarray, lines: Sequence[str]) -> np.ndarray:
-    """(h, w, 3) the picture with lines of text in the upper left corner."""
+    """(h, w, 3) the picture with lines of text in the upper left corner, broken where they are wider than it."""
     height = max(image.shape[0] // 40, 9)  # of the letters [pixels]
     font, step, edge = _font(height), round(1.35 * height), height // 2
+    room = max(int((image.shape[1] - 2 * edge) / (LETTER * height)), 8)
     picture = Image.fromarray(image)
     draw = ImageDraw.Draw(picture)
-    for k, line in enumerate(lines):
+    broken = [part for line in lines for part in textwrap.wrap(line, room) or [""]]
+    for k, line in enumerate(broken):
         draw.text((edge, edge + k * step), line, INK, font, stroke_width=max(height // 8, 1), stroke_fill=PAPER)
     return np.asarray(picture)

@@ -12,6 +12,7 @@ import numpy as np
 from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
 from shiftjax.viewer import designs, rendering, side_by_side, study_like
+from shiftjax.viewer.ended import Ended, ended, greyed
 from shiftjax.viewer.ghosts import drawn as ghosts_drawn
 from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.renderer import Renderer
@@ -84,7 +85,7 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
     )
     if right is None:
         with rendering.offscreen_renderer(left.scene, look, options.size) as renderer:
-            yield lambda t: drawn(renderer, ways[0], left, others, t, snapped)
+            yield lambda t: with_end(drawn(renderer, ways[0], left, others, t, snapped), left, t)
         return
     rest = width - side_by_side.BAR - half
     with rendering.offscreen_renderer(left.scene, look, (half, height)) as first:
@@ -114,12 +115,25 @@ def with_text(image: np.ndarray, own: Design, other: Design, t: float) -> np.nda
     return rendering.with_text(image, designs.with_state(designs.captions(own, other), own, t))
 
 
+def with_end(image: np.ndarray, design: Design, t: float) -> np.ndarray:
+    """(h, w, 3) a picture in which it stands that the run has ended, and why."""
+    found = over(design, t)
+    return image if found is None else rendering.with_text(image, [found.title(), *filter(None, [found.message])])
+
+
+def over(design: Design, t: float) -> Ended | None:
+    """How the run of a design ended early, where that is before a time [s]."""
+    found = ended(design.study, design.member)
+    return found if found is not None and t > found.time else None
+
+
 def drawn(renderer: Renderer, way: designs.Framed, design: Design, others: np.ndarray, t: float,
           snapped: set[float]) -> np.ndarray:  # fmt: skip
     """(h, w, 3) one picture."""
     placed, ghosts = design.study.placed([design.member], t), ghosts_of(design.scenes, others, t)
     if placed.snapped[0]:
         snapped.add(t)
-    poses = placed.poses[0]
-    renderer.draw(Snapshot(poses, hidden=MARKS, ghosts=ghosts, ground=way.ground), way.camera_at(poses))
+    poses, colours = placed.poses[0], {} if over(design, t) is None else greyed(design.scene)
+    snapshot = Snapshot(poses, hidden=MARKS, colours=colours, ghosts=ghosts, ground=way.ground)
+    renderer.draw(snapshot, way.camera_at(poses))
     return renderer.image()
