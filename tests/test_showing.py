@@ -163,6 +163,14 @@ def test_a_run_that_has_ended_is_marked(shell, tmp_path):
     assert hue["ended"] < 0.6 * hue["moving"], "no coloured body is left"
 
 
+def test_turns_that_may_be_others_are_told(shell, tmp_path):
+    """A crank at 40 rad/s, seen every 50 ms: 2 rad a time."""
+    words = ["--drive", "crank_pivot=40", "--span", 0.2, "--output-step", 0.05]
+    shell("run", "four_bar", *words, "--out", tmp_path / "run.zarr")
+    code, _, err = shell("render", tmp_path / "run.zarr", "--out", tmp_path / "a.png", *SIZE)
+    assert code == 0 and "a body of member 0 turns by 115 degrees" in err and "--output-step" in err
+
+
 def test_a_movie_of_a_sweep(shell, sweep, tmp_path):
     code, _, err = shell("render", sweep, "--out", tmp_path / "a.gif", "--fps", 10, *SIZE)
     assert code == 0, err

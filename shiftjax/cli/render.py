@@ -42,6 +42,7 @@ def call(options: argparse.Namespace) -> int:
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
+        showing.report_turns(study, member)
         left, snapped = Design(scenes, member), set[float]()
         with showing.beside(left, options) as right, pictures(left, right, others, options, snapped) as picture:
             span = study_like.span(study, right and right.study)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,6 +21,7 @@ from shiftjax.formats.readers import READERS
 from shiftjax.models import names
 from shiftjax.viewer import opening
 from shiftjax.viewer.camera import VIEWS
+from shiftjax.viewer.export.motion import WIDE_TURN, widest_turn
 from shiftjax.viewer.member_scenes import Design, MemberScenes
 from shiftjax.viewer.resimulation import named
 from shiftjax.viewer.scene import FAST, RenderSettings, Scene
@@ -215,3 +217,11 @@ def _names_a_study(text: str) -> bool:
 def report_warnings(scene: Scene) -> None:
     for warning in scene.warnings:
         print(f"warning: {warning}", file=sys.stderr)
+
+
+def report_turns(study: Study, member: int) -> None:
+    """Says where instants are so far apart that a motion between them may be another one than is drawn."""
+    turn = widest_turn(study.track(member))
+    if turn > WIDE_TURN:
+        far = f"a body of {study.title(member)} turns by {math.degrees(turn):.0f} degrees from one instant to the next"
+        print(f"note: {far}: whole turns between them are not seen; give a smaller --output-step", file=sys.stderr)

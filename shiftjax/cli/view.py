@@ -55,6 +55,7 @@ def call(options: argparse.Namespace) -> int:
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
+        showing.report_turns(study, member)
         with showing.beside(Design(scenes, member), options) as beside:
             app.show(study, scenes.first, member=member, ghosts=others, beside=beside, **_choices(options))
     return 0

@@ -63,7 +63,7 @@ def motion_of(scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], 
         if first_bad is not None:
             remarks.append(f"member {member} is held at its last finite pose from t = {time[first_bad]:.6g} s")
         poses[member] = _smooth(whole)
-    turn = max(_widest_turn(track) for track in poses.values())
+    turn = max(widest_turn(track) for track in poses.values())
     if turn > WIDE_TURN:
         remarks.append(f"a body turns by {math.degrees(turn):.0f} degrees from one instant to the next")
     return Motion(time[kept], poses, tuple(remarks))
@@ -107,6 +107,6 @@ def _smooth(track: np.ndarray) -> np.ndarray:
     return continuous(track)
 
 
-def _widest_turn(track: np.ndarray) -> float:
+def widest_turn(track: np.ndarray) -> float:
     """The largest rotation angle [rad] of a node between consecutive instants."""
     return float(rotation_angle(track[:-1], track[1:]).max(initial=0.0))
