@@ -68,8 +68,28 @@ def test_members_are_the_designs_of_the_best_start(optimum: Optimum) -> None:
 
 def test_the_best_start_is_that_of_the_optimum(optimum: Optimum) -> None:
     found = trail(optimum.path)
-    assert found.start == optimum.best.start
+    assert set(found.columns["start"]) == {optimum.best.start}
     assert np.min(found.columns["objective"]) == optimum.best.objective
+
+
+def test_designs_of_another_start_and_of_all(optimum: Optimum) -> None:
+    """Of all the best design each, the best first; a start that is not there is refused, so is one of a plain study."""
+    history, best = optimum.history, optimum.best.start
+    other = trail(optimum.path, start=str(1 - best))
+    assert set(other.columns["start"]) == {1 - best}
+    np.testing.assert_array_equal(other.columns["objective"], history["objective"].values[:, 1 - best])
+    with opening.opened(str(optimum.path), start="all") as study:
+        np.testing.assert_array_equal(study.metrics["start"], [best, 1 - best])
+        np.testing.assert_array_equal(study.metrics["objective"], history["objective"].values.min(0)[[best, 1 - best]])
+        np.testing.assert_array_equal(study.metrics["swing"], study.metrics["objective"])
+        masses = study.design[PATHS[1]]
+        assert masses[0] != masses[1], "each start has the numbers that were drawn for it"
+        assert study.title(1).startswith(f"start {1 - best}, iteration ")
+    for wrong in ("2", "first"):
+        with pytest.raises(ModelError, match="0 to 1, or all"):
+            trail(optimum.path, start=wrong)
+    with pytest.raises(ModelError, match="optimisation"), opening.opened("four_bar", start="all"):
+        pass
 
 
 def test_a_grid_and_captions_tell_iteration_and_objective(optimum: Optimum) -> None:

@@ -39,22 +39,28 @@ def is_stored(name: str) -> bool:
 
 @contextmanager
 def opened(
-    name: str, run_options: Sequence[str] = (), tell: Callable[[float], None] = lambda done: None
+    name: str, run_options: Sequence[str] = (), tell: Callable[[float], None] = lambda done: None, start: str = ""
 ) -> Iterator[Study]:
     """The study of that name. A model is run by `shiftjax run` first, so that this process stays without jax; another
     process runs the designs of an optimisation, too, which are the members of its study.
 
     Args:
         tell: called with the fraction of those designs' run that is done.
+        start: of an optimisation, whose designs; see `trail`.
+
+    Raises:
+        ModelError: nothing there that can be drawn; a start of what is no optimisation.
     """
     if is_optimization(Path(name)):
         from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
 
-        with trail.simulated(name, tell) as place:
+        with trail.simulated(name, tell, start) as place:
             study = Study.open(place)
             study.where, study.titles = name, trail.titles(study.metrics)
             yield study
         return
+    if start:
+        raise ModelError("--start", f"{name}, which is none", "the store of an optimisation", "Leave --start out.")
     if is_stored(name):
         yield Study.open(name)
         return

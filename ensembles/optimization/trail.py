@@ -1,4 +1,4 @@
-"""The designs that an optimisation came by, to be looked at: those of its best start, iteration by iteration.
+"""The designs that an optimisation came by, to be looked at: of one start iteration by iteration, or the best of all.
 
 A store of an optimisation holds numbers and no motion. Another process simulates the designs into a result of their
 own, which is opened, drawn and exported as any other; this one stays without jax. An optimisation that still runs, or
@@ -27,20 +27,20 @@ from shiftjax.record import record
 
 MODULE = "shiftjax.ensembles.optimization.trail_process"
 MOST = 64  # designs: as many as are drawn at once
+EVERY_START = "all"
 COLUMNS = ("iteration", "start", "objective", "excess", "gradient_norm", "halved")  # of the table of members
 
 
 @record
 class Trail:
-    """Designs of one start.
+    """Designs of one start, or the best one of each.
 
     Attributes:
-        group: the model, and how it is run. start: its number. vary: path -> (k,) numbers of the designs.
+        group: the model, and how it is run. vary: path -> (k,) numbers of the designs.
         columns: name of `COLUMNS` -> (k,).
     """
 
     group: Group
-    start: int
     vary: dict[str, np.ndarray]
     columns: dict[str, np.ndarray]
 
@@ -48,15 +48,16 @@ class Trail:
         return len(self.columns["iteration"])
 
 
-def trail(place: str | Path, most: int = MOST) -> Trail:
-    """The designs of the best start that an optimisation went on from, each once, by their iterations.
+def trail(place: str | Path, most: int = MOST, start: str = "") -> Trail:
+    """The designs of one start that an optimisation went on from, each once, by their iterations; or the best of each.
 
     Args:
-        place: of its store, complete or not. most: designs, 3 or more; of more than so many some are left out evenly,
-            never the first, the best and the last.
+        place: of its store, complete or not. most: designs, 3 or more; of more than so many of one start some are left
+            out evenly, never the first, the best and the last; of more starts the worst are left out.
+        start: its number; `EVERY_START` for the best design of each, the best first; left out, the best start.
 
     Raises:
-        ModelError: no optimisation there, or one that has found no design that runs.
+        ModelError: no optimisation there, no such start, or no design of it that runs.
     """
     history = History(Path(place))
     about = history.about
@@ -68,16 +69,37 @@ def trail(place: str | Path, most: int = MOST) -> Trail:
         raise ModelError(str(place), found, "one that does", "Let it go on, or look at its evaluations.")
     over = np.where(seen["excess"] <= about["constraint_tolerance"], 0.0, seen["excess"])
     rank = np.lexsort((seen["objective"].ravel(), np.where(ran, over, np.inf).ravel()))
-    best, start = (int(k) for k in np.unravel_index(rank[0], ran.shape))
-    numbers = seen["numbers"][:, start]
-    fresh = np.append(True, (numbers[1:] != numbers[:-1]).any(axis=1) | ~ran[:-1, start]) & ran[:, start]
+    ranked = np.stack(np.unravel_index(rank[: ran.sum()], ran.shape))  # iterations and starts, the best first
+    if start == EVERY_START:
+        rows, own = ranked[:, np.sort(np.unique(ranked[1], return_index=True)[1])][:, :most]
+    else:
+        wanted = int(ranked[1, 0]) if not start else _number(start, ran)
+        best = int(ranked[0, ranked[1] == wanted][0])
+        rows = _by_iteration(seen["numbers"][:, wanted], ran[:, wanted], best, most)
+        own = np.full(len(rows), wanted)
+    vary = {path: np.asarray(values)[own] for path, values in group.vary().items()}
+    vary |= dict(zip(json.loads(about["parameters"]), seen["numbers"][rows, own].T.copy(), strict=True))
+    columns = {"iteration": rows, "start": own}
+    columns |= {name: seen[name][rows, own] for name in COLUMNS if name not in columns}
+    return Trail(group, vary, {name: values.astype(float) for name, values in columns.items()})
+
+
+def _number(start: str, ran: np.ndarray) -> int:
+    """A start that has a design that ran (iterations, starts)."""
+    starts = ran.shape[1]
+    if not start.isdecimal() or int(start) >= starts:
+        raise ModelError("--start", start, f"0 to {starts - 1}, or {EVERY_START}", "See the report of its starts.")
+    if not ran[:, int(start)].any():
+        raise ModelError("--start", f"{start}, no design of which runs", "one that does", f"Take {EVERY_START}.")
+    return int(start)
+
+
+def _by_iteration(numbers: np.ndarray, ran: np.ndarray, best: int, most: int) -> np.ndarray:
+    """Iterations at which the numbers (iterations, P) of a start were others than before, those (iterations,) that ran;
+    at most so many, the best among them."""
+    fresh = np.append(True, (numbers[1:] != numbers[:-1]).any(axis=1) | ~ran[:-1]) & ran
     rows = np.flatnonzero(fresh)
-    rows = rows[_thinned(len(rows), int(np.searchsorted(rows, best, side="right")) - 1, most)]
-    vary = {path: np.full(len(rows), values[start]) for path, values in group.vary().items()}
-    vary |= dict(zip(json.loads(about["parameters"]), numbers[rows].T.copy(), strict=True))
-    columns = {"iteration": rows, "start": np.full(len(rows), start)}
-    columns |= {name: seen[name][rows, start] for name in COLUMNS if name not in columns}
-    return Trail(group, start, vary, {name: values.astype(float) for name, values in columns.items()})
+    return rows[_thinned(len(rows), int(np.searchsorted(rows, best, side="right")) - 1, most)]
 
 
 def _thinned(count: int, best: int, most: int) -> np.ndarray:
@@ -97,22 +119,26 @@ def column(name: str, metrics: Collection[str]) -> str:
 
 
 def titles(metrics: Mapping[str, np.ndarray]) -> list[str]:
-    """What members of the result are called: iteration and objective of each.
+    """What members of the result are called: iteration and objective of each, and the start where there are several.
 
     Args:
         metrics: the columns of its table.
     """
-    names = (f"optimize.{name}" if f"optimize.{name}" in metrics else name for name in ("iteration", "objective"))
-    pairs = zip(*(metrics[name] for name in names), strict=True)
-    return [f"iteration {k:.0f}, objective {value:.4g}" for k, value in pairs]
+    names = ("iteration", "objective", "start")
+    found = [metrics[f"optimize.{name}" if f"optimize.{name}" in metrics else name] for name in names]
+    several = len(np.unique(found[2])) > 1
+    return [
+        f"{f'start {start:.0f}, ' if several else ''}iteration {k:.0f}, objective {value:.4g}"
+        for k, value, start in zip(*found, strict=True)
+    ]
 
 
 @contextmanager
-def simulated(place: str | Path, tell: Callable[[float], None] = lambda done: None) -> Iterator[Path]:
+def simulated(place: str | Path, tell: Callable[[float], None] = lambda done: None, start: str = "") -> Iterator[Path]:
     """The store of a result whose members are the designs, run by another process; it is gone afterwards.
 
     Args:
-        tell: called with the fraction done.
+        tell: called with the fraction done. start: as of `trail`.
 
     Raises:
         ModelError: what `trail` and the run raise.
@@ -120,7 +146,7 @@ def simulated(place: str | Path, tell: Callable[[float], None] = lambda done: No
     with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder, tempfile.TemporaryFile("w+") as log:
         target = Path(folder) / "designs.zarr"
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(one) for one in sys.path)}
-        command = [sys.executable, "-P", "-m", MODULE, os.path.abspath(place), str(target)]
+        command = [sys.executable, "-P", "-m", MODULE, os.path.abspath(place), str(target), start]
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=environment, text=True
         )

@@ -1,7 +1,7 @@
 """The process that simulates the designs an optimisation came by, for a viewer, which stays without jax.
 
-`python -m shiftjax.ensembles.optimization.trail_process STORE TARGET` writes the result to TARGET and says how far it
-is, a line of JSON each: a fraction, or the four parts of an error.
+`python -m shiftjax.ensembles.optimization.trail_process STORE TARGET START` writes the result to TARGET and says how far
+it is, a line of JSON each: a fraction, or the four parts of an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _clock(span: float, step: float | None) -> dict[str, float]:
     return {"step": step, "output_step": step * max(1, int(min(SHOWN / span, 1 / INSTANTS) * steps))}
 
 
-def main(place: str, target: str) -> None:
+def main(place: str, target: str, start: str) -> None:
     """Writes the result."""
     told = -EVERY
 
@@ -60,7 +60,7 @@ def main(place: str, target: str) -> None:
             print(json.dumps(done), flush=True)
 
     try:
-        store.write(run(trail(place), progress), target)
+        store.write(run(trail(place, start=start), progress), target)
     except ModelError as error:
         print(json.dumps([error.where, error.found, error.allowed, error.todo]), flush=True)
 

@@ -38,7 +38,7 @@ def call(options: argparse.Namespace) -> int:
     if targets:
         found = "with --csv, --parquet or --netcdf, which are of stored studies"
         common.refuse(options, ("span", *parsing.CHANGES), found, "--glb or --html of a model")
-        with _stored(options.study) as place:
+        with _stored(options.study, options.start) as place:
             tree = store.read(place)
             for target in targets.values():
                 tables.export(tree, target, force=options.force)
@@ -50,11 +50,13 @@ def call(options: argparse.Namespace) -> int:
     return 0
 
 
-def _stored(name: str) -> AbstractContextManager[str | Path]:
+def _stored(name: str, start: str) -> AbstractContextManager[str | Path]:
     """The store of that name; of an optimisation one of its designs, which another process runs."""
     if not is_optimization(Path(name)):
+        if start:
+            raise ModelError("--start", f"{name}, which is none", "the store of an optimisation", "Leave --start out.")
         return nullcontext(name)
     print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
     from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
 
-    return trail.simulated(name)
+    return trail.simulated(name, start=start)

@@ -18,7 +18,7 @@ def write(options: argparse.Namespace) -> None:
         for suffix, name in wanted.items()
         if name is not None
     }
-    with showing.opened(options.study, showing.run_options(options)) as study:
+    with showing.opened(options.study, showing.run_options(options), options.start) as study:
         member, others = showing.members_of(study, options)
         stored = MemberScenes(study)
         showing.report_warnings(stored.first)

@@ -50,6 +50,13 @@ def add_study(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     )
     add("--span", type=positive, metavar="T", help="of a model: duration of its run [s]")
     add(
+        "--start",
+        default="",
+        metavar="N",
+        help="of an optimisation: the designs of start N by iteration, or all: the best design of every start; left "
+        "out, those of the best start",
+    )
+    add(
         "--member",
         default=None,
         metavar="K",

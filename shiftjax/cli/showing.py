@@ -121,15 +121,15 @@ def look_of(options: argparse.Namespace) -> RenderSettings:
 
 
 @contextmanager
-def opened(name: str, words: Sequence[str]) -> Iterator[Study]:
+def opened(name: str, words: Sequence[str], start: str = "") -> Iterator[Study]:
     """The study of that name, see `opening.opened`, with a line and a bar while designs of an optimisation are run."""
     with ExitStack() as held:
         if not is_optimization(Path(name)):
-            yield held.enter_context(opening.opened(name, words))
+            yield held.enter_context(opening.opened(name, words, start=start))
             return
         print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
         with Progress("simulating designs") as progress:
-            study = held.enter_context(opening.opened(name, words, progress.update))
+            study = held.enter_context(opening.opened(name, words, progress.update, start))
         yield study
 
 

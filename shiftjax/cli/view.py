@@ -50,7 +50,7 @@ def call(options: argparse.Namespace) -> int:
     given = [name for name in ("vary", "step") if getattr(options, name)]
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
-    with showing.opened(options.study, showing.run_options(options)) as study:
+    with showing.opened(options.study, showing.run_options(options), options.start) as study:
         study.at_instants = options.at_instants
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
@@ -69,8 +69,8 @@ def _live(options: argparse.Namespace) -> int:
         raise ModelError(
             f"--view {options.view}", "with --live", "a standard view", "Views are saved of stored studies."
         )
-    for name in ("span", "member", "ghosts", "beside", "hold"):
-        if getattr(options, name) not in (None, []):
+    for name in ("span", "start", "member", "ghosts", "beside", "hold"):
+        if getattr(options, name) not in (None, "", []):
             raise ModelError(f"--{name}", "with --live", "stored studies only", "Leave one of them out.")
     sliders = [_slider(text) for text in options.vary]
     live = live_of(options, [slider.path for slider in sliders])
