@@ -1,7 +1,7 @@
 """The process that simulates the designs an optimisation came by, for a viewer, which stays without jax.
 
-`python -m shiftjax.ensembles.optimization.trail_process STORE TARGET START` writes the result to TARGET and says how far
-it is, a line of JSON each: a fraction, or the four parts of an error.
+`python -m shiftjax.ensembles.optimization.trail_process STORE TARGET START` writes the result to TARGET and says how
+far it is, a line of JSON each: a fraction, or the four parts of an error.
 """
 
 from __future__ import annotations
