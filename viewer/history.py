@@ -203,6 +203,10 @@ class History:
         block = self._block
         return block.channels[resolved(path, self.channels, f"channel of {self.where}")][: block.count]
 
+    def value(self, name: str, member: int) -> float:
+        """As of a `Study`."""
+        return float((self.design if name in self.design else self.metrics)[name][member])
+
     def unit(self, name: str) -> str:
         """Of a channel or a number that may change."""
         known = resolved(name, [*self.channels, *self.values], self.where)

@@ -42,9 +42,20 @@ class Columns(Mapping[str, np.ndarray]):
 
     def __init__(self, dataset: xr.Dataset, variables: Mapping[str, str]) -> None:
         self._dataset, self._variables = dataset, variables
+        self._whole: set[str] = set()  # those that were read
+        self._entries: dict[tuple[str, int], float] = {}  # of others
 
     def __getitem__(self, name: str) -> np.ndarray:
+        self._whole.add(name)
         return _values(self._dataset[self._variables[name]])
+
+    def of(self, name: str, member: int) -> float:
+        """One number; a column that was not read yet is not read whole for it."""
+        if name in self._whole:
+            return float(self[name][member])
+        if (name, member) not in self._entries:
+            self._entries[name, member] = float(_values(self._dataset[self._variables[name]][member])[()])
+        return self._entries[name, member]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._variables)
@@ -175,6 +186,10 @@ class Study:
         """The model with the parts of a member, before its numbers."""
         member = self._choices.member(member)
         return next((m for first, last, m in self._models if first <= member < last), self.model)
+
+    def value(self, name: str, member: int) -> float:
+        """A varied number or a figure of a member."""
+        return (self.design if name in self.design else self.metrics).of(name, member)
 
     def unit(self, name: str) -> str:
         """Of a figure, a varied number or a channel."""

@@ -49,12 +49,10 @@ def simulation_rows(study: StudyLike, member: int) -> tuple[Row, ...]:
     rows.append(Row("member", f"member {member}", "run", 0))
     message = study.message(member)
     rows += [_plain_row("member", "message", message)] if message else []
-    rows += [
-        _plain_row("member", name, number(study.metrics[name][member], study.unit(name))) for name in study.metrics
-    ]
+    rows += [_plain_row("member", name, number(study.value(name, member), study.unit(name))) for name in study.metrics]
     if study.design:
         rows.append(Row("design", "varied", "run", 0))
-        rows += [_plain_row("design", p, number(study.design[p][member], study.unit(p))) for p in study.design]
+        rows += [_plain_row("design", p, number(study.value(p, member), study.unit(p))) for p in study.design]
     rows.append(Row("channels", "channels", "run", 0))
     rows += [_plain_row("channels", path, unit) for path, unit in study.channels.items()]
     return _closed(rows)
