@@ -282,6 +282,15 @@ def test_some_members_failed(shell) -> None:
     assert code == 3
     assert "1 ok" in out and "1 not_assembled" in out
     assert "not_assembled: " in err and "member 1" in err
+    (head,) = (line for line in out.splitlines() if line.startswith("certificate"))
+    gap = next(line.split() for line in out.splitlines() if line.startswith("gap"))
+    assert head.startswith("certificate of 1 that ended well")
+    assert float(gap[2]) < 1e-12 and gap[3] == "0", "the gap of a loop that cannot be closed is not that of the others"
+
+
+def test_without_a_command_all_are_listed(shell) -> None:
+    code, _, err = shell()
+    assert code == 2 and "simulate one model" in err and "view" in err
 
 
 @pytest.mark.parametrize(

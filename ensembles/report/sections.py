@@ -73,7 +73,7 @@ def _findings(content: Content) -> list[str]:
         lines.append(f"{line}{'; ' + moved if moved else ''}.")
     gap = next((c for c in content.members.certificate if c.name == "gap"), None)
     if gap is not None and content.known(gap).any():
-        figure, _ = worst("gap", np.where(content.known(gap), gap.values, np.nan))
+        figure, _ = worst("gap", gap.values, content.members.status)
         lines.append(f"No loop of a member that finished was ever open by more than {number(figure, 2)} m.")
     if not content.members.metrics:
         lines.append("No metrics were asked for: only designs, statuses and accuracy can be told of.")
@@ -188,7 +188,7 @@ def accuracy(content: Content, book: Book) -> str:
         known = content.known(column)
         if not known.any():
             continue
-        figure, row = worst(column.name, np.where(known, column.values, np.nan))
+        figure, row = worst(column.name, column.values, content.members.status)
         median = number(float(np.median(column.values[known])), 2)
         member = str(content.members.numbers[row])
         meaning = MEANING.get(column.name, "")

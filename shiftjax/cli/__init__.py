@@ -64,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _call(words: list[str]) -> int:
     """One command, everything but signals turned into an exit code."""
+    if not words:
+        parser(words).print_help(sys.stderr)
+        return BAD_INPUT
     try:
         options = parser(words).parse_args(words)
     except SystemExit as stop:  # argparse leaves this way for --help, --version and bad usage

@@ -7,7 +7,7 @@ import argparse
 import numpy as np
 
 from shiftjax.cli import common
-from shiftjax.cli.rows import CERTIFICATE_HEAD, METRIC_HEAD, certificate_rows, metric_row, metric_summary
+from shiftjax.cli.rows import METRIC_HEAD, certificate_head, certificate_rows, metric_row, metric_summary
 from shiftjax.ensembles.spec import Vary
 from shiftjax.run.figures import plain, worst
 from shiftjax.run.result import Result
@@ -22,7 +22,9 @@ def summary(result: Result) -> dict[str, object]:
         "notes": list(result.notes),
         "settings": plain(result.settings),
         "metrics": {name: metric_summary(values) for name, values in result.metrics.items()},
-        "certificate": {name: plain(worst(name, values)[0]) for name, values in result.certificate.items()},
+        "certificate": {
+            name: plain(worst(name, values, result.status)[0]) for name, values in result.certificate.items()
+        },
         "programs": int(result.programs),
         "compile_s": float(result.compile_s),
         "wall_s": float(result.wall_s),
@@ -41,7 +43,7 @@ def show(result: Result, study: list[Vary], options: argparse.Namespace) -> None
     ]
     common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
     print()
-    common.table(CERTIFICATE_HEAD, certificate_rows(result.certificate))
+    common.table(certificate_head(result.status), certificate_rows(result.certificate, result.status))
     rows = [metric_row(name, values, result.metric_units[name]) for name, values in result.metrics.items()]
     if rows:
         print()

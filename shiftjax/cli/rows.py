@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.run.figures import CERTIFICATE, figure_text, worst
+from shiftjax.run.figures import CERTIFICATE, counted, figure_text, worst
 
 METRIC_HEAD = ("metric", "smallest", "member", "median", "largest", "member", "unit")
-CERTIFICATE_HEAD = ("certificate", "median", "worst", "member", "unit")
 
 
 def metric_row(name: str, values: np.ndarray, unit: str) -> tuple[str, ...]:
@@ -40,12 +39,19 @@ def _ends(values: np.ndarray) -> tuple[int, int, float] | None:
     return low, high, float(np.median(values[known]))
 
 
-def certificate_rows(certificate: Mapping[str, np.ndarray]) -> list[tuple[str, ...]]:
-    """Every figure: its median, its worst value and the member that has it."""
+def certificate_head(status: np.ndarray) -> tuple[str, ...]:
+    """Of `certificate_rows`: with how many members where some ended early."""
+    some = counted(status)
+    of = "" if some.all() else f" of {int(some.sum())} that ended well"
+    return (f"certificate{of}", "median", "worst", "member", "unit")
+
+
+def certificate_rows(certificate: Mapping[str, np.ndarray], status: np.ndarray) -> list[tuple[str, ...]]:
+    """Every figure: its median, its worst value and the member that has it, of members with `Outcome` (B,)."""
     rows = []
     for name, values in certificate.items():
-        figure, member = worst(name, np.asarray(values, np.float64))
-        finite = values[np.isfinite(values)]
+        figure, member = worst(name, np.asarray(values, np.float64), status)
+        finite = values[np.isfinite(values) & counted(status)]
         middle = figure_text(float(np.median(finite))) if len(finite) else "nan"
         rows.append((name, middle, figure_text(figure), str(member), CERTIFICATE.get(name, "1")))
     return rows

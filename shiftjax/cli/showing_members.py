@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.cli import common
-from shiftjax.cli.rows import CERTIFICATE_HEAD, METRIC_HEAD, certificate_rows, metric_row, metric_summary
+from shiftjax.cli.rows import METRIC_HEAD, certificate_head, certificate_rows, metric_row, metric_summary
 from shiftjax.ensembles.members import Members
 from shiftjax.run.figures import plain, worst
 
@@ -27,7 +27,8 @@ def show(name: Path, members: Members) -> None:
     rows = [(c.name, f"{np.nanmin(c.values):.6g}", f"{np.nanmax(c.values):.6g}", c.unit) for c in members.design]
     common.table(("varied", "smallest", "largest", "unit"), rows)
     print()
-    common.table(CERTIFICATE_HEAD, certificate_rows({c.name: c.values for c in members.certificate}))
+    found = {c.name: c.values for c in members.certificate}
+    common.table(certificate_head(members.status), certificate_rows(found, members.status))
     if members.metrics:
         print()
         common.table(METRIC_HEAD, [metric_row(c.name, c.values, c.unit) for c in members.metrics])
@@ -40,6 +41,6 @@ def summary(store: Path, members: Members) -> dict[str, object]:
         "status": {outcome.name: count for outcome, count in members.counts().items()},
         "failed": np.flatnonzero(members.status > 0).tolist(),
         "metrics": {c.name: metric_summary(c.values) for c in members.metrics},
-        "certificate": {c.name: plain(worst(c.name, c.values)[0]) for c in members.certificate},
+        "certificate": {c.name: plain(worst(c.name, c.values, members.status)[0]) for c in members.certificate},
         "store": str(store),
     }

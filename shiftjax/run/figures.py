@@ -48,15 +48,26 @@ def is_known(values: Any) -> bool:
     return True
 
 
-def worst(name: str, values: np.ndarray) -> tuple[float, int]:
-    """The worst figure and its member: the smallest pivot ratio, the largest of all others; finite ones only."""
-    finite = np.isfinite(values)
+def worst(name: str, values: np.ndarray, status: np.ndarray) -> tuple[float, int]:
+    """The worst figure (B,) and its member: the smallest pivot ratio, the largest of all others; finite ones only.
+
+    Args:
+        status: (B,) `Outcome` of each. Those that ended early count where no other is left: what could not be assembled
+            has a gap that says nothing of the others.
+    """
+    finite = np.isfinite(values) & counted(status)
     if not finite.any():
         return float("nan"), 0
     least = name == "pivot_ratio"
     ranked = np.where(finite, values, np.inf if least else -np.inf)
     member = int(ranked.argmin() if least else ranked.argmax())
     return float(values[member]), member
+
+
+def counted(status: np.ndarray) -> np.ndarray:
+    """(B,) members whose certificate is told: those that came to their end; all where none did."""
+    ended = np.asarray(status) <= 0
+    return ended if ended.any() else np.ones_like(ended)
 
 
 def figure_text(figure: float) -> str:
