@@ -80,6 +80,8 @@ def test_an_end_is_marked(study: Study) -> None:
         found = state.ended()
         assert found is not None
         mark, bar, banner = (ui.item_boxes[name] for name in ("ended", "time", "banner:left"))
+        axes = [box for name, box in ui.item_boxes.items() if name.startswith("axes:")]
+        assert axes and banner.x > max(box.x + box.width for box in axes), "beside the corner's axes"
         part = (mark.x - bar.x) / bar.width
         assert part == pytest.approx(found.time / 0.5, abs=0.02) and mark.x + mark.width == bar.x + bar.width
         image = screen.image()

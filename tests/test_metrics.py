@@ -286,6 +286,7 @@ WRONG = [
     ("mean(", "found"),
     ("", "found"),
     ("3", "a call of"),
+    ("mean((rocker_pivot.q - 1)^2)", r"A power is written x\*\*2"),
     ("mean(rocker_pivot.q) if 1 else 2", "found"),
 ]
 

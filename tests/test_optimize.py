@@ -343,5 +343,6 @@ def test_forces_that_jump_are_told_of_every_start(asked: dict[str, Any], capsys:
     assert found.evaluations["jumps"].values[0].tolist() == [1, 0] and found.history["jumps"].values[0, 0] == 1
     assert found.starts["jumps"].dtype == np.int32 and (found.starts["growth"].values < 100).all()
     show(found)
-    assert "ignore forces that jump" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "ignore forces that jump" in printed and "--resume and more --iterations goes on" in printed
     assert {"jumps", "growth"} <= set(found.to_pandas().columns)

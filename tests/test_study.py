@@ -323,6 +323,8 @@ CHOICES = Choices(7, np.array([0, 3, 5]), COLUMNS)
         ("worst:4:pivot_ratio", [1, 5, 2, 6]),
         ("best:2:pivot_ratio", [4, 0]),
         ("best:2:coupler.mass", [0, 2]),
+        ("worst:9:coupler.mass", [6, 4, 3, 2, 0, 5, 1]),  # the largest; those that ended early say nothing of it
+        ("best:9:coupler.mass", [0, 2, 3, 4, 6, 1, 5]),
         ("worst:2 of kept", [5, 0]),
         ("worst:2:steps of not failed", [6, 4]),
         ("best:3 of 4,2:4", [3, 4, 2]),

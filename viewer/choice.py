@@ -2,7 +2,8 @@
 
     17   3,7,9   10:20   ::10           members by number; a range ends before its last number
     all   kept   failed                 words
-    worst:5   best:5   worst:5:gap      a ranking, by `energy_error` where no name is given
+    worst:5   best:5   worst:5:gap      a ranking, by `energy_error` where no name is given; of figures of the
+                                        certificate failed members are the worst, of others they come last
     worst:5 of kept                     the same among the members that another choice means
     energy_error < 1e-9 and (four_bar:coupler.mass >= 1 or status == stuck)
                                         a query over all quantities; `not`, chains such as 0.9 < x < 1.1, and the
@@ -23,6 +24,7 @@ from shiftjax.errors import ModelError, nearest
 from shiftjax.mechanism.paths import listed, shortened
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
+from shiftjax.run.figures import CERTIFICATE
 
 EXAMPLES = '17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | a query such as "gap < 1e-9"'
 RANKED_BY = "energy_error"
@@ -121,7 +123,8 @@ class Choices:
         return int(number)
 
     def _ranked(self, text: str, ranking: re.Match[str]) -> np.ndarray:
-        """Failed members come first, then those with NaN; ties by member number."""
+        """Of the certificate, failed members are the worst, then those with NaN; of what was measured or varied, those
+        without a number come last, the best and the worst alike. Ties by member number."""
         word, number, name, among = ranking.groups()
         where = f"choice of members {_short(text)}"
         if number is not None and int(number) == 0:
@@ -135,6 +138,8 @@ class Choices:
         badness[np.isnan(badness)] = np.inf
         key, failed = (-badness if word == "worst" else badness), self.columns["status"][ids] > 0
         count, front = int(number or 1), failed if word == "worst" else ~failed
+        if known not in CERTIFICATE:
+            front = ~failed & ~np.isnan(values)
         found = _least(key, np.flatnonzero(front), count)
         return ids[np.concatenate([found, _least(key, np.flatnonzero(~front), count - len(found))])]
 

@@ -106,6 +106,10 @@ def show(found: Optimum) -> None:
     rows = [(str(k), f"{found.objective[k]:.6g}", found.ending[k], *_counts(found, k)) for k in ranked]
     print()
     common.table(("start", "objective", "ending", "iterations", "halved"), rows, left=(2,))
+    if len(found.order) > SHOWN:
+        print(f"... {len(found.order) - SHOWN} more in the store")
+    if Ending.going.name in found.ending:
+        print("going: not at an optimum yet; the same command with --resume and more --iterations goes on")
 
 
 def _counts(found: Optimum, k: int) -> tuple[str, str]:

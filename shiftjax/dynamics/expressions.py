@@ -161,7 +161,8 @@ def evaluate(node: ast.expr, names: Mapping[str, Vec], where: str) -> Vec:
         return _paired(type(node.op), of(node.left), of(node.right), where)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         return _called(node.func.id, [of(argument) for argument in node.args], where)
-    raise refused(where, repr(ast.unparse(node)[:80]), ALLOWED + ", ".join((*FUNCTIONS, *VECTORS)))
+    hint = "A power is written x**2." if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
+    raise refused(where, repr(ast.unparse(node)[:80]), ALLOWED + ", ".join((*FUNCTIONS, *VECTORS)), hint)
 
 
 def _power(a: Scalar, b: Scalar) -> Scalar:

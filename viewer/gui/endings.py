@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.ended import Ended
-from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui import gizmo, ui
 from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.layout import Box, halves
 from shiftjax.viewer.gui.state import State
@@ -44,11 +44,18 @@ def draw(state: State, view: Box) -> None:
     """A banner in each half whose member ended early."""
     for name in ("left", "right"):
         ui.item_boxes.pop(f"banner:{name}", None)
+    axes = gizmo.side_of(state, view)
     if state.beside is None:
-        _banner("left", view, state.ended())
+        _banner("left", _right_of(axes, view), state.ended())
         return
-    for name, box, right in zip(("left", "right"), halves(view), (None, state.beside), strict=True):
-        _banner(name, box, state.ended(right))
+    left, right = halves(view)
+    _banner("left", _right_of(axes, left), state.ended())
+    _banner("right", right, state.ended(state.beside))
+
+
+def _right_of(width: float, box: Box) -> Box:
+    """What is left of a box beside the corner's axes."""
+    return Box(box.x + width, box.y, box.width - width, box.height)
 
 
 def _banner(name: str, box: Box, found: Ended | None) -> None:

@@ -42,10 +42,16 @@ def ends(camera: Camera, up: tuple[float, float, float]) -> list[End]:
     return sorted(out, key=lambda end: end.depth)
 
 
+def side_of(state: State, view: Box) -> float:
+    """How wide and high the axes are at the lower left of the view [points]; 0 where it has no room for them."""
+    side = state.panels.zoom * 2 * (REACH + RADIUS)
+    return side if view.width >= 4 * side and view.height >= 3 * side else 0.0
+
+
 def draw(state: State, view: Box) -> None:
     """Draws the axes and their ends as buttons, where the view has room for them."""
-    side = state.panels.zoom * 2 * (REACH + RADIUS)
-    if view.width < 4 * side or view.height < 3 * side:
+    side = side_of(state, view)
+    if not side:
         return
     box = Box(view.x + EDGE, view.y + view.height - side - EDGE, side, side)
     imgui.push_style_var(imgui.StyleVar_.window_padding, imgui.ImVec2(0, 0))

@@ -68,4 +68,5 @@ def mobility(found: Mechanism, poses: Mapping[str, np.ndarray]) -> dict[str, flo
         J = np.array([[float(entries.get(speed, 0.0)) for speed in block.columns] for entries in rows.J])
         _, size, right = np.linalg.svd(J, full_matrices=False)
         free[list(block.columns)] -= (right[size > RANK * size[0]] ** 2).sum(0)
+    free = np.maximum(free, 0.0)  # rounding may take it below
     return {joint.path: float(free[joint.v : joint.v + joint.nv].sum()) for joint in plan.joints}
