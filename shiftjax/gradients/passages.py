@@ -93,7 +93,8 @@ class Passages:
         with np.errstate(all="ignore"):
             terms = self.measured.values_of_terms(accumulators.astype(float), self.begin)
             found = self.measured.of_terms(terms)
-        return np.stack([np.broadcast_to(np.asarray(found[knot.counter]), terms[0].shape) for knot in self.knots])
+        counts = [np.broadcast_to(np.asarray(found[knot.counter]), terms[0].shape) for knot in self.knots]
+        return np.nan_to_num(np.stack(counts))  # of lanes that have none, none
 
     def beyond(self, which: int, states: States) -> np.ndarray:
         """(np, K) the numbers with which the force is here what it is on the other side of a knot."""

@@ -114,16 +114,16 @@ class TangentLanes(Ensemble):
             beyond = self._accelerated(members, changed)[places.rows_of_values("dx")][: plan.nv, mine]
             slopes, good = passages.slope(k, states.of(mine), beyond)
             for d in range(places.directions):
-                dq, dx, dp = (before[places.rows_of_tangents(name, d)][:, mine] for name in ("q", "x", "p"))
-                impulse = (slopes * np.concatenate([dq, dx[: plan.nv], dp])).sum(0)
+                parts = [before[places.rows_of_tangents(name, d)][:, mine] for name in ("q", "x", "p")]
+                impulse = (slopes * np.concatenate([parts[0], parts[1][: plan.nv], parts[2]])).sum(0)
                 constants = places.rows_of_tangents("p", d).start + np.array(passages.knots[k].constants)
                 pushed[np.ix_(constants, mine)] += impulse
             self.followed[members[mine]] += good
         rates = [np.r_[places.rows_of_tangents("dx", d)] for d in range(places.directions)]
         moving = [np.r_[places.rows_of_tangents("x", d)] for d in range(places.directions)]
-        with_, without = (self._accelerated(members, table) for table in (pushed, before))
+        more, plain = (self._accelerated(members, table) for table in (pushed, before))
         for own, rate in zip(moving, rates, strict=True):
-            before[own] += with_[rate] - without[rate]
+            before[own] += more[rate] - plain[rate]
         after = self._accelerated(members, before)
         for rate in rates:
             before[rate] = after[rate]
