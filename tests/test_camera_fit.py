@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -39,12 +40,17 @@ def on_screen(camera: Camera, points: np.ndarray, aspect: float) -> np.ndarray:
     return np.where(clip[:, 3:] > 0, clip[:, :2] / clip[:, 3:], np.nan)
 
 
+@functools.cache
+def motion(study: Study) -> np.ndarray:
+    """(n, nodes, 7) poses of the first member, between stored instants too: 15 s for the chassis."""
+    return np.array([study.poses(0, float(t)) for t in np.linspace(study.time[0], study.time[-1], STEPS)])
+
+
 def share_inside(way: designs.Framed, design: Design, aspect: float) -> float:
     """Share of instants at which the box of every body is wholly inside the picture."""
-    study, boxes = design.study, framing.boxes_of(design.scene)
-    good = 0
-    for t in np.linspace(study.time[0], study.time[-1], STEPS):
-        poses = study.poses(design.member, float(t))
+    boxes, good = framing.boxes_of(design.scene), 0
+    assert isinstance(design.study, Study)
+    for poses in motion(design.study):
         corners = framing.corners_at(boxes, poses).reshape(-1, 3)
         seen = on_screen(way.camera_at(poses), corners[np.isfinite(corners).all(1)], aspect)
         good += bool((np.abs(seen) <= 1 + ROUNDING).all())
