@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import shiftjax
 from shiftjax.cli import export, main, render, showing, view
 from shiftjax.viewer import opening
+from tests.mechanisms import pendulum
 
 SIZE = ("--size", "160x120", "--fast")
 NOTHING = 3.0  # of 255: two pictures that differ less on average show the same
@@ -161,6 +163,17 @@ def test_a_run_that_has_ended_is_marked(shell, tmp_path):
     assert letters["ended"] > 200 > 20 > letters["moving"]
     hue = {name: np.ptp(shot[60:], axis=2).max() for name, shot in shots.items()}
     assert hue["ended"] < 0.6 * hue["moving"], "no coloured body is left"
+
+
+def test_of_two_instants_only_these_are_shown(shell, tmp_path):
+    """Without an output step a run stores its ends; told when it is written and when it is drawn."""
+    shiftjax.save(pendulum(initial_velocity=6.0), tmp_path / "pendulum.json")
+    _, _, err = shell("run", tmp_path / "pendulum.json", "--span", 1, "--out", tmp_path / "run.zarr")
+    assert "only the first and the last instant are stored: give --output-step" in err
+    for name, time in (("start", 0.0), ("soon", 0.3)):
+        code, _, err = shell("render", tmp_path / "run.zarr", "--time", time, "--out", tmp_path / f"{name}.png", *SIZE)
+        assert code == 0 and "2 instants are stored and nothing between them is known" in err
+    assert np.array_equal(picture(tmp_path / "start.png"), picture(tmp_path / "soon.png"))
 
 
 def test_turns_that_may_be_others_are_told(shell, tmp_path):

@@ -38,11 +38,10 @@ def define(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     target = showing.new_file(options.out, (*rendering.STILLS, *rendering.MOVIES), force=options.force)
     with showing.opened(options.study, showing.run_options(options), options.start) as study:
-        study.at_instants = options.at_instants
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
-        showing.report_turns(study, member)
+        showing.between_instants(study, member, options)
         left, snapped = Design(scenes, member), set[float]()
         with showing.beside(left, options) as right, pictures(left, right, others, options, snapped) as picture:
             span = study_like.span(study, right and right.study)
@@ -52,7 +51,7 @@ def call(options: argparse.Namespace) -> int:
                 rate = options.fps or rendering.RATE[target.suffix.lower()]
                 times = rendering.instants(*span, rate, options.speed)
                 rendering.write_movie(target, (picture(float(t)) for t in times), rate)
-    if snapped and not options.at_instants:
+    if snapped and not study.at_instants:
         first = f"at {len(snapped)} times, first {min(snapped):g} s"
         print(f"note: loops do not close between stored instants {first}: the nearest one is drawn", file=sys.stderr)
     print(f"written: {target}", file=sys.stderr)

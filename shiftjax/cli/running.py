@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.memory import Need, size
 from shiftjax.run.result import Result
 
+ENDS = 2  # instants that are recorded where nothing is said
+MORE = "give --output-step, such as 0.02, to view them"
 MUCH = 1e9  # bytes of memory that are told before
 
 
@@ -56,7 +59,15 @@ def save(result: Result, options: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         print(f"nothing is written to {options.out}", file=sys.stderr)
         raise
-    print(f"written: {options.out}", file=sys.stderr)
+    told_written(options, options.out, len(result.time) if result.poses else 0)
+
+
+def told_written(options: argparse.Namespace, out: str | Path, instants: int) -> None:
+    """Says where the store is; and of poses, at so many instants, that they make no motion, where nobody asked for
+    instants."""
+    print(f"written: {out}", file=sys.stderr)
+    if instants == ENDS and options.output_step is None and Path(out).suffix == ".zarr":
+        print(f"note: of motions only the first and the last instant are stored: {MORE}", file=sys.stderr)
 
 
 def exit_code(result: Result, stop: Interrupted | None) -> int:

@@ -28,6 +28,8 @@ from shiftjax.viewer.scene import FAST, RenderSettings, Scene
 from shiftjax.viewer.study import Study
 from shiftjax.viewer.study_like import StudyLike
 
+FEWEST = 5  # instants from which poses between them follow
+
 
 def add_beside(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -219,9 +221,21 @@ def report_warnings(scene: Scene) -> None:
         print(f"warning: {warning}", file=sys.stderr)
 
 
-def report_turns(study: Study, member: int) -> None:
-    """Says where instants are so far apart that a motion between them may be another one than is drawn."""
-    turn = widest_turn(study.track(member))
-    if turn > WIDE_TURN:
-        far = f"a body of {study.title(member)} turns by {math.degrees(turn):.0f} degrees from one instant to the next"
-        print(f"note: {far}: whole turns between them are not seen; give a smaller --output-step", file=sys.stderr)
+def between_instants(study: Study, member: int, options: argparse.Namespace) -> str:
+    """Whether poses between stored instants are shown: as the options say, and not of a study that has too few.
+
+    Returns:
+        a note where they may be others than are drawn, "" else; it is printed, too.
+    """
+    few = len(study.time) < FEWEST
+    study.at_instants = options.at_instants or few
+    turn, note = widest_turn(study.track(member)), ""
+    if few:
+        note = f"{len(study.time)} instants are stored and nothing between them is known: only they are shown"
+    elif turn > WIDE_TURN:
+        note = f"a body of {study.title(member)} turns by {math.degrees(turn):.0f} degrees from one instant to the next"
+        note += ": whole turns between them are not seen"
+    if note:
+        note += "; run again with a smaller --output-step, such as 0.02"
+        print(f"note: {note}", file=sys.stderr)
+    return note

@@ -139,7 +139,8 @@ def _study(options: argparse.Namespace) -> int:
         print(json.dumps(showing_members.summary(study.path, members), allow_nan=False, ensure_ascii=False))
     else:
         showing_members.show(study.path, members)
-    print(f"written: {out}", file=sys.stderr)
+    kept = tree["trajectories"].sizes if "trajectories" in tree else {}
+    running.told_written(options, out, kept.get("time", 0) if kept.get("member") and kept.get("body") else 0)
     return SOME_FAILED if (members.status > 0).any() else 0
 
 

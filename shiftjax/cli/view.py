@@ -51,13 +51,13 @@ def call(options: argparse.Namespace) -> int:
     if given:
         raise ModelError(f"--{given[0]}", "without --live", "a live run", "Add --live, or leave it out.")
     with showing.opened(options.study, showing.run_options(options), options.start) as study:
-        study.at_instants = options.at_instants
         member, others = showing.members_of(study, options)
         scenes = MemberScenes(study)
         showing.report_warnings(scenes.first)
-        showing.report_turns(study, member)
+        note = showing.between_instants(study, member, options)
         with showing.beside(Design(scenes, member), options) as beside:
-            app.show(study, scenes.first, member=member, ghosts=others, beside=beside, **_choices(options))
+            choices = _choices(options) | {"member": member, "ghosts": others, "beside": beside}
+            app.show(study, scenes.first, note=note, **choices)
     return 0
 
 

@@ -51,14 +51,15 @@ NAMED = {
 }  # fmt: skip
 
 
-def show(study: StudyLike, scene: Scene, **choices: Any) -> None:
-    """Opens a window on a study and returns when it is closed. The arguments are those of `Window`.
+def show(study: StudyLike, scene: Scene, note: str = "", **choices: Any) -> None:
+    """Opens a window on a study, which says a note at its start, and returns when it is closed. The other arguments are
+    those of `Window`.
 
     A study that is opened in it takes its place, in a new window of the same size, look and keys; where that fails, the
     first study is shown again, with a message.
     """
     kept = {name: choices[name] for name in ("look", "keys") if name in choices}
-    window = _run(study, scene, choices)
+    window = _run(study, scene, choices, note)
     while window.next_study:
         kept["size"] = window.size
         try:
