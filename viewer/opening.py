@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles.optimization.kind import is_optimization
+from shiftjax.ensembles.optimization.kind import is_optimization, refuse_start
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.viewer.member_scenes import Design, MemberScenes
@@ -59,8 +59,7 @@ def opened(
             study.where, study.titles = name, trail.titles(study.metrics)
             yield study
         return
-    if start:
-        raise ModelError("--start", f"{name}, which is none", "the store of an optimisation", "Leave --start out.")
+    refuse_start(name, start)
     if is_stored(name):
         yield Study.open(name)
         return

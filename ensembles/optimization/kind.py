@@ -8,12 +8,20 @@ import json
 from pathlib import Path
 from typing import Any
 
+from shiftjax.errors import ModelError
+
 KIND = "optimization"  # attribute of such stores
 
 
 def is_optimization(place: Path) -> bool:
     """Whether a store is of an optimisation."""
     return KIND in attributes(place)
+
+
+def refuse_start(name: str, start: str) -> None:
+    """Raises where a start is asked for of a name that is of no optimisation."""
+    if start:
+        raise ModelError("--start", f"{name}, which is none", "the store of an optimisation", "Leave --start out.")
 
 
 def attributes(place: Path) -> dict[str, Any]:

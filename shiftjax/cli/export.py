@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shiftjax.cli import common, parsing
 from shiftjax.ensembles import store, tables
-from shiftjax.ensembles.optimization.kind import is_optimization
+from shiftjax.ensembles.optimization.kind import is_optimization, refuse_start
 from shiftjax.errors import ModelError
 
 
@@ -53,8 +53,7 @@ def call(options: argparse.Namespace) -> int:
 def _stored(name: str, start: str) -> AbstractContextManager[str | Path]:
     """The store of that name; of an optimisation one of its designs, which another process runs."""
     if not is_optimization(Path(name)):
-        if start:
-            raise ModelError("--start", f"{name}, which is none", "the store of an optimisation", "Leave --start out.")
+        refuse_start(name, start)
         return nullcontext(name)
     print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
     from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store

@@ -80,21 +80,22 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
     width, height = options.size
     look, shown = showing.look_of(options), [left] if right is None else [left, right]
     half = width if right is None else (width - side_by_side.BAR) // 2
+    ends = [ended(design.study, design.member) for design in shown]
     ways = designs.framed(
         shown, ghosts_drawn(others).tolist(), options.view, half / height, options.follow or "", options.ground
     )
     if right is None:
         with rendering.offscreen_renderer(left.scene, look, options.size) as renderer:
-            yield lambda t: with_end(drawn(renderer, ways[0], left, others, t, snapped), left, t)
+            yield lambda t: with_end(drawn(renderer, ways[0], left, others, t, snapped, ends[0]), ends[0], t)
         return
     rest = width - side_by_side.BAR - half
     with rendering.offscreen_renderer(left.scene, look, (half, height)) as first:
         second = Renderer(right.scene, look, (rest, height))
 
         def picture(t: float) -> np.ndarray:
-            halves = (first, ways[0], left, right), (second, ways[1], right, left)
-            found = [with_text(drawn(renderer, way, own, _ghosts(own, left, others), t, snapped), own, other, t)
-                     for renderer, way, own, other in halves]  # fmt: skip
+            halves = zip((first, second), ways, (left, right), (right, left), ends, strict=True)
+            found = [with_text(drawn(renderer, way, own, _ghosts(own, left, others), t, snapped, end), own, other, t)
+                     for renderer, way, own, other, end in halves]  # fmt: skip
             return side_by_side.joined(*found)
 
         try:
@@ -115,25 +116,20 @@ def with_text(image: np.ndarray, own: Design, other: Design, t: float) -> np.nda
     return rendering.with_text(image, designs.with_state(designs.captions(own, other), own, t))
 
 
-def with_end(image: np.ndarray, design: Design, t: float) -> np.ndarray:
-    """(h, w, 3) a picture in which it stands that the run has ended, and why."""
-    found = over(design, t)
-    return image if found is None else rendering.with_text(image, [found.title(), *filter(None, [found.message])])
-
-
-def over(design: Design, t: float) -> Ended | None:
-    """How the run of a design ended early, where that is before a time [s]."""
-    found = ended(design.study, design.member)
-    return found if found is not None and t > found.time else None
+def with_end(image: np.ndarray, end: Ended | None, t: float) -> np.ndarray:
+    """(h, w, 3) a picture in which it stands, after that, that the run has ended, and why."""
+    if end is None or t <= end.time:
+        return image
+    return rendering.with_text(image, [end.title(), *filter(None, [end.message])])
 
 
 def drawn(renderer: Renderer, way: designs.Framed, design: Design, others: np.ndarray, t: float,
-          snapped: set[float]) -> np.ndarray:  # fmt: skip
-    """(h, w, 3) one picture."""
+          snapped: set[float], end: Ended | None) -> np.ndarray:  # fmt: skip
+    """(h, w, 3) one picture; bodies are grey after the end of a run that ended early."""
     placed, ghosts = design.study.placed([design.member], t), ghosts_of(design.scenes, others, t)
     if placed.snapped[0]:
         snapped.add(t)
-    poses, colours = placed.poses[0], {} if over(design, t) is None else greyed(design.scene)
+    poses, colours = placed.poses[0], {} if end is None or t <= end.time else greyed(design.scene)
     snapshot = Snapshot(poses, hidden=MARKS, colours=colours, ghosts=ghosts, ground=way.ground)
     renderer.draw(snapshot, way.camera_at(poses))
     return renderer.image()

@@ -48,14 +48,14 @@ def is_known(values: Any) -> bool:
     return True
 
 
-def worst(name: str, values: np.ndarray, status: np.ndarray) -> tuple[float, int]:
+def worst(name: str, values: np.ndarray, status: np.ndarray | None = None) -> tuple[float, int]:
     """The worst figure (B,) and its member: the smallest pivot ratio, the largest of all others; finite ones only.
 
     Args:
         status: (B,) `Outcome` of each. Those that ended early count where no other is left: what could not be assembled
-            has a gap that says nothing of the others.
+            has a gap that says nothing of the others. Left out, all count.
     """
-    finite = np.isfinite(values) & counted(status)
+    finite = np.isfinite(values) & (True if status is None else counted(status))
     if not finite.any():
         return float("nan"), 0
     least = name == "pivot_ratio"

@@ -54,10 +54,9 @@ def _varied(result: Any) -> Iterator[str]:
 
 
 def _figures(result: Any) -> Iterator[str]:
-    every = np.zeros(result.members if result.batched else 1)  # what stayed open is to be seen at a prompt
     for name in ("gap", "energy_error", "pivot_ratio"):
         if name in result.certificate:
-            figure, member = worst(name, np.atleast_1d(np.asarray(result.certificate[name], float)), every)
+            figure, member = worst(name, np.atleast_1d(np.asarray(result.certificate[name], float)))
             unit = "" if CERTIFICATE.get(name, "1") == "1" else f" {CERTIFICATE[name]}"
             yield f"{name} {figure:.2g}{unit}" + (f" (member {member})" if result.batched else "")
 
