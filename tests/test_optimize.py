@@ -25,6 +25,15 @@ from shiftjax.ensembles.optimization.optimize import Progress, asked, optimize, 
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.errors import ModelError
 
+SLOW = """
+import sys, time
+from shiftjax.ensembles import study_file
+from shiftjax.ensembles.optimization.optimize import optimize
+def told(progress):
+    print(progress.iteration, flush=True)
+    time.sleep(0.1)  # so that it is killed long before its end
+optimize(study_file.read(sys.argv[1]), sys.argv[2], progress=told)
+"""
 CENTRAL = 1e-6  # relative: differences of second order at a step of 1e-5
 EXACT = 1e-6  # of a parameter that least squares find from a motion without noise
 
@@ -130,13 +139,11 @@ def test_what_was_killed_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
     whole = optimize(study, tmp_path / "whole.zarr")
     study_file.write(study, tmp_path / "study.toml")
     place = tmp_path / "killed.zarr"
-    words = [sys.executable, "-m", "shiftjax", "optimize", str(tmp_path / "study.toml"), "--out", str(place)]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 120.0
-    while time.monotonic() < end and process.poll() is None and not (place.exists() and History(place).done):
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
+    with subprocess.Popen([sys.executable, "-c", SLOW, tmp_path / "study.toml", place], stdout=-1) as process:
+        assert process.stdout is not None
+        while int(process.stdout.readline()) <= EVERY:
+            pass
+        process.kill()
     assert EVERY <= History(place).done < 4 * EVERY and not History(place).complete
     again = optimize(study_file.read(tmp_path / "study.toml"), place, resume=True)
     assert whole.evaluations.load().identical(again.evaluations.load()) and whole.starts.identical(again.starts)

@@ -168,7 +168,7 @@ SCRIPT = """
 from shiftjax.cli import main
 from shiftjax.viewer.gui import app
 
-def show(study, scene, **choices):  # as app.show, for two frames
+def show(study, scene, note="", **choices):  # as app.show, for two frames
     with app.Window(study, scene, **choices) as window:
         window.frame(), window.frame()
         state = window.state

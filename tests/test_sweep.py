@@ -23,7 +23,7 @@ from shiftjax.ensembles.execution import Progress, run_shard, sweep
 from shiftjax.ensembles.ranking import ranked
 from shiftjax.ensembles.study import Study
 from shiftjax.errors import ModelError
-from tests.sweeps import MEMBERS, SIZE, assert_same, study
+from tests.sweeps import MEMBERS, MIXED, SIZE, assert_same, study
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARDS = MEMBERS // SIZE
@@ -199,7 +199,7 @@ def assert_kept(found: Study, expected: list[int]) -> None:
 
 
 STUDIES: dict[str, dict[str, Any]] = {
-    "plain": {},
+    "plain": {"vary": MIXED},
     "derived": {
         "vary": {"coupler.mass": "0.5:2~sobol", "rocker.mass": "1:0.1~normal"},
         "derive": {"crank.mass": "0.5 * {coupler.mass} + {rocker.mass}"},
@@ -210,7 +210,7 @@ STUDIES: dict[str, dict[str, Any]] = {
         "drive": {"crank_pivot": "harmonic(amplitude=0.3, frequency=2)"},
         "switch": {"crank_pivot_drive": [True, False]},
     },
-    "topology": {"switch": {"rocker_pivot": [True, False]}, "metrics": {"late": "final(crank_pivot.q)"}},
+    "topology": {"vary": MIXED, "switch": {"rocker_pivot": [True, False]}, "metrics": {"late": "final(crank_pivot.q)"}},
     "bodies": {
         "model": "n_four_bar_1",
         "vary": {"model_parameters.gravity[0]": "-1:1~sobol"},
@@ -302,8 +302,7 @@ def test_what_is_switched_off_is_no_number_in_its_group(states: list[bool], tmp_
 
 def test_progress_is_told_for_each_group(tmp_path: Path) -> None:
     """Also of a study that goes on: what it counts is what stands in the table."""
-    vary = {"coupler.mass": "0.5:2~sobol", "crank:tip.T[0]": "0.15:1.5~sobol"}
-    asked = study(samples=40, vary=vary, keep="none", channels=[], switch={"rocker_pivot": [True, False]})
+    asked = study(samples=40, vary=MIXED, keep="none", channels=[], switch={"rocker_pivot": [True, False]})
     place, told, again = tmp_path / "study.zarr", list[Progress](), list[Progress]()
 
     def stopping(progress: Progress) -> None:
@@ -360,7 +359,7 @@ def test_what_is_in_no_group_is_refused(more: dict[str, Any], match: str, tmp_pa
 def test_trajectories_are_those_of_the_members_that_are_kept(
     keep: Any, expected: list[int] | None, tmp_path: Path
 ) -> None:
-    found = sweep(study(samples=40, keep=keep), tmp_path / "study.zarr")
+    found = sweep(study(vary=MIXED, samples=40, keep=keep), tmp_path / "study.zarr")
     if expected is None:
         table: Any = found.table
         finished = table["status"].map({"ok": 0, "inaccurate": -1}).fillna(1).to_numpy()
