@@ -59,7 +59,7 @@ class Sensitivity:
     @property
     def xarray(self) -> xr.Dataset:
         """`slope` (member, metric, parameter), NaN where a run ended early, and its `unit` (metric, parameter)."""
-        return xr.open_zarr(CheckedFolder(self.study.path), group=GROUP, consolidated=False)
+        return xr.open_zarr(CheckedFolder(self.study.path), group=GROUP, consolidated=False, chunks=None)
 
     @property
     def slopes(self) -> np.ndarray:
