@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Event
 from typing import Any, NamedTuple
 
 import jax
@@ -25,6 +24,7 @@ from shiftjax.kernels.graph_in_jax import evaluate as evaluate_graph
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method, Piece
 from shiftjax.kernels.simplify import check_jaxpr
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop
+from shiftjax.kernels.workers import Stop, run_all
 from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
 
 BATCH_PER_THREAD = 1024  # lanes
@@ -211,7 +211,7 @@ class Kernel:
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`; lanes that do not run are in no block."""
         work: deque[Callable[[], None]] = deque()
-        halt = Event()
+        halt = Stop()
         for group in groups:
             lanes = np.flatnonzero(self._running(group.program, group.table, group.until))
             ticks = (every if group.out is not None else 0), origin
@@ -221,7 +221,7 @@ class Kernel:
         _in_turn(work, self.threads, halt)
 
     def _advance(
-        self, group: Group, block: Block, run: Callable, h: float, t0: float, ticks: tuple[int, int], halt: Event
+        self, group: Group, block: Block, run: Callable, h: float, t0: float, ticks: tuple[int, int], halt: Stop
     ) -> None:
         """Steps the lanes of one block, `TICKS` output ticks a call, until they are done or `halt` says so.
 
@@ -326,11 +326,11 @@ def _stops(
     return np.where(running, stops, -np.inf).astype(clock.dtype), count
 
 
-def _in_turn(work: deque[Callable[[], None]], threads: int, halt: Event) -> None:
+def _in_turn(work: deque[Callable[[], None]], threads: int, halt: Stop) -> None:
     """Runs all, several at a time; after an error or an interrupt those that run stop soon, and none is begun."""
 
-    def worker() -> None:
-        while True:
+    def worker(halt: Stop) -> None:
+        while not halt.is_set():
             try:
                 task = work.popleft()
             except IndexError:
@@ -339,11 +339,6 @@ def _in_turn(work: deque[Callable[[], None]], threads: int, halt: Event) -> None
 
     count = min(threads, len(work))
     if count <= 1:
-        return worker()
+        return worker(halt)
     with ThreadPoolExecutor(count) as pool:
-        try:
-            for future in [pool.submit(worker) for _ in range(count)]:
-                future.result()
-        finally:
-            halt.set()
-            work.clear()
+        run_all(pool, count, worker, stop=halt)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -12,10 +12,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def shielded() -> Iterator[None]:
+def shielded(told: Callable[[], None] | None = None) -> Iterator[None]:
     """Signals that a Python function handles, and that arrive inside, are handled at the end.
 
     Only the main thread handles signals: in others, and for signals that end the process at once, nothing changes.
+
+    Args:
+        told: called at once when such a signal arrives, in the midst of whatever this thread does.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -24,6 +27,8 @@ def shielded() -> Iterator[None]:
 
     def note(number: int, _frame: FrameType | None) -> None:
         pending.append(number)
+        if told is not None:
+            told()
 
     before = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import importlib
 import os
 import signal
 import subprocess
@@ -19,12 +21,13 @@ import pytest
 
 import shiftjax.run.driver as driver
 from shiftjax.cli import main
+from shiftjax.cli.ending import stoppable
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
 from shiftjax.ensembles.folders import WrittenFolder
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.slices import FIRST, GROWTH, SLICE, Pace
-from shiftjax.kernels.llvm.workers import in_thread, run_all
+from shiftjax.kernels.workers import Stop, in_thread, run_all
 from shiftjax.outcome import Outcome
 from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.result import Result
@@ -34,6 +37,7 @@ from shiftjax.shield import shielded
 MODEL, PATH, CHANNEL = "n_four_bar_1", "model_parameters.gravity[0]", "pivot_1.q"
 LONG = 1e5  # s of a run that no test waits for
 SOON = 60.0  # s on a machine with twenty times as many busy threads as cores; idle it takes 0.03 s
+AGAIN = 5.0  # s until a signal is sent again
 MEMBERS = 600
 
 
@@ -44,21 +48,27 @@ def sweep(members: int = MEMBERS, span: float = 0.2, **more: Any) -> Result:
 
 @contextmanager
 def signals(number: int, after: float, times: int = 1) -> Iterator[list[float]]:
-    """Sends signals to this process from another thread; yields the times at which they were sent."""
+    """Sends signals to this process from another thread; yields the times at which they were sent.
+
+    Where nothing has come of them after a while, again: Python ignores an exception, Ctrl-C too, in a finaliser.
+    """
     sent: list[float] = []
+    over = threading.Event()
 
     def send() -> None:
         time.sleep(after)
-        for _ in range(times):
-            sent.append(time.perf_counter())
-            os.kill(os.getpid(), number)
-            time.sleep(1e-4)
+        while not sent or not over.wait(AGAIN):
+            for _ in range(times):
+                sent.append(time.perf_counter())
+                os.kill(os.getpid(), number)
+                time.sleep(1e-4)
 
     thread = threading.Thread(target=send)
     thread.start()
     try:
         yield sent
     finally:
+        over.set()
         thread.join()
 
 
@@ -132,22 +142,85 @@ def test_a_shield_puts_signals_off() -> None:
         ).result()
 
 
-def test_threads_have_left_when_an_exception_goes_on() -> None:
-    inside: list[int] = []
+def left_soon(inside: list[int]) -> Callable[[Stop], None]:
+    """Work that ends a moment after it is told to; while it goes on, it is in the list."""
 
-    def work(stopped: threading.Event) -> None:
+    def work(stop: Stop) -> None:
         inside.append(1)
-        stopped.wait()
+        while not stop.is_set():
+            time.sleep(0.001)
         time.sleep(0.1)
         inside.pop()
+
+    return work
+
+
+def test_threads_have_left_when_an_exception_goes_on() -> None:
+    inside: list[int] = []
 
     with (
         ThreadPoolExecutor(3) as pool,
         pytest.raises(KeyboardInterrupt),
         signals(signal.SIGINT, 0.1, 2),
     ):
-        run_all(pool, 3, work)
+        run_all(pool, 3, left_soon(inside))
     assert not inside
+
+
+def test_a_second_signal_does_not_keep_threads_from_being_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However soon it comes: here while they are being stopped after the first."""
+    inside: list[int] = []
+    original, sent = Stop.set, list[int]()
+
+    def late(stop: Stop) -> None:
+        if threading.current_thread() is threading.main_thread() and not sent:
+            sent.append(1)
+            os.kill(os.getpid(), signal.SIGINT)
+        original(stop)
+
+    monkeypatch.setattr(Stop, "set", late)
+    with ThreadPoolExecutor(3) as pool, pytest.raises(KeyboardInterrupt), signals(signal.SIGINT, 0.1):
+        run_all(pool, 3, left_soon(inside))
+    assert sent and not inside
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_not_lost_where_python_ignores_exceptions(number: int) -> None:
+    """In a callback of the garbage collector, as JAX has one, and in a finaliser."""
+    sent: list[int] = []
+
+    def callback(*_: Any) -> None:
+        if not sent:
+            sent.append(1)
+            os.kill(os.getpid(), number)
+
+    class Finalised:
+        def __del__(self) -> None:
+            callback()
+
+    for how in (gc.collect, Finalised):
+        sent.clear()
+        gc.callbacks.append(callback)
+        try:
+            with pytest.raises(KeyboardInterrupt), stoppable():
+                how()
+                gc.callbacks.remove(callback)
+                assert sent, "it has come, and raised nothing"
+                time.sleep(SOON)
+        finally:
+            gc.callbacks[:] = [other for other in gc.callbacks if other is not callback]
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_no_signal_cuts_an_import_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX crashes then."""
+    monkeypatch.syspath_prepend(tmp_path)
+    lines = ["import os, signal, time", "os.kill(os.getpid(), signal.SIGINT)", "time.sleep(0.05)", "whole = True"]
+    (tmp_path / "cut_short.py").write_text("\n".join(lines))
+    with pytest.raises(KeyboardInterrupt), stoppable():
+        assert importlib.import_module("cut_short").whole
+        time.sleep(SOON)
+    assert sys.modules.pop("cut_short").whole
 
 
 def test_a_long_call_does_not_keep_the_main_thread() -> None:
@@ -228,9 +301,12 @@ def test_a_process_ends_with_the_code_of_the_signal(tmp_path: Path, number: int,
     words = [sys.executable, "-m", "shiftjax", *WORDS[:5], str(LONG), "--output-step", "1000", "--out", str(out)]
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(words, **pipes) as child:
-        time.sleep(3.0)
-        child.send_signal(number)
-        _, err = child.communicate(timeout=900)
+        try:
+            time.sleep(3.0)
+            child.send_signal(number)
+            _, err = child.communicate(timeout=120)
+        finally:
+            child.kill()
     assert child.returncode in (code, -number), err  # the second where the machine had not loaded the command yet
     assert child.returncode < 0 or ("interrupted" in err and "Traceback" not in err and "Exception" not in err)
     assert not list(tmp_path.iterdir())

@@ -366,9 +366,12 @@ def test_ctrl_c_ends_a_command_that_waits(path: Path, tmp_path: Path) -> None:
     words = [sys.executable, "-m", "shiftjax", "render", str(path), "--out", str(tmp_path / "a.png")]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stderr is not None
-        assert "simulating member" in process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
+        try:
+            assert "simulating member" in process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 130
+        finally:
+            process.kill()
     assert not (tmp_path / "a.png").exists()
 
 

@@ -125,7 +125,7 @@ def test_told_to_end_it_ends_soon_and_keeps_what_is_done(
         time.sleep(after)
         sent = time.perf_counter()
         process.send_signal(number)
-        out, err = process.communicate(timeout=900)
+        out, err = process.communicate(timeout=120)
         assert time.perf_counter() - sent < SOON
     assert "KeyboardInterrupt" in err or "Terminated" in err or "Interrupted" in err
     assert not lock_of(place).exists() and not list(place.rglob(study_store.PARTIAL))

@@ -144,7 +144,9 @@ class History:
 
     def dataset(self, group: str) -> xr.Dataset:
         """A group, without what is not yet there."""
-        found = xr.open_zarr(CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False, chunks=None)
+        found = xr.open_zarr(
+            CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False, chunks=None
+        )
         return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
 
 

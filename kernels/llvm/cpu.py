@@ -25,7 +25,7 @@ from shiftjax.kernels.llvm.piece_code import piece_name, piece_text, support_tex
 from shiftjax.kernels.llvm.slices import Chunk, Pace, Span
 from shiftjax.kernels.llvm.stepper import stepper_identity, stepper_text
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kernels.llvm.workers import run_all
+from shiftjax.kernels.workers import Stop, run_all
 from shiftjax.record import record
 
 CHUNKS_PER_THREAD = 8  # for load balance, since lanes stop at different times
@@ -227,7 +227,7 @@ class Kernel:
         """Runs all chunks with all threads; ctypes releases the GIL while a slice of one runs."""
         count = min(self.threads, len(work))
 
-        def worker(stopped: threading.Event) -> None:
+        def worker(stopped: Stop) -> None:
             while not stopped.is_set():
                 try:
                     chunk = work.popleft()
@@ -236,7 +236,7 @@ class Kernel:
                 chunk.run(self._workspace(chunk.slots), stopped)
 
         if count <= 1:
-            worker(threading.Event())
+            worker(Stop())
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads)

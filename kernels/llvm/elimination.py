@@ -10,14 +10,13 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import threading
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftjax.kernels.llvm.workers import run_all
+from shiftjax.kernels.workers import Stop, run_all
 
 if TYPE_CHECKING:
     from shiftjax.kernels.llvm.objects import Loader
@@ -305,7 +304,7 @@ def _compiled(*arguments: Any) -> None:
 
     starts = deque(range(0, B, CHUNK))
 
-    def run(stopped: threading.Event, held: list[Any] = arrays) -> None:  # held: see `run_all`
+    def run(stopped: Stop, held: list[Any] = arrays) -> None:  # held: see `run_all`
         while not stopped.is_set():
             try:
                 first = starts.popleft()
@@ -314,7 +313,7 @@ def _compiled(*arguments: Any) -> None:
             code(*addresses, m, n, min(m, n), tolerance, tie, first, min(B, first + CHUNK))
 
     if len(starts) == 1:
-        run(threading.Event())
+        run(Stop())
     else:
         run_all(_pool(), min(_THREADS, len(starts)), run, here=True)
 

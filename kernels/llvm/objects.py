@@ -8,7 +8,7 @@ import llvmlite.binding as llvm
 
 from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm.target import Target, machine
-from shiftjax.kernels.llvm.workers import in_thread
+from shiftjax.kernels.workers import in_thread
 
 
 def compile_text(text: str, target: Target, *, optimize: bool, vectorize: bool = False) -> bytes:

@@ -5,11 +5,12 @@ What a lane computes does not depend on how its way is divided (`contract.Kernel
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from shiftjax.kernels.workers import Stop
 
 SLICE = 0.02  # s of one call
 FIRST = 32  # steps of the first call, whose time is unknown; 2 ms each in mechanisms of a thousand bodies
@@ -73,7 +74,7 @@ class Chunk(NamedTuple):
     pace: Pace
     span: Span | None
 
-    def run(self, workspace: int, stopped: threading.Event) -> None:
+    def run(self, workspace: int, stopped: Stop) -> None:
         """Runs the chunk, or as much of it as is done when `stopped` is set; a lane then stands at some step."""
         first = self.first
         while first < self.last and not stopped.is_set():
