@@ -2,7 +2,7 @@
 
 Problem: x solves H x + J_P^T lambda = f, J_P x = g. H is singular over the speeds of the cut tree, so that systems are
 solved on the null space Z of J_P. In some direction, let r and s be the tangents of the residuals
-f - H x - J_P^T lambda and g - J_P x with x and lambda held. Then those of x and lambda solve the same system with r and s for f and g:
+f - H x - J_P^T lambda and g - J_P x with x and lambda held. Then those of x and lambda solve
 
     H x' + J_P^T lambda' = r,  J_P x' = s
 
@@ -150,20 +150,29 @@ class System:
         product = [momentum.get(speed, 0.0) for speed in speeds]
         return [w.get(speed, 0.0) for speed in speeds], product, self.multipliers(minus(y, product))
 
-    def solve(self, f: Vec, g: Vec) -> Vec:
-        """x of H x + J_P^T lambda = f, J_P x = g; f over all speeds, g over all primary rows."""
-        rest = iter(g)
+    @property
+    def null_space(self) -> list[Column]:
+        """Z, the speeds of articulated trees apart."""
+        return [column for part in self.reduced.parts for column in part.Z]
+
+    def solve(self, projected: Vec, g: Vec, f: Vec) -> Vec:
+        """x of H x + J_P^T lambda = f, J_P x = g.
+
+        Args:
+            projected: Z^T f on `null_space`. g: over all primary rows. f: (nv,) of which articulated trees alone read.
+        """
+        projections, rows = iter(projected), iter(g)
         particular: Column = {}
         for factors in self.factors:
-            particular |= factors.particular([next(rest) for _ in factors.reduction.primary])
-        x, force = dict(particular), dict(enumerate(f))
+            particular |= factors.particular([next(rows) for _ in factors.reduction.primary])
+        x = dict(particular)
         for part in self.reduced.parts:
-            pairs = zip(part.Z, part.HZ, strict=True)  # (H Z)^T x is shorter than Z^T H x where freedoms are few
-            right = [sub(sparse_dot(Z, force), sparse_dot(HZ, particular)) for Z, HZ in pairs]
+            # (H Z)^T x is shorter than Z^T H x where freedoms are few
+            right = [sub(next(projections), sparse_dot(column, particular)) for column in part.HZ]
             for speed, value in part.along(part.solve(right)).items():
                 x[speed] = add(x.get(speed, 0.0), value)
         for tree in self.reduced.trees:
-            x |= tree.solve(force)
+            x |= tree.solve(dict(enumerate(f)))
         return [x.get(speed, 0.0) for speed in range(self.plan.nv)]
 
     def multipliers(self, right: Vec) -> Vec:

@@ -49,9 +49,13 @@ class Traced:
 
     def part(self, names: Iterable[str]) -> Graph:
         """The operations of some outputs alone."""
+        return self.of(ref for name in names for ref in self.outputs[name])
+
+    def of(self, refs: Iterable[int]) -> Graph:
+        """The operations of some references alone."""
         graph = Graph(signed_zeros=self.graph.signed_zeros)
         graph.nodes = self.graph.nodes
-        graph.outputs = [ref for name in names for ref in self.outputs[name]]
+        graph.outputs = list(refs)
         return without_dead_code(graph)
 
 
@@ -76,10 +80,12 @@ class Composed:
         return {name: [next(rest) for _ in of.outputs[name]] for name in names}
 
     def cotangents(self, of: Traced, seeds: References, wrt: Sequence[str], inputs: References) -> References:
-        """Those of some inputs of a function, from those of its outputs."""
+        """Those of some inputs of a function, from those of its outputs; known zeros cost nothing."""
         places = [place for name in wrt for place in of.places(name)]
-        back = reverse(of.part(seeds), of.count, places)
-        refs = [*self._filled(of, inputs), *(ref for refs in seeds.values() for ref in refs)]
+        pairs = [pair for name, refs in seeds.items() for pair in zip(of.outputs[name], refs, strict=True)]
+        pairs = [(output, seed) for output, seed in pairs if not self.is_zero(seed)]
+        back = reverse(of.of(output for output, _ in pairs), of.count, places)
+        refs = [*self._filled(of, inputs), *(seed for _, seed in pairs)]
         rest = iter(self.append(back, refs))
         return {name: [next(rest) for _ in of.places(name)] for name in wrt}
 
@@ -112,6 +118,14 @@ class Composed:
     def differences(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
         """Differences entry by entry."""
         return [self.graph.add(a, b ^ 1) for a, b in zip(first, second, strict=True)]
+
+    def product(self, first: Sequence[int], second: Sequence[int]) -> int:
+        """The sum of the products entry by entry; known zeros cost nothing."""
+        total = self.graph.const(0.0)
+        for a, b in zip(first, second, strict=True):
+            if not (self.is_zero(a) or self.is_zero(b)):
+                total = self.graph.add(total, self.graph.mul(a, b))
+        return total
 
     def finished(self, outputs: Iterable[int]) -> Graph:
         """The graph of some references."""

@@ -9,15 +9,51 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 
 from shiftjax.dynamics import kkt
 from shiftjax.gradients.composed import Composed, Directions, References, Traced, Values
 from shiftjax.gradients.retraction import change_of_coordinates, retraction
+from shiftjax.kernels.forward import forward
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Layout, Piece
 from shiftjax.kernels.simplify import simplify
 from shiftjax.run.setup import Setup
 from shiftjax.topology.partition import Partition
+
+
+class Solves:
+    """Tangents of what KKT systems are solved for, in one graph.
+
+    Args:
+        nv: speeds. swept: whether the tangents of Z^T (f - H x - J_P^T lambda) come from the gradients of its entries,
+            one reverse sweep a freedom for all directions, or from a forward sweep a direction.
+    """
+
+    def __init__(self, made: Composed, nv: int, swept: bool) -> None:
+        self.made, self.nv, self.swept = made, nv, swept
+
+    def tangents(self, of: Traced, name: str, at: References, dots: Directions) -> list[list[int]]:
+        """Those of one system, one entry a direction."""
+        made, lam, rows = self.made, f"multipliers of {name}", f"closing of {name}"
+        at = at | {lam: made.values(of, [f"found {lam}"], at)[f"found {lam}"]}
+        sides = self._forces(of, f"forces of {name}", at, dots)
+        closing = made.tangents(of, [rows], dots, at)
+        sides = [side | {"rows": own[rows]} for side, own in zip(sides, closing, strict=True)]
+        return [made.values(of, ["x"], at | side)["x"] for side in sides]
+
+    def _forces(self, of: Traced, name: str, at: References, dots: Directions) -> Directions:
+        """Tangents of residual forces, and of their projections on Z."""
+        made, found = self.made, self.made.values(of, ["Z"], at)["Z"]
+        Z = [found[k : k + self.nv] for k in range(0, len(found), self.nv)]
+        forces = [dot[name] for dot in made.tangents(of, [name], dots, at)]
+        if self.swept:
+            gradients = [made.cotangents(of, {name: column}, list(dots[0]), at) for column in Z]
+            projected = [[made.product(_joined(own), _joined(dot)) for own in gradients] for dot in dots]
+        else:
+            projected = [[made.product(column, own) for column in Z] for own in forces]
+        none = [made.graph.const(0.0)] * (of.sizes["projected"] - len(Z))  # articulated trees have no columns
+        return [{"projected": [*f, *none], "forces": r} for f, r in zip(projected, forces, strict=True)]
 
 
 class PhaseTangents:
@@ -53,27 +89,43 @@ class PhaseTangents:
     def plain(self) -> Piece:
         """The phase without tangents."""
         key = hashlib.sha256(repr(["as one", *(piece.identity() for piece in self.pieces)]).encode()).hexdigest()
-        return Piece(self.pieces[-1].name, key, lambda: self.trace([], [], 0), self.inputs, self.outputs)
+        return Piece(self.pieces[-1].name, key, self._plain, self.inputs, self.outputs)
 
     def trace(self, wrt: Sequence[int], of: Sequence[int], directions: int) -> Graph:
-        """The graph with tangents of some outputs; inputs and outputs in the order of `kernels.forward.forward`."""
+        """The graph with tangents of some outputs; inputs and outputs in the order of `kernels.forward.forward`.
+
+        Of three graphs of the same tangents, the one with the fewest operations: by their KKT systems, the forces'
+        residuals projected by forward or by reverse mode, or by plain forward mode, which is shorter by some per cent
+        for one or two directions of a projection where most numbers vary.
+        """
+        plain = self.plain().trace()
+        graphs = [self._graph(plain, wrt, of, directions, swept) for swept in (False, True)]
+        graphs.append(forward(plain, len(self.inputs), wrt, of, directions))
+        return min(graphs, key=lambda graph: len(graph.nodes))
+
+    def _plain(self) -> Graph:
         graphs = [simplify(piece.trace(), self.setup.precision) for piece in self.pieces]
-        moving = self._moving()
-        more = {f"direction {d}": len(wrt) for d in range(directions)}
-        made = Composed(self.sizes | more, [*graphs, moving.graph])
-        values = dict(zip(self.inputs, (ref for name in self.sizes for ref in made.inputs[name]), strict=True))
+        made = Composed(self.sizes, graphs)
+        values = dict(zip(self.inputs, _joined(made.inputs), strict=True))
         for piece, graph in zip(self.pieces, graphs, strict=True):
             values |= zip(piece.outputs, made.append(graph, [values[slot] for slot in piece.inputs]), strict=True)
+        return made.finished(values[slot] for slot in self.outputs)
+
+    def _graph(self, plain: Graph, wrt: Sequence[int], of: Sequence[int], directions: int, swept: bool) -> Graph:
+        more = {f"direction {d}": len(wrt) for d in range(directions)}
+        made = Composed(self.sizes | more, [plain, self._moving.graph])
+        refs = made.append(plain, [ref for name in self.sizes for ref in made.inputs[name]])
+        values = dict(zip(self.outputs, refs, strict=True))
         dots = [self._tangents_of_inputs(made, wrt, made.inputs[name]) for name in more]
-        found = self._tangents(made, values, dots, moving) if dots else []
-        tangents = [own[self.outputs[k]] for own in map(self._by_slot, found) for k in of]
-        return made.finished([*(values[slot] for slot in self.outputs), *tangents])
+        solves = Solves(made, self.plan.nv, swept)
+        found = [self._by_slot(own) for own in self._tangents(solves, values, dots)]
+        return made.finished([*refs, *(own[self.outputs[k]] for own in found for k in of)])
 
     def slots(self, name: str, count: int | None = None) -> list[int]:
         """The first slots of a region."""
         return list(self.layout.slots(name))[:count]
 
-    def _tangents(self, made: Composed, values: dict[int, int], dots: Directions, moving: Traced) -> Directions:
+    def _tangents(self, solves: Solves, values: dict[int, int], dots: Directions) -> Directions:
         """Tangents of what the phase finds of q, v, a and the rates of forces' states.
 
         Args:
@@ -86,21 +138,12 @@ class PhaseTangents:
         places = iter(range(sum(self.sizes.values())))
         return {name: [by_place.get(next(places), absent) for _ in range(count)] for name, count in self.sizes.items()}
 
-    def _accelerations(self, made: Composed, at: References, dots: Directions, moving: Traced) -> Directions:
+    def _accelerations(self, solves: Solves, at: References, dots: Directions) -> Directions:
         """Tangents of accelerations and of the rates of forces' states."""
         dots = _only(dots, "q", "v", "states", "p")
-        rates = made.tangents(moving, ["rates"], dots, at)
-        found = self._solved(made, moving, "accelerations", at, dots)
+        rates = solves.made.tangents(self._moving, ["rates"], dots, at)
+        found = solves.tangents(self._moving, "accelerations", at, dots)
         return [{"a": a, "rates": rate["rates"]} for a, rate in zip(found, rates, strict=True)]
-
-    def _solved(self, made: Composed, of: Traced, name: str, at: References, dots: Directions) -> list[list[int]]:
-        """Tangents of what a system is solved for."""
-        lam, right = f"multipliers of {name}", (f"forces of {name}", f"closing of {name}")
-        at = at | {lam: made.values(of, [f"found {lam}"], at)[f"found {lam}"]}
-        sides = [[*dot[right[0]], *dot[right[1]]] for dot in made.tangents(of, right, dots, at)]
-        zero = [all(map(made.is_zero, refs)) for refs in zip(*sides, strict=True)]
-        solution = self._solution(zero)
-        return [made.values(solution, ["x"], at | {"side": side})["x"] for side in sides]
 
     def _by_slot(self, found: References) -> dict[int, int]:
         """Tangents of coordinates, speeds, accelerations and rates by slot."""
@@ -112,15 +155,17 @@ class PhaseTangents:
 
     # -- lane functions ------------------------------------------------------------------------------------------------
 
+    @cached_property
     def _moving(self) -> Traced:
         """Residuals of accelerations and of a correction of speeds at one state."""
         nv, rows = self.plan.nv, self.rows
         sizes = self.sizes | {"a": nv, "multipliers of accelerations": rows, "dv": nv, "multipliers of speeds": rows}
+        sizes |= self._sides
 
         def run(s: Values) -> Values:
             system = self._system(s, s["v"])
             own, rates = kkt.of_accelerations(system, s["states"], s["a"])
-            out = _named("accelerations", own, s) | {"rates": rates}
+            out = _named("accelerations", own, s) | {"rates": rates} | _solved(system, s)
             if self.looped:
                 closing = kkt.corrected_speeds(system, s["v"])
                 out |= _named("speeds", kkt.of_correction(system, s["dv"], closing), s)
@@ -128,16 +173,10 @@ class PhaseTangents:
 
         return Traced(run, sizes, self.setup.precision)
 
-    def _solution(self, zero: Sequence[bool]) -> Traced:
-        """The solution of the system of one pose; zero: which entries of its right-hand side are known to be 0."""
-        nv = self.plan.nv
-        sizes = {name: self.sizes[name] for name in ("q", "p", "t")} | {"side": nv + self.rows}
-
-        def run(s: Values) -> Values:
-            side = [0.0 if absent else value for absent, value in zip(zero, s["side"], strict=True)]
-            return {"x": self._system(s).solve(side[:nv], side[nv:])}
-
-        return Traced(run, sizes, self.setup.precision)
+    @property
+    def _sides(self) -> dict[str, int]:
+        """Right-hand sides of a system, the first one projected on Z."""
+        return {"projected": self.plan.nv - self.rows, "rows": self.rows, "forces": self.plan.nv}
 
     def _system(self, s: Values, v: Sequence | None = None) -> kkt.System:
         lane = self.setup.lane(s["p"], s["t"][0])
@@ -147,46 +186,48 @@ class PhaseTangents:
 class StageTangents(PhaseTangents):
     """Of `accelerate`."""
 
-    def _tangents(self, made: Composed, values: dict[int, int], dots: Directions, moving: Traced) -> Directions:
+    def _tangents(self, solves: Solves, values: dict[int, int], dots: Directions) -> Directions:
         a = [values[slot] for slot in self.slots("dx", self.plan.nv)]
-        return self._accelerations(made, made.inputs | {"a": a}, dots, moving)
+        return self._accelerations(solves, solves.made.inputs | {"a": a}, dots)
 
 
 class EndTangents(PhaseTangents):
     """Of `project`: coordinates first, then speeds and accelerations in the closed pose."""
 
-    def _tangents(self, made: Composed, values: dict[int, int], dots: Directions, moving: Traced) -> Directions:
-        given, nv = made.inputs, self.plan.nv
+    def _tangents(self, solves: Solves, values: dict[int, int], dots: Directions) -> Directions:
+        made, nv = solves.made, self.plan.nv
         slots = {"q": self.slots("q"), "v": self.slots("x", nv), "a": self.slots("dx", nv)}
-        end = given | {name: [values[slot] for slot in own] for name, own in slots.items()}
-        q = self._coordinates(made, end["q"], dots)
+        end = made.inputs | {name: [values[slot] for slot in own] for name, own in slots.items()}
+        q = self._coordinates(solves, end["q"], dots)
         dots = [dot | {"q": own} for dot, own in zip(dots, q, strict=True)]
         if self.looped:
-            end["dv"] = made.differences(end["v"], given["v"])
-            found = self._solved(made, moving, "speeds", end, _only(dots, "q", "v", "p"))
+            end["dv"] = made.differences(end["v"], made.inputs["v"])
+            found = solves.tangents(self._moving, "speeds", end, _only(dots, "q", "v", "p"))
             dots = [dot | {"v": made.sums(dot["v"], own)} for dot, own in zip(dots, found, strict=True)]
-        rates = self._accelerations(made, end, dots, moving)
+        rates = self._accelerations(solves, end, dots)
         return [dot | rate for dot, rate in zip(dots, rates, strict=True)]
 
-    def _coordinates(self, made: Composed, end_q: list[int], dots: Directions) -> list[list[int]]:
+    def _coordinates(self, solves: Solves, end_q: list[int], dots: Directions) -> list[list[int]]:
         """Tangents of the projected coordinates."""
-        moved, at = retraction(self.setup), dict(made.inputs)
+        made, moved = solves.made, retraction(self.setup)
+        at = dict(made.inputs)
         own = _only(dots, "q")
         if self.looped:
             at["change"] = made.values(change_of_coordinates(self.setup), ["change"], at | {"end_q": end_q})["change"]
-            found = self._solved(made, self._pose(), "coordinates", at, _only(dots, "q", "p"))
+            found = solves.tangents(self._pose, "coordinates", at, _only(dots, "q", "p"))
             own = [dot | {"change": x} for dot, x in zip(own, found, strict=True)]
         return [dot["q"] for dot in made.tangents(moved, ["q"], own, at)]
 
+    @cached_property
     def _pose(self) -> Traced:
         """Residuals of a correction of coordinates at one pose."""
         sizes = {name: self.sizes[name] for name in ("q", "p", "t")}
-        sizes |= {"change": self.plan.nv, "multipliers of coordinates": self.rows}
+        sizes |= {"change": self.plan.nv, "multipliers of coordinates": self.rows} | self._sides
 
         def run(s: Values) -> Values:
             system = self._system(s)
             closing = kkt.corrected_coordinates(system, s["change"])
-            return _named("coordinates", kkt.of_correction(system, s["change"], closing), s)
+            return _named("coordinates", kkt.of_correction(system, s["change"], closing), s) | _solved(system, s)
 
         return Traced(run, sizes, self.setup.precision)
 
@@ -199,6 +240,16 @@ def _named(name: str, own: kkt.Residuals, s: Values) -> Values:
         f"forces of {name}": own.forces(s[lam]),
         f"closing of {name}": own.closing,
     }
+
+
+def _solved(system: kkt.System, s: Values) -> Values:
+    """Z, column by column, and the solution for the sides of a system."""
+    Z = [column.get(speed, 0.0) for column in system.null_space for speed in range(system.plan.nv)]
+    return {"Z": Z, "x": system.solve(s["projected"], s["rows"], s["forces"])}
+
+
+def _joined(parts: References) -> list[int]:
+    return [ref for refs in parts.values() for ref in refs]
 
 
 def _only(dots: Directions, *names: str) -> Directions:
