@@ -35,6 +35,7 @@ class Traced:
 
         self.graph = simplify(tracer(flat, self.count, DTYPES[precision])(), precision)
         outputs = iter(self.graph.outputs)
+        self._parts: dict[tuple[str, ...], Graph] = {}
         self.outputs = {name: [next(outputs) for _ in range(count)] for name, count in made.items()}
 
     def _by_name(self, values: Sequence[Scalar]) -> Values:
@@ -49,7 +50,10 @@ class Traced:
 
     def part(self, names: Iterable[str]) -> Graph:
         """The operations of some outputs alone."""
-        return self.of(ref for name in names for ref in self.outputs[name])
+        key = tuple(names)
+        if key not in self._parts:
+            self._parts[key] = self.of(ref for name in key for ref in self.outputs[name])
+        return self._parts[key]
 
     def of(self, refs: Iterable[int]) -> Graph:
         """The operations of some references alone."""

@@ -46,14 +46,16 @@ class Solves:
         """Tangents of residual forces, and of their projections on Z."""
         made, found = self.made, self.made.values(of, ["Z"], at)["Z"]
         Z = [found[k : k + self.nv] for k in range(0, len(found), self.nv)]
-        forces = [dot[name] for dot in made.tangents(of, [name], dots, at)]
+        absent = [made.graph.const(0.0)] * (of.sizes["projected"] - len(Z))  # articulated trees have no columns
+        forces: list[References] = [{}] * len(dots)
+        if absent or not self.swept:
+            forces = [{"forces": dot[name]} for dot in made.tangents(of, [name], dots, at)]
         if self.swept:
-            gradients = [made.cotangents(of, {name: column}, list(dots[0]), at) for column in Z]
-            projected = [[made.product(_joined(own), _joined(dot)) for own in gradients] for dot in dots]
+            gradients = [_joined(made.cotangents(of, {name: column}, list(dots[0]), at)) for column in Z]
+            projected = [[made.product(own, _joined(dot)) for own in gradients] for dot in dots]
         else:
-            projected = [[made.product(column, own) for column in Z] for own in forces]
-        none = [made.graph.const(0.0)] * (of.sizes["projected"] - len(Z))  # articulated trees have no columns
-        return [{"projected": [*f, *none], "forces": r} for f, r in zip(projected, forces, strict=True)]
+            projected = [[made.product(column, own["forces"]) for column in Z] for own in forces]
+        return [{"projected": [*f, *absent]} | r for f, r in zip(projected, forces, strict=True)]
 
 
 class PhaseTangents:
@@ -89,20 +91,23 @@ class PhaseTangents:
     def plain(self) -> Piece:
         """The phase without tangents."""
         key = hashlib.sha256(repr(["as one", *(piece.identity() for piece in self.pieces)]).encode()).hexdigest()
-        return Piece(self.pieces[-1].name, key, self._plain, self.inputs, self.outputs)
+        return Piece(self.pieces[-1].name, key, lambda: self._plain, self.inputs, self.outputs)
 
     def trace(self, wrt: Sequence[int], of: Sequence[int], directions: int) -> Graph:
         """The graph with tangents of some outputs; inputs and outputs in the order of `kernels.forward.forward`.
 
-        Of three graphs of the same tangents, the one with the fewest operations: by their KKT systems, the forces'
-        residuals projected by forward or by reverse mode, or by plain forward mode, which is shorter by some per cent
-        for one or two directions of a projection where most numbers vary.
+        Of several graphs of the same tangents, the one with the fewest operations: by the KKT systems, residual forces
+        differentiated forwards, or projected and differentiated backwards where there are no more freedoms than
+        directions; or plain forward mode, some per cent shorter where most numbers vary in one or two directions.
         """
-        plain = self.plain().trace()
-        graphs = [self._graph(plain, wrt, of, directions, swept) for swept in (False, True)]
-        graphs.append(forward(plain, len(self.inputs), wrt, of, directions))
+        freedoms = self.plan.nv - self.rows
+        graphs = [self._graph(wrt, of, directions, swept=False)]
+        if directions > 1 and freedoms <= directions:
+            graphs.append(self._graph(wrt, of, directions, swept=True))
+        graphs.append(forward(self._plain, len(self.inputs), wrt, of, directions))
         return min(graphs, key=lambda graph: len(graph.nodes))
 
+    @cached_property
     def _plain(self) -> Graph:
         graphs = [simplify(piece.trace(), self.setup.precision) for piece in self.pieces]
         made = Composed(self.sizes, graphs)
@@ -111,10 +116,10 @@ class PhaseTangents:
             values |= zip(piece.outputs, made.append(graph, [values[slot] for slot in piece.inputs]), strict=True)
         return made.finished(values[slot] for slot in self.outputs)
 
-    def _graph(self, plain: Graph, wrt: Sequence[int], of: Sequence[int], directions: int, swept: bool) -> Graph:
+    def _graph(self, wrt: Sequence[int], of: Sequence[int], directions: int, *, swept: bool) -> Graph:
         more = {f"direction {d}": len(wrt) for d in range(directions)}
-        made = Composed(self.sizes | more, [plain, self._moving.graph])
-        refs = made.append(plain, [ref for name in self.sizes for ref in made.inputs[name]])
+        made = Composed(self.sizes | more, [self._plain, self._moving.graph])
+        refs = made.append(self._plain, [ref for name in self.sizes for ref in made.inputs[name]])
         values = dict(zip(self.outputs, refs, strict=True))
         dots = [self._tangents_of_inputs(made, wrt, made.inputs[name]) for name in more]
         solves = Solves(made, self.plan.nv, swept)

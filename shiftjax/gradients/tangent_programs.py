@@ -21,8 +21,11 @@ from shiftjax.run.lane_program import Builder, Islands, Programs
 from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 
+BATCHES = (1, 2, 4)  # directions at once: few programs; values are computed for every batch, more overflow the caches
 IMPLICIT = {"accelerate": StageTangents, "project": EndTangents}  # phases that solve KKT systems
 TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "acc", "chan")  # regions with tangents
+
+Phases = dict[str, PhaseTangents]  # by key of the piece
 
 
 class TangentLayout:
@@ -77,9 +80,10 @@ class TangentPrograms:
 
     Args:
         programs: those without. directions: how many tangents every number has.
+        phases: of the same programs, shared by numbers of directions: their functions are traced once.
     """
 
-    def __init__(self, programs: Programs, directions: int) -> None:
+    def __init__(self, programs: Programs, directions: int, phases: Phases | None = None) -> None:
         self.plain, self.directions = programs, directions
         self.setup, self.metrics = programs.setup, programs.metrics
         plan = self.setup.plan
@@ -87,7 +91,7 @@ class TangentPrograms:
         self.layout, self.width = self.places.whole, programs.width * (1 + directions)
         self.identity = f"{programs.identity} with {directions} tangents"
         self._built: dict[Partition, LaneProgram] = {}
-        self._implicit: dict[str, PhaseTangents] = {}  # by key of the piece
+        self._phases: Phases = {} if phases is None else phases
 
     def of(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition."""
@@ -113,7 +117,7 @@ class TangentPrograms:
             pieces = own.accelerate_pieces() if phase == "accelerate" else own.project_pieces()
             found = IMPLICIT[phase](own.setup, own.partition, own.layout, pieces)
             piece = found.plain()
-            self._implicit[piece.key] = found
+            self._phases.setdefault(piece.key, found)
             return [piece]
 
         builder = self.plain.builder(partition)
@@ -150,8 +154,8 @@ class TangentPrograms:
         if not of:
             return replace(piece, inputs=inputs, outputs=outputs, repeats=repeats)
         told = repr((piece.key, "tangents", self.directions, wrt, of))
-        if piece.key in self._implicit:
-            trace = partial(self._implicit[piece.key].trace, wrt, of, self.directions)
+        if piece.key in self._phases:
+            trace = partial(self._phases[piece.key].trace, wrt, of, self.directions)
         else:
             trace = partial(_trace, piece, wrt, of, self.directions, self.setup.precision)
         key = hashlib.sha256(told.encode()).hexdigest()
