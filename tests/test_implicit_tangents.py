@@ -15,10 +15,10 @@ from tests.graphs import evaluate
 from tests.kkt_cases import CASES, Workspace, complex_slope, counted, forward, graph_of, two_varied
 
 EQUAL = 1e-11  # relative to the largest tangent: two ways of solving the same systems, in other orders
-DIRECTIONS = 2
-# what a direction adds to a step, four at once, over the operations of the step
-RATIOS = {"four_bar": 1.11, "bricard": 1.31, "n_four_bar_5": 1.07, "excavator": 1.33}
+# what each of four directions adds to a step, over the operations of the step; those of today
+RATIOS = {"four_bar": 0.83, "bricard": 0.8, "n_four_bar_5": 0.81, "excavator": 0.9}
 each = pytest.mark.parametrize("name", CASES)
+few_and_many = pytest.mark.parametrize("directions", [1, 4])  # residual forces differentiated forwards and backwards
 
 
 def plain(pieces: Sequence[Piece], slots: np.ndarray, dots: np.ndarray) -> None:
@@ -32,15 +32,15 @@ def plain(pieces: Sequence[Piece], slots: np.ndarray, dots: np.ndarray) -> None:
             slots[list(outputs)], dots[:, list(outputs)] = found[:m], found[m:].reshape(len(dots), m)
 
 
-def compared(name: str, phase: str) -> None:
+def compared(name: str, phase: str, directions: int) -> None:
     """Values and tangents of what a phase hands on."""
     workspace = Workspace(CASES[name]())
     if phase == "project":
         workspace.open()
     N, read = workspace.layout.slot_count, workspace.read
-    before, dots = workspace.slots[:N].copy(), np.zeros((DIRECTIONS, N))
-    dots[:, read] = workspace.rng.standard_normal((DIRECTIONS, len(read)))
-    programs = TangentPrograms(workspace.programs, DIRECTIONS)
+    before, dots = workspace.slots[:N].copy(), np.zeros((directions, N))
+    dots[:, read] = workspace.rng.standard_normal((directions, len(read)))
+    programs = TangentPrograms(workspace.programs, directions)
     own, places = programs.of(workspace.partition).phase(phase), programs.places
     pieces = workspace.program.phase(phase)
     slots = np.zeros(places.whole.slot_count)
@@ -58,21 +58,22 @@ def compared(name: str, phase: str) -> None:
     found = slots[[places.tangents[k] for k in moving]].T
     scale = np.abs(expected[:, moving]).max()
     np.testing.assert_allclose(found, expected[:, moving], rtol=0, atol=EQUAL * scale)
-    for own, direction in zip(found, dots[:, read], strict=True):
-        slope = complex_slope(pieces, before, read, direction)[moving]
-        np.testing.assert_allclose(own, slope, rtol=0, atol=EQUAL * scale)
+    slope = complex_slope(pieces, before, read, dots[0, read])[moving]
+    np.testing.assert_allclose(found[0], slope, rtol=0, atol=EQUAL * scale)
 
 
+@few_and_many
 @each
-def test_tangents_of_a_stage(name: str) -> None:
+def test_tangents_of_a_stage(name: str, directions: int) -> None:
     """Of accelerations and rates of forces' states in random directions of q, x, p; values to the last bit."""
-    compared(name, "accelerate")
+    compared(name, "accelerate", directions)
 
 
+@few_and_many
 @each
-def test_tangents_of_the_projected_end(name: str) -> None:
+def test_tangents_of_the_projected_end(name: str, directions: int) -> None:
     """Of the projected q, v and of dx there in random directions of the unprojected q, x, p; values to the last bit."""
-    compared(name, "project")
+    compared(name, "project", directions)
 
 
 @pytest.mark.parametrize("name", RATIOS)
@@ -88,3 +89,11 @@ def test_a_direction_of_a_step_has_fewer_operations_than_plain_forward_mode(name
     stage = a_direction(counted(four.accelerate), counted(program.accelerate))
     print(f"{name}: of a step {step:.3f}, of a stage {stage:.3f}")
     assert step < RATIOS[name]
+
+
+def test_equal_islands_share_a_piece_of_each_phase() -> None:
+    """Two four-bars that nothing ties to each other: one piece that runs twice, and the sums, as without tangents."""
+    workspace = Workspace(CASES["islands"]())
+    program = TangentPrograms(workspace.programs, 2).of(workspace.partition)
+    for phase in ("accelerate", "project"):
+        assert [len(piece.repeats) for piece in program.phase(phase)] == [1, 0]

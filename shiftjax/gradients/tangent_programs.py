@@ -1,8 +1,9 @@
 """Lane programs of runs with tangents: a lane's numbers, then the same again for each direction.
 
-The tangent of a lane program is a lane program: every piece by forward mode on its graph, on more slots. What the step
-loop does between the pieces is linear in q, x and their rates, so that it is right for the tangents as it is. Monitors,
-reports, events, the certificate and the work integral have no tangents: nothing that is differentiated depends on them.
+The tangent of a lane program is a lane program on more slots: accelerations and projections by their KKT systems, one
+piece an island (`gradients.kkt_tangents`), all else by forward mode on its graphs. What the step loop does between the
+pieces is linear in q, x and their rates, so that it is right for the tangents as it is. Monitors, reports, events, the
+certificate and the work integral have no tangents: nothing that is differentiated depends on them.
 """
 
 from __future__ import annotations
