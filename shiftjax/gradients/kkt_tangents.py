@@ -31,7 +31,7 @@ class Solves:
             entries, one reverse sweep a freedom for all directions, or from a forward sweep a direction.
     """
 
-    def __init__(self, made: Composed, nv: int, backwards: bool) -> None:
+    def __init__(self, made: Composed, nv: int, *, backwards: bool) -> None:
         self.made, self.nv, self.backwards = made, nv, backwards
 
     def tangents(self, of: Traced, name: str, at: References, dots: Directions) -> list[list[int]]:
@@ -124,7 +124,7 @@ class PhaseTangents:
         refs = made.append(self._values, [ref for name in self.sizes for ref in made.inputs[name]])
         values = dict(zip(self.outputs, refs, strict=True))
         dots = [self._tangents_of_inputs(made, wrt, made.inputs[name]) for name in more]
-        solves = Solves(made, self.plan.nv, backwards)
+        solves = Solves(made, self.plan.nv, backwards=backwards)
         found = [self._by_slot(own) for own in self._tangents(solves, values, dots)]
         return made.finished([*refs, *(own[self.outputs[k]] for own in found for k in of)])
 
