@@ -18,6 +18,7 @@ from shiftjax.algebra import (
     Vec,
     add,
     cross,
+    div,
     identity,
     is_zero,
     matmul,
@@ -26,12 +27,13 @@ from shiftjax.algebra import (
     negative,
     plus,
     scale,
+    sub,
     transpose,
     zeros,
 )
 from shiftjax.joints.kind import JointKind
 from shiftjax.plan_elements import FrameNumbers, Named, PlacedFrame, Places
-from shiftjax.rotations import normalized, quaternion_product, rotation_of_vector
+from shiftjax.rotations import conjugate, normalized, quaternion_product, rotation_of_vector
 from shiftjax.topology.plan import Plan, TreeJoint
 
 
@@ -250,6 +252,22 @@ def retract(plan: Plan, q: Vec, change: Mapping[int, Scalar]) -> Vec:
             e = quaternion_product(e, [1.0, *scale(0.5, step)])
         out[at : at + 4] = normalized(e)
         at, speed = at + 4, speed + 3
+    return out
+
+
+def change_between(plan: Plan, before: Vec, after: Vec) -> Vec:
+    """(nv,) the change that `retract` has made of coordinates, also of quaternions that were not unit."""
+    quaternions = dict(quaternion_places(plan))
+    out: Vec = []
+    at = 0
+    while at < plan.nq:
+        if at not in quaternions:
+            out.append(sub(after[at], before[at]))
+            at += 1
+            continue
+        turn = quaternion_product(conjugate(before[at : at + 4]), after[at : at + 4])
+        out += scale(div(2.0, turn[0]), turn[1:])
+        at += 4
     return out
 
 

@@ -19,7 +19,7 @@ from shiftjax.errors import ModelError
 from shiftjax.gradients.complex_step import complex_step
 from shiftjax.gradients.passages import Passages
 from shiftjax.gradients.tangent_lanes import Growing, TangentLanes
-from shiftjax.gradients.tangent_programs import TangentPrograms
+from shiftjax.gradients.tangent_programs import BATCHES, Phases, TangentPrograms
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.ensemble import Settings, begin_certificate, recordings_of
@@ -30,7 +30,7 @@ from shiftjax.run.replay import replay
 from shiftjax.run.schedule import Schedule
 from shiftjax.run.start import Start
 
-DIRECTIONS = 4  # at once: the values are computed again for every batch, and more would not fit the caches
+DIRECTIONS = BATCHES[-1]  # at once
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class Forward:
         self.prepared, self.kernel, self.measured = prepared, kernel, measured
         self.plain = Programs(prepared.setup, observed, measured)
         self._programs: dict[int, TangentPrograms] = {}
+        self._phases: Phases = {}
 
     def run(
         self,
@@ -133,7 +134,7 @@ class Forward:
         k = directions.p.shape[2]
         assert directions.relative is not None  # a batch has one
         if k not in self._programs:
-            self._programs[k] = TangentPrograms(self.plain, k)
+            self._programs[k] = TangentPrograms(self.plain, k, self._phases)
         lanes = self._begin(self._programs[k], schedule, settings, began, directions)
         start, growing = _states(lanes), Growing(lanes, directions.relative[0])
         lanes.tape, lanes.passages = growing, passages

@@ -3,37 +3,24 @@
 On the mirrored workspace of `kernels.adjoint.AdjointLayout`; the projected end of the step stands in its slots `end`.
 Accelerations and the projected end are read, not solved for again;
 plain reverse mode of the same pieces has 30 to 75 % more operations (measured in `tests/test_adjoint.py`).
-Multipliers and accelerations enter a Lagrangian as inputs of their own before it is reversed: otherwise value numbering
-would merge them with equal values, as driven accelerations, that depend on what is differentiated.
+Multipliers and accelerations enter a Lagrangian as inputs of their own before it is reversed (`gradients.composed`).
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from shiftjax.algebra import Scalar, Vec
-from shiftjax.dynamics.adjoint import (
-    AccelerationAdjoint,
-    CorrectionAdjoint,
-    System,
-    change_between,
-    corrected_coordinates,
-    corrected_speeds,
-)
-from shiftjax.dynamics.kinematics import retract
+from shiftjax.dynamics.adjoint import AccelerationAdjoint, CorrectionAdjoint
+from shiftjax.dynamics.kkt import System, corrected_coordinates, corrected_speeds
+from shiftjax.gradients.composed import Composed, References, Traced, Values
+from shiftjax.gradients.retraction import change_of_coordinates, retraction
 from shiftjax.kernels.adjoint import AdjointLayout
-from shiftjax.kernels.graph import Graph, without_dead_code
-from shiftjax.kernels.lane_program import DTYPES, Piece
-from shiftjax.kernels.reverse import copy_into, reverse
-from shiftjax.kernels.simplify import simplify
+from shiftjax.kernels.graph import Graph
+from shiftjax.kernels.lane_program import Piece
 from shiftjax.run.lane_program import Programs
 from shiftjax.run.setup import ACCUMULATORS
-from shiftjax.run.tracing import tracer
 from shiftjax.topology.partition import Partition
-
-Values = dict[str, list[Scalar]]
-References = dict[str, list[int]]
 
 
 def stage_piece(programs: Programs, partition: Partition) -> Piece:
@@ -53,85 +40,6 @@ def projection_piece(programs: Programs, partition: Partition) -> Piece:
     become zero; the cotangent of a quadrature is taken for zero.
     """
     return _Adjoint(programs, partition).projection()
-
-
-class _Traced:
-    """The graph of a function of named lists of scalars to named lists of scalars."""
-
-    def __init__(self, function: Callable[[Values], Values], sizes: Mapping[str, int], precision: str) -> None:
-        self.sizes, self.count = dict(sizes), sum(sizes.values())
-        made: dict[str, int] = {}
-
-        def flat(s: list[Scalar]) -> Vec:
-            found = function(self._by_name(s))
-            made.update((name, len(values)) for name, values in found.items())
-            return [value for values in found.values() for value in values]
-
-        self.graph = simplify(tracer(flat, self.count, DTYPES[precision])(), precision)
-        outputs = iter(self.graph.outputs)
-        self.outputs = {name: [next(outputs) for _ in range(count)] for name, count in made.items()}
-
-    def _by_name(self, values: Sequence[Scalar]) -> Values:
-        rest = iter(values)
-        return {name: [next(rest) for _ in range(count)] for name, count in self.sizes.items()}
-
-    def places(self, name: str) -> range:
-        """The inputs of one name."""
-        names = list(self.sizes)
-        first = sum(self.sizes[other] for other in names[: names.index(name)])
-        return range(first, first + self.sizes[name])
-
-    def part(self, names: Iterable[str]) -> Graph:
-        """The operations of some outputs alone."""
-        graph = Graph(signed_zeros=self.graph.signed_zeros)
-        graph.nodes = self.graph.nodes
-        graph.outputs = [ref for name in names for ref in self.outputs[name]]
-        return without_dead_code(graph)
-
-
-class _Composed:
-    """A graph put together from parts of others; equal operations of several parts are one."""
-
-    def __init__(self, sizes: Mapping[str, int], parts: Iterable[_Traced]) -> None:
-        self.graph = Graph(signed_zeros=any(part.graph.signed_zeros for part in parts))
-        places = iter(range(sum(sizes.values())))
-        self.inputs: References = {
-            name: [self.graph.node("in", next(places)) for _ in range(count)] for name, count in sizes.items()
-        }
-
-    def _append(self, graph: Graph, inputs: Sequence[int]) -> list[int]:
-        copies = copy_into(self.graph, graph, lambda k: inputs[k])
-        return [copies[ref >> 1] ^ (ref & 1) for ref in graph.outputs]
-
-    def values(self, of: _Traced, names: Sequence[str], inputs: References) -> References:
-        """Some outputs of a function; those of its inputs that are left out do not matter."""
-        rest = iter(self._append(of.part(names), self._filled(of, inputs)))
-        return {name: [next(rest) for _ in of.outputs[name]] for name in names}
-
-    def cotangents(self, of: _Traced, seeds: References, wrt: Sequence[str], inputs: References) -> References:
-        """Those of some inputs of a function, from those of its outputs."""
-        places = [place for name in wrt for place in of.places(name)]
-        back = reverse(of.part(seeds), of.count, places)
-        refs = [*self._filled(of, inputs), *(ref for refs in seeds.values() for ref in refs)]
-        rest = iter(self._append(back, refs))
-        return {name: [next(rest) for _ in of.places(name)] for name in wrt}
-
-    def _filled(self, of: _Traced, inputs: References) -> list[int]:
-        absent = self.graph.const(0.0)
-        return [ref for name, count in of.sizes.items() for ref in inputs.get(name, [absent] * count)]
-
-    def sums(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """Sums entry by entry."""
-        return [self.graph.add(a, b) for a, b in zip(first, second, strict=True)]
-
-    def differences(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """Differences entry by entry."""
-        return [self.graph.add(a, b ^ 1) for a, b in zip(first, second, strict=True)]
-
-    def finished(self, outputs: Iterable[int]) -> Graph:
-        """The graph of some references."""
-        self.graph.outputs = list(outputs)
-        return without_dead_code(self.graph)
 
 
 class _Adjoint:
@@ -167,7 +75,7 @@ class _Adjoint:
 
         def trace() -> Graph:
             moving = self._moving(speeds=False)
-            made = _Composed(sizes | read, [moving])
+            made = Composed(sizes | read, [moving.graph])
             at = made.inputs
             held = made.values(moving, ["found"], at)["found"]
             one = [made.graph.const(1.0)]
@@ -184,8 +92,8 @@ class _Adjoint:
 
         def trace() -> Graph:
             moving = self._moving(speeds=self.looped)
-            pose, moved, change = self._pose(), self._moved(), self._change()
-            made = _Composed(sizes | read, [moving, pose, moved, change])
+            pose, moved, change = self._pose(), retraction(self.setup), change_of_coordinates(self.setup)
+            made = Composed(sizes | read, [part.graph for part in (moving, pose, moved, change)])
             bar = self._through_end(made, moving)
             bar = self._through_coordinates(made, bar, pose, moved, change)
             return made.finished([*(ref for name in bars for ref in bar[name]), *self._nothing(made)])
@@ -194,7 +102,7 @@ class _Adjoint:
         ends = [*end[: nq + nv], *end[nq + self.layout.nx :][:nv]]
         return self._piece("projection adjoint", trace, [*self._state(), *ends])
 
-    def _through_end(self, made: _Composed, moving: _Traced) -> References:
+    def _through_end(self, made: Composed, moving: Traced) -> References:
         """Cotangents of the projected q, the unprojected v, the states and p."""
         given = made.inputs
         at = {name: given[name] for name in ("states", "p", "t", "a", "a_bar", "rates_bar")}
@@ -212,7 +120,7 @@ class _Adjoint:
         return {"v": v_bar} | {name: made.sums(given[f"{name}_bar"], found[name]) for name in rest}
 
     def _through_coordinates(
-        self, made: _Composed, bar: References, pose: _Traced, moved: _Traced, change: _Traced
+        self, made: Composed, bar: References, pose: Traced, moved: Traced, change: Traced
     ) -> References:
         """With the cotangents of the unprojected q in place of those of the projected one."""
         given = made.inputs
@@ -227,7 +135,7 @@ class _Adjoint:
         found = made.cotangents(pose, {"lagrangian": [made.graph.const(1.0)]}, ["q", "p"], at)
         return bar | {"q": made.sums(back["q"], found["q"]), "p": made.sums(bar["p"], found["p"])}
 
-    def _moving(self, *, speeds: bool) -> _Traced:
+    def _moving(self, *, speeds: bool) -> Traced:
         """Multipliers and Lagrangians of accelerations, and of speeds that were projected, at one state."""
         nv, ns = self.plan.nv, self.plan.ns
         sizes = self.sizes | {"a": nv, "a_bar": nv, "rates_bar": ns, "held": self.held}
@@ -248,9 +156,9 @@ class _Adjoint:
                 out |= {"found_of_speeds": found.all, "lagrangian_of_speeds": [lagrangian]}
             return out
 
-        return _Traced(run, sizes, self.setup.precision)
+        return Traced(run, sizes, self.setup.precision)
 
-    def _pose(self) -> _Traced:
+    def _pose(self) -> Traced:
         """Multipliers and the Lagrangian of coordinates that were projected, at the pose before."""
         sizes = {name: self.sizes[name] for name in ("q", "p", "t")}
         sizes |= {"change": self.plan.nv, "change_bar": self.plan.nv, "held": self.held}
@@ -263,24 +171,7 @@ class _Adjoint:
             closing = corrected_coordinates(system, s["change"])
             return {"found": found.all, "lagrangian": [coordinates.lagrangian(found.held(s["held"]), closing)]}
 
-        return _Traced(run, sizes, self.setup.precision)
-
-    def _moved(self) -> _Traced:
-        """The projected coordinates of a change of the unprojected ones."""
-
-        def run(s: Values) -> Values:
-            return {"q": retract(self.plan, s["q"], dict(enumerate(s["change"])) if self.looped else {})}
-
-        return _Traced(run, {"q": self.plan.nq, "change": self.plan.nv}, self.setup.precision)
-
-    def _change(self) -> _Traced:
-        """The change from the unprojected to the projected coordinates."""
-        sizes = {"q": self.plan.nq, "end_q": self.plan.nq}
-
-        def run(s: Values) -> Values:
-            return {"change": change_between(self.plan, s["q"], s["end_q"])}
-
-        return _Traced(run, sizes, self.setup.precision)
+        return Traced(run, sizes, self.setup.precision)
 
     def _slots(self, name: str, count: int | None = None) -> list[int]:
         return list(self.layout.slots(name))[:count]
@@ -289,7 +180,7 @@ class _Adjoint:
         moving = self.plan.nv + self.plan.ns
         return [*self._slots("q"), *self._slots("x", moving), *self._slots("p"), *self._slots("t")]
 
-    def _nothing(self, made: _Composed) -> list[int]:
+    def _nothing(self, made: Composed) -> list[int]:
         return [made.graph.const(0.0)] * self.layout.nx
 
     def _piece(self, name: str, trace: Callable[[], Graph], reads: Sequence[int]) -> Piece:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from shiftjax.disk_cache import folder, replace, sources
 from shiftjax.gradients.programs import AdjointPrograms
-from shiftjax.gradients.tangent_programs import TangentPrograms
+from shiftjax.gradients.tangent_programs import BATCHES, Phases, TangentPrograms
 from shiftjax.kernels.adjoint import AdjointProgram, measuring
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.kernels.simplify import simplify
@@ -31,17 +31,14 @@ class Operations:
     """Of a lane: of a step, and of an instant that is recorded.
 
     Attributes:
-        plain, instant: of the run. shared, shared_instant: what tangents add, whatever the number of directions: slopes
-            of the operations. tangent, tangent_instant: what each direction adds. ahead: of the step
-            that the way back repeats. back, back_instant: of the way back with one cotangent.
+        plain, instant: of the run. tangents, tangent_instants: what tangents add, by `BATCHES` of directions. ahead: of
+            the step that the way back repeats. back, back_instant: of the way back with one cotangent.
     """
 
     plain: float
     instant: float
-    shared: float
-    shared_instant: float
-    tangent: float
-    tangent_instant: float
+    tangents: tuple[float, ...]
+    tangent_instants: tuple[float, ...]
     ahead: float
     back: float
     back_instant: float
@@ -54,8 +51,11 @@ def operations_of(programs: Programs, partition: Partition) -> Operations:
     told += [program.method.name, *(f"{piece.key} {len(piece.repeats)}" for piece in program.pieces())]
     path = folder() / "operations" / f"{hashlib.sha256(repr(told).encode()).hexdigest()}.json"
     try:
-        return Operations(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        for name in ("tangents", "tangent_instants"):
+            kept[name] = tuple(kept[name])
+        return Operations(**kept)
+    except (OSError, ValueError, TypeError, KeyError):
         found = _counted(programs, partition)
         replace(path, json.dumps(asdict(found)).encode())
         return found
@@ -63,19 +63,16 @@ def operations_of(programs: Programs, partition: Partition) -> Operations:
 
 def _counted(programs: Programs, partition: Partition) -> Operations:
     precision, program = programs.setup.precision, programs.of(partition)
-    tangents = [TangentPrograms(programs, k).of(partition) for k in (1, 2)]
-    one, two = (step_of(tangent, precision) for tangent in tangents)
-    one_instant, two_instant = (count(tangent.observe, precision) for tangent in tangents)
+    phases: Phases = {}
+    tangents = [TangentPrograms(programs, k, phases).of(partition) for k in BATCHES]
     adjoint = AdjointPrograms(programs).of(partition)
     plain, instant = step_of(program, precision), count(program.observe, precision)
     certificate = count(program.accumulate, precision) - count(measuring(program), precision)
     return Operations(
         plain,
         instant,
-        2 * one - two - plain,
-        2 * one_instant - two_instant - instant,
-        two - one,
-        two_instant - one_instant,
+        tuple(step_of(tangent, precision) - plain for tangent in tangents),
+        tuple(count(tangent.observe, precision) - instant for tangent in tangents),
         plain - certificate,
         _back(adjoint, precision),
         count(adjoint.observe, precision),

@@ -17,10 +17,9 @@ import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.gradients.differences import PLACES
-from shiftjax.gradients.forward import DIRECTIONS as TOGETHER
 from shiftjax.gradients.operations import Operations, operations_of
 from shiftjax.gradients.programs import AdjointPrograms
-from shiftjax.gradients.tangent_programs import TangentLayout
+from shiftjax.gradients.tangent_programs import BATCHES, TangentLayout
 from shiftjax.gradients.tape import note_bytes, spacing, state_rows
 from shiftjax.kernels.backends import make_backward, make_kernel
 from shiftjax.record import record
@@ -37,6 +36,7 @@ NUMBER = 8  # bytes
 # it was made ready with; measured with tracemalloc, 120 for a four-bar.
 KEPT = 120
 BACK = 64  # more of them on the way back: what it counts of each member; measured, too
+TOGETHER = BATCHES[-1]  # directions
 TABLES = 3.0  # tables of tangents at once: the lanes, the part that a phase runs on, its result
 LEGS = 3.5  # tables of values at once on the way back: a leg's, the one before it was projected, a piece of each
 # Numbers that the derivative of the start holds for each entry of the loops' Jacobians, and those while it works.
@@ -162,11 +162,10 @@ class Planner:
 
     def _forward(self, outcomes: int, parameters: int, members: int, room: float) -> tuple[float, float]:
         found, plan = self.operations, self.begun.prepared.plan
-        shared, each = (
-            getattr(found, own) + self._instants * getattr(found, f"{own}_instant") for own in ("shared", "tangent")
-        )
+        counts = zip(BATCHES, found.tangents, found.tangent_instants, strict=True)
+        added = {k: (step + self._instants * instant) / self._run for k, step, instant in counts}
         sizes = [_padded(min(TOGETHER, parameters - first)) for first in range(0, parameters, TOGETHER)]
-        runs = 1.0 + sum(1.0 + (shared + k * each) / self._run for k in sizes)
+        runs = 1.0 + sum(1.0 + added[k] for k in sizes)
         most, ticks = max(sizes), self.settings.steps // self.settings.every + 1
         table = TangentLayout(self.layout, plan.nv + plan.ns, most).whole.row_count
         begins = plan.nq + plan.nv + plan.ns + 2 * len(self.begun.prepared.vary) + 1
@@ -264,7 +263,7 @@ def _samples(steps: int) -> Iterator[int]:
 
 def _padded(directions: int) -> int:
     """Directions of a batch, as `forward.Directions.batches` fills them up."""
-    return directions if directions <= 2 else TOGETHER
+    return next(size for size in BATCHES if size >= directions)
 
 
 def _reason(fitting: Mapping[str, Cost], costs: Mapping[str, Cost], chosen: str, there: float) -> str:

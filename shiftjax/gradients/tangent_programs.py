@@ -1,26 +1,32 @@
 """Lane programs of runs with tangents: a lane's numbers, then the same again for each direction.
 
-The tangent of a lane program is a lane program: every piece by forward mode on its graph, on more slots. What the step
-loop does between the pieces is linear in q, x and their rates, so that it is right for the tangents as it is. Monitors,
-reports, events, the certificate and the work integral have no tangents: nothing that is differentiated depends on them.
+The tangent of a lane program is a lane program on more slots: accelerations and projections by their KKT systems, one
+piece an island (`gradients.kkt_tangents`), all else by forward mode on its graphs. What the step loop does between the
+pieces is linear in q, x and their rates, so that it is right for the tangents as it is. Monitors, reports, events, the
+certificate and the work integral have no tangents: nothing that is differentiated depends on them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from shiftjax.gradients.kkt_tangents import EndTangents, PhaseTangents, StageTangents
 from shiftjax.kernels.forward import forward
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
 from shiftjax.kernels.simplify import simplify
-from shiftjax.run.lane_program import Programs
+from shiftjax.run.lane_program import Builder, Islands, Programs
 from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 
+BATCHES = (1, 2, 4)  # directions at once: few programs; values are computed for every batch, more overflow the caches
+IMPLICIT = {"accelerate": StageTangents, "project": EndTangents}  # phases that solve KKT systems
 TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "acc", "chan")  # regions with tangents
+
+Phases = dict[str, PhaseTangents]  # by key of the piece
 
 
 class TangentLayout:
@@ -75,9 +81,10 @@ class TangentPrograms:
 
     Args:
         programs: those without. directions: how many tangents every number has.
+        phases: of the same programs, shared by numbers of directions: their functions are traced once.
     """
 
-    def __init__(self, programs: Programs, directions: int) -> None:
+    def __init__(self, programs: Programs, directions: int, phases: Phases | None = None) -> None:
         self.plain, self.directions = programs, directions
         self.setup, self.metrics = programs.setup, programs.metrics
         plan = self.setup.plan
@@ -85,11 +92,12 @@ class TangentPrograms:
         self.layout, self.width = self.places.whole, programs.width * (1 + directions)
         self.identity = f"{programs.identity} with {directions} tangents"
         self._built: dict[Partition, LaneProgram] = {}
+        self._phases: Phases = {} if phases is None else phases
 
     def of(self, partition: Partition) -> LaneProgram:
         """The lane program of one partition."""
         if partition not in self._built:
-            self._built[partition] = self._tangent(self.plain.of(partition))
+            self._built[partition] = self._tangent(self.plain.of(partition), partition)
         return self._built[partition]
 
     @property
@@ -97,10 +105,26 @@ class TangentPrograms:
         """Distinct pieces for accelerations."""
         return len({piece.key for program in self._built.values() for piece in program.accelerate})
 
-    def _tangent(self, program: LaneProgram) -> LaneProgram:
-        phases = ("accelerate", "project", "observe", "accumulate")
-        made = {name: self._phase(program.phase(name)) for name in phases}
+    def _tangent(self, program: LaneProgram, partition: Partition) -> LaneProgram:
+        phases = {name: program.phase(name) for name in ("observe", "accumulate")}
+        phases |= {name: self._as_one(program, partition, name) for name in IMPLICIT}
+        made = {name: self._phase(pieces) for name, pieces in phases.items()}
         return replace(program, layout=self.layout, drift=self._phase((program.drift,))[0], **made)
+
+    def _as_one(self, program: LaneProgram, partition: Partition, phase: str) -> Sequence[Piece]:
+        """A phase that solves KKT systems, of each island one piece."""
+
+        def whole(own: Builder) -> list[Piece]:
+            pieces = own.accelerate_pieces() if phase == "accelerate" else own.project_pieces()
+            found = IMPLICIT[phase](own.setup, own.partition, own.layout, pieces)
+            piece = found.plain()
+            self._phases.setdefault(piece.key, found)
+            return [piece]
+
+        builder = self.plain.builder(partition)
+        if isinstance(builder, Islands):
+            return [*builder.on_islands(whole), program.phase(phase)[-1]]
+        return whole(builder)
 
     def _phase(self, pieces: Iterable[Piece]) -> tuple[Piece, ...]:
         """Pieces that follow each other; tangents that none of them hands on are left out."""
@@ -131,7 +155,10 @@ class TangentPrograms:
         if not of:
             return replace(piece, inputs=inputs, outputs=outputs, repeats=repeats)
         told = repr((piece.key, "tangents", self.directions, wrt, of))
-        trace = partial(_trace, piece, wrt, of, self.directions, self.setup.precision)
+        if piece.key in self._phases:
+            trace = partial(self._phases[piece.key].trace, wrt, of, self.directions)
+        else:
+            trace = partial(_trace, piece, wrt, of, self.directions, self.setup.precision)
         key = hashlib.sha256(told.encode()).hexdigest()
         return Piece(f"{piece.name} with tangents", key, trace, inputs, outputs, repeats)
 

@@ -8,7 +8,7 @@ substructures' partitions, not a product.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,10 +63,10 @@ class Programs:
             self._built[partition] = self.builder(partition).program()
         return self._built[partition]
 
-    def builder(self, partition: Partition) -> _Builder:
+    def builder(self, partition: Partition) -> Builder:
         """What makes the pieces of one partition."""
         if len(islands(self.setup.plan)) > 1:
-            return _Islands(self, partition)
+            return Islands(self, partition)
         return (_Blocks if self.setup.by_block else _Whole)(self, partition)
 
     @property
@@ -75,7 +75,7 @@ class Programs:
         return len({piece.key for program in self._built.values() for piece in program.accelerate})
 
 
-class _Builder:
+class Builder:
     """Names the slots and makes pieces of lane functions."""
 
     def __init__(self, programs: Programs, partition: Partition) -> None:
@@ -193,7 +193,7 @@ class _Builder:
         return ObservedState(lane, self.partition, q, v, states, list(s[len(s) - self.nv :]))
 
 
-class _Whole(_Builder):
+class _Whole(Builder):
     """One piece a phase: at most one substructure."""
 
     def _solutions(self, lane: Lane, q: Vec, v: Vec) -> tuple[Any, list[BlockSolution]]:
@@ -253,7 +253,7 @@ class _Whole(_Builder):
         return (self.piece("project", run, self.state_slots, outputs, self.partition),)
 
 
-class _Blocks(_Builder):
+class _Blocks(Builder):
     """A piece a substructure and a common one a phase.
 
     A substructure's piece depends on its own partition only, the common piece on the numbers of independents only.
@@ -378,14 +378,14 @@ class _Blocks(_Builder):
         return self.piece("ending", run, [*self.state_slots, *self._solution_slots(), *both], outputs, self._freedoms())
 
 
-class _Islands(_Builder):
+class Islands(Builder):
     """The pieces of every island on the slots of the whole, and one that sums up; equal islands share their code."""
 
     def __init__(self, programs: Programs, partition: Partition) -> None:
         super().__init__(programs, partition)
         self.parts = islands(self.plan)
-        made: dict[tuple[Setup, Partition], _Builder] = {}
-        self.of_part: list[_Builder] = []
+        made: dict[tuple[Setup, Partition], Builder] = {}
+        self.of_part: list[Builder] = []
         for part in self.parts:
             key = self.setup.part(part), Partition(tuple(_local(partition.blocks[k], part) for k in part.substructures))
             if key not in made:
@@ -396,7 +396,7 @@ class _Islands(_Builder):
             self.maps.append(self._map(part, builder, at))
             at += shared_scratch(part.plan) + SUMS
 
-    def _map(self, part: Island, builder: _Builder, scratch: int) -> dict[int, int]:
+    def _map(self, part: Island, builder: Builder, scratch: int) -> dict[int, int]:
         """Slot of the whole for every slot of an island."""
         numbers, varied = set(part.numbers), self.setup.varied
         states = [self.nv + k for k in part.states]
@@ -419,14 +419,14 @@ class _Islands(_Builder):
             found |= zip(builder.slots(name), slots, strict=False)  # the quadrature in x is the whole's
         return found
 
-    def _pieces(self, phase: str) -> list[Piece]:
+    def on_islands(self, phase: Callable[[Builder], Iterable[Piece]]) -> list[Piece]:
         """Each distinct island's pieces once, run on the slots of all its equals."""
         equals: dict[int, list[int]] = {}
         for k, builder in enumerate(self.of_part):
             equals.setdefault(id(builder), []).append(k)
         out: list[Piece] = []
         for members in equals.values():
-            for piece in getattr(self.of_part[members[0]], phase)():
+            for piece in phase(self.of_part[members[0]]):
                 slots = (*piece.inputs, *piece.outputs)
                 first, *others = (tuple(self.maps[k][slot] for slot in slots) for k in members)
                 count = len(piece.inputs)
@@ -448,7 +448,7 @@ class _Islands(_Builder):
             return [*self._power(s[len(mass) :]), 0.0, largest(s[: len(mass)])]
 
         outputs = [*self.slots("dx")[self.nx :], *self.slots("mon")[-2:]]
-        return (*self._pieces("accelerate_pieces"), self.piece("sum", run, [*mass, *power], outputs))
+        return (*self.on_islands(lambda own: own.accelerate_pieces()), self.piece("sum", run, [*mass, *power], outputs))
 
     def project_pieces(self) -> tuple[Piece, ...]:
         monitors, reports, power = (self._sums(name) for name in ("mon", "rep", "dx"))
@@ -461,7 +461,10 @@ class _Islands(_Builder):
             return [*self._power(rest), *most, largest(gap), largest(velocity_gap), total(kinetic), total(potential)]
 
         outputs = [*self.slots("dx")[self.nx :], *self.slots("mon")[-2:], *self.slots("rep")]
-        return (*self._pieces("project_pieces"), self.piece("sums", run, [*monitors, *reports, *power], outputs))
+        return (
+            *self.on_islands(lambda own: own.project_pieces()),
+            self.piece("sums", run, [*monitors, *reports, *power], outputs),
+        )
 
     def _power(self, powers: Sequence[Scalar]) -> Vec:
         return [total(powers)] * len(self.setup.quadratures)
