@@ -1,12 +1,13 @@
 """Whole gradients against plain runs: 10 numbers of every one of 1 024 members, RK4, 1 000 steps, f64, backend `cpu`.
 
 `plain` is a call of `simulate` without derivatives, `gradient` one of a compiled `jax.value_and_grad` of the same call:
-run with tape, adjoint, start. Both get new numbers in each round, so that no run is remembered. Ratios are taken within
-a round: of wall time, of processor time, and of what was spent inside the kernel alone. Each gradient is compared with
-differences of fourth order first. `cold_s` is the first gradient, of one member and 50 steps, of a fresh process with
-an empty cache, from after `import jax` (`cold_cpu_s`: its processor time); `warm_s` with a filled one. On the four-bar
-MuJoCo does the same: the derivative by a start through a chain of `mjd_transitionFD`, that by a mass, which this cannot
-do, through differences of runs.
+run with tape, adjoint, start. `tangents` are the derivatives by the first four numbers in forward mode, all at once.
+All get new numbers in each round, so that no run is remembered. Ratios are taken within a round: of wall time, of
+processor time, and of what was spent inside the kernel alone; `each_` are plain runs that a direction adds. Each
+gradient is compared with differences of fourth order first, and the tangents with it. `cold_s` is the first gradient,
+of one member and 50 steps, of a fresh process with an empty cache, from after `import jax` (`cold_cpu_s`: its processor
+time); `warm_s` with a filled one. On the four-bar MuJoCo does the same: the derivative by a start through a chain of
+`mjd_transitionFD`, that by a mass, which this cannot do, through differences of runs.
 
     PYTHONPATH=. python benchmarks/bench_gradient.py            (needs `pip install '.[bench]'`)
 """
@@ -44,6 +45,8 @@ STEP = 1e-3  # s
 FIRST_STEPS = 50  # of the first call
 SPREAD = 0.02  # half width of the members' numbers, relative
 GAP, ENERGY = 1e-9, 1e-6  # m; relative
+DIRECTIONS = 4  # of the tangents
+MODES = 1e-9  # of the largest entry: tangents against the gradient
 SAME = 1e-7  # of the largest entry: gradient against differences, whose own error is below
 SIDE = 1e-3  # step of the differences, relative
 MASS_SIDE, SPEED_SIDE = 1e-4, 1e-4  # of the differences of MuJoCo [kg, rad/s]
@@ -104,9 +107,13 @@ class Workload:
             "hold": list(self.case.hold), "threads": threads,
         }  # fmt: skip
         self._draw = np.random.default_rng(0)
-        self._gradient = jax.jit(
-            jax.value_and_grad(lambda x: self.simulated(x).channels[self.case.output][:, -1].sum())
-        )
+        self._gradient = jax.jit(jax.value_and_grad(lambda x: self._final(x).sum()))
+        units = np.eye(len(self.values))[:DIRECTIONS, None] * np.ones((members, 1))  # (directions, B, 10)
+        self._tangents = jax.jit(lambda x: jax.vmap(lambda dx: jax.jvp(self._final, (x,), (dx,))[1])(units))
+
+    def _final(self, x: Any) -> Any:
+        """(B,) outputs at the end."""
+        return self.simulated(x).channels[self.case.output][:, -1]
 
     def drawn(self) -> np.ndarray:
         """(B, 10) numbers."""
@@ -123,6 +130,9 @@ class Workload:
     def gradient(self) -> tuple[Any, Any]:
         return self._gradient(self.drawn())
 
+    def tangents(self) -> Any:
+        return self._tangents(self.drawn())
+
     def checked(self) -> dict[str, float]:
         """The worst figures of the certificate, and the error of the gradient of one member, when they pass."""
         result = self.plain()
@@ -130,9 +140,12 @@ class Workload:
         assert np.all(result.status <= 0), f"{len(result.failed)} members failed"
         assert worst["gap"] < GAP and worst["energy_error"] < ENERGY, worst
         x = self.drawn()
-        entries = np.asarray(self._gradient(x)[1])[0] * x[0]
+        slopes = np.asarray(self._gradient(x)[1])
+        entries = slopes[0] * x[0]
         error = float(np.abs(entries - self._differences(x[0])).max() / np.abs(entries).max())
         assert error < SAME, f"the gradient differs from differences by {error:.3g}"
+        between = np.abs(np.asarray(self._tangents(x)).T - slopes[:, :DIRECTIONS]).max() / np.abs(slopes).max()
+        assert between < MODES, f"tangents differ from the gradient by {between:.3g}"
         return {"gap": worst["gap"], "energy_error": worst["energy_error"], "repartitions": worst["repartitions"],
                 "error": error}  # fmt: skip
 
@@ -165,7 +178,7 @@ def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """All figures of one mechanism."""
     work = Workload(name, options.members, options.steps, options.threads)
     figures = work.checked()
-    inside: dict[str, list[float]] = {"plain": [], "gradient": []}
+    inside: dict[str, list[float]] = {"plain": [], "gradient": [], "tangents": []}
 
     def noted(who: str, call: Callable[[], Any]) -> Callable[[], Any]:
         def noting() -> Any:
@@ -175,7 +188,7 @@ def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
         return noting
 
-    calls = {"plain": noted("plain", work.plain), "gradient": noted("gradient", work.gradient)}
+    calls = {who: noted(who, getattr(work, who)) for who in inside}
     timings, _ = side_by_side(calls, options.rounds)
     kernel = {who: times[1:] for who, times in inside.items()}  # the first call is not measured
     found = {**figures, **operations(work)}
@@ -184,6 +197,12 @@ def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
     found["times_wall"] = _ratio(timings["gradient"].walls, timings["plain"].walls)
     found["times_cpu"] = _ratio(timings["gradient"].cpus, timings["plain"].cpus)
     found["times_kernel"] = _ratio(kernel["gradient"], kernel["plain"])
+    for key, above, below in (
+        ("wall", timings["tangents"].walls, timings["plain"].walls),
+        ("cpu", timings["tangents"].cpus, timings["plain"].cpus),
+        ("kernel", kernel["tangents"], kernel["plain"]),
+    ):
+        found[f"each_{key}"] = (_ratio(above, below) - 1.0) / DIRECTIONS
     found["aim"] = CASES[name].times
     return found
 
