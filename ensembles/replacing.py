@@ -101,8 +101,9 @@ def refuse_unwritable(target: Path) -> None:
     """Raises where no draft can be made: before hours are spent on what goes into it."""
     draft = beside(target, DRAFT)
     try:
-        draft.mkdir()
-        draft.rmdir()
+        with shielded():
+            draft.mkdir()
+            draft.rmdir()
     except OSError as error:
         found = f"a folder that cannot be written to ({error.strerror})"
         raise ModelError(str(target), found, "one that can", "Choose another folder, or change its rights.") from None

@@ -25,6 +25,7 @@ from shiftjax.cli.ending import stoppable
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles import store
 from shiftjax.ensembles.folders import WrittenFolder
+from shiftjax.ensembles.replacing import refuse_unwritable
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.slices import FIRST, GROWTH, SLICE, Pace
 from shiftjax.kernels.workers import Stop, in_thread, run_all
@@ -292,6 +293,19 @@ def test_an_interrupted_write_leaves_nothing(
     out, err = capsys.readouterr()
     assert f"{MEMBERS} members: " in out and "nothing is written" in err and "internal" not in err
     time.sleep(0.2)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_look_at_a_folder_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Path.mkdir
+
+    def interrupting(path: Path) -> None:
+        made(path)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Path, "mkdir", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        refuse_unwritable(tmp_path / "study.zarr")
     assert not list(tmp_path.iterdir())
 
 
