@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import argparse
 
-from figures import conventions, peers, runs
+from figures import conventions, peers, runs, windows
 
-PICTURES = {draw.__name__: draw for draw in (*conventions.PICTURES, *runs.PICTURES, *peers.PICTURES)}
+PICTURES = {draw.__name__: draw for draw in (*conventions.PICTURES, *runs.PICTURES, *peers.PICTURES, *windows.PICTURES)}
 
 
 def main() -> None:

@@ -1,0 +1,49 @@
+"""Pictures of the viewer's window, drawn without a display."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from figures.style import FOLDER
+from PIL import Image
+
+from shiftjax.ensembles import sweep
+from shiftjax.ensembles.definition import Definition
+from shiftjax.viewer import opening
+from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.study import Study
+
+SIZE = (1100, 800)
+COUPLER, ROCKER = "four_bar:coupler:tip.T[0]", "four_bar:rocker:tip.T[0]"
+BOX = ((0.55, 0.15), (0.8, 0.45))  # selected in the scatter plot: its corners in parts of the plot, from below
+
+
+def study_pane() -> None:
+    """The scatter plot of a study with some members selected, which are ghosts in the view."""
+    definition = Definition(
+        model="four_bar", span=1.0, step=1e-3, output_step=0.02, samples=1000, keep="all",
+        vary={"coupler:tip.T[0]": "0.42:0.6~sobol", "rocker:tip.T[0]": "0.35:0.5~sobol"},
+        channels=["rocker_pivot.q"], metrics={"swing": "peak_to_peak(rocker_pivot.q)"},
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        study = Study.open(sweep(definition, Path(folder) / "four_bars.zarr").path)
+        with Offscreen(State(study, opening.first_scene(study)), SIZE) as window:
+            window.key("F3")
+            window.frames(2)
+            window.click("tab:Scatter")
+            explorer = window.state.explorer
+            explorer.x, explorer.y, explorer.colour = COUPLER, ROCKER, "swing"
+            window.click("fit")
+            window.frames(2)
+            plot = ui.item_boxes["study:scatter"]
+            window.drag(*((plot.x + across * plot.width, plot.y + (1 - up) * plot.height) for across, up in BOX))
+            window.state.go_to(0.3)
+            window.frames(4)
+            small = Image.fromarray(window.image()).quantize(128)
+    small.save(FOLDER / "study_pane.png", optimize=True)
+
+
+PICTURES = (study_pane,)
