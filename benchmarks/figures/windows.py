@@ -39,7 +39,8 @@ def study_pane() -> None:
             window.click("fit")
             window.frames(2)
             plot = ui.item_boxes["study:scatter"]
-            window.drag(*((plot.x + across * plot.width, plot.y + (1 - up) * plot.height) for across, up in BOX))
+            corners = [(plot.x + across * plot.width, plot.y + (1 - up) * plot.height) for across, up in BOX]
+            window.drag(corners[0], corners[1])
             window.state.go_to(0.3)
             window.frames(4)
             small = Image.fromarray(window.image()).quantize(128)
