@@ -194,15 +194,11 @@ def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
     found = {**figures, **operations(work)}
     for who in calls:
         found |= {f"{who}_{key}": value for key, value in _seconds(timings[who], kernel[who]).items()}
-    found["times_wall"] = _ratio(timings["gradient"].walls, timings["plain"].walls)
-    found["times_cpu"] = _ratio(timings["gradient"].cpus, timings["plain"].cpus)
-    found["times_kernel"] = _ratio(kernel["gradient"], kernel["plain"])
-    for key, above, below in (
-        ("wall", timings["tangents"].walls, timings["plain"].walls),
-        ("cpu", timings["tangents"].cpus, timings["plain"].cpus),
-        ("kernel", kernel["tangents"], kernel["plain"]),
-    ):
-        found[f"each_{key}"] = (_ratio(above, below) - 1.0) / DIRECTIONS
+    walls = {who: timing.walls for who, timing in timings.items()}
+    cpus = {who: timing.cpus for who, timing in timings.items()}
+    for key, spent in (("wall", walls), ("cpu", cpus), ("kernel", kernel)):
+        found[f"times_{key}"] = _ratio(spent["gradient"], spent["plain"])
+        found[f"each_{key}"] = (_ratio(spent["tangents"], spent["plain"]) - 1.0) / DIRECTIONS
     found["aim"] = CASES[name].times
     return found
 

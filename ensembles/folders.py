@@ -202,3 +202,8 @@ def encoding(tree: xr.DataTree) -> dict[str, dict[str, dict[str, Any]]]:
         node.path: {str(name): of(variable) for name, variable in node.to_dataset(inherit=False).variables.items()}
         for node in tree.subtree
     }
+
+
+def opened_group(folder: CheckedFolder, group: str) -> xr.Dataset:
+    """A group of a store, read where it is asked for; not by dask, whose import takes half a second."""
+    return xr.open_zarr(folder, group=group, consolidated=False, chunks=None)

@@ -21,7 +21,7 @@ from shiftjax.ensembles import study_store
 from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.derivatives import Runs
 from shiftjax.ensembles.execution import sweep
-from shiftjax.ensembles.folders import CODECS, CheckedFolder
+from shiftjax.ensembles.folders import CODECS, CheckedFolder, opened_group
 from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.information import Fisher, fisher, sizes
 from shiftjax.ensembles.shards import parts
@@ -59,7 +59,7 @@ class Sensitivity:
     @property
     def xarray(self) -> xr.Dataset:
         """`slope` (member, metric, parameter), NaN where a run ended early, and its `unit` (metric, parameter)."""
-        return xr.open_zarr(CheckedFolder(self.study.path), group=GROUP, consolidated=False, chunks=None)
+        return opened_group(CheckedFolder(self.study.path), GROUP)
 
     @property
     def slopes(self) -> np.ndarray:

@@ -91,7 +91,7 @@ def chromium(path: Path, size: tuple[int, int], *options: str) -> subprocess.Com
         [CHROMIUM, "--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
          "--hide-scrollbars", "--force-device-scale-factor=1", "--enable-logging=stderr", "--virtual-time-budget=1000",
          f"--user-data-dir={path.parent / 'profile'}", f"--window-size={size[0]},{size[1]}", *options, path.as_uri()],
-        capture_output=True, text=True, timeout=900, check=False)  # fmt: skip
+        capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
 
 
 def is_red(picture: np.ndarray, camera: Camera, point: Any) -> bool:

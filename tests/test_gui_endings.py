@@ -24,7 +24,7 @@ from shiftjax.viewer.member_scenes import Design
 from shiftjax.viewer.study import Study
 
 SPEEDS = [0.1, 3.0]  # of the rocker [rad/s]; the second drives it past the end of its travel
-PATIENCE = 600.0  # s for a simulator to start on a busy machine
+PATIENCE = 120.0  # s for a simulator to start on a busy machine
 
 
 @pytest.fixture(scope="module")

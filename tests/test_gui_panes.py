@@ -385,7 +385,7 @@ def test_a_window_belongs_to_the_main_thread(study: Study, scene: Scene) -> None
     assert len(found) == 1 and "main thread" in str(found[0]) and "'worker'" in str(found[0])
 
 
-def run_window(folder: Path, script: str, display: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+def run_window(folder: Path, script: str, display: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
     """Runs a script in a process of its own: its GL stays away from that of the other tests."""
     (folder / "script.py").write_text(script, encoding="utf-8")
     root = Path(__file__).resolve().parents[1]
@@ -439,7 +439,7 @@ SCRIPT = """
 scene = opening.first_scene(study)
 
 def until(window, done):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 8
     while not done():
         assert time.monotonic() < end, "nothing happened"
         assert window.frame() or not done, "closed"

@@ -37,7 +37,7 @@ from shiftjax.shield import shielded
 
 MODEL, PATH, CHANNEL = "n_four_bar_1", "model_parameters.gravity[0]", "pivot_1.q"
 LONG = 1e5  # s of a run that no test waits for
-SOON = 60.0  # s on a machine with twenty times as many busy threads as cores; idle it takes 0.03 s
+SOON = 20.0  # s on a machine with twenty times as many busy threads as cores; idle it takes 0.03 s
 AGAIN = 5.0  # s until a signal is sent again
 MEMBERS = 600
 
@@ -318,7 +318,7 @@ def test_a_process_ends_with_the_code_of_the_signal(tmp_path: Path, number: int,
         try:
             time.sleep(3.0)
             child.send_signal(number)
-            _, err = child.communicate(timeout=120)
+            _, err = child.communicate(timeout=60)
         finally:
             child.kill()
     assert child.returncode in (code, -number), err  # the second where the machine had not loaded the command yet

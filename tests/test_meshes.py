@@ -300,7 +300,7 @@ def test_packages_that_are_missing_are_named(tmp_path: Path) -> None:
     (prefix / "libassimp.so").touch()
     assert library.find([str(tmp_path)]) == str(prefix / "libassimp.so")
     code = "import sys; from shiftjax.viewer.assimp import library; sys.path[:] = sys.argv[1:]; library.layouts()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and "pip install pyassimp" in done.stderr
 
 
@@ -387,7 +387,7 @@ def test_the_process_ends_with_its_owner_and_runs_no_script_twice(tmp_path: Path
     )
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, timeout=600,
+        [sys.executable, "-W", "error", str(script)], capture_output=True, text=True, timeout=120,
         env=os.environ | {"PYTHONPATH": str(root)},
     )  # fmt: skip
     first, second = done.stdout.splitlines()

@@ -40,7 +40,7 @@ SPAN = {"span": 0.1, "output_step": 0.02, "keep": "all"}
 LENGTH = "four_bar:coupler:tip.T[0]"
 LENGTHS = np.array([0.5, 9.0, 0.45, 0.6, 0.55])  # the second cannot be assembled
 OPEN = 1
-PATIENCE = 600.0  # s for a simulator to start on a busy machine
+PATIENCE = 120.0  # s for a simulator to start on a busy machine
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from shiftjax.viewer.session import Session
 
 CRANK, COUPLER = "four_bar:crank:tip.T[0]", "four_bar:coupler"
 STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-PATIENCE = 120.0  # s, on a machine that has other work
+PATIENCE = 20.0  # s, on a machine that has other work
 
 
 def history(most: int = 1000) -> History:

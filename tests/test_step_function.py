@@ -111,7 +111,7 @@ print(shiftjax.simulate("pendulum", span=0.1, vary={"model_parameters.gravity[1]
 
 def test_x64_switched_off() -> None:
     """Contract: an f64 simulator says what to do; f32 steps and simulate run; no global setting is changed."""
-    done = subprocess.run([sys.executable, "-c", X64_OFF], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([sys.executable, "-c", X64_OFF], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     first, second, single, double = done.stdout.strip().splitlines()
     assert first == second and 'jax.config.update("jax_enable_x64", True), or precision="f32"' in first

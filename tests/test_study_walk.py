@@ -70,7 +70,7 @@ with Window(study, scene, look=FAST, size=(1100, 760)) as window:
 
     worst = np.argsort(-np.where(np.isfinite(swing), swing, -np.inf), kind="stable")[:5]
     write(window, "members", "worst:5:swing")
-    until = time.monotonic() + 900
+    until = time.monotonic() + 300
     while state.choice.chosen.tolist() != worst.tolist() and time.monotonic() < until:
         frames(window, 1)
         time.sleep(0.05)

@@ -157,9 +157,9 @@ def test_a_window_is_waited_for_until_it_is_closed(many: shiftjax.Result, monkey
         waiting = threading.Thread(target=many.view(2).window, args=("--fast", "--size", "400x300"), daemon=True)
         waiting.start()
         search = ["xdotool", "search", "--sync", "--onlyvisible", "--name", "shiftjax"]
-        assert subprocess.run(search, capture_output=True, timeout=600, check=False).stdout
+        assert subprocess.run(search, capture_output=True, timeout=120, check=False).stdout
         for _ in range(60):  # keys are heard once the window draws
-            assert subprocess.run(["xdotool", "key", "ctrl+q"], timeout=120, check=False).returncode == 0
+            assert subprocess.run(["xdotool", "key", "ctrl+q"], timeout=20, check=False).returncode == 0
             waiting.join(1.0)
             if not waiting.is_alive():
                 break

@@ -19,7 +19,7 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from shiftjax.ensembles.folders import CODECS, CheckedFolder, flush, missing_of
+from shiftjax.ensembles.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
 from shiftjax.ensembles.optimization.kind import KIND, attributes
 from shiftjax.ensembles.study_store import array_of, say, writing
 from shiftjax.errors import ModelError
@@ -144,9 +144,7 @@ class History:
 
     def dataset(self, group: str) -> xr.Dataset:
         """A group, without what is not yet there."""
-        found = xr.open_zarr(
-            CheckedFolder(self.place, growing=True, todo=MEND), group=group, consolidated=False, chunks=None
-        )
+        found = opened_group(CheckedFolder(self.place, growing=True, todo=MEND), group)
         return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
 
 

@@ -18,7 +18,7 @@ from shiftjax.gradients.retraction import change_of_coordinates, retraction
 from shiftjax.kernels.adjoint import AdjointLayout
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
-from shiftjax.run.lane_program import Programs
+from shiftjax.run.lane_program import Builder, Programs
 from shiftjax.run.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 
@@ -51,17 +51,8 @@ class _Adjoint:
         self.mirrored = AdjointLayout(self.layout, len(ACCUMULATORS))
         self.rows = sum(len(block.primary) for block in partition.blocks)
         self.looped = bool(self.plan.substructures)
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Of what the equations read."""
-        return {
-            "q": self.plan.nq,
-            "v": self.plan.nv,
-            "states": self.plan.ns,
-            "p": self.layout.np,
-            "t": 1,
-        }
+        builder = Builder(programs, partition)
+        self.sizes, self.state, self._slots = builder.state_sizes, builder.state_slots, builder.slots
 
     @property
     def held(self) -> int:
@@ -83,7 +74,7 @@ class _Adjoint:
             bar = {name: made.sums(at[f"{name}_bar"], found[name]) for name in bars}
             return made.finished([*(ref for refs in bar.values() for ref in refs), *self._nothing(made)])
 
-        return self._piece("stage adjoint", trace, [*self._state(), *self._slots("dx", self.plan.nv)])
+        return self._piece("stage adjoint", trace, [*self.state, *self._slots("dx", self.plan.nv)])
 
     def projection(self) -> Piece:
         sizes = self.sizes | {"end_q": self.plan.nq, "end_v": self.plan.nv, "a": self.plan.nv}
@@ -100,7 +91,7 @@ class _Adjoint:
 
         end, nq, nv = self.mirrored.end, self.plan.nq, self.plan.nv
         ends = [*end[: nq + nv], *end[nq + self.layout.nx :][:nv]]
-        return self._piece("projection adjoint", trace, [*self._state(), *ends])
+        return self._piece("projection adjoint", trace, [*self.state, *ends])
 
     def _through_end(self, made: Composed, moving: Traced) -> References:
         """Cotangents of the projected q, the unprojected v, the states and p."""
@@ -172,13 +163,6 @@ class _Adjoint:
             return {"found": found.all, "lagrangian": [coordinates.lagrangian(found.held(s["held"]), closing)]}
 
         return Traced(run, sizes, self.setup.precision)
-
-    def _slots(self, name: str, count: int | None = None) -> list[int]:
-        return list(self.layout.slots(name))[:count]
-
-    def _state(self) -> list[int]:
-        moving = self.plan.nv + self.plan.ns
-        return [*self._slots("q"), *self._slots("x", moving), *self._slots("p"), *self._slots("t")]
 
     def _nothing(self, made: Composed) -> list[int]:
         return [made.graph.const(0.0)] * self.layout.nx

@@ -92,6 +92,11 @@ class Builder:
         """q, v, states of forces, p, t: what the equations read."""
         return [*self.slots("q"), *self.slots("x", self.nx), *self.slots("p"), *self.slots("t")]
 
+    @property
+    def state_sizes(self) -> dict[str, int]:
+        """How many of each of `state_slots`."""
+        return {"q": self.plan.nq, "v": self.nv, "states": self.plan.ns, "p": self.layout.np, "t": 1}
+
     def split(self, values: Sequence[Scalar]) -> tuple[Vec, Vec, Vec, Lane]:
         """Coordinates, speeds, states of forces, and the lane of the rest."""
         nq, nv, nx, count = self.plan.nq, self.nv, self.nx, len(self.setup.varied)
