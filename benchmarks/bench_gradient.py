@@ -33,12 +33,12 @@ from bench_kernel import counted, pieces_of_a_step
 from timer import Timing, emit, side_by_side
 
 import shiftjax
-from shiftjax.gradients.programs import AdjointPrograms
+from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.kernels.llvm.cpu import Kernel
 from shiftjax.kernels.llvm.target import host
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
-from shiftjax.run.lane_program import Programs
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.topology.partition import Partition
 
 STEP = 1e-3  # s

@@ -22,7 +22,7 @@ import numpy as np
 from timer import emit
 
 import shiftjax
-import shiftjax.run.driver as driver
+import shiftjax.run.advance.driver as driver
 
 STEP = 1e-3  # s
 STARTS = {  # whose speed varies, and between what [rad/s]

@@ -36,7 +36,7 @@ import numpy as np
 from timer import emit
 
 import shiftjax
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 
 MODEL, PATH, CHANNEL = "n_four_bar_1", "model_parameters.gravity[0]", "pivot_1.q"
 SPAN, OUTPUT = 2.0, 0.5  # s

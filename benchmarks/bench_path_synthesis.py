@@ -22,9 +22,10 @@ from timer import emit
 
 import shiftjax
 import shiftjax.models as models
-from shiftjax.ensembles import Definition, optimize, study_file, sweep
-from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles import Definition, optimize, sweep
 from shiftjax.ensembles.optimization.meaning import bounds
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.designs import designs
 
 WITHIN = 1e-3  # m of the target curve
 BAD = 1.0  # m: of a design whose crank does not turn

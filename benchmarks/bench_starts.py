@@ -16,8 +16,8 @@ from timer import emit
 
 from shiftjax import load
 from shiftjax.mechanism.model import Model
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.start import Start
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.stated import Start
 
 GAP = 1e-12  # of the model's length
 LIMIT = 1e-5  # m: four-bars nearer to their limit than this are not judged

@@ -28,8 +28,8 @@ from timer import emit
 
 import shiftjax
 from shiftjax.ensembles import sweep
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.designs import designs
 from shiftjax.kernels.llvm.cpu import Kernel
 
 STEP = 1e-3  # s

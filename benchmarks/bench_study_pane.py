@@ -76,9 +76,9 @@ def arguments() -> argparse.Namespace:
 def write(path: Path, options: argparse.Namespace) -> None:
     """Writes the store."""
     import shiftjax
-    from shiftjax.ensembles import store
+    from shiftjax.ensembles.store import store
     from shiftjax.outcome import REMEDY, Outcome
-    from shiftjax.run.result import members_to_keep
+    from shiftjax.run.results.result import members_to_keep
 
     vary = {MASS: np.linspace(0.5, 2.0, RUN), LENGTH: np.linspace(0.15, 0.4, RUN)}
     run = shiftjax.simulate("four_bar", vary=vary, span=0.2, step=1e-3, output_step=0.02, keep="all")
@@ -104,11 +104,11 @@ def write(path: Path, options: argparse.Namespace) -> None:
 def measured(path: str, frames: int) -> dict[str, Any]:
     """What the fresh process sees."""
     begun = time.perf_counter()
-    from shiftjax.viewer import opening
     from shiftjax.viewer.gui.offscreen import Offscreen
-    from shiftjax.viewer.gui.state import State
-    from shiftjax.viewer.scene import FAST
-    from shiftjax.viewer.study import Study
+    from shiftjax.viewer.gui.state.state import State
+    from shiftjax.viewer.scene.scene import FAST
+    from shiftjax.viewer.study import opening
+    from shiftjax.viewer.study.study import Study
 
     study = Study.open(path)
     state = State(study, opening.first_scene(study), look=FAST)
@@ -167,7 +167,7 @@ def sorting(window: Offscreen) -> dict[str, float]:
 
 def zooming(window: Offscreen, frames: int) -> float:
     """Frames a second while the wheel turns in each."""
-    from shiftjax.viewer.gui import ui
+    from shiftjax.viewer.gui.panes import ui
 
     box = ui.item_boxes["study:scatter"]
     middle = box.x + box.width / 2, box.y + box.height / 2
@@ -181,7 +181,7 @@ def zooming(window: Offscreen, frames: int) -> float:
 
 def brushing(window: Offscreen) -> dict[str, float]:
     """A box over a ninth of the plot; its members are those of NumPy but for a pixel at its edges."""
-    from shiftjax.viewer.gui import ui
+    from shiftjax.viewer.gui.panes import ui
 
     explorer, box = window.state.explorer, ui.item_boxes["study:scatter"]
     corners = [(box.x + part * box.width, box.y + part * box.height) for part in (1 / 3, 2 / 3)]
@@ -203,7 +203,7 @@ def brushing(window: Offscreen) -> dict[str, float]:
 
 def filtering(window: Offscreen) -> float:
     """An expression; how many it means is what NumPy counts."""
-    from shiftjax.viewer.gui.study import selecting
+    from shiftjax.viewer.gui.actions import selecting
 
     explorer = window.state.explorer
     spent = timed(lambda: (selecting.show(window.state, EXPRESSION), shown(window)))

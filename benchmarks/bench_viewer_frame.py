@@ -25,12 +25,12 @@ from shiftjax.models import names
 from shiftjax.outcome import Outcome
 from shiftjax.poses import matrices
 from shiftjax.viewer import rendering
-from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import GL, Renderer
-from shiftjax.viewer.gui.ray_picking import ray_distance
-from shiftjax.viewer.member_scenes import MemberScenes
-from shiftjax.viewer.scene import FAST, Scene, Snapshot
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.picture.ray_picking import ray_distance
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import FAST, Scene, Snapshot
+from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.study import Study
 
 SIZE = (1280, 720)
 SPAN, STEP, OUTPUT = 0.2, 1e-3, 0.01  # s

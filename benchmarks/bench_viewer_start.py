@@ -29,7 +29,7 @@ import numpy as np
 
 import shiftjax
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.run.result import members_to_keep
+from shiftjax.run.results.result import members_to_keep
 
 RUN = 64  # members of the real run
 WORST = 5
@@ -75,7 +75,7 @@ def arguments() -> argparse.Namespace:
 
 def write(path: Path, options: argparse.Namespace) -> tuple[list[int], int]:
     """Writes the store; returns the worst kept members, ranked by NumPy alone, and how many lines the first has."""
-    from shiftjax.ensembles import store
+    from shiftjax.ensembles.store import store
 
     masses = np.linspace(0.8, 1.2, RUN)
     plan: dict[str, Any] = {"span": 2.0, "step": 1e-2, "output_step": 2e-2, "keep": "all"}
@@ -106,9 +106,9 @@ def write(path: Path, options: argparse.Namespace) -> tuple[list[int], int]:
 def measured(path: str) -> dict[str, Any]:
     """What the fresh process sees."""
     clock, marks = time.perf_counter, [time.perf_counter()]
-    from shiftjax.ensembles import store
-    from shiftjax.run.log_table import entries
-    from shiftjax.viewer.study import Study
+    from shiftjax.ensembles.store import store
+    from shiftjax.run.results.log_table import entries
+    from shiftjax.viewer.study.study import Study
 
     marks.append(clock())
     imported = memory()[0]

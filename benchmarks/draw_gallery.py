@@ -20,13 +20,14 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Frame, FrameRef, Light, Terrain
 from shiftjax.models import names
 from shiftjax.record import record
-from shiftjax.viewer import opening, rendering
-from shiftjax.viewer.building import scene_of
-from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.member_scenes import MemberScenes
-from shiftjax.viewer.scene import RenderSettings, Scene, Snapshot
-from shiftjax.viewer.study import Study
-from shiftjax.viewer.transforms import as_tuple
+from shiftjax.viewer import rendering
+from shiftjax.viewer.scene.building import scene_of
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import RenderSettings, Scene, Snapshot
+from shiftjax.viewer.scene.transforms import as_tuple
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.study import Study
 
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "pictures"
 SIZE, COLOURS = (640, 360), 128

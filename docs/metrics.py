@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shiftjax.dynamics.expressions import FUNCTIONS, VECTORS
-from shiftjax.dynamics.metrics import METRICS
+from shiftjax.measures.expressions import FUNCTIONS, VECTORS
+from shiftjax.measures.metrics import METRICS
 
 INTRODUCTION = """# Metrics
 
@@ -62,7 +62,7 @@ of = "[tip.position[0], tip.position[2]]", points = [[0.3, -0.3], [0.5, -0.35]] 
 
 A function of times (n,) and recorded channels (B, n, ...) that gives (B,) is called after the run, on what was
 recorded. A kind of metric on lane scalars, which is compiled into the step, is one entry of
-`shiftjax.dynamics.metrics.METRICS`.
+`shiftjax.measures.metrics.METRICS`.
 
 ```python
 def loudness(time, channels):

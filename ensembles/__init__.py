@@ -6,25 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _HOME = {  # names that load on first use
-    "Definition": "definition",
+    "Definition": "study.definition",
     "Optimum": "optimization.optimum",
-    "Sensitivity": "slopes",
-    "Study": "study",
+    "Sensitivity": "sensitivity.slopes",
+    "Study": "stored_study",
     "optimize": "optimization.optimize",
-    "fisher": "information",
-    "sensitivity": "slopes",
-    "sweep": "execution",
+    "fisher": "sensitivity.information",
+    "sensitivity": "sensitivity.slopes",
+    "sweep": "execution.sweep",
 }
 
 if TYPE_CHECKING:
-    from shiftjax.ensembles.definition import Definition as Definition
-    from shiftjax.ensembles.execution import sweep as sweep
-    from shiftjax.ensembles.information import fisher as fisher
+    from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
-    from shiftjax.ensembles.slopes import Sensitivity as Sensitivity
-    from shiftjax.ensembles.slopes import sensitivity as sensitivity
-    from shiftjax.ensembles.study import Study as Study
+    from shiftjax.ensembles.sensitivity.information import fisher as fisher
+    from shiftjax.ensembles.sensitivity.slopes import Sensitivity as Sensitivity
+    from shiftjax.ensembles.sensitivity.slopes import sensitivity as sensitivity
+    from shiftjax.ensembles.stored_study import Study as Study
+    from shiftjax.ensembles.study.definition import Definition as Definition
 
 __all__ = ["Definition", "Optimum", "Sensitivity", "Study", "fisher", "optimize", "sensitivity", "sweep"]
 

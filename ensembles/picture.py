@@ -13,8 +13,8 @@ import numpy as np
 
 from shiftjax.ensembles.body_paths import points_of
 from shiftjax.errors import ModelError
-from shiftjax.run.plotting import draw_channel, member_colours
-from shiftjax.run.result import Result
+from shiftjax.run.results.plotting import draw_channel, member_colours
+from shiftjax.run.results.result import Result
 
 SUFFIXES = (".png", ".svg", ".pdf")
 MOST_CHANNELS = 3

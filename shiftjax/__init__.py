@@ -75,42 +75,45 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "A constraint f(q, t) = 0 between joints of one coordinate each.",
         ),
         "Schedule": (
-            "shiftjax.run.schedule",
+            "shiftjax.run.advance.schedule",
             "The partitions and moved steps of a run, with which `simulate` repeats it.",
         ),
-        "Vary": ("shiftjax.ensembles.spec", "One varied number of a study."),
+        "Vary": ("shiftjax.ensembles.study.spec", "One varied number of a study."),
         "sample": (
-            "shiftjax.ensembles.sample",
+            "shiftjax.ensembles.study.sample",
             "The designs of an ensemble: values of every varied path, one for each member.",
         ),
         "rod": (
-            "shiftjax.ensembles.rod",
+            "shiftjax.ensembles.study.rod",
             "What `simulate(derive=...)` needs for a uniform round rod along an axis of its body.",
         ),
     },
     "Studies": {
-        "Definition": ("shiftjax.ensembles.definition", "A study, as words; everything but the model may be left out."),
-        "sweep": ("shiftjax.ensembles.execution", "Runs a study, or what is missing of one."),
-        "Study": ("shiftjax.ensembles.study", "A study in its store, complete or not."),
+        "Definition": (
+            "shiftjax.ensembles.study.definition",
+            "A study, as words; everything but the model may be left out.",
+        ),
+        "sweep": ("shiftjax.ensembles.execution.sweep", "Runs a study, or what is missing of one."),
+        "Study": ("shiftjax.ensembles.stored_study", "A study in its store, complete or not."),
         "optimize": (
             "shiftjax.ensembles.optimization.optimize",
             "Makes the objective of a study small, from many starts at once, each by itself.",
         ),
         "Optimum": ("shiftjax.ensembles.optimization.optimum", "An optimisation in its store that has ended."),
         "sensitivity": (
-            "shiftjax.ensembles.slopes",
+            "shiftjax.ensembles.sensitivity.slopes",
             "The slopes of all metrics of a study with all its varied numbers, into its store.",
         ),
-        "Sensitivity": ("shiftjax.ensembles.slopes", "The slopes of a study."),
+        "Sensitivity": ("shiftjax.ensembles.sensitivity.slopes", "The slopes of a study."),
         "fisher": (
-            "shiftjax.ensembles.information",
+            "shiftjax.ensembles.sensitivity.information",
             "Fisher information of parameters in measurements with independent normal errors.",
         ),
     },
     "Results": {
-        "Result": ("shiftjax.run.result", "The outcome of `simulate`."),
+        "Result": ("shiftjax.run.results.result", "The outcome of `simulate`."),
         "Interrupted": (
-            "shiftjax.run.interrupted",
+            "shiftjax.run.results.interrupted",
             "Ctrl-C, or another signal that raises KeyboardInterrupt, while `simulate` ran.",
         ),
         "Outcome": (
@@ -118,7 +121,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "How a run ended: 0 good; below 0 finished with a warning; above 0 ended early.",
         ),
         "store": (
-            "shiftjax.ensembles",
+            "shiftjax.ensembles.store",
             "Results on disk: written by `run --out` and `sweep --out`. Host only, no jax.",
         ),
     },
@@ -135,18 +138,18 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.constraints",
             "A kind of constraint: declared by class attributes, computed by `rows`.",
         ),
-        "METHODS": ("shiftjax.run.integrators", "Every method by its name; assign to a new name to add one."),
+        "METHODS": ("shiftjax.run.programs.integrators", "Every method by its name; assign to a new name to add one."),
         "Method": ("shiftjax.kernels.lane_program", "An explicit, possibly partitioned Runge-Kutta table."),
         "BACKENDS": ("shiftjax.kernels.backends", "Every backend by its name; assign to a new name to add one."),
         "Kernel": (
             "shiftjax.kernels.contract",
             "A backend for lane programs. One object serves all programs of a run.",
         ),
-        "CHANNELS": ("shiftjax.dynamics.channels", "Every channel by its name; assign to a new name to add one."),
-        "Quantity": ("shiftjax.dynamics.channel", "A kind of channel: what is recorded of an object."),
-        "METRICS": ("shiftjax.dynamics.metrics", "Every metric by its name; assign to a new name to add one."),
+        "CHANNELS": ("shiftjax.measures.channels", "Every channel by its name; assign to a new name to add one."),
+        "Quantity": ("shiftjax.measures.channel", "A kind of channel: what is recorded of an object."),
+        "METRICS": ("shiftjax.measures.metrics", "Every metric by its name; assign to a new name to add one."),
         "MetricKind": (
-            "shiftjax.dynamics.metric",
+            "shiftjax.measures.metric",
             "How a metric is computed: from all accepted steps, without a trajectory.",
         ),
         "READERS": ("shiftjax.formats", "Every reader of files by its name; assign to a new name to add one."),
@@ -177,22 +180,18 @@ if TYPE_CHECKING:
     from shiftjax.constraints.drives import Harmonic as Harmonic
     from shiftjax.constraints.drives import Polynomial as Polynomial
     from shiftjax.constraints.drives import Table as Table
-    from shiftjax.dynamics.channel import Quantity as Quantity
-    from shiftjax.dynamics.channels import CHANNELS as CHANNELS
-    from shiftjax.dynamics.metric import MetricKind as MetricKind
-    from shiftjax.dynamics.metrics import METRICS as METRICS
-    from shiftjax.ensembles import store as store
-    from shiftjax.ensembles.definition import Definition as Definition
-    from shiftjax.ensembles.execution import sweep as sweep
-    from shiftjax.ensembles.information import fisher as fisher
+    from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
-    from shiftjax.ensembles.rod import rod as rod
-    from shiftjax.ensembles.sample import sample as sample
-    from shiftjax.ensembles.slopes import Sensitivity as Sensitivity
-    from shiftjax.ensembles.slopes import sensitivity as sensitivity
-    from shiftjax.ensembles.spec import Vary as Vary
-    from shiftjax.ensembles.study import Study as Study
+    from shiftjax.ensembles.sensitivity.information import fisher as fisher
+    from shiftjax.ensembles.sensitivity.slopes import Sensitivity as Sensitivity
+    from shiftjax.ensembles.sensitivity.slopes import sensitivity as sensitivity
+    from shiftjax.ensembles.store import store as store
+    from shiftjax.ensembles.stored_study import Study as Study
+    from shiftjax.ensembles.study.definition import Definition as Definition
+    from shiftjax.ensembles.study.rod import rod as rod
+    from shiftjax.ensembles.study.sample import sample as sample
+    from shiftjax.ensembles.study.spec import Vary as Vary
     from shiftjax.errors import GradientWarning as GradientWarning
     from shiftjax.errors import ModelError as ModelError
     from shiftjax.forces import FORCES as FORCES
@@ -209,15 +208,19 @@ if TYPE_CHECKING:
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
     from shiftjax.kernels.lane_program import Method as Method
+    from shiftjax.measures.channel import Quantity as Quantity
+    from shiftjax.measures.channels import CHANNELS as CHANNELS
+    from shiftjax.measures.metric import MetricKind as MetricKind
+    from shiftjax.measures.metrics import METRICS as METRICS
     from shiftjax.mechanism.model import Model as Model
     from shiftjax.outcome import Outcome as Outcome
+    from shiftjax.run.advance.schedule import Schedule as Schedule
     from shiftjax.run.assemble import assemble as assemble
     from shiftjax.run.info import info as info
-    from shiftjax.run.integrators import METHODS as METHODS
-    from shiftjax.run.interrupted import Interrupted as Interrupted
     from shiftjax.run.live import Live as Live
-    from shiftjax.run.result import Result as Result
-    from shiftjax.run.schedule import Schedule as Schedule
+    from shiftjax.run.programs.integrators import METHODS as METHODS
+    from shiftjax.run.results.interrupted import Interrupted as Interrupted
+    from shiftjax.run.results.result import Result as Result
     from shiftjax.run.step_function import Simulator as Simulator
     from shiftjax.run.step_function import compile as compile
 

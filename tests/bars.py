@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax import simulate
-from shiftjax.ensembles import store
-from shiftjax.viewer.study import Study
+from shiftjax.ensembles.store import store
+from shiftjax.viewer.study.study import Study
 
 CRANK, COUPLER, ROCKER = (f"four_bar:{name}" for name in ("crank", "coupler", "rocker"))
 LENGTHS = (0.45, 0.5, 0.55)  # of the couplers [m]

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from shiftjax.dynamics.channel import Channel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_loop import Slots, StepLoop
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.metrics import Metrics
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.measures.channel import Channel
+from shiftjax.run.metric_texts import Metrics
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import Partition
 from tests.graphs import evaluate
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import jax
 import pytest
 
-from shiftjax.ensembles.execution import sweep
-from shiftjax.gradients import passages
-from shiftjax.viewer import opening
-from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.study import Study
+from shiftjax.ensembles.execution.sweep import sweep
+from shiftjax.gradients.jumps import passages
+from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests import many, sweeps
 from tests.bars import stored
 

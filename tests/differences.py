@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.mechanism.model import Model
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 STATIC = ("time", "units", "model", "report", "settings", "metric_units", "metric_texts")

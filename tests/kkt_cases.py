@@ -16,10 +16,10 @@ from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.simplify import simplify
 from shiftjax.mechanism.model import Model
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import Partition
 from tests.extensions import maxwell  # noqa: F401
 from tests.extensions.mechanisms import four_bar, geared

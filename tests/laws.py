@@ -8,8 +8,8 @@ import numpy as np
 
 from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.dynamics.tree import tree_terms
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepared import Prepared
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepared import Prepared
 from tests.mechanisms import host_acceleration
 from tests.states import own_blocks
 

@@ -11,8 +11,8 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Geometry
-from shiftjax.viewer.building import scene_of
-from shiftjax.viewer.scene import Colour, Mesh, Part, Scene
+from shiftjax.viewer.scene.building import scene_of
+from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene
 
 STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 

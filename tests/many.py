@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.execution import sweep
+from shiftjax.ensembles.execution.sweep import sweep
+from shiftjax.ensembles.study.definition import Definition
 
 MEMBERS, KEPT = 20_000, 40
 COUPLER, CRANK, ROCKER = "four_bar:coupler.mass", "four_bar:crank:tip.T[0]", "four_bar:rocker:tip.T[0]"

@@ -14,11 +14,11 @@ from shiftjax.dynamics.reduced import Part, sparse_product
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.closing import close, null_space
-from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.closing import close, null_space
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import Block, free_speeds
 from shiftjax.topology.plan import Plan
 

@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from shiftjax.viewer.camera import upright
-from shiftjax.viewer.scene import Mesh, Part, Scene, SceneLight, Texture
+from shiftjax.viewer.scene.camera import upright
+from shiftjax.viewer.scene.scene import Mesh, Part, Scene, SceneLight, Texture
 
 RED, BLUE, GREEN = (0.85, 0.1, 0.1, 1.0), (0.1, 0.2, 0.9, 1.0), (0.1, 0.7, 0.2, 1.0)
 TIMES = np.linspace(2.0, 3.0, 61)

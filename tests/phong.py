@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.scene import SceneLight
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import SceneLight
 
 TINY = 1e-4  # [m] by which a shadow ray starts off the surface
 

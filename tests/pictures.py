@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.scene import Mesh, Part, Scene, SceneLight, Snapshot, Texture
+from shiftjax.viewer.scene.scene import Mesh, Part, Scene, SceneLight, Snapshot, Texture
 
 IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 SUN = SceneLight(

@@ -9,7 +9,7 @@ from jax import lax
 
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Method, Piece
-from shiftjax.run.integrators import METHODS
+from shiftjax.run.programs.integrators import METHODS
 
 DTYPE = {"f64": np.float64, "f32": np.float32}
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.formats import load
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
 from tests.mechanisms import host_acceleration
 from tests.reference.oracle import Oracle

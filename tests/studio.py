@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import GL, Renderer  # OpenGL by way of what chooses its platform
-from shiftjax.viewer.scene import FAST, RenderSettings, Scene, SceneLight, Snapshot
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import FAST, RenderSettings, Scene, SceneLight, Snapshot
 from tests.phong import Solid
 from tests.pictures import ball, block, part, plate, scene, snapshot
 

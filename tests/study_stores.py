@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.folders import WrittenFolder, encoding
-from shiftjax.run.labelled import ORDER, to_tree
-from shiftjax.run.result import Result
+from shiftjax.ensembles.store.folders import WrittenFolder, encoding
+from shiftjax.run.results.labelled import ORDER, to_tree
+from shiftjax.run.results.result import Result
 
 Metric = tuple[np.ndarray, str, str]  # values, unit, expression
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from shiftjax.ensembles import shards
-from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles.execution import shards
+from shiftjax.ensembles.study.definition import Definition
 
 MEMBERS, SIZE = 192, 16  # members of the study and of a shard of it
 # Length of the crank [m], the same in a whole shard: looking for a pose takes most of the time of so short a study, and

@@ -16,9 +16,9 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.accuracy import order_of, smaller_step
-from shiftjax.run.integrators import METHODS
-from shiftjax.run.result import Result
+from shiftjax.run.advance.accuracy import order_of, smaller_step
+from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import rod
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax.gradients.kkt import projection_piece, stage_piece
-from shiftjax.gradients.programs import AdjointPrograms
+from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
+from shiftjax.gradients.reverse.kkt_adjoints import projection_piece, stage_piece
 from shiftjax.kernels.adjoint import adjoint_of
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.reverse import reverse
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 from tests.graphs import evaluate
 from tests.kkt_cases import CASES, Workspace, complex_slope, counted, forward, graph_of, operations, two_varied, varied

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftjax import algebra, rotations
-from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.dynamics.tree import Inertia
+from shiftjax.measures.channels import quaternion_of_rotation
 
 ALGEBRA = 1e-12  # f64 products of a few numbers of size 1 to 10
 number = st.floats(-10, 10, allow_nan=False).map(lambda x: float(x))

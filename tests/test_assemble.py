@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.prepare as prepare_module
+import shiftjax.run.start.prepare as prepare_module
 from shiftjax import Outcome, assemble, load, simulate
-from shiftjax.ensembles import study_file, sweep
-from shiftjax.ensembles.definition import Definition
+from shiftjax.ensembles import sweep
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
 from shiftjax.run import memory
-from shiftjax.run.result import CERTIFICATE
+from shiftjax.run.results.result import CERTIFICATE
 from shiftjax.topology.analysis import analyze
-from shiftjax.viewer.study import Study as Shown
+from shiftjax.viewer.study.study import Study as Shown
 from tests.mechanisms import four_bars
 from tests.start_mechanisms import wrapped
 from tests.test_start_cost import LENGTHS, NEAR, beyond_reach, random_four_bars

@@ -14,12 +14,12 @@ from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
-from shiftjax.run import host_evaluation as host
 from shiftjax.run.info import info
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.prepared import Prepared
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import Start
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 from tests.reference.oracle import Oracle
 

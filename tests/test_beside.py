@@ -7,17 +7,20 @@ import pytest
 
 from shiftjax import simulate
 from shiftjax.poses import to_world
-from shiftjax.viewer import designs, framing, side_by_side
-from shiftjax.viewer.gui import actions, ui
-from shiftjax.viewer.gui.beside import captions, choose, open_beside, show
+from shiftjax.viewer import side_by_side
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.right_half import RightHalf
-from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.member_scenes import Design, MemberScenes
-from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.state.right_half import RightHalf
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.motion import framing
+from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study import designs
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, ROCKER
 
 CTRL: Held = (True, False, False)

@@ -12,14 +12,14 @@ from shiftjax.models import SUMMARIES
 from shiftjax.outcome import Outcome
 from shiftjax.poses import matrices
 from shiftjax.rotations import along
-from shiftjax.run.host_evaluation import closure
 from shiftjax.run.simulate import simulate
-from shiftjax.run.tape import Tape
-from shiftjax.viewer import between
-from shiftjax.viewer.gui import values
-from shiftjax.viewer.history import History
-from shiftjax.viewer.mechanism import Mechanism, mechanism
-from shiftjax.viewer.study import Study
+from shiftjax.run.start.host_evaluation import closure
+from shiftjax.run.start.tape import Tape
+from shiftjax.viewer.gui.state import values
+from shiftjax.viewer.motion import between
+from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.mechanism import Mechanism, mechanism
+from shiftjax.viewer.study.study import Study
 
 CLOSED = 1e-6  # of the model's length: the largest gap that may be drawn
 RATE = 1 / 30  # s, of the output of a movie

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import ui
-from shiftjax.viewer.gui.layout import Layout, Sizes, layout
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import FAST
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.state.layout import Layout, Sizes, layout
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import FAST
+from shiftjax.viewer.study import opening
 from tests.bars import stored
 
 SIZE = (1000, 560)

@@ -13,25 +13,25 @@ import numpy as np
 import pytest
 
 import shiftjax.models as library
-from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.measures.channels import quaternion_of_rotation
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import FrameRef, Model
 from shiftjax.mechanism.records import Light
 from shiftjax.poses import matrices
-from shiftjax.run.host_evaluation import per_member
-from shiftjax.run.prepare import prepare
-from shiftjax.viewer import shapes
-from shiftjax.viewer.attachments import BuildContext, Style, levels
-from shiftjax.viewer.automatic import solid
-from shiftjax.viewer.building import PALETTE, scene_of
-from shiftjax.viewer.joint_shapes import PURPLE, RED, ULTRAMARINE
-from shiftjax.viewer.lights import lights_of
-from shiftjax.viewer.likeness import stem
-from shiftjax.viewer.scene import Colour, Scene
-from shiftjax.viewer.transforms import transformed
+from shiftjax.run.start.host_evaluation import per_member
+from shiftjax.run.start.prepare import prepare
+from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.attachments import BuildContext, Style, levels
+from shiftjax.viewer.scene.automatic import solid
+from shiftjax.viewer.scene.building import PALETTE, scene_of
+from shiftjax.viewer.scene.joint_shapes import PURPLE, RED, ULTRAMARINE
+from shiftjax.viewer.scene.lights import lights_of
+from shiftjax.viewer.scene.likeness import stem
+from shiftjax.viewer.scene.scene import Colour, Scene
+from shiftjax.viewer.scene.transforms import transformed
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
 from tests.rays import DRAWN, corners, nearest
 
@@ -372,9 +372,9 @@ def test_a_frame_that_holds_a_light_is_no_limb() -> None:
 
 def test_building_leaves_jax_out() -> None:
     code = (
-        "import sys\nimport shiftjax.viewer.building\nfrom shiftjax.formats import load\n"
+        "import sys\nimport shiftjax.viewer.scene.building\nfrom shiftjax.formats import load\n"
         "model = load('four_bar')\nposes = {path: [0, 0, 0, 1, 0, 0, 0] for path, _ in model.bodies()}\n"
-        "shiftjax.viewer.building.scene_of(model, poses)\n"
+        "shiftjax.viewer.scene.building.scene_of(model, poses)\n"
         "assert 'jax' not in sys.modules and 'OpenGL' not in sys.modules"
     )
     root = Path(__file__).resolve().parents[1]

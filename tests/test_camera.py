@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.camera import STEEPEST, VIEWS, Camera, upright
+from shiftjax.viewer.scene.camera import STEEPEST, VIEWS, Camera, upright
 
 EXACT = 1e-9  # m or pixels, of a few metres and hundreds of pixels, through the inverse of a matrix
 SIZE = (640, 360)

@@ -12,13 +12,14 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import matrices
-from shiftjax.viewer import designs, framing
-from shiftjax.viewer.camera import VIEWS, Camera
-from shiftjax.viewer.gui import actions
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.member_scenes import Design, MemberScenes
-from shiftjax.viewer.study import Study
-from shiftjax.viewer.transforms import transformed
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.motion import framing
+from shiftjax.viewer.scene.camera import VIEWS, Camera
+from shiftjax.viewer.scene.transforms import transformed
+from shiftjax.viewer.study import designs
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.study import Study
 
 MODELS = ("vehicle_chassis", "slider_crank_turntable")  # one falls, one swings
 ROUNDING = 1e-9  # of coordinates of the picture, in -1..1

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from shiftjax.algebra import matmul
-from shiftjax.dynamics.channels import quaternion_of_rotation
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.measures.channels import quaternion_of_rotation
 from shiftjax.mechanism.model import Model
 from shiftjax.rotations import rotation_of_vector
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare
 from tests.mechanisms import four_bars, nominal_blocks, rod
 from tests.reference import rotations
 from tests.reference.oracle import Oracle

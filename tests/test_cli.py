@@ -11,7 +11,7 @@ import pytest
 
 from shiftjax import __version__
 from shiftjax.cli import COMMANDS, main
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.field import Role
 from shiftjax.formats import load
 from shiftjax.models import names, path

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.curves import Curve, curve, names
-from shiftjax.viewer.joint_tracks import rates
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.motion.curves import Curve, curve, names
+from shiftjax.viewer.motion.joint_tracks import rates
+from shiftjax.viewer.study.study import Study
 
 LENGTH = "coupler:tip.T[0]"
 RECORDED = {  # channel -> error allowed, in parts of the largest value

@@ -18,13 +18,13 @@ import xarray as xr
 
 import shiftjax.run.memory as memory
 from shiftjax.cli import main
-from shiftjax.ensembles import store
-from shiftjax.ensembles.replacing import beside, replacing
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.replacing import beside, replacing
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
-from shiftjax.run.labelled import MISSING, ORDER, to_tree
-from shiftjax.run.log_table import entries
-from shiftjax.run.result import Result
+from shiftjax.run.results.labelled import MISSING, ORDER, to_tree
+from shiftjax.run.results.log_table import entries
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 PATH = "model_parameters.gravity[0]"

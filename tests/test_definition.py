@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from shiftjax.constraints.drives import Harmonic, Table
-from shiftjax.ensembles.definition import Definition, document, from_document
-from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.sample import sample
-from shiftjax.ensembles.spec import Vary, parse_vary
+from shiftjax.ensembles.study.definition import Definition, document, from_document
+from shiftjax.ensembles.study.designs import designs
+from shiftjax.ensembles.study.sample import sample
+from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load, save
 from shiftjax.run.simulate import simulate
@@ -322,7 +322,7 @@ def test_bad_tables_are_refused(text: str, match: str, tmp_path: Path) -> None:
 
 def test_without_pyarrow_a_parquet_table_names_the_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "d.parquet").write_bytes(b"no")
-    monkeypatch.setattr("shiftjax.ensembles.design_table.find_spec", lambda name: None)
+    monkeypatch.setattr("shiftjax.ensembles.study.design_table.find_spec", lambda name: None)
     with pytest.raises(ModelError, match="pip install pyarrow"):
         designs(four(table="d.parquet", folder=tmp_path))
     monkeypatch.undo()

@@ -12,9 +12,9 @@ import pytest
 
 import shiftjax
 from shiftjax.cli import main
-from shiftjax.ensembles.rod import rod
-from shiftjax.ensembles.sample import sample
-from shiftjax.ensembles.spec import parse_set, parse_vary
+from shiftjax.ensembles.study.rod import rod
+from shiftjax.ensembles.study.sample import sample
+from shiftjax.ensembles.study.spec import parse_set, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.formats.units import check_unit, unit_in_si
 from shiftjax.run.derive import evaluate, with_derived

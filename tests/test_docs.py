@@ -28,12 +28,12 @@ from shiftjax.docs.api import api, described
 from shiftjax.docs.notebook import markdown
 from shiftjax.docs.pages import FOLDER, MADE, PAGES, pictures, text
 from shiftjax.docs.statuses import statuses
-from shiftjax.dynamics.channels import CHANNELS
-from shiftjax.ensembles import study_file
-from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.designs import designs
 from shiftjax.field import Role
+from shiftjax.measures.channels import CHANNELS
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.run.result import CERTIFICATE
+from shiftjax.run.results.result import CERTIFICATE
 from shiftjax.table import Table
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax.ensembles.motion import parse_drive
+from shiftjax.ensembles.study.motion_words import parse_drive
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder

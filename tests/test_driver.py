@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.driver as driver
+import shiftjax.run.advance.driver as driver
 from shiftjax.algebra import Scalar, mul
 from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
@@ -18,11 +18,11 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
-from shiftjax.run.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import prepare, start_of
+from shiftjax.run.advance.ensemble import PIVOT_TRIGGER, WINDOW, Ensemble, Settings, begin
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.prepare import prepare, start_of
 from shiftjax.topology.partition import Block, Partition, independent_speeds
 from tests.mechanisms import four_bars, pendulum, rod
 

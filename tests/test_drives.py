@@ -13,15 +13,15 @@ from scipy.interpolate import CubicSpline
 
 import shiftjax
 from shiftjax.cli import main
-from shiftjax.ensembles import store
-from shiftjax.ensembles.motion import parse_drive
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.study.motion_words import parse_drive
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.schema import schema
 from shiftjax.run.live import Live
-from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.step_function import compile
 from tests.documents import driven, drivers, loads
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, pendulum, rod

@@ -12,9 +12,9 @@ import pytest
 from shiftjax.formats import load
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
-from shiftjax.run import prepare as prepared
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import prepare as prepared
 from shiftjax.topology.analysis import analyze
 from tests.mechanisms import four_bars
 

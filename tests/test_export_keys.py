@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from shiftjax.cli import main
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.formats import load
 from shiftjax.poses import interpolated, to_world
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer import opening
-from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_glb, write_html
 from shiftjax.viewer.export.keys import HEIGHT, _ends, _measured, refined
 from shiftjax.viewer.export.motion import motion_of
-from shiftjax.viewer.mechanism import mechanism
-from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.motion.mechanism import mechanism
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests.test_export import Glb
 
 LENGTH = "coupler:tip.T[0]"

@@ -16,9 +16,9 @@ import pytest
 from PIL import Image
 
 from shiftjax.poses import to_world
-from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_html
-from shiftjax.viewer.scene import Part, Scene, Spring
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import Part, Scene, Spring
 from tests.moving_boxes import GREEN, TIMES, UPS, a_scene, a_track, box, placed
 
 SINGLE = 2e-6  # positions of about 1 m in single precision, a few roundings

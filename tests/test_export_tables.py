@@ -13,8 +13,8 @@ import pytest
 import xarray as xr
 
 from shiftjax.cli import main
-from shiftjax.ensembles import store, tables
-from shiftjax.ensembles.members import members_of
+from shiftjax.ensembles.store import store, tables
+from shiftjax.ensembles.store.members import members_of
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from tests.study_stores import with_metrics, written

@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from shiftjax.constraints import CoordinateFunction, Harmonic
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.run.info import text
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.extensions import gear, kutta, lines_format, maxwell, screw, spin  # noqa: F401
 from tests.extensions.mechanisms import CASES, PITCH, Case, geared, press

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import fonts, ui
-from shiftjax.viewer.gui.bundle import imgui
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import FAST
+from shiftjax.viewer.gui.panes import fonts, ui
+from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import FAST
+from shiftjax.viewer.study import opening
 from tests.bars import CRANK, stored
 
 MATH = fonts.OWN.parent / "latex" / "latinmodern-math.otf"  # of the bundle; has signs that its plain fonts lack

@@ -17,10 +17,10 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
 from tests.mechanisms import host_acceleration, nominal_blocks, pendulum, rod
 from tests.reference import oracle as reference
 from tests.reference.oracle import Oracle

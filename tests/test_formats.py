@@ -18,8 +18,8 @@ from shiftjax.formats.schema import schema
 from shiftjax.mechanism.model import Frame, FrameRef, Inertia, Placement, RunSettings
 from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.models import names
-from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.prepare import prepare
 from tests.documents import PAIR, SI, A, edited, everything, new, old, shapes, spring
 
 

@@ -12,23 +12,23 @@ import pytest
 
 import shiftjax
 from shiftjax.constraints import Harmonic
-from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.gradients.forward import Directions, Forward, Tangents
+from shiftjax.gradients.forward.tangents import Directions, Forward, Tangents
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.forward import forward
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.simplify import simplify
+from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.model import Model
+from shiftjax.run.advance.ensemble import Settings
+from shiftjax.run.advance.schedule import STEPS
 from shiftjax.run.beginning import start_from
-from shiftjax.run.ensemble import Settings
-from shiftjax.run.metrics import Metrics
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.result import Result
-from shiftjax.run.schedule import STEPS
-from shiftjax.run.start import Start
+from shiftjax.run.metric_texts import Metrics
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import Partition
 from tests.complex_runs import run_tangents
 from tests.extensions import maxwell  # noqa: F401  # enters its kind

@@ -42,12 +42,12 @@ def test_every_table_of_the_package_is_public() -> None:
     """What is open to extensions can be had from the front door, whose entry is the very table."""
     found = {
         name: value
-        for module in ("joints", "forces", "constraints", "formats", "run.integrators", "kernels.backends")
+        for module in ("joints", "forces", "constraints", "formats", "run.programs.integrators", "kernels.backends")
         for name, value in vars(import_module(f"shiftjax.{module}")).items()
         if isinstance(value, Table)
     }
-    found |= {"CHANNELS": import_module("shiftjax.dynamics.channels").CHANNELS}
-    found |= {"METRICS": import_module("shiftjax.dynamics.metrics").METRICS}
+    found |= {"CHANNELS": import_module("shiftjax.measures.channels").CHANNELS}
+    found |= {"METRICS": import_module("shiftjax.measures.metrics").METRICS}
     assert found.keys() == {name for name in LINES if isinstance(getattr(shiftjax, name), Table)}
     assert all(getattr(shiftjax, name) is table for name, table in found.items())
 

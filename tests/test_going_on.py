@@ -13,7 +13,7 @@ import pytest
 
 import shiftjax
 from shiftjax.outcome import Outcome
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import four_bars
 from tests.test_drives import written

@@ -15,8 +15,8 @@ import shiftjax
 from shiftjax import GradientWarning
 from shiftjax.constraints import Harmonic, Polynomial
 from shiftjax.errors import ModelError
+from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import LOST
-from shiftjax.gradients.run import DifferentiableRun
 from shiftjax.mechanism.model import Model
 
 FRICTION = 2.0  # N

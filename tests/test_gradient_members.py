@@ -14,7 +14,7 @@ import pytest
 
 import shiftjax
 from shiftjax.errors import ModelError
-from shiftjax.gradients.run import DifferentiableRun
+from shiftjax.gradients.differentiable_run import DifferentiableRun
 from tests.start_mechanisms import five_bar
 
 MASS, LENGTH, ANGLE = "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]", "rocker_pivot.q"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import shiftjax
-from shiftjax.dynamics.metrics import METRICS
+from shiftjax.measures.metrics import METRICS
 from shiftjax.mechanism.model import Model
 from tests.test_forward import METRICS as KNOWN
 

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 import shiftjax
 from shiftjax import GradientWarning
-from shiftjax.gradients import passages
+from shiftjax.gradients.jumps import passages
 from shiftjax.mechanism.model import Model
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
 

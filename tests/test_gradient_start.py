@@ -12,12 +12,12 @@ import shiftjax
 from shiftjax.algebra import cross, matvec, plus
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.gradients.least_norm import LeastNorm, pseudo_inverse
-from shiftjax.gradients.start import StartDerivative
+from shiftjax.gradients.start.assembled_start import StartDerivative
+from shiftjax.gradients.start.least_norm import LeastNorm, pseudo_inverse
 from shiftjax.mechanism.model import Model
-from shiftjax.run.host_evaluation import per_member
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.prepared import Prepared
+from shiftjax.run.start.host_evaluation import per_member
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepared import Prepared
 from tests.extensions import gear, maxwell, mechanisms, screw  # noqa: F401
 from tests.mechanisms import rod
 from tests.start_mechanisms import five_bar, four_bar, rssr

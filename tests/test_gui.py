@@ -10,14 +10,14 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui import actions
-from shiftjax.viewer.gui.clock import FASTEST, SLOWEST
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.picture.ray_picking import hits_at
+from shiftjax.viewer.gui.picture.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
-from shiftjax.viewer.gui.ray_picking import hits_at
-from shiftjax.viewer.gui.snapshot import ghosts, snapshot
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.state.clock import FASTEST, SLOWEST
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
 
 ROUNDING = 1e-12  # sums and products of a few doubles of order one

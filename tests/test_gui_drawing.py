@@ -10,14 +10,15 @@ import pytest
 
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui import tooltips, ui, values
-from shiftjax.viewer.gui.display import PARENT
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.ray_picking import hits_at
-from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import Scene, Snapshot
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.panes import tooltips, ui
+from shiftjax.viewer.gui.picture.ray_picking import hits_at
+from shiftjax.viewer.gui.picture.snapshot import snapshot
+from shiftjax.viewer.gui.state import values
+from shiftjax.viewer.gui.state.display import PARENT
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import Scene, Snapshot
+from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import PLAIN, gl, no_errors  # noqa: F401
 

@@ -4,18 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Element
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import elements, propertypane, tree
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import FAST
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.panes import propertypane
+from shiftjax.viewer.gui.state import elements, tree
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import FAST
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests.documents import driven
 from tests.mechanisms import rod
 

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.ensembles import store
-from shiftjax.run.result import Result
+from shiftjax.ensembles.store import store
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer import opening
-from shiftjax.viewer.ended import GREY, ended
-from shiftjax.viewer.gui import ui
-from shiftjax.viewer.gui.beside import choose as choose_beside
-from shiftjax.viewer.gui.beside import open_beside
+from shiftjax.viewer.gui.actions.beside import choose as choose_beside
+from shiftjax.viewer.gui.actions.beside import open_beside
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.member_scenes import Design
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.picture.snapshot import snapshot
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.ended import GREY, ended
+from shiftjax.viewer.study.member_scenes import Design
+from shiftjax.viewer.study.study import Study
 
 SPEEDS = [0.1, 3.0]  # of the rocker [rad/s]; the second drives it past the end of its travel
 PATIENCE = 120.0  # s for a simulator to start on a busy machine
@@ -137,7 +137,7 @@ def test_a_failure_of_the_simulator_is_said(bare: Study, monkeypatch: pytest.Mon
     assert bare._again is not None and bare._again._process is not None
     bare._again._process.kill()
     bare._again._process.wait()
-    monkeypatch.setattr("shiftjax.viewer.resimulation.MODULE", "shiftjax.none_of_that_name")
+    monkeypatch.setattr("shiftjax.viewer.study.resimulation.MODULE", "shiftjax.none_of_that_name")
     state.choose("1")
     end = time.monotonic() + PATIENCE
     while bare.awaited([1]):

@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.viewer.camera import VIEWS, Camera
-from shiftjax.viewer.gui import actions, exporting, gizmo, labels, ui
-from shiftjax.viewer.gui.layout import roomy
+from shiftjax.viewer.gui.actions import actions, exporting
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.timeline import ticks
-from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.panes import gizmo, labels, ui
+from shiftjax.viewer.gui.panes.timeline import ticks
+from shiftjax.viewer.gui.state.layout import roomy
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.camera import VIEWS, Camera
+from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study.study import Study
 
 SIZE = (1000, 640)
 

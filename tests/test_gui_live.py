@@ -11,14 +11,15 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import to_world
 from shiftjax.run.live import Live
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import actions, ui
+from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.history import History
-from shiftjax.viewer.scene import FAST
-from shiftjax.viewer.session import Session
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.scene.scene import FAST
+from shiftjax.viewer.study import opening
 from tests.bars import COUPLER
 
 LENGTH = "four_bar:crank:tip.T[0]"

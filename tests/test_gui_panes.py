@@ -22,15 +22,17 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Body
 from shiftjax.models import names
 from shiftjax.poses import matrices
-from shiftjax.viewer.gui import actions, plots, tree, ui
+from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.app import Window, save_picture
-from shiftjax.viewer.gui.bundle import imgui
-from shiftjax.viewer.gui.layout import layout
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import FAST, Scene, Strokes
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.state import plots, tree
+from shiftjax.viewer.gui.state.layout import layout
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import FAST, Scene, Strokes
+from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, LENGTHS, ROCKER
 
 SLIDER = 0.02  # s: a pixel of the time slider in these tests, and the middle of its grab
@@ -429,10 +431,10 @@ def test_a_real_window_opens_draws_takes_keys_and_closes(study: Study, tmp_path:
 SCRIPT_HEAD = """
 import subprocess, sys, time, warnings
 warnings.simplefilter("error")
-from shiftjax.viewer import opening
+from shiftjax.viewer.study import opening
 from shiftjax.viewer.gui.app import Window
-from shiftjax.viewer.scene import FAST
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.scene.scene import FAST
+from shiftjax.viewer.study.study import Study
 study = Study.open({where!r})
 """
 SCRIPT = """

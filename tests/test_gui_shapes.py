@@ -11,18 +11,20 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.poses import to_world
-from shiftjax.viewer import added_shapes, opening, shapes
-from shiftjax.viewer.camera import Camera
-from shiftjax.viewer.geometry import shape_of
-from shiftjax.viewer.gui import actions, shape_editing, ui
+from shiftjax.viewer.gui.actions import actions, shape_editing
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panels import DEFAULT_RATE, RATES
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.picture.ray_picking import hits_at
+from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.ray_picking import hits_at
-from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.state.panels import DEFAULT_RATE, RATES
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene import added_shapes, shapes
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.geometry import shape_of
+from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK
 from tests.studio import PLAIN
 

@@ -14,14 +14,17 @@ from shiftjax.formats import load
 from shiftjax.formats.writer import to_dict
 from shiftjax.models import names
 from shiftjax.poses import to_world
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import actions, forces, groups, legend, symbols, ui, values
+from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
+from shiftjax.viewer.gui.panes import legend, ui
+from shiftjax.viewer.gui.picture import forces, symbols
+from shiftjax.viewer.gui.picture.ray_picking import hits_at
+from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import key
-from shiftjax.viewer.gui.ray_picking import hits_at
-from shiftjax.viewer.gui.snapshot import snapshot
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.state import groups, values
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER, stored
 from tests.studio import PLAIN
 

@@ -10,9 +10,9 @@ import pytest
 
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats import load
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
 from tests.laws import ALGEBRA, check_power, check_rows, solved
 from tests.reference.oracle import Oracle
 from tests.reference.rotations import rotation

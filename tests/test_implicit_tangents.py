@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from shiftjax.gradients.forward.tangent_programs import TangentPrograms
 from shiftjax.gradients.operations import step_of
-from shiftjax.gradients.tangent_programs import TangentPrograms
 from shiftjax.kernels.forward import forward as tangents_of
 from shiftjax.kernels.lane_program import Piece
 from tests.graphs import evaluate

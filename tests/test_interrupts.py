@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.driver as driver
+import shiftjax.run.advance.driver as driver
 from shiftjax.cli import main
 from shiftjax.cli.ending import stoppable
 from shiftjax.cli.progress import Progress
-from shiftjax.ensembles import store
-from shiftjax.ensembles.folders import WrittenFolder
-from shiftjax.ensembles.replacing import refuse_unwritable
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.folders import WrittenFolder
+from shiftjax.ensembles.store.replacing import refuse_unwritable
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.slices import FIRST, GROWTH, SLICE, Pace
 from shiftjax.kernels.workers import Stop, in_thread, run_all
 from shiftjax.outcome import Outcome
-from shiftjax.run.interrupted import Interrupted
-from shiftjax.run.result import Result
+from shiftjax.run.results.interrupted import Interrupted
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.shield import shielded
 

@@ -16,10 +16,10 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.models import names
-from shiftjax.run import host_evaluation as host
 from shiftjax.run.info import info
-from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare
 from tests.reference.oracle import Oracle
 from tests.states import (
     State,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import shiftjax.run.host_evaluation as host
+import shiftjax.run.start.host_evaluation as host
 from shiftjax.formats import load
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
-from shiftjax.run.jacobian import Jacobian
-from shiftjax.run.prepare import prepare
-from shiftjax.run.tracing import tracer
+from shiftjax.run.programs.jacobian import Jacobian
+from shiftjax.run.programs.tracing import tracer
+from shiftjax.run.start.prepare import prepare
 
 ROUNDING = 1e-13  # of entries of size one: products fused on one side
 

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.camera import VIEWS
-from shiftjax.viewer.gui import actions, keys
-from shiftjax.viewer.gui.keys import ACTIONS, MAPS, Action, Table
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.state import keys
+from shiftjax.viewer.gui.state.keys import ACTIONS, MAPS, Action, Table
+from shiftjax.viewer.scene.camera import VIEWS
 
 ONE_MAP = ("Editing",)  # groups of the workbench alone
 GUI = Path(actions.__file__).parent

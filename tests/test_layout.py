@@ -45,6 +45,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("formats",),
     ("topology",),
     ("dynamics",),
+    ("measures",),
     ("run",),
     ("gradients",),
     ("ensembles",),
@@ -63,14 +64,14 @@ LAZY = {
     "shiftjax/cli/export.py": {"shiftjax"},  # tables need none of the viewer's packages
     "shiftjax/cli/view.py": {"shiftjax"},
     "shiftjax/algebra.py": {"jax"},
-    "shiftjax/run/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
-    "shiftjax/run/plotting.py": {"matplotlib"},
-    "viewer/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
+    "shiftjax/run/results/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
+    "shiftjax/run/results/plotting.py": {"matplotlib"},
+    "viewer/study/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import
     "kernels/llvm/elimination.py": {"shiftjax"},  # few matrices need no compiler: 0.25 s of the viewer's start
     "ensembles/picture.py": {"matplotlib"},
-    "ensembles/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
-    "ensembles/distribute.py": {"distributed"},
-    "ensembles/tables.py": {"pyarrow"},
+    "ensembles/study/design_table.py": {"pyarrow"},  # optional: only where a table is a Parquet file
+    "ensembles/execution/distribute.py": {"distributed"},
+    "ensembles/store/tables.py": {"pyarrow"},
     "ensembles/report/figures.py": {"matplotlib"},
     "ensembles/report/overview.py": {"matplotlib"},
     "ensembles/report/page.py": {"plotly"},
@@ -93,29 +94,29 @@ JAX_FREE = (
     "shiftjax.formats.builder",
     "shiftjax.formats.solids",
     "shiftjax.models",
-    "shiftjax.run.result",
+    "shiftjax.run.results.result",
     "shiftjax.topology.analysis",
     "shiftjax.topology.plan",
     "shiftjax.topology.partition",
-    "shiftjax.ensembles.store",
-    "shiftjax.ensembles.designs",
-    "shiftjax.ensembles.sample",
-    "shiftjax.ensembles.study_file",
+    "shiftjax.ensembles.store.store",
+    "shiftjax.ensembles.study.designs",
+    "shiftjax.ensembles.study.sample",
+    "shiftjax.ensembles.study.study_file",
     "shiftjax.ensembles.report",
-    "shiftjax.ensembles.tables",
-    "shiftjax.ensembles.top",
+    "shiftjax.ensembles.store.tables",
+    "shiftjax.ensembles.store.top",
     "shiftjax.viewer",
     "shiftjax.viewer.assimp",
-    "shiftjax.viewer.building",
-    "shiftjax.viewer.curves",
+    "shiftjax.viewer.scene.building",
+    "shiftjax.viewer.motion.curves",
     "shiftjax.viewer.export.gltf",
     "shiftjax.viewer.export.html",
     "shiftjax.viewer.rendering",
-    "shiftjax.viewer.gui.state",
-    "shiftjax.viewer.history",
-    "shiftjax.viewer.opening",
-    "shiftjax.viewer.session",
-    "shiftjax.viewer.study",
+    "shiftjax.viewer.gui.state.state",
+    "shiftjax.viewer.motion.history",
+    "shiftjax.viewer.study.opening",
+    "shiftjax.viewer.motion.session",
+    "shiftjax.viewer.study.study",
     "shiftjax.viewer.views",
     "shiftjax.cli",
 )
@@ -367,7 +368,10 @@ def test_the_core_imports_neither_gl_nor_plotting() -> None:
         "import sys\nfor name in ('glfw', 'OpenGL', 'pyassimp', 'imgui_bundle', 'matplotlib', 'PIL'):\n"
         "    sys.modules[name] = None\n"
     )
-    fresh(refuse + "import shiftjax.run.simulate, shiftjax.run.report, shiftjax.cli, shiftjax.ensembles.store")
+    fresh(
+        refuse
+        + "import shiftjax.run.simulate, shiftjax.run.topology_report, shiftjax.cli, shiftjax.ensembles.store.store"
+    )
 
 
 def flags(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:

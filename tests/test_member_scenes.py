@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from shiftjax import simulate
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.poses import matrices
-from shiftjax.viewer import opening
-from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export import write_glb, write_html
-from shiftjax.viewer.ghosts import ghosts_of
 from shiftjax.viewer.gl.ghost_instances import ghost_meshes
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.member_scenes import MemberScenes
-from shiftjax.viewer.scene import FAST, Ghosts, Mesh, Part, Snapshot
-from shiftjax.viewer.study import Study
-from shiftjax.viewer.transforms import transformed
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import FAST, Ghosts, Mesh, Part, Snapshot
+from shiftjax.viewer.scene.transforms import transformed
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.ghosts import ghosts_of
+from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import gl, no_errors  # noqa: F401
 from tests.test_export import Glb

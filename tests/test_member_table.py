@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer import completing, distributions
-from shiftjax.viewer.gui import plots
-from shiftjax.viewer.history import History
-from shiftjax.viewer.member_table import MemberTable
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.state import plots
+from shiftjax.viewer.members import completing, distributions
+from shiftjax.viewer.members.member_table import MemberTable
+from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.study.study import Study
 from tests.many import ANGLE, COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING, TIP
 
 ROUNDING = 1e-12  # of quantiles and means of numbers of order one

@@ -8,8 +8,8 @@ import pytest
 import shiftjax
 from shiftjax import ModelError, simulate
 from shiftjax.algebra import Vec, add, mul
-from shiftjax.dynamics.metric import Instant, MetricKind, Options
-from shiftjax.dynamics.metrics import METRICS
+from shiftjax.measures.metric import Instant, MetricKind, Options
+from shiftjax.measures.metrics import METRICS
 
 SUMS = 1e-12  # of sums of thousands of terms, in other orders
 ROUNDED = 1e-13  # of a value computed twice by other code (channels are not metrics' code)
@@ -236,7 +236,7 @@ def test_a_kind_from_outside_is_compiled_in(monkeypatch: pytest.MonkeyPatch) -> 
         update=update,
         value=lambda acc, start, end, _: acc[0],
         meaning="the sum over steps",
-        options=(("weight", shiftjax.dynamics.metric.Option("of every step", 1.0)),),
+        options=(("weight", shiftjax.measures.metric.Option("of every step", 1.0)),),
     )
     monkeypatch.setitem(METRICS, "sum", kind)
     result = swept(

@@ -10,8 +10,8 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
-from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.prepare import prepare
 from tests.mechanisms import rod
 
 ODD = ("crank.initial_pivot", "initial_displacement", "b.inertia.c", "mass", "T[0]", "a.b.c", "stiffness[1]")

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import shiftjax.models as library
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.formats import load
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer import opening
-from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 
 BODY = "meshed_pendulum:link"
 

@@ -15,18 +15,18 @@ import pytest
 import shiftjax
 from shiftjax.cli import main
 from shiftjax.cli.optimize import show
-from shiftjax.ensembles import study_file
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.designs import designs
 from shiftjax.ensembles.optimization.descent import Descent
 from shiftjax.ensembles.optimization.history import EVERY, History
 from shiftjax.ensembles.optimization.optimize import Progress, asked, optimize, problem_of
 from shiftjax.ensembles.optimization.optimum import Optimum
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
 
 SLOW = """
 import sys, time
-from shiftjax.ensembles import study_file
+from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.optimization.optimize import optimize
 def told(progress):
     print(progress.iteration, flush=True)

@@ -14,9 +14,9 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.kernels.llvm.elimination import FEW
 from shiftjax.mechanism.model import Model
 from shiftjax.models import names, path
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.prepare import prepare
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import (
     RANK_TOLERANCE,
     Elimination,

@@ -14,10 +14,10 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import names
 from shiftjax.outcome import Outcome
-from shiftjax.run.physical import impossible
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.member_scenes import MemberScenes
-from shiftjax.viewer.study import Study
+from shiftjax.run.start.physical import impossible
+from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.study import Study
 from tests.mechanisms import CRANK, GROUND, four_bars, pendulum, rod
 
 

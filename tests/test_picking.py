@@ -11,7 +11,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gl.part_instances import PartInstances
 from shiftjax.viewer.gl.renderer import GL, Pick, Renderer
-from shiftjax.viewer.scene import FAST, Ghosts, RenderSettings
+from shiftjax.viewer.scene.scene import FAST, Ghosts, RenderSettings
 from tests.phong import picture
 from tests.pictures import BULB, SUN, axis_lines, ball, block, part, plate, scene, snapshot
 from tests.studio import (  # noqa: F401

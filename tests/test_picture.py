@@ -9,7 +9,7 @@ import pytest
 from shiftjax.ensembles import picture
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
-from shiftjax.run.result import CERTIFICATE, Result
+from shiftjax.run.results.result import CERTIFICATE, Result
 
 pytest.importorskip("matplotlib")
 COUPLER, LENGTH = "four_bar:coupler", "four_bar:coupler:tip.T[0]"

@@ -13,10 +13,10 @@ import pytest
 import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.gradients.differences import MovedRuns, central, steps_of
+from shiftjax.gradients.differentiable_run import DifferentiableRun
+from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentPrograms
 from shiftjax.gradients.operations import step_of
 from shiftjax.gradients.planning import Planner, by_differences, without_derivative
-from shiftjax.gradients.run import DifferentiableRun
-from shiftjax.gradients.tangent_programs import BATCHES, TangentPrograms
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.llvm import cpu
 from shiftjax.topology.partition import Partition

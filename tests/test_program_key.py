@@ -13,10 +13,10 @@ SCRIPT = """
 import json, sys
 from pathlib import Path
 from shiftjax.formats.files import load
-from shiftjax.run import setup
-from shiftjax.run.prepare import prepare
+from shiftjax.run.programs import setup
+from shiftjax.run.start.prepare import prepare
 
-package = Path(setup.__file__).resolve().parents[1]
+package = Path(setup.__file__).resolve().parents[2]
 assert package == Path(sys.argv[1]) / "shiftjax", package
 prepared = prepare(load("four_bar"), {})
 
@@ -48,7 +48,7 @@ def changed(tmp_path_factory) -> dict[str, bool]:
 
 
 def test_every_file_of_physics_changes_the_key(changed: dict[str, bool]) -> None:
-    rooms = ("joints/", "forces/", "constraints/", "topology/", "dynamics/", "run/", "mechanism/")
+    rooms = ("joints/", "forces/", "constraints/", "topology/", "dynamics/", "measures/", "run/", "mechanism/")
     physics = [file for file in changed if file.startswith(rooms) or file in ("algebra.py", "rotations.py")]
     assert len(physics) > 50
     assert all(changed[file] for file in physics), [file for file in physics if not changed[file]]

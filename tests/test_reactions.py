@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from shiftjax.constraints import Harmonic
-from shiftjax.dynamics.channels import channels
 from shiftjax.dynamics.reactions import Reactions
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.prepare import prepare
+from shiftjax.measures.channels import channels
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import Partition
 from tests.mechanisms import COUPLER, GROUND, four_bars, nominal_blocks, pendulum, rod
 from tests.reference.oracle import Motion, Oracle, piecewise

@@ -10,12 +10,13 @@ import pytest
 from PIL import Image
 
 from shiftjax.viewer import recording
-from shiftjax.viewer.gui import actions, ui
+from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.recording import Recording
-from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study.study import Study
 
 COMPRESSED = 6.0  # of 255: mean error of H.264 at quality 20 on smooth pictures, measured 1 to 3
 ROUNDING = 1e-12  # sums of a few doubles of order one

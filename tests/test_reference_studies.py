@@ -13,9 +13,10 @@ import pytest
 
 import shiftjax.models as library
 from shiftjax.cli import main
-from shiftjax.ensembles import study_file, sweep
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.study import Study
+from shiftjax.ensembles import sweep
+from shiftjax.ensembles.stored_study import Study
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 
 FEW = 16

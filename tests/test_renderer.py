@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.scene import FAST, Ghosts, RenderSettings, SceneLight, Strokes, Texture
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import FAST, Ghosts, RenderSettings, SceneLight, Strokes, Texture
 from tests.phong import picture
 from tests.pictures import BULB, SPOT, SUN, axis_lines, ball, part, plate, scene, snapshot
 from tests.studio import (  # noqa: F401

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 import shiftjax
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import replacing, ui
+from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests.test_gui_panes import run_window, xvfb
 
 STORES = ["four.zarr", "four_again.zarr", "one.json"]
@@ -123,7 +124,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from shiftjax.cli import main
-from shiftjax.viewer.gui import app, replacing
+from shiftjax.viewer.gui import app
+from shiftjax.viewer.gui.actions import reopening as replacing
 
 wanted = {wanted!r}
 def run(window):  # as it is, but that it asks for the studies one after the other

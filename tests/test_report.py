@@ -15,10 +15,10 @@ import xarray as xr
 from scipy.stats import qmc
 
 from shiftjax.cli import main
-from shiftjax.ensembles import store
-from shiftjax.ensembles.members import Column, Members, members_of
 from shiftjax.ensembles.report import effects, regions, sensitivity, surrogate, write
 from shiftjax.ensembles.report.html import exact, number
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.members import Column, Members, members_of
 from shiftjax.formats.files import load
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.assemble import assemble

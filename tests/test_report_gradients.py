@@ -10,14 +10,14 @@ import pytest
 
 import shiftjax
 from shiftjax.cli import main
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.information import sizes
 from shiftjax.ensembles.optimization.optimize import optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.report.html import number
 from shiftjax.ensembles.report.optima import at_bound, clusters, widths
 from shiftjax.ensembles.report.slopes import ranked
-from shiftjax.ensembles.slopes import sensitivity
+from shiftjax.ensembles.sensitivity.information import sizes
+from shiftjax.ensembles.sensitivity.slopes import sensitivity
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 
 for package in ("SALib", "matplotlib", "plotly"):

@@ -18,21 +18,21 @@ import xarray as xr
 
 from shiftjax.cli import main
 from shiftjax.constraints.drives import Harmonic, Table
-from shiftjax.ensembles import store
-from shiftjax.ensembles.again import _difference, again
-from shiftjax.ensembles.again_messages import FOUND, packed, unpacked
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.execution import sweep
-from shiftjax.ensembles.recipe import of_result
+from shiftjax.ensembles.execution.again import _difference, again
+from shiftjax.ensembles.execution.again_messages import FOUND, packed, unpacked
+from shiftjax.ensembles.execution.sweep import sweep
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.recipe import of_result
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
-from shiftjax.run.labelled import origin_numbers, with_origin
-from shiftjax.run.result import Result
+from shiftjax.run.results.labelled import origin_numbers, with_origin
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer import resimulation
-from shiftjax.viewer.member_scenes import MemberScenes
-from shiftjax.viewer.resimulation import Resimulation, named
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.study import resimulation
+from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.resimulation import Resimulation, named
+from shiftjax.viewer.study.study import Study
 from tests.study_stores import written
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -255,10 +255,10 @@ def test_it_is_asked_without_waiting(study: Study) -> None:
 
 def test_of_many_members_few_are_simulated(study: Study, path: Path, result: Result, tmp_path: Path,
                                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    monkeypatch.setattr("shiftjax.viewer.study.MOST", 2)
+    monkeypatch.setattr("shiftjax.viewer.study.study.MOST", 2)
     found = study.drawable(study.choose("all"))
     assert found.again.tolist() == [0, 2] and found.missing.tolist() == [1, 3, 4] and "More than 2" in found.reason
-    monkeypatch.setattr("shiftjax.viewer.study.MOST", 1)
+    monkeypatch.setattr("shiftjax.viewer.study.study.MOST", 1)
     some = Study.open(store.write(result, tmp_path / "some.zarr", keep=2))
     found = some.drawable(some.choose("all"))
     assert found.ids.tolist() == [0, 4] and found.again.size == 0, "what is stored is shown at once"

@@ -11,9 +11,9 @@ import shiftjax
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.reverse import reverse
 from shiftjax.kernels.simplify import simplify
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import prepare
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import Partition
 from tests.graphs import evaluate
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shiftjax.ensembles.correlation import Correlation, correlation
-from shiftjax.ensembles.sample import sample
-from shiftjax.ensembles.spec import DISTRIBUTIONS, Vary, parse_set, parse_vary, split_assignment, varied
+from shiftjax.ensembles.study.correlation import Correlation, correlation
+from shiftjax.ensembles.study.sample import sample
+from shiftjax.ensembles.study.spec import DISTRIBUTIONS, Vary, parse_set, parse_vary, split_assignment, varied
 from shiftjax.errors import ModelError
 
 COUNT = 4096  # draws

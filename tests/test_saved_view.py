@@ -12,13 +12,12 @@ import pytest
 
 from shiftjax.cli import main, view
 from shiftjax.errors import ModelError
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import actions
-from shiftjax.viewer.gui.layout import Sizes
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import grid, saved, selecting
-from shiftjax.viewer.scene import Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.actions import actions, grid, saved, selecting
+from shiftjax.viewer.gui.state.layout import Sizes
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
 from tests.test_gui_panes import run_window, xvfb
 

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.host_evaluation as host
+import shiftjax.run.start.host_evaluation as host
 from shiftjax import ModelBuilder, info, simulate
 from shiftjax.dynamics.equations import null_space
 from shiftjax.dynamics.reduced import ARTICULATED, Reduced
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.kernels.simplify import simplify
 from shiftjax.mechanism.model import Model
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.result import Result
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import Partition
 from tests.extensions import numpy_backend  # noqa: F401
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod

@@ -13,8 +13,8 @@ from shiftjax.kernels.backends import BACKENDS
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
-from shiftjax.run.result import Result
-from shiftjax.run.schedule import STEPS
+from shiftjax.run.advance.schedule import STEPS
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 ENERGIES = ("energy.kinetic", "energy.total")

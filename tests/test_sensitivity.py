@@ -11,10 +11,11 @@ import pytest
 
 import shiftjax
 from shiftjax.cli import main
-from shiftjax.ensembles import study_file, sweep
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.information import fisher
-from shiftjax.ensembles.slopes import sensitivity
+from shiftjax.ensembles import sweep
+from shiftjax.ensembles.sensitivity.information import fisher
+from shiftjax.ensembles.sensitivity.slopes import sensitivity
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 
 WAYS = 1e-10  # relative: forward and reverse differ by rounding

@@ -13,8 +13,8 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.run.live import Live
-from shiftjax.viewer.history import History
-from shiftjax.viewer.session import Session
+from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.session import Session
 
 CRANK, COUPLER = "four_bar:crank:tip.T[0]", "four_bar:coupler"
 STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])

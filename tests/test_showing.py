@@ -11,7 +11,7 @@ from PIL import Image
 
 import shiftjax
 from shiftjax.cli import export, main, render, showing, view
-from shiftjax.viewer import opening
+from shiftjax.viewer.study import opening
 from tests.mechanisms import pendulum
 
 SIZE = ("--size", "160x120", "--fast")

@@ -13,8 +13,8 @@ import xarray as xr
 import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.markup import MOST_ROWS, html_table, text_table
-from shiftjax.run import plotting
-from shiftjax.viewer.study import Study
+from shiftjax.run.results import plotting
+from shiftjax.viewer.study.study import Study
 
 TIP = "coupler:tip.T[0]"
 CHANNELS = ["rocker_pivot.q", "crank:tip.position"]

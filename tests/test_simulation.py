@@ -15,9 +15,9 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.info import info
-from shiftjax.run.integrators import METHODS
 from shiftjax.run.live import Live
-from shiftjax.run.result import CERTIFICATE
+from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.results.result import CERTIFICATE
 from shiftjax.run.simulate import simulate
 from shiftjax.run.step_function import compile
 from tests.mechanisms import four_bars, pendulum, rod

@@ -12,12 +12,12 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import matrices, rotate, to_world
-from shiftjax.viewer.building import scene_of
 from shiftjax.viewer.gl.part_instances import PartInstances
-from shiftjax.viewer.gui.tree import scene_rows
-from shiftjax.viewer.scene import Scene, Snapshot, Spring
-from shiftjax.viewer.springs import KINDS, SPRING, figure, placed, stretched
-from shiftjax.viewer.transforms import transform, transformed
+from shiftjax.viewer.gui.state.tree import scene_rows
+from shiftjax.viewer.scene.building import scene_of
+from shiftjax.viewer.scene.scene import Scene, Snapshot, Spring
+from shiftjax.viewer.scene.springs import KINDS, SPRING, figure, placed, stretched
+from shiftjax.viewer.scene.transforms import transform, transformed
 from tests.lone import STILL
 from tests.pictures import SUN
 from tests.studio import PLAIN, eye, gl, no_errors, shot  # noqa: F401  fixtures of a module

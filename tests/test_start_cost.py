@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.closing as closing
+import shiftjax.run.start.closing as closing
 from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.run import host_evaluation as host
-from shiftjax.run import recorded
-from shiftjax.run.geometries import designs_of
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.tape import MEMBERS, Tape, Unrecordable
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start import recorded
+from shiftjax.run.start.geometries import designs_of
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.tape import MEMBERS, Tape, Unrecordable
 from tests import start_mechanisms as given
 
 NEAR = 1e-5  # m: nearer to its limit than this a loop is judged neither way here; the margin is 1e-7 of the size
@@ -187,7 +187,7 @@ def test_designs_that_cannot_close_are_not_tried(monkeypatch: pytest.MonkeyPatch
 def test_blocks_of_members_start_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     vary = random_four_bars(60, seed=5)
     whole = start_of(prepare(load("four_bar"), vary))
-    monkeypatch.setattr("shiftjax.run.assembly.BLOCK", 4000)  # a few members each
+    monkeypatch.setattr("shiftjax.run.start.assembly.BLOCK", 4000)  # a few members each
     parts = start_of(prepare(load("four_bar"), vary))
     for name in ("q", "v", "gap", "change", "branch", "unsure", "moved"):
         assert np.array_equal(getattr(whole, name), getattr(parts, name))

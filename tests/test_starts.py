@@ -11,9 +11,9 @@ import pytest
 from shiftjax import ConstantSpeed, Outcome, Polynomial, load, simulate
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.start import Start
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
 from tests import start_mechanisms as given
 from tests.start_mechanisms import COUPLER, CRANK, GROUND, LOWER, PIVOT, ROCKER, UPPER, angle, meeting, tip, wrapped
 

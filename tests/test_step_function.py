@@ -11,17 +11,17 @@ import jax
 import numpy as np
 import pytest
 
-from shiftjax.dynamics.channels import channels
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.measures.channels import channels
 from shiftjax.models import names
-from shiftjax.run import host_evaluation as host
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.setup import REPORTS
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.programs.setup import REPORTS
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.step_function import compile as compile_step
 from shiftjax.topology.partition import Partition
 from tests.mechanisms import closed_states, nominal_blocks, pendulum, summed_terms

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.outcome import Outcome
-from shiftjax.run.labelled import MESSAGES, chunks, to_tree
-from shiftjax.run.log_table import LINES, entries
-from shiftjax.run.result import CERTIFICATE, Result, members_to_keep
+from shiftjax.run.results.labelled import MESSAGES, chunks, to_tree
+from shiftjax.run.results.log_table import LINES, entries
+from shiftjax.run.results.result import CERTIFICATE, Result, members_to_keep
 
 MEMBERS, INSTANTS = 5, 4
 LINE = {"time": 0.3, "member": 2, "substructure": 0, "old": ["a"], "new": ["b"]}

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.outcome import Outcome
 from shiftjax.poses import interpolated
-from shiftjax.run.labelled import FORMAT
-from shiftjax.run.result import Result
+from shiftjax.run.results.labelled import FORMAT
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.choice import Choices, resolved
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.members.choice import Choices, resolved
+from shiftjax.viewer.study.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
 EXACT = 1e-15  # of numbers about 1: a rounding, where a stored quaternion is brought to unit length
@@ -430,7 +430,7 @@ import json, sys, time
 from pathlib import Path
 def memory():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.study.study import Study
 began, before = time.process_time(), memory()
 study = Study.open(sys.argv[1])
 worst = study.choose("worst:5").tolist()

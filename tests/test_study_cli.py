@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shiftjax.cli import main
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 
 STUDY = """
 model = "four_bar"

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shiftjax.cli import main
-from shiftjax.ensembles import study_file
-from shiftjax.ensembles.definition import Definition, document, from_document
-from shiftjax.ensembles.definition_keys import KEYS
-from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.spec import NUMBERS
-from shiftjax.ensembles.study_reference import with_keys
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition, document, from_document
+from shiftjax.ensembles.study.definition_keys import KEYS
+from shiftjax.ensembles.study.designs import designs
+from shiftjax.ensembles.study.spec import NUMBERS
+from shiftjax.ensembles.study.study_reference import with_keys
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load, save
 from shiftjax.mechanism.model import RunSettings
@@ -103,7 +103,7 @@ def test_the_examples_together_are_a_study(tmp_path: Path) -> None:
 
 def test_the_page_has_the_table_of_keys() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert with_keys(page) == page, "write it again: python -m shiftjax.ensembles.study_reference docs/studies.md"
+    assert with_keys(page) == page, "write it again: python -m shiftjax.ensembles.study.study_reference docs/studies.md"
     for law in NUMBERS:
         assert f'distribution = "{law}"' in page
 

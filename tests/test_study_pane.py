@@ -6,15 +6,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import legend, plotpane, ui
+from shiftjax.viewer.gui.actions import saved, selecting
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.plots import PlotCurves
+from shiftjax.viewer.gui.panes import legend, plotpane, ui
+from shiftjax.viewer.gui.panes.study import scatter_tab
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import saved, scatter_tab, selecting
-from shiftjax.viewer.scene import FAST, Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.state.plots import PlotCurves
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 from tests.many import ANGLE, COUPLER, CRANK, KEPT, MEMBERS, SWING, TIP
 
 SIZE = (1100, 760)

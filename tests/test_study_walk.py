@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.study.study import Study
 from tests.test_gui_panes import SCRIPT_HEAD, run_window, xvfb
 
 SCRIPT = """
 import os, time
 import numpy as np
-from shiftjax.viewer.gui import actions, ui
-from shiftjax.viewer.gui.study import saved
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.actions import saved
 os.chdir({folder!r})
 scene = opening.first_scene(study)
 

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftjax.ensembles import distribute, study_store
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.distribute import executor_of
-from shiftjax.ensembles.execution import Progress, run_shard, sweep
-from shiftjax.ensembles.ranking import ranked
-from shiftjax.ensembles.study import Study
+from shiftjax.ensembles.execution import distribute
+from shiftjax.ensembles.execution.distribute import executor_of
+from shiftjax.ensembles.execution.sweep import Progress, run_shard, sweep
+from shiftjax.ensembles.store import study_store
+from shiftjax.ensembles.store.ranking import ranked
+from shiftjax.ensembles.stored_study import Study
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 from tests.sweeps import MEMBERS, MIXED, SIZE, assert_same, study
 

@@ -21,10 +21,11 @@ import numpy as np
 import pytest
 from zarr.storage import _local
 
-from shiftjax.ensembles import store, study_plan, study_store
-from shiftjax.ensembles.definition import document
-from shiftjax.ensembles.execution import Progress, sweep
-from shiftjax.ensembles.study import Study
+from shiftjax.ensembles.execution import study_plan
+from shiftjax.ensembles.execution.sweep import Progress, sweep
+from shiftjax.ensembles.store import store, study_store
+from shiftjax.ensembles.stored_study import Study
+from shiftjax.ensembles.study.definition import document
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from tests.sweeps import MEMBERS, MIXED, SIZE, assert_same, files, study
@@ -33,7 +34,7 @@ ROOT = Path(__file__).resolve().parents[1]
 CHILD = """
 import sys, time
 from shiftjax.cli.ending import stoppable
-from shiftjax.ensembles.execution import sweep
+from shiftjax.ensembles.execution.sweep import sweep
 from tests.sweeps import small, study
 def told(progress):
     print(progress.done, flush=True)
@@ -322,7 +323,7 @@ def test_the_disk_has_a_shard_before_its_mark(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(os, "fsync", noting)
     monkeypatch.setattr(Path, "rename", named)
-    monkeypatch.setattr("shiftjax.ensembles.folders.WrittenFolder", Marking)
+    monkeypatch.setattr("shiftjax.ensembles.store.folders.WrittenFolder", Marking)
     place = sweep(study(keep="every 40"), tmp_path / "study.zarr").path
     assert len(marked) == SHARDS and str(place.parent) in synced and Study(place).complete
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from shiftjax.cli import main
-from shiftjax.ensembles import store
-from shiftjax.ensembles.members import members_of
-from shiftjax.ensembles.top import top
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.members import members_of
+from shiftjax.ensembles.store.top import top
 from shiftjax.errors import ModelError
 from shiftjax.outcome import Outcome
 from tests.study_stores import with_metrics, written

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.prepare as prepared_module
+import shiftjax.run.start.prepare as prepared_module
 from shiftjax.cli import main
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.models import names
 from shiftjax.models.n_four_bar import n_four_bar
-from shiftjax.run import host_evaluation as host
 from shiftjax.run.info import dot, info, tables, text
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.partitions import partitions
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.prepared import Prepared
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import Partition
 from shiftjax.topology.plan import Plan, row_names

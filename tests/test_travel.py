@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.travel as travel
+import shiftjax.run.travel.limits as travel
 from shiftjax.constraints import Harmonic
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.prepare import prepare
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
+from shiftjax.run.start.prepare import prepare
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 
 STEPS = (1e-4, 1e-3, 1e-2)  # s

@@ -12,16 +12,16 @@ import xarray as xr
 from PIL import Image
 
 from shiftjax.cli import main
-from shiftjax.ensembles.definition import Definition
 from shiftjax.ensembles.optimization.optimize import Progress, optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.trail import COLUMNS, simulated, trail
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
-from shiftjax.viewer import opening
-from shiftjax.viewer.designs import captions
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import grid
-from shiftjax.viewer.member_scenes import Design, MemberScenes
+from shiftjax.viewer.gui.actions import grid
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.designs import captions
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
 
 PATHS = ["four_bar:coupler:tip.T[0]", "four_bar:rocker.mass"]
 FRAMES = 1e-9  # m, of what two designs' poses differ by where they are the same

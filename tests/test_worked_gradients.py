@@ -13,8 +13,9 @@ from scipy.optimize import minimize
 
 import shiftjax
 import shiftjax.models as models
-from shiftjax.ensembles import Definition, optimize, study_file
-from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles import Definition, optimize
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.designs import designs
 
 NOISE = 1e-4  # rad, of the measured angles
 SLOPE = 1e-9  # N m^2 m/N: where the search for a balance ends

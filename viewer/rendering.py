@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.movie import MOVIES, RATE, Movie
-from shiftjax.viewer.scene import RenderSettings, Scene
+from shiftjax.viewer.scene.scene import RenderSettings, Scene
 
 __all__ = ("MOVIES", "RATE", "STILLS", "instants", "offscreen_renderer", "with_text", "write_movie", "write_still")
 

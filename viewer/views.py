@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError, need_count
 from shiftjax.record import record
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.viewer.export.html import page_of
-from shiftjax.viewer.member_scenes import MemberScenes
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.study.member_scenes import MemberScenes
+from shiftjax.viewer.study.study import Study
 
 MOST_MEMBERS = 12  # of a page, which holds the motion of each
 LOWEST = 200  # pixels

@@ -9,12 +9,12 @@ from figures.style import FOLDER
 from PIL import Image
 
 from shiftjax.ensembles import sweep
-from shiftjax.ensembles.definition import Definition
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import ui
+from shiftjax.ensembles.study.definition import Definition
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.study import Study
 
 SIZE = (1100, 800)
 COUPLER, ROCKER = "four_bar:coupler:tip.T[0]", "four_bar:rocker:tip.T[0]"

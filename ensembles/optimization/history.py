@@ -19,11 +19,11 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from shiftjax.ensembles.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
-from shiftjax.ensembles.optimization.kind import KIND, attributes
-from shiftjax.ensembles.study_store import array_of, say, writing
+from shiftjax.ensembles.optimization.store_kind import KIND, attributes
+from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
+from shiftjax.ensembles.store.study_store import array_of, say, writing
 from shiftjax.errors import ModelError
-from shiftjax.run.labelled import FORMAT
+from shiftjax.run.results.labelled import FORMAT
 from shiftjax.shield import shielded
 
 DONE, COMPLETE = "iterations_done", "optimization_complete"

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.dynamics.expressions import evaluate, parse
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.definition_keys import inside
-from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.optimization.words import Wanted
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.definition_keys import inside
+from shiftjax.ensembles.study.group import Group
 from shiftjax.errors import ModelError, nearest
+from shiftjax.measures.expressions import evaluate, parse
 
 
 def bounds(

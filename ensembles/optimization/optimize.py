@@ -16,11 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.ensembles import store, study_file, study_store
-from shiftjax.ensembles.definition import Definition, document
-from shiftjax.ensembles.derivatives import Runs
-from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.group import Group
+from shiftjax.ensembles.execution.study_plan import digest, embedded
 from shiftjax.ensembles.optimization.data import Data
 from shiftjax.ensembles.optimization.descent import Descent
 from shiftjax.ensembles.optimization.history import EVERY, History
@@ -31,8 +27,13 @@ from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import Method, Problem
 from shiftjax.ensembles.optimization.resuming import grows
 from shiftjax.ensembles.optimization.words import Wanted
-from shiftjax.ensembles.replacing import remove
-from shiftjax.ensembles.study_plan import digest, embedded
+from shiftjax.ensembles.sensitivity.derivatives import Runs
+from shiftjax.ensembles.store import store, study_store
+from shiftjax.ensembles.store.replacing import remove
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition, document
+from shiftjax.ensembles.study.designs import designs
+from shiftjax.ensembles.study.group import Group
 from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
 from shiftjax.version import VERSION

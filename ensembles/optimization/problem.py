@@ -12,21 +12,21 @@ from typing import Any, Protocol
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.dynamics.expressions import evaluate
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.optimization.data import Data, Recorded
 from shiftjax.ensembles.optimization.meaning import bounds, expressions
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State
 from shiftjax.ensembles.optimization.space import ByMember, Space
 from shiftjax.ensembles.optimization.words import Wanted
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.group import Group
 from shiftjax.gradients.doubts import Doubts
+from shiftjax.measures.expressions import evaluate
 
 Array = Any  # of JAX, traced
 
 
 class Differentiated(Recorded, Protocol):
-    """Members of a group as functions of their numbers, as `ensembles.derivatives.Runs` are."""
+    """Members of a group as functions of their numbers, as `ensembles.sensitivity.derivatives.Runs` are."""
 
     paths: tuple[str, ...]
     parameters: tuple[str, ...]

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shiftjax.ensembles.definition import Definition, document
 from shiftjax.ensembles.optimization import words
 from shiftjax.ensembles.optimization.history import History
 from shiftjax.ensembles.optimization.words import Wanted
+from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.errors import ModelError
 from shiftjax.version import VERSION
 

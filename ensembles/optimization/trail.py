@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles.definition import from_document
-from shiftjax.ensembles.designs import designs
-from shiftjax.ensembles.group import Group
 from shiftjax.ensembles.optimization.history import History
+from shiftjax.ensembles.study.definition import from_document
+from shiftjax.ensembles.study.designs import designs
+from shiftjax.ensembles.study.group import Group
 from shiftjax.errors import ModelError
 from shiftjax.record import record
 

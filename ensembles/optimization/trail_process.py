@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.ensembles import store
 from shiftjax.ensembles.optimization.trail import COLUMNS, Trail, column, trail
+from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
-from shiftjax.run.result import Result
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import DEFAULT_STEP, WHOLE, simulate
 
 INSTANTS = 100  # at least, of a motion whose study and model say no output step

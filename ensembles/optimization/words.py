@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
-from shiftjax.dynamics.expressions import parse
-from shiftjax.ensembles.spec import assigned
+from shiftjax.ensembles.study.spec import assigned
 from shiftjax.errors import ModelError, nearest, need, need_count, need_mapping, need_number, one_of, refuse_text
+from shiftjax.measures.expressions import parse
 from shiftjax.record import record
 
 LEAST_SQUARES = ("levenberg_marquardt", "gauss_newton")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.members import Column, Members
 from shiftjax.ensembles.report.effects import spearman
 from shiftjax.ensembles.report.sensitivity import Indices, indices
+from shiftjax.ensembles.store.members import Column, Members
 from shiftjax.record import record
 
 MOST_METRICS = 8  # told in full; of all others the tables speak

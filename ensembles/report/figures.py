@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.ensembles.members import Column
 from shiftjax.ensembles.report import style
 from shiftjax.ensembles.report.content import Content
 from shiftjax.ensembles.report.effects import curve, spearman, swing
 from shiftjax.ensembles.report.regions import Group, Region
+from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import Outcome
 
 ACROSS = 4  # panels in a row

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.ensembles.members import Column
 from shiftjax.ensembles.report import figures, style
 from shiftjax.ensembles.report.content import Content, unit_text
+from shiftjax.ensembles.store.members import Column
 from shiftjax.record import record
 
 AXES = "xyz"

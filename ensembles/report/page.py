@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles.members import Column
 from shiftjax.ensembles.report import reasons, sections, slopes
 from shiftjax.ensembles.report.content import Content
 from shiftjax.ensembles.report.figures import thin
 from shiftjax.ensembles.report.html import Book, number
+from shiftjax.ensembles.store.members import Column
 
 FOLDER = Path(__file__).resolve().parent
 MOST_MEMBERS = 20_000  # in the charts that can be touched

@@ -6,11 +6,11 @@ from html import escape
 
 import numpy as np
 
-from shiftjax.ensembles.members import Column
 from shiftjax.ensembles.report import figures, motion, style
 from shiftjax.ensembles.report.content import MOST_NUMBERS, Content, unit_text
 from shiftjax.ensembles.report.html import Book, breakable, code, exact, key, number, table
 from shiftjax.ensembles.report.regions import Group, Region, groups, region
+from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import Outcome
 
 EACH_END = 5  # members listed at each end of a metric

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import ks_2samp
 
-from shiftjax.ensembles.members import Column, Members
+from shiftjax.ensembles.store.members import Column, Members
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
 

@@ -7,15 +7,15 @@ from html import escape
 
 import numpy as np
 
-from shiftjax.ensembles.members import Column
 from shiftjax.ensembles.report import figures, style
 from shiftjax.ensembles.report.content import Content, unit_text
 from shiftjax.ensembles.report.html import Book, code, key, number, table
 from shiftjax.ensembles.report.sensitivity import percent
-from shiftjax.ensembles.spec import Vary, parse_vary
+from shiftjax.ensembles.store.members import Column
+from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.outcome import REMEDY
-from shiftjax.run.figures import worst
+from shiftjax.run.results.plain_values import worst
 
 LAWS = {"lhs": "Latin hypercube", "sobol": "Sobol sequence", "loguniform": "log-uniform", "uniform": "uniform"}
 MEANING = {

@@ -11,11 +11,11 @@ from typing import Any
 import xarray as xr
 
 from shiftjax.ensembles.body_paths import points_of
-from shiftjax.ensembles.members import members_of
-from shiftjax.ensembles.replacing import clean, refuse_unwritable, replacing, taken
 from shiftjax.ensembles.report import overview, style
 from shiftjax.ensembles.report.content import Content, content_of
 from shiftjax.ensembles.report.page import page
+from shiftjax.ensembles.store.members import members_of
+from shiftjax.ensembles.store.replacing import clean, refuse_unwritable, replacing, taken
 from shiftjax.errors import ModelError, need_path
 from shiftjax.mechanism.model import Model
 

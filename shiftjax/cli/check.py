@@ -17,19 +17,19 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.ending import SOME_FAILED
-from shiftjax.dynamics.channels import channels
-from shiftjax.ensembles import study_file
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.designs import Group, designs
 from shiftjax.ensembles.optimization.meaning import bounds, expressions, parameters
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.designs import Group, designs
 from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
+from shiftjax.measures.channels import channels
 from shiftjax.run.derive import with_derived
-from shiftjax.run.metrics import Metrics
-from shiftjax.run.prepare import prepare
-from shiftjax.run.result import plain
+from shiftjax.run.metric_texts import Metrics
+from shiftjax.run.results.result import plain
+from shiftjax.run.start.prepare import prepare
 from shiftjax.run.verdict import verdict
 from shiftjax.topology.plan import Plan
 

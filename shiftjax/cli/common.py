@@ -9,15 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from shiftjax.constraints.drives import Drive
-from shiftjax.ensembles.motion import parse_drive
-from shiftjax.ensembles.spec import parse_set, split_assignment
+from shiftjax.ensembles.study.motion_words import parse_drive
+from shiftjax.ensembles.study.spec import parse_set, split_assignment
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.formats.units import check_unit
 from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.result import Result, remedy
+from shiftjax.run.results.result import Result, remedy
 
 LISTED = 8  # members named in a list of failures
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from shiftjax.cli import common
 from shiftjax.cli.rows import METRIC_HEAD, certificate_head, certificate_rows, metric_row, metric_summary
-from shiftjax.ensembles.spec import Vary
-from shiftjax.run.figures import plain, worst
-from shiftjax.run.result import Result
+from shiftjax.ensembles.study.spec import Vary
+from shiftjax.run.results.plain_values import plain, worst
+from shiftjax.run.results.result import Result
 
 
 def summary(result: Result) -> dict[str, object]:

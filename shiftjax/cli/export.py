@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from shiftjax.cli import common, parsing
-from shiftjax.ensembles import store, tables
-from shiftjax.ensembles.optimization.kind import is_optimization, refuse_start
+from shiftjax.ensembles.optimization.store_kind import is_optimization, refuse_start
+from shiftjax.ensembles.store import store, tables
 from shiftjax.errors import ModelError
 
 

@@ -7,7 +7,7 @@ import sys
 
 from shiftjax.cli import showing
 from shiftjax.viewer.export import gltf, html
-from shiftjax.viewer.member_scenes import MemberScenes
+from shiftjax.viewer.study.member_scenes import MemberScenes
 
 
 def write(options: argparse.Namespace) -> None:

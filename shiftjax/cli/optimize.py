@@ -14,14 +14,14 @@ from tqdm import tqdm
 
 from shiftjax.cli import common
 from shiftjax.cli.ending import SOME_FAILED
-from shiftjax.ensembles import study_file
-from shiftjax.ensembles.execution import SUFFIX
+from shiftjax.ensembles.execution.sweep import SUFFIX
 from shiftjax.ensembles.optimization.optimize import Progress, optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.words import Ending
+from shiftjax.ensembles.study import study_file
 from shiftjax.errors import ModelError, need_count
 from shiftjax.formats.files import save
-from shiftjax.run.figures import plain
+from shiftjax.run.results.plain_values import plain
 
 SHOWN = 5  # starts that are listed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from shiftjax.ensembles.keeping import extreme_words
+from shiftjax.ensembles.study.keeping import extreme_words
 
 CHANGES = ("set", "derive", "drive", "hold")  # options of what a run changes of its model
 

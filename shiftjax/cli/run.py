@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 
 from shiftjax.cli import common, parsing, running
-from shiftjax.ensembles import store
-from shiftjax.ensembles.study import Study, lone
-from shiftjax.run.figures import CERTIFICATE, figure_text
-from shiftjax.run.result import Result
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.stored_study import Study, lone
+from shiftjax.run.results.plain_values import CERTIFICATE, figure_text
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 OF_STUDY = "span step method output_step metric set derive drive hold strict_start backend precision".split()

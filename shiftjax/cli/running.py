@@ -12,11 +12,11 @@ import numpy as np
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.cli.ending import exit_code as code_of_signal
 from shiftjax.cli.progress import Progress
-from shiftjax.ensembles import store
+from shiftjax.ensembles.store import store
 from shiftjax.outcome import Outcome
-from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.memory import Need, size
-from shiftjax.run.result import Result
+from shiftjax.run.results.interrupted import Interrupted
+from shiftjax.run.results.result import Result
 
 ENDS = 2  # instants that are recorded where nothing is said
 MORE = "give --output-step, such as 0.02, to view them"

@@ -12,11 +12,11 @@ import numpy as np
 
 from shiftjax.cli import common
 from shiftjax.cli.progress import Progress
-from shiftjax.ensembles.execution import SUFFIX
-from shiftjax.ensembles.slopes import Sensitivity, sensitivity
-from shiftjax.ensembles.spec import assigned, split_assignment
+from shiftjax.ensembles.execution.sweep import SUFFIX
+from shiftjax.ensembles.sensitivity.slopes import Sensitivity, sensitivity
+from shiftjax.ensembles.study.spec import assigned, split_assignment
 from shiftjax.gradients.planning import DIRECTIONS
-from shiftjax.run.figures import plain
+from shiftjax.run.results.plain_values import plain
 
 SHOWN = 4  # members of whose slopes something is said
 

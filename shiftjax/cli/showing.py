@@ -14,18 +14,18 @@ import numpy as np
 
 from shiftjax.cli import common, parsing
 from shiftjax.cli.progress import Progress
-from shiftjax.ensembles.optimization.kind import is_optimization
-from shiftjax.ensembles.spec import parse_set
+from shiftjax.ensembles.optimization.store_kind import is_optimization
+from shiftjax.ensembles.study.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
 from shiftjax.models import names
-from shiftjax.viewer import opening
-from shiftjax.viewer.camera import VIEWS
 from shiftjax.viewer.export.motion import WIDE_TURN, widest_turn
-from shiftjax.viewer.member_scenes import Design, MemberScenes
-from shiftjax.viewer.resimulation import named
-from shiftjax.viewer.scene import FAST, RenderSettings, Scene
-from shiftjax.viewer.study import Study
+from shiftjax.viewer.scene.camera import VIEWS
+from shiftjax.viewer.scene.scene import FAST, RenderSettings, Scene
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.resimulation import named
+from shiftjax.viewer.study.study import Study
 from shiftjax.viewer.study_like import StudyLike
 
 FEWEST = 5  # instants from which poses between them follow

@@ -8,8 +8,8 @@ import numpy as np
 
 from shiftjax.cli import common
 from shiftjax.cli.rows import METRIC_HEAD, certificate_head, certificate_rows, metric_row, metric_summary
-from shiftjax.ensembles.members import Members
-from shiftjax.run.figures import plain, worst
+from shiftjax.ensembles.store.members import Members
+from shiftjax.run.results.plain_values import plain, worst
 
 
 def warn(members: Members) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from shiftjax.cli import common
-from shiftjax.ensembles import study_file
-from shiftjax.ensembles.definition import Definition, document, from_document
-from shiftjax.ensembles.designs import designs
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition, document, from_document
+from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
 
 SAME = "span step method output_step backend precision energy_limit gap_limit angle_limit samples keep".split()

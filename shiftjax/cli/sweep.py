@@ -19,22 +19,24 @@ from tqdm import tqdm
 
 from shiftjax.cli import common, ensemble_tables, parsing, running, showing_members, studies
 from shiftjax.cli.ending import SOME_FAILED
-from shiftjax.ensembles import picture, store, study_file
-from shiftjax.ensembles.definition import Definition
-from shiftjax.ensembles.distribute import LOCAL, executor_of
-from shiftjax.ensembles.execution import SUFFIX, sweep
-from shiftjax.ensembles.extremes import refuse_unknown, with_extremes
-from shiftjax.ensembles.keeping import USUAL, extreme_words, keep
-from shiftjax.ensembles.members import members_of
-from shiftjax.ensembles.progress import Progress
-from shiftjax.ensembles.sample import sample
-from shiftjax.ensembles.spec import FORMS, parse_vary
-from shiftjax.ensembles.study import Study
+from shiftjax.ensembles import picture
+from shiftjax.ensembles.execution.distribute import LOCAL, executor_of
+from shiftjax.ensembles.execution.progress import Progress
+from shiftjax.ensembles.execution.sweep import SUFFIX, sweep
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.extremes import refuse_unknown, with_extremes
+from shiftjax.ensembles.store.members import members_of
+from shiftjax.ensembles.stored_study import Study
+from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.keeping import USUAL, extreme_words, keep
+from shiftjax.ensembles.study.sample import sample
+from shiftjax.ensembles.study.spec import FORMS, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.figures import CERTIFICATE
-from shiftjax.run.result import Result
+from shiftjax.run.results.plain_values import CERTIFICATE
+from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 
 

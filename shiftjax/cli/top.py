@@ -7,11 +7,11 @@ import json
 import sys
 
 from shiftjax.cli import common, parsing
-from shiftjax.ensembles import store
-from shiftjax.ensembles.members import Column, Members, members_of
-from shiftjax.ensembles.top import Top, top
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.members import Column, Members, members_of
+from shiftjax.ensembles.store.top import Top, top
 from shiftjax.outcome import Outcome
-from shiftjax.run.figures import plain
+from shiftjax.run.results.plain_values import plain
 
 WIDEST = 12  # columns of design numbers and metrics in a table that a person reads
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shiftjax.cli import common, parsing, showing
-from shiftjax.ensembles.spec import Vary, parse_vary
+from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
-from shiftjax.viewer import opening
-from shiftjax.viewer.camera import VIEWS
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
-from shiftjax.viewer.member_scenes import Design, MemberScenes
-from shiftjax.viewer.session import Session
+from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.scene.camera import VIEWS
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
 
 if TYPE_CHECKING:
     from shiftjax.run.live import Live

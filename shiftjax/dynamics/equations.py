@@ -1,6 +1,6 @@
 """The equations of motion of one lane, and the minimum-norm correction that closes its loops.
 
-Lane functions only: scalars in, scalars out; `run.lane_program` divides them into pieces.
+Lane functions only: scalars in, scalars out; `run.programs.lane_program` divides them into pieces.
 """
 
 from __future__ import annotations

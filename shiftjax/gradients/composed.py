@@ -14,7 +14,7 @@ from shiftjax.kernels.graph import Graph, without_dead_code
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.reverse import copy_into, reverse
 from shiftjax.kernels.simplify import simplify
-from shiftjax.run.tracing import tracer
+from shiftjax.run.programs.tracing import tracer
 
 Values = dict[str, list[Scalar]]
 References = dict[str, list[int]]

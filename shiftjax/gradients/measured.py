@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from shiftjax.gradients.complex_step import pulled
-from shiftjax.run.metrics import Metrics
+from shiftjax.run.metric_texts import Metrics
 
 BEFORE = 1.0  # s, and units of an expression: how far the instant before the start is put away from it
 

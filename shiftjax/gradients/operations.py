@@ -14,13 +14,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from shiftjax.disk_cache import folder, replace, sources
-from shiftjax.gradients.programs import AdjointPrograms
-from shiftjax.gradients.tangent_programs import BATCHES, Phases, TangentPrograms
+from shiftjax.gradients.forward.tangent_programs import BATCHES, Phases, TangentPrograms
+from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.kernels.adjoint import AdjointProgram, measuring
 from shiftjax.kernels.lane_program import LaneProgram, Piece
 from shiftjax.kernels.simplify import simplify
 from shiftjax.record import record
-from shiftjax.run.lane_program import Programs
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.topology.partition import Partition
 
 FREE = ("in", "const")  # nodes of a graph that are no operations

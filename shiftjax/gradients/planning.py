@@ -17,17 +17,17 @@ import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.gradients.differences import PLACES
+from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentLayout
 from shiftjax.gradients.operations import Operations, operations_of
-from shiftjax.gradients.programs import AdjointPrograms
-from shiftjax.gradients.tangent_programs import BATCHES, TangentLayout
-from shiftjax.gradients.tape import note_bytes, spacing, state_rows
+from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
+from shiftjax.gradients.reverse.tape import note_bytes, spacing, state_rows
 from shiftjax.kernels.backends import make_backward, make_kernel
 from shiftjax.record import record
+from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.beginning import Begun
-from shiftjax.run.integrators import METHODS
-from shiftjax.run.lane_program import Programs
 from shiftjax.run.memory import free_memory, size
-from shiftjax.run.samples import next_samples
+from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.topology.partition import Partition
 
 DIRECTIONS = ("forward", "reverse", "differences")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shiftjax.dynamics.kinematics import change_between, retract
 from shiftjax.gradients.composed import Traced, Values
-from shiftjax.run.setup import Setup
+from shiftjax.run.programs.setup import Setup
 
 
 def retraction(setup: Setup) -> Traced:

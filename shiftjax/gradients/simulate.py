@@ -16,17 +16,17 @@ from jax.core import Tracer
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.gradients.derived import derived
-from shiftjax.gradients.run import DifferentiableRun
+from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.mechanism.model import Model
 from shiftjax.run.arguments import CHECKS, check_arguments
 from shiftjax.run.arguments import asked as told
-from shiftjax.run.drives import driven
-from shiftjax.run.metrics import check_name, text_of_function
-from shiftjax.run.precision import need_x64
-from shiftjax.run.prepare import varied_values
-from shiftjax.run.result import Result, members_to_keep
+from shiftjax.run.metric_texts import check_name, text_of_function
+from shiftjax.run.programs.precision import need_x64
+from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.simulate import simulate as run_simulate
+from shiftjax.run.start.drives import driven
+from shiftjax.run.start.prepare import varied_values
 
 Array = Any  # of JAX, traced
 P = ParamSpec("P")
@@ -161,7 +161,7 @@ def _array(values: Any) -> Array:
 
 
 def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Array], dict[str, Any]]:
-    """As `run.drives.driven`, where a drive may be traced speeds, (B,) one a member."""
+    """As `run.start.drives.driven`, where a drive may be traced speeds, (B,) one a member."""
     speeds = {name: _column(name, motion) for name, motion in drive.items() if is_traced(motion)}
     for name, values in speeds.items():
         if values.ndim != 1:

@@ -22,7 +22,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from shiftjax.errors import ModelError
-from shiftjax.run.precision import need_x64
+from shiftjax.run.programs.precision import need_x64
 
 Array = Any  # of JAX, traced or not
 

@@ -10,8 +10,8 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import need, need_count, need_function, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.run.result import Result
-from shiftjax.run.schedule import Schedule
+from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.results.result import Result
 
 Check = Callable[[str, Any], None]
 

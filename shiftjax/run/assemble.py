@@ -9,22 +9,22 @@ from functools import partial
 from typing import Any
 
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
+from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.model import Model
+from shiftjax.run.advance.ensemble import Settings
 from shiftjax.run.arguments import asked, check_arguments
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
-from shiftjax.run.collect import collect
 from shiftjax.run.derive import Expression, with_derived
-from shiftjax.run.drives import Drivable
-from shiftjax.run.ensemble import Settings
 from shiftjax.run.memory import Need, need_of, refuse_too_much
-from shiftjax.run.messages import messages, notes
-from shiftjax.run.metrics import Definition, Metrics
-from shiftjax.run.prepare import prepare
-from shiftjax.run.report import report_of
-from shiftjax.run.result import Result, members_to_keep
+from shiftjax.run.metric_texts import Definition, Metrics
+from shiftjax.run.results.collect import collect
+from shiftjax.run.results.messages import messages, notes
+from shiftjax.run.results.result import Result, members_to_keep
+from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.topology_report import report_of
 
 STEP = 1e-3  # s: that of a run from here; nothing depends on it
 

@@ -10,26 +10,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as host
-from shiftjax.dynamics.channel import Channel
-from shiftjax.dynamics.channels import channels as channels_of
+import shiftjax.run.start.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Kernel
+from shiftjax.measures.channel import Channel
+from shiftjax.measures.channels import channels as channels_of
 from shiftjax.outcome import Outcome
-from shiftjax.run.drives import refuse_beyond_tables
-from shiftjax.run.ending import Ending
-from shiftjax.run.ensemble import GAP_LIMIT, Ensemble, Settings, begin
+from shiftjax.run.advance.ending import Ending
+from shiftjax.run.advance.ensemble import GAP_LIMIT, Ensemble, Settings, begin
+from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.going_on import go_on, program_of
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.metrics import Metrics
-from shiftjax.run.partitions import partitions
-from shiftjax.run.physical import impossible
-from shiftjax.run.prepare import start_of
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.refusals import massless_members, refuse_massless_motion, refuse_open_welds
-from shiftjax.run.result import Result
-from shiftjax.run.schedule import Schedule
-from shiftjax.run.start import Start
+from shiftjax.run.metric_texts import Metrics
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.drives import refuse_beyond_tables
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.physical import impossible
+from shiftjax.run.start.prepare import start_of
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.refusals import massless_members, refuse_massless_motion, refuse_open_welds
+from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import Block
 
 CLOCKS = {"f64": 2.0**53, "f32": 2.0**24}  # steps that a number of the lanes counts exactly

@@ -10,10 +10,10 @@ import numpy as np
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import Layout
 from shiftjax.outcome import Outcome
-from shiftjax.run.ending import Ending
-from shiftjax.run.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
-from shiftjax.run.samples import Samples
-from shiftjax.run.setup import ACCUMULATORS, Setup
+from shiftjax.run.advance.ending import Ending
+from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
+from shiftjax.run.advance.samples import Samples
+from shiftjax.run.programs.setup import ACCUMULATORS, Setup
 
 JUDGED = (Outcome.inaccurate, Outcome.near_singular)  # warnings that are given at the end of every run anew
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from shiftjax.dynamics.channel import Channel
-from shiftjax.dynamics.channels import every_channel
 from shiftjax.errors import need, refuse_text
 from shiftjax.markup import text_table
+from shiftjax.measures.channel import Channel
+from shiftjax.measures.channels import every_channel
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.overview import BODY_HEAD, JOINT_HEAD, body_rows, joint_rows
-from shiftjax.run.prepare import prepare
-from shiftjax.run.report import eliminated, report_of
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.topology_report import eliminated, report_of
 from shiftjax.topology.partition import blocks_of
 
 

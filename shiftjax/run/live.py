@@ -12,34 +12,34 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.driver as driver
-from shiftjax.dynamics.channels import channels as channels_of
+import shiftjax.run.advance.driver as driver
 from shiftjax.errors import ModelError, need_number, one_of, refuse_text
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
+from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.mechanism.records import FIXED
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.poses import rotate
 from shiftjax.record import record
+from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.closing import CLOSED, LaneOf
 from shiftjax.run.derive import Expression, derived_columns
-from shiftjax.run.drives import Drivable, covered, driven
-from shiftjax.run.ensemble import Settings, begin
-from shiftjax.run.following import follow
-from shiftjax.run.host_evaluation import StartLane
-from shiftjax.run.integrators import check_method
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.partitions import partitions
-from shiftjax.run.physical import refuse_impossible
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
-from shiftjax.run.report import report_of
-from shiftjax.run.setup import ACCUMULATORS
-from shiftjax.run.start import Start
+from shiftjax.run.programs.integrators import check_method
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.start.closing import CLOSED, LaneOf
+from shiftjax.run.start.drives import Drivable, covered, driven
+from shiftjax.run.start.following import follow
+from shiftjax.run.start.host_evaluation import StartLane
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.physical import refuse_impossible
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.start.stated import Start
+from shiftjax.run.topology_report import report_of
 
 PULL_RATE = 20.0  # rad/s of the spring: a body that nothing else holds hangs g / rate^2 = 2.5 cm below the hand
 PULL_TIME = 8e-3  # s over which a pull is constant, or one step: short beside 1 / rate, so that its damping acts as one

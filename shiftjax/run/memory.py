@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.dynamics.channel import Channel
 from shiftjax.errors import ModelError
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.measures.channel import Channel
 from shiftjax.record import record
-from shiftjax.run.prepared import Prepared
+from shiftjax.run.start.prepared import Prepared
 
 NUMBER = 8  # bytes
 POSE = 7  # numbers

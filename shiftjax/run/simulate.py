@@ -10,37 +10,37 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.driver as driver
+import shiftjax.run.advance.driver as driver
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.dynamics.channel import Channel
-from shiftjax.dynamics.channels import channels as channels_of
 from shiftjax.errors import ModelError, need_number
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import told_before
+from shiftjax.measures.channel import Channel
+from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.accuracy import judge
+from shiftjax.run.advance.accuracy import judge
+from shiftjax.run.advance.ending import end_of
+from shiftjax.run.advance.ensemble import Ensemble, Settings
+from shiftjax.run.advance.replay import replay
+from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.arguments import asked, check_arguments
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
-from shiftjax.run.collect import WHOLE, collect
 from shiftjax.run.derive import Expression, with_derived
-from shiftjax.run.drives import Drivable
-from shiftjax.run.ending import end_of
-from shiftjax.run.ensemble import Ensemble, Settings
 from shiftjax.run.going_on import ending_of
-from shiftjax.run.integrators import check_method
-from shiftjax.run.interrupted import Interrupted
 from shiftjax.run.memory import Need, need_of, refuse_too_much
-from shiftjax.run.messages import messages, notes, recorded_near_singular
-from shiftjax.run.metrics import Definition, Metrics
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.replay import replay
-from shiftjax.run.report import report_of
-from shiftjax.run.result import Result, members_to_keep
-from shiftjax.run.schedule import Schedule
-from shiftjax.run.travel import hold_back, say_locked
+from shiftjax.run.metric_texts import Definition, Metrics
+from shiftjax.run.programs.integrators import check_method
+from shiftjax.run.results.collect import WHOLE, collect
+from shiftjax.run.results.interrupted import Interrupted
+from shiftjax.run.results.messages import messages, notes, recorded_near_singular
+from shiftjax.run.results.result import Result, members_to_keep
+from shiftjax.run.start.drives import Drivable
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.topology_report import report_of
+from shiftjax.run.travel.limits import hold_back, say_locked
 
 DEFAULT_STEP = 1e-3  # s
 LARGEST = float(np.finfo(float).max)

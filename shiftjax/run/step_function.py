@@ -17,19 +17,19 @@ from shiftjax.kernels.xla import step_function
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
+from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.derive import Expression, derived_columns
-from shiftjax.run.drives import Drivable, driven, refuse_beyond_tables
-from shiftjax.run.ensemble import Settings, begin
-from shiftjax.run.integrators import check_method
-from shiftjax.run.lane_program import Programs
-from shiftjax.run.partitions import partitions
-from shiftjax.run.physical import impossible, refuse_impossible
-from shiftjax.run.precision import need_x64
-from shiftjax.run.prepare import prepare, start_of
-from shiftjax.run.prepared import Prepared
-from shiftjax.run.refusals import refuse_massless_motion
-from shiftjax.run.setup import ACCUMULATORS
+from shiftjax.run.programs.integrators import check_method
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.programs.precision import need_x64
+from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.start.drives import Drivable, driven, refuse_beyond_tables
+from shiftjax.run.start.partitions import partitions
+from shiftjax.run.start.physical import impossible, refuse_impossible
+from shiftjax.run.start.prepare import prepare, start_of
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.refusals import refuse_massless_motion
 from shiftjax.topology.partition import Partition
 
 GROUPS = ("q", "x", "dx", "clock", "fraction", "limit", "armed", "acc", "rep", "mon", "trip", "event")

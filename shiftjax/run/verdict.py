@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.host_evaluation as host
+import shiftjax.run.start.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import ADDED, Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.run.closing import CLOSED, null_space
-from shiftjax.run.physical import impossible
-from shiftjax.run.planar_loops import odd_axes
-from shiftjax.run.prepare import prepare
-from shiftjax.run.prepared import Prepared, joints_of
-from shiftjax.run.refusals import refuse_massless_motion, refuse_open_welds
-from shiftjax.run.report import report_of
+from shiftjax.run.start.closing import CLOSED, null_space
+from shiftjax.run.start.physical import impossible
+from shiftjax.run.start.planar_loops import odd_axes
+from shiftjax.run.start.prepare import prepare
+from shiftjax.run.start.prepared import Prepared, joints_of
+from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
+from shiftjax.run.topology_report import report_of
 
 CHANGED = 1e-6  # a start that differs this much from what the file says is reported [rad or m, per second]
 NAMED = 1e-6  # a joint whose motion is this small a part of a motion of the loops does not name it

@@ -1,8 +1,8 @@
 """A channel of a frame: the part of its body's angular velocity about the frame's own x."""
 
 from shiftjax.algebra import dot, matvec
-from shiftjax.dynamics.channel import Quantity
-from shiftjax.dynamics.channels import CHANNELS
+from shiftjax.measures.channel import Quantity
+from shiftjax.measures.channels import CHANNELS
 from shiftjax.rotations import AXES
 
 

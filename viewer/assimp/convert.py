@@ -18,7 +18,7 @@ from PIL import Image
 from shiftjax.record import record
 from shiftjax.viewer.assimp.normals import unit, with_normals
 from shiftjax.viewer.assimp.pieces import Piece
-from shiftjax.viewer.scene import Colour, Mesh, Texture
+from shiftjax.viewer.scene.scene import Colour, Mesh, Texture
 
 WIDTHS = {1: 1, 2: 2, 4: 3}  # aiPrimitiveType -> vertices a face
 KINDS = {1: "points", 2: "lines", 3: "triangles"}

@@ -14,7 +14,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.record import record
-from shiftjax.viewer.scene import Colour, Mesh, Texture
+from shiftjax.viewer.scene.scene import Colour, Mesh, Texture
 
 FORMATS = ("3ds", "3mf", "dae", "fbx", "glb", "gltf", "obj", "off", "ply", "stl", "x3d")
 ELSEWHERE = {  # unsupported formats, and a remedy

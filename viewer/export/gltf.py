@@ -18,8 +18,6 @@ import numpy as np
 
 from shiftjax.poses import continuous, matrices, quaternions, to_world
 from shiftjax.version import VERSION
-from shiftjax.viewer.camera import upright
-from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.keys import refined
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import (
@@ -29,8 +27,10 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
-from shiftjax.viewer.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
-from shiftjax.viewer.springs import colour_of, figure, stretched
+from shiftjax.viewer.scene.camera import upright
+from shiftjax.viewer.scene.colours import ghost_opacity
+from shiftjax.viewer.scene.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
+from shiftjax.viewer.scene.springs import colour_of, figure, stretched
 from shiftjax.viewer.study_like import StudyLike
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}

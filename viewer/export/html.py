@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from shiftjax.poses import rotate
-from shiftjax.viewer.camera import VIEWS, Camera, upright
-from shiftjax.viewer.colours import ghost_opacity
 from shiftjax.viewer.export.keys import refined
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.export.sheets import sheets_of
-from shiftjax.viewer.scene import Mesh, Part, RenderSettings, Scene, SceneLight, Spring
-from shiftjax.viewer.springs import drawn_parts
+from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
+from shiftjax.viewer.scene.colours import ghost_opacity
+from shiftjax.viewer.scene.scene import Mesh, Part, RenderSettings, Scene, SceneLight, Spring
+from shiftjax.viewer.scene.springs import drawn_parts
 from shiftjax.viewer.study_like import StudyLike
 
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has

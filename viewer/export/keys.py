@@ -14,10 +14,10 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FrameRef
 from shiftjax.poses import continuous, interpolated, rotate, to_world
 from shiftjax.record import record
-from shiftjax.viewer.camera import Camera
 from shiftjax.viewer.export.motion import MOST, Motion
-from shiftjax.viewer.mechanism import axis_of, mechanism
-from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.motion.mechanism import axis_of, mechanism
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study_like import StudyLike
 
 HEIGHT = 1080  # pixels of the shorter side of a page or window

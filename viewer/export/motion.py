@@ -10,7 +10,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.poses import continuous, held, rotation_angle
 from shiftjax.record import record
-from shiftjax.viewer.scene import Scene
+from shiftjax.viewer.scene.scene import Scene
 
 PER_SECOND = 60  # instants kept by default: the rate of a screen
 FEWEST = 240  # instants allowed for short motions, for slow motion

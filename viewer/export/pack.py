@@ -7,8 +7,8 @@ import io
 import numpy as np
 from PIL import Image
 
-from shiftjax.viewer import colours
-from shiftjax.viewer.scene import Colour, Mesh, Part, Scene, Texture
+from shiftjax.viewer.scene import colours
+from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene, Texture
 
 LEFT_OUT = ("frame", "centre")  # kinds of parts that are not exported
 

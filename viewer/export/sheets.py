@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.run.figures import CERTIFICATE
-from shiftjax.viewer import curves
-from shiftjax.viewer.curves import Curve
+from shiftjax.run.results.plain_values import CERTIFICATE
 from shiftjax.viewer.export.pack import Pack
+from shiftjax.viewer.motion import curves
+from shiftjax.viewer.motion.curves import Curve
 from shiftjax.viewer.study_like import StudyLike
 
 MOST_PLOTS = 8

@@ -9,7 +9,7 @@ from OpenGL import GL
 
 from shiftjax.viewer.gl.part_instances import INSTANCE
 from shiftjax.viewer.gl.program import ATTRIBUTES, TEXTURE_UNIT
-from shiftjax.viewer.scene import Mesh, Texture
+from shiftjax.viewer.scene.scene import Mesh, Texture
 
 MODES = {"triangles": GL.GL_TRIANGLES, "lines": GL.GL_TRIANGLES, "points": GL.GL_POINTS}
 LOCATION = {name: k for k, name in enumerate(ATTRIBUTES)}

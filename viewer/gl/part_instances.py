@@ -6,10 +6,10 @@ import numpy as np
 
 from shiftjax.poses import matrices
 from shiftjax.record import record
-from shiftjax.viewer.colours import linear
-from shiftjax.viewer.scene import Mesh, Scene, Snapshot
-from shiftjax.viewer.springs import drawn_parts, placed
-from shiftjax.viewer.transforms import bounding_sphere
+from shiftjax.viewer.scene.colours import linear
+from shiftjax.viewer.scene.scene import Mesh, Scene, Snapshot
+from shiftjax.viewer.scene.springs import drawn_parts, placed
+from shiftjax.viewer.scene.transforms import bounding_sphere
 
 INSTANCE = np.dtype([("rows", "<f4", (3, 4)), ("colour", "<f4", (4,)), ("id", "<u4")])  # 68 bytes
 OPAQUE = 0.999  # opacity below which a colour is translucent

@@ -12,9 +12,6 @@ import numpy as np
 from OpenGL import GL
 
 from shiftjax.record import record
-from shiftjax.viewer import shapes
-from shiftjax.viewer.camera import FIT, Camera, upright
-from shiftjax.viewer.colours import linear
 from shiftjax.viewer.gl.buffers import Batch, GridBuffers, MeshBuffers
 from shiftjax.viewer.gl.ghost_instances import GhostInstances
 from shiftjax.viewer.gl.lighting import MAX_LIGHTS, Lighting
@@ -22,7 +19,10 @@ from shiftjax.viewer.gl.outline import HOVERED, MARKED, THIN, WIDTH, OutlineMask
 from shiftjax.viewer.gl.part_instances import INSTANCE, InstanceRows, PartInstances
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
 from shiftjax.viewer.gl.target import REACH, PickBuffer, Picture, ShadowMaps
-from shiftjax.viewer.scene import Ghosts, Part, RenderSettings, Scene, Snapshot, Strokes
+from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.camera import FIT, Camera, upright
+from shiftjax.viewer.scene.colours import linear
+from shiftjax.viewer.scene.scene import Ghosts, Part, RenderSettings, Scene, Snapshot, Strokes
 
 GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii of the scene
 GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of what the camera shows

@@ -22,19 +22,20 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer import opening
-from shiftjax.viewer.gui import actions, replacing
-from shiftjax.viewer.gui.beside import open_beside
-from shiftjax.viewer.gui.bundle import glfw, imgui
-from shiftjax.viewer.gui.layout import roomy
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import reopening as replacing
+from shiftjax.viewer.gui.actions import saved as saved_views
+from shiftjax.viewer.gui.actions.beside import open_beside
+from shiftjax.viewer.gui.panes.bundle import glfw, imgui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import saved as saved_views
-from shiftjax.viewer.member_scenes import Design, MemberScenes
+from shiftjax.viewer.gui.state.layout import roomy
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.recording import new_file
-from shiftjax.viewer.scene import RenderSettings, Scene, Strokes
-from shiftjax.viewer.session import Session
+from shiftjax.viewer.scene.scene import RenderSettings, Scene, Strokes
+from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
 from shiftjax.viewer.study_like import StudyLike
 
 SIZE = (1280, 800)

@@ -12,10 +12,10 @@ from OpenGL import GL
 from shiftjax.errors import ModelError, nearest
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.target import pixels_of
-from shiftjax.viewer.gui import ui
+from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
-from shiftjax.viewer.gui.state import State
+from shiftjax.viewer.gui.state.state import State
 
 NONE: Held = (False, False, False)
 FRAME = 1 / 15  # s from frame to frame

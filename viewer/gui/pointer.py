@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shiftjax.viewer.gui import actions, keys
-from shiftjax.viewer.gui.ray_picking import hits_at
-from shiftjax.viewer.gui.selection import Hit
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.study import grid
+from shiftjax.viewer.gui.actions import actions, grid
+from shiftjax.viewer.gui.picture.ray_picking import hits_at
+from shiftjax.viewer.gui.state import keys
+from shiftjax.viewer.gui.state.selection import Hit
+from shiftjax.viewer.gui.state.state import State
 
 STILL = 4.0  # pixels a click may move
 SOON = 0.4  # s between the two clicks of a double click

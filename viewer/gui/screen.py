@@ -11,16 +11,19 @@ import numpy as np
 from imgui_bundle.python_backends.opengl_backend_programmable import ProgrammablePipelineRenderer
 from OpenGL import GL
 
-from shiftjax.viewer.gui import fonts, panes, pointer, recording, symbols
-from shiftjax.viewer.gui.beside import under_cursor
-from shiftjax.viewer.gui.bundle import imgui, implot
-from shiftjax.viewer.gui.layout import Layout, layout
+from shiftjax.viewer.gui import pointer
+from shiftjax.viewer.gui.actions import movie_recording as recording
+from shiftjax.viewer.gui.actions.beside import under_cursor
+from shiftjax.viewer.gui.panes import fonts, panes
+from shiftjax.viewer.gui.panes.bundle import imgui, implot
+from shiftjax.viewer.gui.panes.textures import Textures
+from shiftjax.viewer.gui.picture import symbols
+from shiftjax.viewer.gui.picture.ray_picking import hits_at, pickable
+from shiftjax.viewer.gui.picture.renderers import Views
 from shiftjax.viewer.gui.pointer import Held, Pointer
-from shiftjax.viewer.gui.ray_picking import hits_at, pickable
-from shiftjax.viewer.gui.selection import Hit
-from shiftjax.viewer.gui.state import State
-from shiftjax.viewer.gui.textures import Textures
-from shiftjax.viewer.gui.views import Views
+from shiftjax.viewer.gui.state.layout import Layout, layout
+from shiftjax.viewer.gui.state.selection import Hit
+from shiftjax.viewer.gui.state.state import State
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
 MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)

@@ -1,0 +1,1 @@
+"""A study that runs: shards, progress, other processes, members again."""

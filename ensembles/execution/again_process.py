@@ -1,0 +1,72 @@
+"""The process that simulates members of stores again, for a viewer, which stays without jax.
+
+`python -m shiftjax.ensembles.execution.again_process N` answers requests on the pipe of file number N until its
+other end is closed: a request names a store and members, the answers are those of `again_messages`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from multiprocessing.connection import Connection
+
+from shiftjax.ensembles.execution.again import Again, again
+from shiftjax.ensembles.execution.again_messages import DONE, FAILED, FOUND, PROGRESS, READY, packed
+from shiftjax.errors import ModelError
+
+EVERY = 0.1  # s between two messages of how far it is
+
+
+def main(number: int) -> None:
+    """Serves requests on the pipe of that file number."""
+    pipe = Connection(number)
+    pipe.send_bytes(packed(READY))
+    while True:
+        try:
+            request = json.loads(pipe.recv_bytes())
+        except EOFError:
+            return
+        try:
+            _serve(pipe, request["store"], request["members"])
+        except (BrokenPipeError, ConnectionResetError):  # nobody listens any more
+            return
+        except ModelError as error:
+            pipe.send_bytes(packed(FAILED, [error.where, error.found, error.allowed, error.todo]))
+        except Exception as error:  # of a kind that nobody foresaw: told, not hidden
+            said = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:300]}"
+            pipe.send_bytes(packed(FAILED, [request["store"], said, "members that can run", "Report it."]))
+
+
+def _serve(pipe: Connection, store: str, members: list[int]) -> None:
+    """Simulates the members of a request and sends what comes of them."""
+    told = -EVERY
+
+    def progress(done: float) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if now - told >= EVERY:
+            told = now
+            pipe.send_bytes(packed(PROGRESS, done))
+
+    for some in again(store, members, progress):
+        pipe.send_bytes(_found(some))
+    pipe.send_bytes(packed(DONE))
+
+
+def _found(some: Again) -> bytes:
+    """The message of some members."""
+    channels = {str(v.attrs.get("path", n)): v.values for n, v in some.trajectories.data_vars.items() if n != "pose"}
+    bodies = [str(body) for body in some.trajectories["body"].values]
+    about = {"bodies": bodies, "channels": list(channels), "messages": some.messages, "differences": some.differences}
+    arrays = {f"channel{k}": values for k, values in enumerate(channels.values())}
+    arrays |= {
+        "members": some.members,
+        "time": some.trajectories["time"].values,
+        "pose": some.trajectories["pose"].values,
+    }
+    return packed(FOUND, about, arrays)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,186 @@
+"""A study in portions: which members each has, and what comes of running one. Pure functions of the study, no files.
+
+Problem: a study of a million members neither fits into memory nor may be lost as a whole. Properties: a shard is the
+members from k S up to (k + 1) S, of one model or of several; what comes of a member does not depend on its shard, so
+that shards may run anywhere, in any order, and again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.group import Group
+from shiftjax.record import record
+from shiftjax.run.assemble import assemble
+from shiftjax.run.memory import Need, free_memory
+from shiftjax.run.results.labelled import ORDER, disk_name, to_tree
+from shiftjax.run.results.result import Result
+from shiftjax.run.simulate import simulate
+
+STEPS = 4e8  # of a shard's members together: ten seconds of four-bars on two cores, of which starts take a tenth
+ASSEMBLY = 2e4  # steps of a four-bar take as long as one assembly of random lengths: 0.4 ms
+LEAST, MOST = 256, 1 << 16  # members of a shard
+SHARE = 0.125  # of the free memory: two shards run while one is written, and all are counted generously
+
+
+@record
+class Part:
+    """Members of one group in a shard: `begin` up to `end` in the group."""
+
+    group: Group
+    begin: int
+    end: int
+
+    @property
+    def first(self) -> int:
+        """Number of the first of them in the study."""
+        return self.group.first + self.begin
+
+    @property
+    def members(self) -> np.ndarray:
+        return np.arange(self.first, self.group.first + self.end)
+
+
+def parts(groups: Sequence[Group], shard: int, size: int) -> Iterator[Part]:
+    """The members of a shard, of every group that has some."""
+    low, high = shard * size, (shard + 1) * size
+    for group in groups:
+        begin, end = max(low - group.first, 0), min(high - group.first, group.members)
+        if begin < end:
+            yield Part(group, begin, end)
+
+
+def shard_size(need: Need, steps: float) -> int:
+    """Members of a shard: a power of two, as many as keep the machine busy for a while and fit into the memory.
+
+    Args:
+        need: memory of one member. steps: of one member.
+    """
+    fitting = SHARE * free_memory() / max(need.total, 1.0)
+    wanted = min(max(STEPS / max(steps, 1), LEAST), MOST, max(fitting, 1.0))
+    return 1 << int(np.log2(wanted))
+
+
+def run_members(
+    part: Part,
+    definition: Definition,
+    kept: np.ndarray,
+    progress: Callable[[float], None] = lambda done: None,
+    threads: int | None = None,
+) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """Simulates the members of a part.
+
+    Args:
+        kept: (K,) numbers in the study of those whose trajectories are kept.
+
+    Returns:
+        the rows of the table of members, and the trajectories of those of them that are kept, None where none are.
+    """
+    mine = np.intersect1d(kept, part.members) - part.first
+    every = 2 * len(mine) > part.end - part.begin  # then what is not kept is recorded in passing
+    given = {"keep": mine.tolist()} if every else {"channels": [], "output_step": None}
+    result = simulated(part, definition, {**given, "progress": progress, "threads": threads})
+    rows = table(result, part)
+    if not len(mine):
+        return rows, None
+    if every:
+        return rows, trajectories(result, part, mine)
+    return rows, recorded(part, definition, mine, lambda done: progress(1.0), threads)
+
+
+def recorded(
+    part: Part,
+    definition: Definition,
+    mine: np.ndarray,
+    progress: Callable[[float], None] = lambda done: None,
+    threads: int | None = None,
+) -> xr.Dataset:
+    """Trajectories of some members of a part, which run alone.
+
+    Args:
+        mine: (K,) their places in the part.
+    """
+    few = {path: values[mine] for path, values in part.group.vary(part.begin, part.end).items()}
+    more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few}
+    more |= {"progress": progress, "threads": threads}
+    return trajectories(simulated(part, definition, more), part, mine)
+
+
+def probed(group: Group, definition: Definition) -> tuple[Result, Need, xr.Dataset, xr.Dataset]:
+    """The first member of a group, run with all that may be recorded of one.
+
+    Returns:
+        its result, the memory of a member whose poses are not recorded, its row of the table, its trajectories.
+    """
+    part, needs = Part(group, 0, 1), list[Need]()
+    result = simulated(part, definition, {"keep": "all", "announce": needs.append})
+    need = dataclasses.replace(needs[-1], poses=0.0)
+    return result, need, table(result, part), trajectories(result, part, np.zeros(1, np.int64))
+
+
+def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Result:
+    """The result of the members of a part, or of those whose numbers stand in `more`, simulated or only assembled."""
+    given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
+    if definition.assemble_only:
+        return assemble(
+            part.group.model, **{k: value for k, value in given.items() if k not in ("output_step", "progress")}
+        )
+    if given.get("output_step", 0) is None:  # nothing is recorded but the ends
+        given["output_step"] = given.get("span") or part.group.model.settings.span
+    return simulate(part.group.model, **given)
+
+
+def table(result: Result, part: Part) -> xr.Dataset:
+    """The rows of the members of a part: designs of the whole study, switches, metrics, status, certificate."""
+    rows = to_tree(result, keep="none")["members"].to_dataset()
+    members = part.end - part.begin
+    nothing, group = np.full(members, np.nan), part.group
+    lost = [("design", path) for path in group.absent] + [("metric", name) for name in group.unmeasured]
+    none = {
+        disk_name(path, set()): ("member", nothing, {"role": role, "units": "1", "path": path}) for role, path in lost
+    }
+    switches = {
+        path: ("member", np.full(members, on, np.int8), {"role": "switch", "units": "1", "path": path})
+        for path, on in ((f"{element}.active", on) for element, on in group.switches.items())
+    }
+    more = xr.Dataset({**none, **switches}, coords={"member": rows["member"]})
+    return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
+
+
+def columns(rows: Sequence[xr.Dataset], groups: Sequence[Group]) -> xr.Dataset:
+    """The row of one member of every group as one that says of each column what those say which have it."""
+
+    def having(name: Any) -> xr.Dataset:
+        path = rows[0][name].attrs.get("path", name)
+        there = (own for own, group in zip(rows, groups, strict=True) if path not in (*group.absent, *group.unmeasured))
+        return next(there, rows[0])
+
+    return rows[0].assign({name: values.assign_attrs(having(name)[name].attrs) for name, values in rows[0].items()})
+
+
+def together(some: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Trajectories of one member of every model of a study: one dataset that has the channels and bodies of all."""
+    bodies = list(dict.fromkeys(str(body) for one in some for body in one["body"].values))
+    whole = [one.reindex(body=bodies).assign_coords(member=[0]) for one in some]
+    found = whole[0]
+    for one in whole[1:]:
+        found = found.assign({name: one[name] for name in one.data_vars if name not in found})
+    found["body"].attrs.update(some[0]["body"].attrs)
+    names = [str(name) for name in found.data_vars if name != "pose"]
+    return found.assign_attrs({ORDER: [*names, "pose"]})
+
+
+def trajectories(result: Result, part: Part, mine: np.ndarray) -> xr.Dataset:
+    """Channels and poses of the members that a result has kept, numbered as in the study.
+
+    Args:
+        mine: (K,) their places in the part.
+    """
+    found = to_tree(result)["trajectories"].to_dataset()
+    return found.assign_coords(member=("member", part.first + mine, {"units": "1"}))

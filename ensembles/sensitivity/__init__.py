@@ -1,0 +1,1 @@
+"""Slopes of a study: derivatives of its metrics by its numbers, and what they tell."""

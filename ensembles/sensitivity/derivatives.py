@@ -1,0 +1,116 @@
+"""Members of a study as functions of their numbers: outputs, cotangents and tangents. NumPy arrays in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from shiftjax.ensembles.study.group import Group
+from shiftjax.gradients.derived import derived
+from shiftjax.gradients.differentiable_run import DifferentiableRun
+from shiftjax.gradients.doubts import Doubts
+from shiftjax.run.beginning import Begun
+
+Array = Any  # of JAX, traced
+
+
+class Runs:
+    """The metrics and channels of members of a group, and derivatives along its varied numbers.
+
+    Args:
+        parameters: full paths of those varied numbers that derivatives are taken of; the others are columns, too.
+        channels: that are recorded.
+    """
+
+    def __init__(
+        self, group: Group, parameters: Sequence[str], channels: Sequence[str] = (), threads: int | None = None
+    ) -> None:
+        self.group, self.paths, self.parameters = group, tuple(group.vary()), tuple(parameters)
+        self._columns = [self.paths.index(path) for path in self.parameters]
+        given = {**group.settings, "channels": list(channels), "keep": "none", "threads": threads}
+        if not channels:
+            given["output_step"] = given.get("span") or group.model.settings.span
+        self._derive, self._assign = given.pop("derive", None), None
+        full, followed = self.paths, self.parameters
+        if self._derive:
+            with jax.enable_x64(True):
+                columns, self._assign = derived(group.model, self._named(jnp.ones((1, len(full)))), None, self._derive)
+            full = tuple(columns)
+            followed = tuple(path for path in full if path in followed or path not in self.paths)
+            given["assign"] = self._assign
+        self._run = DifferentiableRun(group.model, full, given, traced=followed, warns=False)
+        self._full = full
+        channels_of, metrics, _, _ = self._run.split(np.zeros((1, self._run.outputs)))
+        self.metrics = tuple(metrics)
+        self.sizes: Mapping[str, tuple[int, ...]] = {path: values.shape[1:] for path, values in channels_of.items()}
+        self._places = slice(self._run.recorded, self._run.recorded + len(self.metrics))
+
+    @property
+    def recorded(self) -> int:
+        """Numbers of the channels, which are the first outputs; the metrics follow."""
+        return self._run.recorded
+
+    @property
+    def begun(self) -> Begun:
+        """A run of the model's own numbers at its start."""
+        return self._run.begun
+
+    @property
+    def doubts(self) -> Doubts:
+        """Of the members of the last adjoint or tangent."""
+        assert self._run.doubts is not None
+        return self._run.doubts
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Of the metrics."""
+        return self._run.static["metric_units"]
+
+    @property
+    def time(self) -> np.ndarray:
+        """(n,) instants of the channels [s]."""
+        return self._run.static["time"]
+
+    def outputs(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Channels and metrics (B, O), and the status (B,), of designs (B, V)."""
+        y = self._run.run(self._expanded(x))
+        return y[:, : self._places.stop], y[:, self._places.stop].astype(int)
+
+    def adjoint(self, x: np.ndarray, bars: np.ndarray) -> np.ndarray:
+        """Cotangents (K, B, P) of the parameters from those (K, B, O) of the outputs; NaN where a run ended early."""
+        rest = np.zeros((*bars.shape[:2], self._run.outputs - bars.shape[2]))
+        found = self._run.adjoint(self._expanded(x), np.concatenate([bars, rest], axis=2))
+        if self._derive:
+            with jax.enable_x64(True):
+                _, back = jax.vjp(self._derived, jnp.asarray(x))
+                found = np.stack([np.asarray(back(jnp.asarray(bar))[0]) for bar in found])
+        return found[:, :, self._columns]
+
+    def tangent(self, x: np.ndarray) -> np.ndarray:
+        """Changes (P, B, O) of the outputs with each parameter; NaN where a run ended early."""
+        dx = np.zeros((len(self.parameters), *x.shape))
+        for k, column in enumerate(self._columns):
+            dx[k, :, column] = 1.0
+        if self._derive:
+            with jax.enable_x64(True):
+                dx = np.stack([np.asarray(jax.jvp(self._derived, (jnp.asarray(x),), (jnp.asarray(d),))[1]) for d in dx])
+        found = self._run.tangent(self._expanded(x), dx)[:, :, : self._places.stop]
+        return np.where(self.outputs(x)[1][:, None] > 0, np.nan, found)
+
+    def _expanded(self, x: np.ndarray) -> np.ndarray:
+        """The numbers (B, V') of the run: those of the study and what follows from them."""
+        if not self._derive:
+            return x
+        with jax.enable_x64(True):
+            return np.asarray(self._derived(jnp.asarray(x)))
+
+    def _derived(self, x: Array) -> Array:
+        columns, _ = derived(self.group.model, self._named(x), None, self._derive or {})
+        return jnp.stack([columns[path] for path in self._full], axis=1)
+
+    def _named(self, x: Array) -> dict[str, Array]:
+        return {path: x[:, k] for k, path in enumerate(self.paths)}

@@ -1,0 +1,328 @@
+"""How every metric of a study changes with every number that varies, for each member: d(metrics)/d(parameters).
+
+One pass gives all: forward, a direction a parameter, or reverse, a way back a metric; or moved runs, by differences, of
+what has no derivative. `gradients.planning` says which takes least.
+The slopes stand in the store of the study, in a group `sensitivity` with the axes member, metric and parameter, which
+grows shard by shard and goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+
+from shiftjax.ensembles.execution.shards import parts
+from shiftjax.ensembles.execution.study_plan import Plan, opened
+from shiftjax.ensembles.execution.sweep import sweep
+from shiftjax.ensembles.sensitivity.derivatives import Runs
+from shiftjax.ensembles.sensitivity.information import Fisher, fisher, sizes
+from shiftjax.ensembles.store import study_store
+from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, opened_group
+from shiftjax.ensembles.stored_study import Study
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.group import Group
+from shiftjax.errors import ModelError, need_number, one_of
+from shiftjax.gradients.differences import PLACES, MovedRuns, central
+from shiftjax.gradients.doubts import Doubts
+from shiftjax.gradients.planning import Planned, Planner, by_differences, without_derivative
+from shiftjax.run.memory import Need, free_memory
+
+GROUP, DONE, SIGMAS = "sensitivity", "shards_done", "sigmas"
+BLOCK = 512  # members whose slopes are taken at once
+SHARE = 0.25  # of the free memory, for moved runs
+
+
+class Sensitivity:
+    """The slopes of a study.
+
+    Args:
+        study: whose store they are in.
+
+    Raises:
+        ModelError: no slopes there, or not all of them yet.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        about = _about(study.path)
+        if not about or about[DONE] < about["shards"]:
+            todo = "Run `shiftjax sensitivity` on it."
+            raise ModelError(str(study.path), "a study without all slopes", "one that has them", todo)
+        self.planned = Planned(about["direction"], about["why"])
+
+    @property
+    def xarray(self) -> xr.Dataset:
+        """`slope` (member, metric, parameter), NaN where a run ended early, and its `unit` (metric, parameter)."""
+        return opened_group(CheckedFolder(self.study.path), GROUP)
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """(B, M, P)."""
+        return self.xarray["slope"].values
+
+    @property
+    def jumps(self) -> np.ndarray:
+        """(B,) how often forces of a member jumped: what its slopes ignore."""
+        return self.xarray["jumps"].values
+
+    @property
+    def growth(self) -> np.ndarray:
+        """(B,) by which small changes of a member's run grow, as in `gradients.growth`; NaN where that is not told."""
+        return self.xarray["growth"].values
+
+    @property
+    def errors(self) -> np.ndarray:
+        """(B, M, P) by how much differences of order 4 and 2 differ; NaN for slopes that are derivatives."""
+        return self.xarray["error"].values
+
+    @property
+    def messages(self) -> list[str]:
+        """(B,) what is to be said of a member's slopes, "" for good ones."""
+        return [str(text) for text in self.xarray["message"].values]
+
+    @property
+    def metrics(self) -> list[str]:
+        return [str(name) for name in self.xarray["metric"].values]
+
+    @property
+    def parameters(self) -> list[str]:
+        return [str(path) for path in self.xarray["parameter"].values]
+
+    def fisher(self, sigmas: Mapping[str, float], *, scaled: bool = True) -> Fisher:
+        """What measurements of metrics tell of the parameters, for every member.
+
+        Args:
+            sigmas: metric -> standard deviation of its error, of those that are measured.
+            scaled: eigenvalues of parameters in parts of their mean size in the study, else in their units.
+
+        Raises:
+            ModelError: no such metric, a deviation that is not positive.
+        """
+        known, columns = self.metrics, self.study.xarray["members"].to_dataset()
+        for name in sigmas:
+            one_of("fisher: sigmas", name, known)
+        rows = [known.index(name) for name in sigmas]
+        scales = sizes([columns[path].values for path in self.parameters]) if scaled else None
+        return fisher(self.slopes[:, rows], np.array([*sigmas.values()]), scales)
+
+    def measured(self, sigmas: Mapping[str, float]) -> None:
+        """Stores which metrics are measured, with the standard deviations of their errors, of which the report of the
+        study tells how well they tell the numbers.
+
+        Raises:
+            ModelError: no such metric, a deviation that is not positive; a store that cannot be written.
+        """
+        for name, sigma in sigmas.items():
+            one_of("measured: sigmas", name, self.metrics)
+            need_number(f"measured: {name}", sigma, "a number above 0", above=0.0)
+        with study_store.locked(self.study.path), study_store.writing(self.study.path) as files:
+            study_store.say(files, {SIGMAS: json.dumps(dict(sigmas))}, GROUP)
+
+    def __repr__(self) -> str:
+        found, said = self.xarray.sizes, sum(map(bool, self.messages))
+        told = f"; something is said of {said} of {found['member']} members: see messages" if said else ""
+        return f"Sensitivity of {found['metric']} metrics to {found['parameter']} numbers in {self.study.path}{told}"
+
+
+def sensitivity(
+    study: Study | Definition | str | Path,
+    out: str | Path | None = None,
+    *,
+    direction: str | None = None,
+    resume: bool = False,
+    force: bool = False,
+    threads: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, members: None,
+) -> Sensitivity:
+    """The slopes of all metrics of a study with all its varied numbers, into its store.
+
+    Args:
+        study: one that is complete, or its store; or a definition, or a study file, which is run first.
+        out: the store of a study that is run, as of `sweep`.
+        direction: "forward", "reverse" or "differences"; where left out, that of the slopes that are there already,
+            else the one that takes least.
+        resume, force, threads: as of `sweep`.
+        progress: called with the members that are done, and all.
+
+    Raises:
+        ModelError: a study without metrics, or without numbers that vary; a run that has no derivatives.
+    """
+    if not isinstance(study, Study):
+        if not isinstance(study, Definition) and Path(study).suffix == ".zarr":
+            study = Study(study)
+        else:
+            study = sweep(study, out, resume=resume, force=force, threads=threads)
+    if not study.complete:
+        raise ModelError(str(study.path), "a study that is not complete", "a complete one", "Resume it first.")
+    plan = opened(str(study.path))
+    names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
+    for what, found, key in (("metrics", names, "[metrics]"), ("numbers that vary", paths, "[vary]")):
+        if not found:
+            raise ModelError(str(study.path), f"a study without {what}", f"one with {key}", f"Add {key}.")
+    if plan.definition.assemble_only:
+        raise ModelError("assemble_only", "true", "a study that runs", "Leave it out.")
+    with study_store.locked(study.path):
+        about = _about(study.path)
+        if about and not force and direction in (None, about["direction"]):
+            how = Planned(about["direction"], about["why"])
+        else:
+            how = _planned(plan, direction, threads)
+        if force or not about or (about["direction"], about["shards"]) != (how.direction, plan.shards):
+            _begin(plan, names, paths, how)
+            about = _about(study.path)
+        _run(plan, int(about[DONE]), how, threads, progress)
+    return Sensitivity(study)
+
+
+def slopes(runs: Runs, x: np.ndarray, direction: str) -> np.ndarray:
+    """(B, M, P) slopes of the metrics with the parameters at designs (B, V); NaN where a run ended early."""
+    if direction == "forward":
+        return np.moveaxis(runs.tangent(x)[:, :, runs.recorded :], 0, 2)
+    outputs = runs.recorded + len(runs.metrics)
+    bars = np.zeros((len(runs.metrics), len(x), outputs))
+    for k in range(len(runs.metrics)):
+        bars[k, :, runs.recorded + k] = 1.0
+    return np.moveaxis(runs.adjoint(x, bars), 0, 1)
+
+
+def _planned(plan: Plan, direction: str | None, threads: int | None) -> Planned:
+    """The way to the slopes of a study; its costs are those of the first model."""
+    group = plan.groups[0]
+    paths, outcomes = tuple(group.vary()), len(plan.definition.metrics)
+    if why := without_derivative(group.settings):
+        return by_differences(len(paths), why, direction)
+    members = min(BLOCK, plan.size, group.members)
+    planner = Planner(Runs(group, paths, threads=threads).begun)
+    return planner.planned(outcomes, len(paths), members, direction=direction)
+
+
+class _Slopes:
+    """What takes the slopes of the members of a group, block by block.
+
+    Args:
+        differs: whether by differences.
+    """
+
+    def __init__(self, group: Group, differs: bool, threads: int | None) -> None:
+        self.parameters = tuple(group.vary())
+        self._runs = None if differs else Runs(group, self.parameters, threads=threads)
+        given = {**group.settings, "channels": [], "keep": "none", "threads": threads}
+        given["output_step"] = given.get("span") or group.model.settings.span
+        needs = list[Need]()
+        self._moved = MovedRuns(group.model, self.parameters, {**given, "announce": needs.append})
+        self._needs, self._precision = needs, given.get("precision") or "f64"
+        self.metrics = self._moved.metrics if self._runs is None else self._runs.metrics
+
+    def of(self, x: np.ndarray, direction: str) -> tuple[np.ndarray, np.ndarray, Doubts]:
+        """Slopes (B, M, P), their errors where they are told, and doubts, of designs (B, V)."""
+        if self._runs is not None:
+            found = slopes(self._runs, x, direction)
+            return found, np.full_like(found, np.nan), self._runs.doubts
+        if not self._needs:
+            self._moved(x[:1])
+        room = SHARE * free_memory() / max(self._needs[0].total, 1.0)
+        parts = [
+            central(self._moved, some, range(len(self.parameters)), self._precision, room)
+            for some in np.array_split(x, max(1, int(np.ceil(len(PLACES) * len(x) / max(room, 1.0)))))
+            if len(some)
+        ]
+        lost = np.concatenate([part.lost for part in parts])
+        count = len(PLACES) * len(self.parameters)
+        said = tuple(f"{k} of {count} moved runs ended early: no slopes with their numbers" if k else "" for k in lost)
+        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), said)
+        found, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "errors"))
+        return found, errors, doubts
+
+
+def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:
+    """The slopes of the shards that have none yet."""
+    known: dict[int, _Slopes] = {}
+    names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
+    members = sum(group.members for group in plan.groups)
+    for shard in range(ready, plan.shards):
+        first, rows, doubts = shard * plan.size, list[np.ndarray](), list[Doubts]()
+        for part in parts(plan.groups, shard, plan.size):
+            group = part.group
+            if group.first not in known:
+                known[group.first] = _Slopes(group, how.direction == "differences", threads)
+            own = known[group.first]
+            x = np.stack([*group.vary(part.begin, part.end).values()], axis=1)
+            for begin in range(0, len(x), BLOCK):
+                *some, told = own.of(x[begin : begin + BLOCK], how.direction)
+                whole = np.full((2, len(told.lost), len(names), len(paths)), np.nan)
+                of = [names.index(name) for name in own.metrics], [paths.index(path) for path in own.parameters]
+                whole[np.ix_(range(2), range(len(told.lost)), *of)] = some
+                rows.append(whole)
+                doubts.append(told)
+                progress(first + sum(row.shape[1] for row in rows), members)
+        with study_store.writing(plan.folder) as files:
+            made = zarr.open_group(files, path=GROUP, mode="r+")
+            found = dict(zip(("slope", "error"), np.concatenate(rows, axis=1), strict=True))
+            found |= {name: np.concatenate([getattr(part, name) for part in doubts]) for name in ("jumps", "growth")}
+            found["message"] = np.array([text for part in doubts for text in part.messages], object)
+            for name, values in found.items():
+                study_store.array_of(made, name)[first : first + plan.size] = values
+            files.settle()
+            study_store.say(files, {DONE: shard + 1}, GROUP)
+
+
+def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Planned) -> None:
+    """The empty group."""
+    members = sum(group.members for group in plan.groups)
+    units = _units(plan, names, paths)
+    about = {"direction": how.direction, "why": how.why, "shards": plan.shards, DONE: 0}
+    with study_store.writing(plan.folder) as files:
+        group = zarr.open_group(files, mode="r+").create_group(GROUP, overwrite=True)
+        shape = (members, len(names), len(paths))
+        for name in ("slope", "error"):
+            group.create_array(
+                name, shape=shape, chunks=(min(plan.size, members), *shape[1:]), dtype=float, compressors=CODECS,
+                fill_value=np.nan, attributes={"units": "see unit"}, dimension_names=["member", "metric", "parameter"],
+                config={"write_empty_chunks": True},
+            )  # fmt: skip
+        for name, kind, empty in (("jumps", np.int32, 0), ("growth", float, np.nan), ("message", str, "")):
+            group.create_array(
+                name, shape=(members,), chunks=(min(plan.size, members),), dtype=kind, compressors=CODECS,
+                fill_value=empty, attributes={"units": "1"}, dimension_names=["member"],
+                config={"write_empty_chunks": True},
+            )  # fmt: skip
+        for name, values, axes in (
+            ("member", np.arange(members), ["member"]),
+            ("metric", np.array(names, object), ["metric"]),
+            ("parameter", np.array(paths, object), ["parameter"]),
+            ("unit", units, ["metric", "parameter"]),
+        ):
+            text = values.dtype == object
+            group.create_array(
+                name, shape=values.shape, chunks=values.shape, dtype=str if text else values.dtype, compressors=CODECS,
+                attributes={"units": "1"}, dimension_names=axes, config={"write_empty_chunks": True},
+            )[...] = values  # fmt: skip
+        files.settle()
+        study_store.say(files, about, GROUP)
+
+
+def _units(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...]) -> np.ndarray:
+    """(M, P) units of the slopes."""
+    columns = Study(plan.folder).xarray["members"].to_dataset().variables
+    own = {str(v.attrs.get("path", name)): str(v.attrs.get("units", "1")) for name, v in columns.items()}
+    return np.array([[_ratio(own.get(name, "1"), own.get(path, "1")) for path in paths] for name in names], object)
+
+
+def _ratio(above: str, below: str) -> str:
+    if above == below:
+        return "1"
+    return above if below == "1" else f"{above}/({below})" if "/" in below or " " in below else f"{above}/{below}"
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """The attributes of the group, none where there is none."""
+    try:
+        return json.loads((folder / GROUP / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+    except (OSError, ValueError, KeyError):
+        return {}

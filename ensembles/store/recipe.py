@@ -1,0 +1,145 @@
+"""How members of a store are simulated again: the model, the designs and the settings that the store says.
+
+Properties: with the same version on the same machine what comes of a recipe is what the store was written of, to the
+last bit; what no store holds, a function of Python and the end of another run, is refused by name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from shiftjax.constraints.drives import TYPES, Drive
+from shiftjax.ensembles.store.members import role_of
+from shiftjax.errors import ModelError
+from shiftjax.formats.files import load
+from shiftjax.mechanism.edit import rebuilt
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import Assembly, Element
+from shiftjax.record import record
+from shiftjax.run.assemble import assemble
+from shiftjax.run.results.labelled import with_origin
+from shiftjax.run.results.result import Result
+from shiftjax.run.simulate import simulate
+
+KEYWORDS = "step method precision repartition move_steps hold independent cut cluster backend strict_start".split()
+LIMITS = ("energy_limit", "gap_limit", "angle_limit")  # a limit that is infinite is null in JSON
+STILL = ("channels", "metrics", "hold", "backend", "precision", "strict_start", "derive", "drive", "keep", "threads",
+         "announce")  # fmt: skip  # keywords that mean something where nothing moves
+FUNCTION = " of recorded channels"  # the end of the text of a metric that is a function of Python
+
+
+@record
+class Recipe:
+    """How members that have one model are simulated again.
+
+    Attributes:
+        members: (k,) their numbers in the store.
+        model: with their switches and drives.
+        vary: number path -> (k,) values.
+        settings: further keywords of `simulate`, or of `assemble`.
+        still: whether their loops are closed and nothing is run.
+    """
+
+    members: np.ndarray
+    model: Model
+    vary: Mapping[str, np.ndarray]
+    settings: Mapping[str, Any]
+    still: bool = False
+
+    def run(self, **more: Any) -> Result:
+        """The members, with further keywords of `simulate`; those that mean nothing where nothing moves are left out
+        there."""
+        given = {**self.settings, **more, "vary": dict(self.vary)}
+        if self.still:
+            return assemble(self.model, **{name: given[name] for name in (*STILL, "vary") if name in given})
+        return simulate(self.model, **given)
+
+
+def designs_of(rows: xr.Dataset) -> dict[str, np.ndarray]:
+    """Number path -> (k,) values of what varies, of some rows of the table of members, in its order."""
+    about = {str(values.attrs.get("path", name)): (str(name), values) for name, values in rows.data_vars.items()}
+    return {
+        path: np.asarray(values.values, float)
+        for path, (name, values) in about.items()
+        if role_of(name, dict(values.attrs)) == "design"
+    }
+
+
+def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
+    """The recipe of members of a result, as `run` and `sweep` of a model write it.
+
+    Args:
+        tree: of `store.read`. members: (k,) numbers. where: the store's name, for messages.
+
+    Raises:
+        ModelError: a result that went on from another one, or with functions of Python.
+    """
+    about, rows = tree.attrs, tree["members"].to_dataset().isel(member=np.asarray(members, np.int64))
+    said: dict[str, Any] = json.loads(about["settings"])
+    if said.get("t0"):
+        raise _lost(where, "a run that goes on from another one, the end of which no store holds")
+    if said.get("tie"):
+        raise _lost(where, f"a tie that is a function of Python ({', '.join(said['tie'])})")
+    document = json.loads(about["model"])
+    model = dataclasses.replace(load(document), source=str(about["model_source"]))
+    model = with_origin(model, json.loads(about.get("model_origin", "[]")))
+    model, drive, vary = _driven_again(model, said.get("drive") or {}, designs_of(rows), where)
+    still = said["span"] == 0.0
+    settings: dict[str, Any] = {name: said[name] for name in KEYWORDS if name in said}
+    settings |= {name: math.inf if said[name] is None else said[name] for name in LIMITS if name in said}
+    settings |= {"span": said["span"], "output_step": said["output_step"]}
+    settings |= {"metrics": _metrics(rows), "drive": drive} if drive else {"metrics": _metrics(rows)}
+    return Recipe(np.asarray(members, np.int64), model, vary, settings, still)
+
+
+def _metrics(rows: xr.Dataset) -> dict[str, str]:
+    """The metrics that are texts."""
+    texts = {str(v.attrs.get("path", name)): v.attrs.get("metric") for name, v in rows.data_vars.items()}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and not text.endswith(FUNCTION)}
+
+
+def _driven_again(
+    model: Model, said: Mapping[str, str], vary: Mapping[str, np.ndarray], where: str
+) -> tuple[Model, dict[str, Drive], dict[str, np.ndarray]]:
+    """The model before `drive=` added its drivers, what `drive=` was, and the designs without the numbers of those."""
+    drive: dict[str, Drive] = {}
+    rest = dict(vary)
+    for name in said:
+        joint = model.resolve(name)
+        path, item = next(((p, e) for p, e in model.drivers() if e.joints == (joint,)), ("", None))
+        if item is None:
+            raise _lost(where, f"a drive of {joint} that is a function of Python")
+        values = {key: _with_arrays(value, f"{path}.{key}", rest) for key, value in item.values.items()}
+        known = {field.name for field in dataclasses.fields(TYPES[item.type])}
+        drive[name] = TYPES[item.type](**{key: value for key, value in values.items() if key in known})
+        origin = _without(model.origin, item) if model.origin else None
+        model = dataclasses.replace(_without(model, item), origin=origin)
+    return model, drive, rest
+
+
+def _with_arrays(value: Any, path: str, vary: dict[str, np.ndarray]) -> Any:
+    """A number of a drive, or the values of the members, which are taken out of the designs."""
+    if isinstance(value, list | tuple):
+        return [_with_arrays(entry, f"{path}[{k}]", vary) for k, entry in enumerate(value)]
+    return vary.pop(path, value)
+
+
+def _without(model: Model, item: Element) -> Model:
+    """The model without one of its drivers."""
+
+    def change(assembly: Assembly, path: str) -> Assembly:
+        return dataclasses.replace(assembly, drivers=tuple(own for own in assembly.drivers if own != item))
+
+    return dataclasses.replace(model, assemblies=rebuilt(model.assemblies, change))
+
+
+def _lost(where: str, found: str) -> ModelError:
+    todo = "Run it again yourself, and keep the members that you want to see (keep=)."
+    return ModelError(f"{where}: simulating members again", found, "what its store holds", todo)

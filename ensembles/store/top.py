@@ -1,0 +1,104 @@
+"""The first members of a stored study by a metric, a design number, a figure of the certificate, or an expression.
+
+Members that failed, and those where the value is not finite, are never among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftjax.ensembles.store.members import Column, Members, listed
+from shiftjax.ensembles.store.ranking import ranked
+from shiftjax.errors import ModelError, need_count, one_of
+from shiftjax.measures.expressions import unit_of
+from shiftjax.record import record
+from shiftjax.run.derive import evaluate, parsed
+
+ENDS = ("largest", "smallest", "worst")
+
+
+@record
+class Top:
+    """The first members by a column.
+
+    Attributes:
+        column: what they were ordered by.
+        end: "largest" or "smallest", whichever comes first.
+        rows: (n,) places in `Members.numbers`, first member first.
+        failed: members left out since they ended early.
+        unknown: members left out since they have no finite value, though they finished.
+    """
+
+    column: Column
+    end: str
+    rows: np.ndarray
+    failed: int
+    unknown: int
+
+
+def top(members: Members, text: str, count: int = 10, end: str = "largest") -> Top:
+    """The first members by a column or an expression; equal ones in the order of their numbers.
+
+    Args:
+        members: of a store.
+        text: a column (`swing`, `coupler.mass`, `gap`), or an expression with columns in braces (`{swing} / {mass}`),
+            with + - * / **, parentheses and the functions of `simulate(derive=)`.
+        count: how many.
+        end: "largest", "smallest", or "worst": the smallest pivot_ratio, the largest of any other figure of the
+            certificate; a metric has no end that is worst by itself.
+
+    Raises:
+        ModelError: no such column, an expression with something else in it, no finished member with a finite value.
+    """
+    need_count("top: count", count, 1)
+    one_of("top: end", end, ENDS)
+    column = column_of(members, text)
+    if end == "worst":
+        end = _worst_end(column)
+    known = members.finished & np.isfinite(column.values)
+    if not known.any():
+        found = f"no finished member with a finite {text}"
+        raise ModelError(f"top {text}", found, "one at least", "See `shiftjax report` for why members failed.")
+    rows = ranked(column.values, members.status, rising=end == "smallest")[:count]
+    failed = int(np.sum(~members.finished))
+    return Top(column, end, rows, failed, len(known) - int(known.sum()) - failed)
+
+
+def column_of(members: Members, text: str) -> Column:
+    """The column of a name, or the values of an expression of columns in braces."""
+    if "{" not in text or any(column.name == text for column in members.columns):
+        return members.column(text, "top")
+    with np.errstate(all="ignore"):  # a value that is not finite is never listed
+        values = np.asarray(evaluate(text, _Columns(members), f"top {text}"), np.float64)
+    if values.ndim == 0:
+        raise ModelError(f"top {text}", "one number for all", "an expression of columns", "Write {swing} / {mass}.")
+    node, paths = parsed(text, f"top {text}")
+    unit = unit_of(node, {name: members.column(path, "top").unit for name, path in paths.items()}) or "1"
+    return Column(text, "metric", unit, values, text)
+
+
+class _Columns(Mapping[str, Any]):
+    """Values by the name of a column, or the end of its path."""
+
+    def __init__(self, members: Members) -> None:
+        self._members = members
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._members.column(name, "top").values
+
+    def __iter__(self) -> Iterator[str]:
+        return (column.name for column in self._members.columns)
+
+    def __len__(self) -> int:
+        return len(self._members.columns)
+
+
+def _worst_end(column: Column) -> str:
+    if column.role != "certificate":
+        allowed = f"a figure of the certificate, as {listed(['gap', 'energy_error', 'pivot_ratio'])}"
+        todo = "Whether much or little of a metric is bad, only you know: say --largest or --smallest."
+        raise ModelError(f"top {column.name} --worst", f"a {column.role}", allowed, todo)
+    return "smallest" if column.name == "pivot_ratio" else "largest"

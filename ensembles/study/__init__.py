@@ -1,0 +1,1 @@
+"""What a study is: its words, its members and their numbers. Host only, no jax."""

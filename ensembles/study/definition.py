@@ -1,0 +1,261 @@
+"""The definition of a study: what is simulated, what varies, what is measured and kept. Words only, no arrays.
+
+A definition says the same as a study file (`study_file`), key by key; `designs` makes the members of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.constraints.drives import TYPES
+from shiftjax.ensembles.optimization.words import Wanted, wanted
+from shiftjax.ensembles.study.correlation import Correlation, correlation
+from shiftjax.ensembles.study.definition_keys import KEYS, inside
+from shiftjax.ensembles.study.keeping import Keep, keep
+from shiftjax.ensembles.study.sample import refuse_undrawn
+from shiftjax.ensembles.study.spec import NUMBERS, Vary, varied
+from shiftjax.errors import ModelError, nearest, need_mapping, wrong
+from shiftjax.formats.writer import to_dict
+from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
+from shiftjax.mechanism.model import Model
+from shiftjax.record import record
+from shiftjax.run.results.plain_values import CERTIFICATE
+
+Words = str | float | Sequence[Any] | Mapping[str, Any]
+ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
+SETTINGS = ("span", "step", "output_step", "method", "precision", "backend", "strict_start")
+MOTION = ("span", "step", "output_step", "method", "energy_limit", "gap_limit", "angle_limit")  # of no use to assemble
+SETTINGS += ("energy_limit", "gap_limit", "angle_limit", "channels", "hold")
+EMPTY = FrozenJson()
+
+
+@record
+class Definition:
+    """A study, as words; everything but the model may be left out.
+
+    What each key may hold stands in docs/studies.md.
+
+    Attributes:
+        model: a library name, the path of a model file, or a Model.
+        vary: number path -> "low:high~sobol" and its like, a list of values, a table of a law, or a `Vary`.
+        samples: how many values of all drawn numbers, at every point of the grid and every row of the table.
+        seed: of the draws.
+        correlation: between drawn numbers: {"pairs": [(path, path, value)]} or {"paths": ..., "matrix": ...}.
+        table: the path of a .csv or .parquet file of designs.
+        derive: number path -> a formula, number paths in braces.
+        switch: assembly, body, joint, force, constraint or driver -> [True, False].
+        set: number path -> the value of all members, in SI or as "30deg".
+        drive: joint -> a constant speed, a text such as "harmonic(amplitude=0.3, frequency=2)", or a `Harmonic` and
+            its like; its numbers have paths, as JOINT_drive.amplitude, that vary, set and derive name.
+        hold: joints that keep their place while loops are closed.
+        span, step, output_step: [s], as those of `simulate`.
+        method, precision, backend: as those of `simulate`.
+        channels: what is recorded of the members that are kept.
+        metrics: name -> a text, or a mapping with `of`.
+        keep: whose trajectories are kept: "all", "none", "every 10", how many, a list of members, or a mapping of
+            `members`, `worst` and `best`.
+        assemble_only: loops are closed and nothing is run; span, step, output_step, method and limits say nothing then.
+        strict_start: members whose stated start the loops do not allow are not run.
+        energy_limit, gap_limit, angle_limit: above which a member is `inaccurate`; math.inf for none.
+        optimize: what `optimize` makes small, and how: the table `[optimize]`.
+        folder: where relative names of files are relative to; the working folder where empty.
+
+    Raises:
+        ModelError: for anything that cannot be used, naming its key.
+    """
+
+    model: str | Model | Mapping[str, Any]
+    vary: Mapping[str, Words | Vary] = EMPTY
+    samples: int | None = None
+    seed: int = 0
+    _: dataclasses.KW_ONLY
+    correlation: Mapping[str, Any] = EMPTY
+    table: str | None = None
+    derive: Mapping[str, str] = EMPTY
+    switch: Mapping[str, bool | Sequence[bool]] = EMPTY
+    set: Mapping[str, float | str] = EMPTY
+    drive: Mapping[str, Any] = EMPTY
+    hold: Sequence[str] = ()
+    span: float | None = None
+    step: float | None = None
+    output_step: float | None = None
+    method: str | None = None
+    precision: str | None = None
+    backend: str | None = None
+    channels: Sequence[str] = ()
+    metrics: Mapping[str, str | Mapping[str, Any]] = EMPTY
+    keep: str | int | Sequence[int] | Mapping[str, Any] = EMPTY
+    assemble_only: bool = False
+    strict_start: bool = False
+    energy_limit: float | None = None
+    gap_limit: float | None = None
+    angle_limit: float | None = None
+    optimize: Mapping[str, Any] = EMPTY
+    folder: str = dataclasses.field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        for name, key in KEYS.items():
+            given = _worded(getattr(self, name), name)
+            checked = given if given is None and name != "model" else key.check(name, given)
+            object.__setattr__(self, name, freeze(checked))
+        object.__setattr__(self, "folder", os.fspath(self.folder))
+        if self.samples is None and any(not vary.is_axis for vary in self.varied):
+            object.__setattr__(self, "samples", self.optimize.get("starts"))
+        self._check_together()
+
+    @property
+    def varied(self) -> tuple[Vary, ...]:
+        """How every path of `vary` varies."""
+        return tuple(varied(path, thaw(words), inside("vary", path)) for path, words in self.vary.items())
+
+    @property
+    def correlated(self) -> Correlation:
+        """The correlations between drawn numbers."""
+        return correlation(self.correlation)
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """The metrics as `simulate` takes them."""
+        return {name: thaw(words) for name, words in self.metrics.items()}
+
+    @property
+    def kept(self) -> Keep:
+        """Which members have their trajectories kept."""
+        return keep(thaw(self.keep))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keywords of `simulate`, or of `assemble`, that the definition gives, but for what makes the model and its
+        designs."""
+        given = {name: thaw(getattr(self, name)) for name in SETTINGS}
+        return {
+            name: value
+            for name, value in given.items()
+            if value is not None and value != [] and value is not False and not (self.assemble_only and name in MOTION)
+        }
+
+    @property
+    def optimized(self) -> Wanted | None:
+        """What `[optimize]` asks for, None without it."""
+        return wanted(thaw(self.optimize)) if self.optimize else None
+
+    @property
+    def switches(self) -> dict[str, tuple[bool, ...]]:
+        """The states of everything that is switched."""
+        return {path: tuple(thaw(states)) for path, states in self.switch.items()}
+
+    @property
+    def model_file(self) -> Path | None:
+        """The file of the model; None for a model of the library and one that stands in the definition."""
+        if not isinstance(self.model, str):
+            return None
+        path = self.placed(self.model)
+        plain = not Path(self.model).suffix and len(Path(self.model).parts) == 1
+        return None if plain and not path.is_file() else path
+
+    def placed(self, name: str) -> Path:
+        """The file of a name in the definition, which is relative to its folder."""
+        return Path(self.folder) / Path(name).expanduser()
+
+    def _check_together(self) -> None:
+        """Raises where the keys do not go together."""
+        seen: dict[str, str] = {}
+        for table in ONCE:
+            for path in getattr(self, table):
+                if path in seen:
+                    todo = "Leave it out in one of them."
+                    raise ModelError(inside(table, path), f"the same number in {seen[path]}", "each number once", todo)
+                seen[path] = table
+        drawn = [vary.path for vary in self.varied if not vary.is_axis]
+        if drawn and self.samples is None:
+            raise ModelError("samples", "nothing", "a whole number from 1", "Say how many values are to be drawn.")
+        if not drawn and self.samples is not None:
+            found = f"{self.samples}, and nothing that is drawn"
+            raise ModelError("samples", found, "grids only count their points", "Leave samples out.")
+        refuse_undrawn(self.correlated, drawn, "correlation")
+        known = [*self.metrics, *CERTIFICATE]
+        for word in ("worst", "best"):
+            for extreme in getattr(self.kept, word):
+                path = any(sign in extreme.metric for sign in "{.:[")  # a number or an expression: refused with rows
+                if extreme.metric not in known and not path:
+                    todo = nearest(extreme.metric, known) or "Add it to metrics."
+                    raise ModelError(f"keep.{word}.metric", repr(extreme.metric), ", ".join(known), todo)
+
+
+FIELDS = {field.name: field for field in dataclasses.fields(Definition)}
+
+
+def document(definition: Definition) -> dict[str, Any]:
+    """The definition as plain JSON: keys that say what is the default anyway are left out.
+
+    A model that is no name stands in it whole, as in a model file; no limit is the text "inf".
+    """
+    if not isinstance(definition, Definition):
+        raise wrong("document: definition", definition, "a Definition")
+    found: dict[str, Any] = {}
+    for name in KEYS:
+        value = getattr(definition, name)
+        if isinstance(value, Model):
+            found[name] = to_dict(value)
+        elif value != FIELDS[name].default:
+            found[name] = "inf" if value == math.inf else thaw(value)
+    return found
+
+
+def from_document(words: Mapping[str, Any], folder: str | Path = "") -> Definition:
+    """The definition of a plain mapping, such as `document` or a study file gives.
+
+    Args:
+        optimize: what `optimize` makes small, and how: the table `[optimize]`.
+        folder: where relative names of files are relative to.
+
+    Raises:
+        ModelError: an unknown key, no model, or a value that cannot be used.
+    """
+    need_mapping("study", words)
+    for key in words:
+        if key not in KEYS:
+            raise ModelError(key, "an unknown key", ", ".join(KEYS), nearest(key, KEYS) or "Leave it out.")
+    if "model" not in words:
+        raise ModelError("model", "nothing", "a library name or the path of a model", 'Add model = "four_bar".')
+    return Definition(**words, folder=os.fspath(folder))
+
+
+def _worded(value: Any, where: str) -> Any:
+    """A value of Python in the words of a file: arrays as lists, records of laws and motions as tables."""
+    if isinstance(value, Model) or value is None:
+        return value
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Vary):
+        return _of_vary(value)
+    for type_, motion in TYPES.items():
+        if isinstance(value, motion):
+            numbers = {field.name: getattr(value, field.name) for field in dataclasses.fields(motion)}
+            return {"type": type_} | {k: _worded(v, f"{where}.{k}") for k, v in numbers.items() if v is not None}
+    if isinstance(value, Mapping):
+        return {key: _worded(inner, inside(where, str(key))) for key, inner in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_worded(inner, f"{where}[{k}]") for k, inner in enumerate(value)]
+    if not isinstance(value, str | bool | int | float):
+        todo = "A study is stored as text; say it in words, or call simulate yourself."
+        raise ModelError(where, repr(value)[:80], "texts, numbers, lists and tables", todo)
+    return value
+
+
+def _of_vary(vary: Vary) -> dict[str, Any]:
+    """The table of a `Vary`."""
+    law, names = vary.distribution, NUMBERS[vary.distribution]
+    found: dict[str, Any] = {"distribution": law} | ({names[0]: vary.low, names[-1]: vary.high} if names else {})
+    more = {"values": list(vary.values), "mode": vary.mode, "points": vary.points}
+    more |= {"sampling": vary.sampling, "unit": vary.unit}
+    return found | {key: value for key, value in more.items() if value or (key == "mode" and value is not None)}

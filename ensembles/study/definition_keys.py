@@ -1,0 +1,303 @@
+"""The table of a study's keys: what each holds, its unit, default, schema and an example. All else follows from it.
+
+`Definition` takes its fields' checks from here, `study_file` the JSON Schema, `study_reference` the page of the
+documentation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shiftjax.ensembles.optimization.words import SCHEMA as OPTIMIZE
+from shiftjax.ensembles.optimization.words import wanted
+from shiftjax.ensembles.study.correlation import correlation
+from shiftjax.ensembles.study.keeping import keep_words
+from shiftjax.ensembles.study.motion_words import motion
+from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
+from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text
+from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.mechanism.model import Model
+from shiftjax.record import record
+from shiftjax.run.programs.integrators import METHODS, check_method
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+ABOVE_ZERO = {"type": "number", "exclusiveMinimum": 0}
+TEXTS = {"type": "array", "items": TEXT}
+VALUES = {"type": "array", "items": {"anyOf": [NUMBER, TEXT]}, "minItems": 1}
+
+
+@record
+class Key:
+    """A key of a study.
+
+    Attributes:
+        name: in the file and in Python.
+        check: (key path, value) -> the value in the form that a definition holds; raises `ModelError`.
+        schema: JSON Schema of its value.
+        doc: a sentence.
+        default: what it means to leave it out.
+        example: of the line or lines of a file.
+        unit: of its number.
+    """
+
+    name: str
+    check: Callable[[str, Any], Any]
+    schema: Mapping[str, Any]
+    doc: str
+    default: str
+    example: str
+    unit: str = ""
+
+
+def inside(table: str, name: str) -> str:
+    """The key path of an entry of a table, as TOML writes it."""
+    return f"{table}.{name}" if _BARE.fullmatch(name) else f'{table}."{name}"'
+
+
+def _model(where: str, value: Any) -> Any:
+    need(where, value, (str, Mapping, Model), "a library name, the path of a model file, or in Python a Model")
+    return value
+
+
+def _count(least: int) -> Callable[[str, Any], int]:
+    def check(where: str, value: Any) -> int:
+        need_count(where, value, least)
+        return int(value)
+
+    return check
+
+
+def _seconds(where: str, value: Any) -> Any:
+    need_number(where, value, "a positive number of seconds", above=0.0)
+    return value
+
+
+def _limit(where: str, value: Any) -> Any:
+    """A positive number, inf for no limit; JSON says it as a text."""
+    if value == "inf" or (isinstance(value, float) and value == math.inf):
+        return math.inf
+    need_number(where, value, "a positive number, or inf for no limit", above=0.0)
+    return value
+
+
+def _text(where: str, value: Any) -> Any:
+    need(where, value, str, "a text")
+    return value
+
+
+def _texts(where: str, value: Any) -> Any:
+    refuse_text(where, value)
+    return tuple(value)
+
+
+def _flag(where: str, value: Any) -> Any:
+    need(where, value, bool, "true or false")
+    return value
+
+
+def _method(where: str, value: Any) -> Any:
+    need(where, value, str, ", ".join(METHODS))
+    check_method(value)
+    return value
+
+
+def _word(known: tuple[str, ...]) -> Callable[[str, Any], Any]:
+    def check(where: str, value: Any) -> Any:
+        one_of(where, value, known)
+        return value
+
+    return check
+
+
+def _entries(check: Callable[[str, str, Any], Any]) -> Callable[[str, Any], Any]:
+    """A table, each of whose values is checked with its key path and its name."""
+
+    def every(where: str, value: Any) -> Any:
+        need_mapping(where, value)
+        return {name: check(inside(where, name), name, inner) for name, inner in value.items()}
+
+    return every
+
+
+def _vary(where: str, path: str, value: Any) -> Any:
+    varied(path, value, where)
+    return value
+
+
+def _set(where: str, path: str, value: Any) -> Any:
+    assigned(value, where)
+    return value
+
+
+def _formula(where: str, path: str, value: Any) -> Any:
+    need(where, value, str, 'a formula as a text, as "7.8 * {rod:tip.T[0]}"')
+    return value
+
+
+def _drive(where: str, joint: str, value: Any) -> Any:
+    if not (
+        isinstance(value, str | Mapping) and "file" in value
+    ):  # a file is read where it is needed, in the folder of the study
+        motion(value, where)
+    return value
+
+
+def _switch(where: str, path: str, value: Any) -> Any:
+    values = [value] if isinstance(value, bool) else value
+    flags = isinstance(values, list | tuple) and all(isinstance(flag, bool) for flag in values)
+    if not flags or not values or len(set(values)) < len(values):
+        raise ModelError(where, repr(value)[:80], "true, false or [true, false]", "List each state once.")
+    return list(values)
+
+
+def _metric(where: str, name: str, value: Any) -> Any:
+    if not name.strip() or "/" in name:
+        raise ModelError(where, f"the name {name!r}", "a name without /", "Call it something.")
+    if not isinstance(value, str):
+        need(where, value, Mapping, 'a text, as "maximum(tip.position[2])", or a table with the key of')
+        need(inside(where, "of"), value.get("of"), str, "what the metric is of, a text")
+    return value
+
+
+def _optimize(where: str, value: Any) -> Any:
+    need_mapping(where, value)
+    if value:
+        wanted(value, where)
+    return value
+
+
+def _correlation(where: str, value: Any) -> Any:
+    need(where, value, Mapping, "a table of pairs, or of paths and matrix")
+    correlation(value, where)
+    return value
+
+
+def _table_schema(inner: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": dict(inner)}
+
+
+def _law_schema(law: str) -> dict[str, Any]:
+    """JSON Schema of the table of one law."""
+    properties: dict[str, Any] = {"distribution": {"const": law}, "unit": TEXT}
+    properties |= dict.fromkeys(NUMBERS[law], NUMBER)
+    wanted = [name for name in NUMBERS[law] if name != "mode"]
+    if law == "grid":
+        properties["points"], wanted = {"type": "integer", "minimum": 1}, [*wanted, "points"]
+    elif law == "list":
+        properties["values"], wanted = VALUES, [*wanted, "values"]
+    else:
+        properties["sampling"] = {"enum": list(SPREADING)}
+    if law not in ("uniform", "grid", "list"):  # these are known without the word
+        wanted.append("distribution")
+    return {"type": "object", "properties": properties, "required": wanted, "additionalProperties": False}
+
+
+PAIR = {"type": "array", "prefixItems": [TEXT, TEXT, NUMBER], "minItems": 3, "maxItems": 3}
+CORRELATION = {
+    "type": "object",
+    "properties": {
+        "pairs": {"type": "array", "items": PAIR},
+        "paths": TEXTS,
+        "matrix": {"type": "array", "items": {"type": "array", "items": NUMBER}},
+    },
+    "additionalProperties": False,
+}
+EXTREME = {
+    "type": "object",
+    "properties": {"metric": TEXT, "count": {"type": "integer", "minimum": 1}, "good": {"enum": ["small", "large"]}},
+    "required": ["metric", "count"],
+    "additionalProperties": False,
+}
+EXTREMES = {"anyOf": [EXTREME, {"type": "array", "items": EXTREME}]}
+MEMBERS = {
+    "anyOf": [
+        {"enum": ["all", "none"]},
+        {"type": "string", "pattern": "^every [1-9][0-9]*$"},
+        {"type": "integer", "minimum": 0},
+        {"type": "array", "items": {"type": "integer", "minimum": 0}},
+    ]
+}
+RANKED = {"type": "string", "pattern": "^(worst|best):[1-9][0-9]* +by +.+$"}
+KEEP_TABLE = {
+    "type": "object",
+    "properties": {"members": MEMBERS, "worst": EXTREMES, "best": EXTREMES},
+    "additionalProperties": False,
+}
+METRIC = {"anyOf": [TEXT, {"type": "object", "properties": {"of": TEXT}, "required": ["of"]}]}
+DRIVE = {"anyOf": [TEXT, NUMBER, {"type": "object", "properties": {"type": TEXT}, "required": ["type"]}]}
+FLAGS = {"anyOf": [FLAG, {"type": "array", "items": FLAG, "minItems": 1, "maxItems": 2, "uniqueItems": True}]}
+LIMIT = {"anyOf": [ABOVE_ZERO, {"const": "inf"}]}
+
+KEYS: dict[str, Key] = {
+    key.name: key
+    for key in (
+        Key("model", _model, TEXT, "what is simulated: a name of the library, or a file beside the study",
+            "required", 'model = "four_bar"'),
+        Key("span", _seconds, ABOVE_ZERO, "duration of every run", "the model file's", "span = 2.0", "s"),
+        Key("step", _seconds, ABOVE_ZERO, "step of the integration",
+            "1 ms, or the next smaller whole fraction of the output step", "step = 1e-3", "s"),
+        Key("output_step", _seconds, ABOVE_ZERO, "time between recorded instants, a whole multiple of the step",
+            "the model file's, else the first and the last instant", "output_step = 0.01", "s"),
+        Key("method", _method, {"enum": list(METHODS)}, "how it is integrated; euler is semi-implicit", "`rk4`",
+            'method = "rk4"'),
+        Key("precision", _word(tuple(DTYPES)), {"enum": list(DTYPES)}, "of the numbers of a run", "`f64`",
+            'precision = "f64"'),
+        Key("backend", _text, TEXT, "the machine: cpu or xla", "the fastest there is", 'backend = "cpu"'),
+        Key("samples", _count(1), {"type": "integer", "minimum": 1},
+            "how many values of all drawn numbers, at every point of the grid", "required where something is drawn",
+            "samples = 1000"),
+        Key("seed", _count(0), {"type": "integer", "minimum": 0}, "of the draws; the same seed gives the same designs",
+            "0", "seed = 7"),
+        Key("table", _text, TEXT,
+            "a .csv or .parquet file of designs, one a line; its columns are paths of numbers, in SI", "none",
+            'table = "designs.csv"'),
+        Key("channels", _texts, TEXTS, "what is recorded of the members that are kept", "none",
+            'channels = ["rocker_pivot.q"]'),
+        Key("hold", _texts, TEXTS, "joints that keep their place while loops are closed", "none",
+            'hold = ["crank_pivot"]'),
+        Key("assemble_only", _flag, FLAG,
+            "loops are closed and nothing is run: which designs are possible, and where they stand", "`false`",
+            "assemble_only = true"),
+        Key("strict_start", _flag, FLAG, "members whose stated start the loops do not allow are not run", "`false`",
+            "strict_start = true"),
+        Key("energy_limit", _limit, LIMIT, "energy error above which a member is inaccurate", "1e-3",
+            "energy_limit = 1e-4"),
+        Key("gap_limit", _limit, LIMIT, "the same for its gap, in parts of the model's length", "1e-6",
+            "gap_limit = 1e-8"),
+        Key("angle_limit", _limit, LIMIT,
+            "the same for the estimated error of its coordinates, in rad or parts of the model's length", "1e-3",
+            "angle_limit = 1e-2"),
+        Key("vary", _entries(_vary),
+            _table_schema({"anyOf": [TEXT, VALUES, *map(_law_schema, NUMBERS)]}),
+            "number path -> how it varies: a text of `--vary`, a list of values, or a table of a law and its numbers",
+            "nothing varies", '[vary]\n"coupler.mass" = "0.5:2~sobol"\n"rocker.mass" = "1:0.1~normal"',
+            "SI, or stated"),
+        Key("correlation", _correlation, CORRELATION,
+            "between drawn numbers: `pairs` of two paths and a correlation, or `paths` and a `matrix`", "none",
+            '[correlation]\npairs = [["coupler.mass", "rocker.mass", 0.8]]'),
+        Key("switch", _entries(_switch), _table_schema(FLAGS),
+            "assembly, body, joint, force, constraint or driver -> on and off: an axis outside of all others", "none",
+            '[switch]\ncrank_pivot_drive = [true, false]'),
+        Key("set", _entries(_set), _table_schema({"anyOf": [NUMBER, TEXT]}),
+            "number path -> value of all members", "as in the model", '[set]\n"crank.mass" = "800 g"', "SI, or stated"),
+        Key("derive", _entries(_formula), _table_schema(TEXT),
+            "number path -> a formula that it follows from, number paths in braces", "none",
+            '[derive]\n"rocker.center_of_mass[0]" = "{rocker:tip.T[0]} / 2"', "SI"),
+        Key("drive", _entries(_drive), _table_schema(DRIVE),
+            "joint -> its motion: a text of `--drive`, a constant speed, or a table of its type and numbers", "none",
+            '[drive]\ncrank_pivot = "harmonic(amplitude=0.3, frequency=2)"', "SI, or stated"),
+        Key("metrics", _entries(_metric), _table_schema(METRIC),
+            "name -> what is computed of every member", "none", '[metrics]\nswing = "peak_to_peak(rocker_pivot.q)"'),
+        Key("keep", lambda where, value: keep_words(value, where),
+            {"anyOf": [*MEMBERS["anyOf"], RANKED, KEEP_TABLE]},
+            "whose trajectories are kept: `members`, and the `worst` and `best` of metrics",
+            "`members = 64`; none where `worst` or `best` are given",
+            '[keep]\nmembers = "every 10"\nworst = { metric = "swing", count = 5 }'),
+        Key("optimize", _optimize, OPTIMIZE, "what `shiftjax optimize` makes small, and how", "nothing is optimised",
+            '[optimize]\nobjective = "swing"\nmethod = "adam"\niterations = 50'),
+    )
+}  # fmt: skip

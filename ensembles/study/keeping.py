@@ -1,0 +1,160 @@
+"""Which members of a study have their trajectories kept: the words of `[keep]`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError, nearest, need, need_count, one_of
+from shiftjax.record import record
+from shiftjax.run.results.plain_values import members_to_keep
+
+USUAL = 64  # members, as of `shiftjax sweep`
+MEMBERS = '"all", "none", "every 10", how many spread evenly, "worst:5 by NAME", or a list of members'
+SMALL_IS_WORST = ("pivot_ratio",)  # of all other figures large values are, where nothing is said
+EXTREME = '{ metric = "NAME", count = 5 }'
+GOOD = ("small", "large")
+_EXTREME = re.compile(r"(worst|best):([1-9][0-9]{0,8})\s+by\s+(\S(?:.*\S)?)")
+_EVERY = re.compile(r"every ([1-9][0-9]{0,8})")
+
+
+@record
+class Extreme:
+    """The members with the best or worst values of a metric.
+
+    Attributes:
+        metric: a metric of the study, or a figure of the certificate.
+        count: how many.
+        good: whether "small" or "large" values of it are good.
+    """
+
+    metric: str
+    count: int
+    good: str = "small"
+
+
+@record
+class Keep:
+    """Which members have their trajectories kept.
+
+    Attributes:
+        members: "all", "none", how many spread evenly, or member numbers.
+        every: n, where every n-th member is kept, from member 0; 0 where `members` holds.
+        worst, best: of metrics, beside them.
+    """
+
+    members: str | int | tuple[int, ...] = USUAL
+    every: int = 0
+    worst: tuple[Extreme, ...] = ()
+    best: tuple[Extreme, ...] = ()
+
+    def stated(self, total: int) -> np.ndarray:
+        """(K,) the members, of so many, that are kept whatever their metrics are; rising.
+
+        Raises:
+            ModelError: a member that there is not.
+        """
+        if self.every:
+            return np.arange(0, total, self.every)
+        if isinstance(self.members, tuple):
+            beyond = [member for member in self.members if member >= total]
+            if beyond:
+                raise ModelError("keep.members", f"member {beyond[0]}", f"members 0 to {total - 1}", "Leave it out.")
+            return np.unique(np.array(self.members, np.int64))
+        return members_to_keep(self.members, total)
+
+    def at_once(self, total: int) -> np.ndarray:
+        """Those of the stated members that are written with their shards: none where all trajectories wait for the
+        extremes.
+
+        Raises:
+            ModelError: a member that there is not.
+        """
+        stated = self.stated(total)
+        return stated[:0] if self.worst or self.best else stated
+
+    def text(self) -> str:
+        """What is kept, in words."""
+        members = f"every {self.every}th member" if self.every > 1 else "all members"
+        if not self.every:
+            listed = self.members if isinstance(self.members, tuple) else ()
+            usual = {"all": "all members", "none": "no members", "()": "no members"}.get(str(self.members))
+            usual = usual or f"{self.members} members, spread evenly"
+            members = f"members {', '.join(map(str, listed))}" if listed else usual
+        more = [(word, extreme) for word in ("worst", "best") for extreme in getattr(self, word)]
+        return "; ".join([members, *(f"the {e.count} {word} of {e.metric} ({e.good} is good)" for word, e in more)])
+
+
+def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
+    """The words of `[keep]` in their one form, a table; a text, number or list means its `members`.
+
+    Raises:
+        ModelError: words that are none.
+    """
+    if not isinstance(words, Mapping):
+        words = extreme_words(words) or {"members": words}
+    known = ("members", "worst", "best")
+    for key in words:
+        if key not in known:
+            todo = nearest(str(key), known) or "Leave it out."
+            raise ModelError(f"{where}.{key}", "an unknown key", ", ".join(known), todo)
+    found = dict(words)
+    if "members" in found:
+        _members(found["members"], f"{where}.members")
+    for key in ("worst", "best"):
+        if key in found:
+            entries = found[key] if isinstance(found[key], list | tuple) else [found[key]]
+            found[key] = [_extreme(entry, f"{where}.{key}") for entry in entries]
+    return found
+
+
+def extreme_words(text: Any) -> dict[str, Any] | None:
+    """The table that "worst:5 by METRIC" or "best:5 by METRIC" means; None of anything else.
+
+    The worst have large values, but small ones of `pivot_ratio`; the best have the others.
+    """
+    found = _EXTREME.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        return None
+    good = {"good": "large"} if found[3] in SMALL_IS_WORST else {}
+    return {found[1]: [{"metric": found[3], "count": int(found[2]), **good}]}
+
+
+def keep(words: Mapping[str, Any]) -> Keep:
+    """What checked words mean; `members` left out is 64, or none where worst or best are given."""
+    members = words.get("members", "none" if "worst" in words or "best" in words else USUAL)
+    members = tuple(members) if isinstance(members, list) else members
+    every = _EVERY.fullmatch(members) if isinstance(members, str) else None
+    extremes = {key: tuple(Extreme(**entry) for entry in words.get(key, ())) for key in ("worst", "best")}
+    return Keep("none" if every else members, int(every[1]) if every else 0, **extremes)
+
+
+def _members(given: Any, where: str) -> None:
+    if isinstance(given, list | tuple):
+        for k, member in enumerate(given):
+            need_count(f"{where}[{k}]", member, 0)
+    elif isinstance(given, str):
+        if given not in ("all", "none") and not _EVERY.fullmatch(given):
+            raise ModelError(where, repr(given)[:80], MEMBERS, nearest(given, ("all", "none")) or "Choose one of them.")
+    elif isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise ModelError(where, repr(given)[:80], MEMBERS, "Choose one of them.")
+
+
+def _extreme(entry: Any, where: str) -> dict[str, Any]:
+    need(where, entry, Mapping, f"a table, {EXTREME}")
+    known = ("metric", "count", "good")
+    for key in entry:
+        if key not in known:
+            todo = nearest(str(key), known) or "Leave it out."
+            raise ModelError(f"{where}.{key}", "an unknown key", ", ".join(known), todo)
+    for key in known[:2]:
+        if key not in entry:
+            raise ModelError(where, f"no {key}", EXTREME, "Add it.")
+    need(f"{where}.metric", entry["metric"], str, "the name of a metric")
+    need_count(f"{where}.count", entry["count"], 1)
+    if "good" in entry:
+        one_of(f"{where}.good", entry["good"], GOOD)
+    return dict(entry)

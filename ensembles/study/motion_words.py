@@ -1,0 +1,132 @@
+"""The words of a motion, of `--drive JOINT=MOTION` and of a study's `[drive]`.
+
+A constant speed, `3`, or the name of a motion with its numbers in brackets: `harmonic(amplitude=0.3, frequency=2)`,
+`polynomial(coefficients=[0, 1, 2])`, `table(times=[0, 1, 2], values=[0, 1, 0], outside=hold)`, `table(file=cam.csv)`, a
+file of lines "time, value". Angles in rad, lengths in m, times in s.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+from shiftjax.constraints.drives import TYPES, ConstantSpeed, Drive
+from shiftjax.ensembles.study.spec import split_assignment
+from shiftjax.errors import ModelError, nearest, need, need_number, one_of
+from shiftjax.formats.units import split_quantity, unit_in_si
+
+_CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*", re.DOTALL)
+_PART = re.compile(r"\s*(\w+)\s*=\s*(\[[^\]]*\]|[^,\[\]]*?)\s*(?:,|$)")
+LISTS, WORDS = ("coefficients", "times", "values"), ("outside", "file")
+
+
+def parse_drive(text: str) -> tuple[str, Drive]:
+    """The joint and its motion.
+
+    Raises:
+        ModelError: no such motion, keys that it does not have or that are missing, things that are no numbers.
+    """
+    joint, words = split_assignment(text, "--drive")
+    return joint, motion(words, f"--drive {joint}")
+
+
+def motion(words: str | float | Mapping[str, Any], where: str, folder: Path | None = None) -> Drive:
+    """The motion that words say: a text, a number for a constant speed, or a table of a motion's numbers and its type.
+
+    Args:
+        where: the option or key that they stand at, for errors. folder: where the file of a table is looked for.
+
+    Raises:
+        ModelError: as `parse_drive`.
+    """
+    if isinstance(words, Mapping):
+        type_ = words.get("type", "")
+        one_of(f"{where}.type", type_, TYPES)
+        return _made(type_, {key: value for key, value in words.items() if key != "type"}, where, folder)
+    if not isinstance(words, str):
+        need_number(where, words, "a constant speed, a text or a table of a motion")
+        return ConstantSpeed(float(words))
+    call = _CALL.fullmatch(words)
+    if call is None:
+        return ConstantSpeed(_number(words, where))
+    if call[1] not in TYPES:
+        todo = nearest(call[1], TYPES) or "Choose one of these, or give a constant speed."
+        raise ModelError(where, f"the motion {call[1]!r}", ", ".join(TYPES), todo)
+    return _made(call[1], _parts(call[2], where), where, folder)
+
+
+def _parts(text: str, where: str) -> dict[str, str]:
+    """key=value, key=[...] by key."""
+    found: dict[str, str] = {}
+    at = 0
+    while text[at:].strip():
+        match = _PART.match(text, at)
+        if match is None:
+            raise ModelError(where, repr(text[at:].strip()[:60]), "key=value, ...", "Write it like amplitude=0.3.")
+        if match[1] in found:
+            raise ModelError(where, f"{match[1]} twice", "each key once", "Leave one of them out.")
+        found[match[1]] = match[2]
+        at = match.end()
+    return found
+
+
+def _made(type_: str, parts: Mapping[str, Any], where: str, folder: Path | None) -> Drive:
+    known = {field.name: field for field in fields(TYPES[type_])}
+    keys = [*known, "file"] if type_ == "table" else list(known)
+    for key in parts:
+        if key not in keys:
+            raise ModelError(where, f"{key!r} in {type_}", ", ".join(keys), nearest(key, keys) or "Leave it out.")
+    values: dict[str, Any] = {key: _value(key, text, f"{where}.{key}") for key, text in parts.items()}
+    if "file" in values:
+        columns = _columns(values.pop("file"), f"{where}.file", folder or Path())
+        if values.keys() & columns.keys():
+            raise ModelError(where, "a file, and times or values", "one of them", "Leave one out.")
+        values |= columns
+    missing = [name for name, field in known.items() if field.default is MISSING and name not in values]
+    if missing:
+        raise ModelError(where, f"{type_} without {', '.join(missing)}", ", ".join(keys), "Add it.")
+    try:
+        return TYPES[type_](**values)
+    except ModelError as error:
+        place = error.where.partition(".")[2]
+        raise ModelError(f"{where}.{place}", error.found, error.allowed, error.todo) from None
+
+
+def _value(key: str, given: Any, where: str) -> Any:
+    """The value of a key, from a text or as it stands in a table."""
+    if key in WORDS:
+        need(where, given, str, "a text")
+        return given
+    if key not in LISTS:
+        return _number(given, where)
+    if isinstance(given, str) and given.startswith("[") and given.endswith("]"):
+        given = [part for part in given[1:-1].split(",") if part.strip()]
+    if not isinstance(given, list | tuple):
+        raise ModelError(where, repr(given)[:60], "a list", "Write it like [0, 1, 2].")
+    return [_number(part, where) for part in given]
+
+
+def _columns(name: str, where: str, folder: Path) -> dict[str, list[float]]:
+    """Times and values of a file of lines: two numbers, with a comma or blanks between; # begins a remark."""
+    try:
+        lines = (folder / name).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(where, f"{name!r}: {error}", "a text file", "Correct the name.") from None
+    rows = [line.partition("#")[0].replace(",", " ").split() for line in lines]
+    for k, row in enumerate(rows, 1):
+        if len(row) not in (0, 2):
+            raise ModelError(f"{where}, line {k}", f"{len(row)} numbers", "time and value", "Write two columns.")
+    both = [[_number(text, f"{where}, line {k}") for text in row] for k, row in enumerate(rows, 1) if row]
+    return {"times": [row[0] for row in both], "values": [row[1] for row in both]}
+
+
+def _number(given: Any, where: str) -> float:
+    """A number in SI, as 3, or 30deg, or 60rpm."""
+    if not isinstance(given, str):
+        need_number(where, given, "a finite number")
+        return float(given)
+    value, unit = split_quantity(given, where)
+    return value * unit_in_si(unit, where)[0]

@@ -1,0 +1,87 @@
+"""What is recorded and measured of each group of a study: what is switched off there has no channels. Host only.
+
+A channel or a metric of the study must exist in one group at least; in the rows of the others it is not a number. What
+exists in no group stays in all of them, so that a run refuses it with its reasons.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shiftjax.ensembles.study.definition import Definition
+from shiftjax.ensembles.study.group import Group, total
+from shiftjax.errors import ModelError
+from shiftjax.measures.channels import channels
+from shiftjax.measures.expressions import parse
+from shiftjax.mechanism.frozen_json import thaw
+from shiftjax.mechanism.model import Model
+from shiftjax.topology.analysis import analyze
+from shiftjax.topology.plan import Plan
+
+
+def observed(groups: Sequence[Group], definition: Definition) -> tuple[Group, ...]:
+    """The groups with those channels and metrics of a study in their settings that they have."""
+    plans = [_plan(group.model) if len(groups) > 1 else None for group in groups]
+
+    def lost(paths: Sequence[str]) -> frozenset[int]:
+        """Groups that have not all of these channels; none where no group has."""
+        found = {k for k, plan in enumerate(plans) if plan and not _has(plan, groups[k].model, paths)}
+        return frozenset() if len(found) == len(groups) else frozenset(found)
+
+    of_channels = {path: lost([path]) for path in thaw(definition.channels)}
+    of_metrics = {name: lost(_paths(words)) for name, words in definition.measured.items()}
+    return tuple(_with(group, k, of_channels, of_metrics, definition) for k, group in enumerate(groups))
+
+
+def notes(groups: Sequence[Group]) -> Iterator[str]:
+    """What is not a number in some groups."""
+    for what, key in (("channel", "unrecorded"), ("metric", "unmeasured")):
+        for name in dict.fromkeys(name for group in groups for name in getattr(group, key)):
+            without = [group for group in groups if name in getattr(group, key)]
+            members = f"{total(without)} of {total(groups)} members, from member {without[0].first} on"
+            yield f"{what} {name}: not a number in {members}, where what it is of is switched off"
+
+
+def _with(
+    group: Group,
+    k: int,
+    of_channels: Mapping[str, frozenset[int]],
+    of_metrics: Mapping[str, frozenset[int]],
+    definition: Definition,
+) -> Group:
+    """The k-th group with its channels and metrics."""
+    recorded = [path for path, lost in of_channels.items() if k not in lost]
+    measured = {name: words for name, words in definition.measured.items() if k not in of_metrics[name]}
+    more: dict[str, Any] = ({"channels": recorded} if recorded else {}) | ({"metrics": measured} if measured else {})
+    return dataclasses.replace(
+        group,
+        settings={**{key: value for key, value in group.settings.items() if key != "channels"}, **more},
+        unrecorded=tuple(path for path, lost in of_channels.items() if k in lost),
+        unmeasured=tuple(name for name, lost in of_metrics.items() if k in lost),
+    )
+
+
+def _plan(model: Model) -> Plan | None:
+    """The plan of a model, None of one that cannot run."""
+    try:
+        return analyze(model)
+    except ModelError:
+        return None
+
+
+def _has(plan: Plan, model: Model, paths: Sequence[str]) -> bool:
+    try:
+        channels(plan, paths, model.resolve)
+    except ModelError:
+        return False
+    return True
+
+
+def _paths(words: str | Mapping[str, Any]) -> tuple[str, ...]:
+    """The channels that a metric is taken of; none of one that is no expression."""
+    try:
+        return parse(words if isinstance(words, str) else words.get("of", ""), "").paths
+    except ModelError:
+        return ()

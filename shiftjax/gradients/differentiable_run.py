@@ -1,0 +1,375 @@
+"""A run as functions of NumPy arrays: its outputs, their tangents and their cotangents, of the varied numbers.
+
+Reverse mode goes back along the steps that were taken (`tape`, `backward`), then through the assembled start (`start`).
+The tapes of the last runs are remembered, by the numbers of the run; where one is missing, the run is repeated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.gradients.doubts import Doubts, doubts_of, warn
+from shiftjax.gradients.forward.tangents import Directions, Forward
+from shiftjax.gradients.jumps.crossings import Jumps, Met
+from shiftjax.gradients.measured import MeasuredAdjoint
+from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
+from shiftjax.gradients.reverse.backward import WayBack
+from shiftjax.gradients.reverse.tape import ByMember, Tape, spacing, state_rows
+from shiftjax.gradients.start.assembled_start import StartDerivative
+from shiftjax.kernels.backends import make_backward
+from shiftjax.kernels.contract import Backward, Kernel
+from shiftjax.mechanism.model import Model
+from shiftjax.run.beginning import Begun
+from shiftjax.run.memory import free_memory
+from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.lane_program import Programs
+from shiftjax.run.results.result import Result
+from shiftjax.run.simulate import simulate
+
+REMEMBERED = 4  # runs whose tapes are kept
+SHARE = 0.25  # of the free memory, for all tapes
+
+
+@dataclass
+class _Taped:
+    """A finished run and what it left behind."""
+
+    begun: Begun
+    tape: Tape
+    result: Result
+    met: Met | None = None
+
+    @cached_property
+    def notes(self) -> ByMember:
+        """Those of the tape, which serve all directions, as its programs do."""
+        return ByMember(self.tape.notes)
+
+    @cached_property
+    def programs(self) -> AdjointPrograms:
+        return _programs(self.begun)
+
+
+_Ran = tuple[np.ndarray, Met, tuple[str, ...], np.ndarray]  # members, what they met, messages, jumps followed
+
+
+class DifferentiableRun:
+    """`simulate` of one model with some varied numbers, for `transforms.differentiable`.
+
+    Args:
+        vary: full paths of the P varied numbers.
+        arguments: all others of `simulate`. traced: those of `vary` that must have a derivative; all where left out.
+        memory: bytes that tapes may take; a quarter of what is free where left out.
+        warns: whether a derivative that tells less than it seems warns, once a call.
+
+    Attributes:
+        outputs: M numbers a member: channels at all instants, metrics, status, certificate, `jumps`.
+        static: fields of a `Result` that no varied number changes.
+        doubts: of the last derivative, of all its members.
+    """
+
+    directions = True  # K changes, or cotangents, at the same numbers
+
+    def __init__(
+        self,
+        model: Model,
+        vary: Sequence[str],
+        arguments: Mapping[str, Any],
+        traced: Sequence[str] | None = None,
+        memory: float | None = None,
+        *,
+        warns: bool = True,
+    ) -> None:
+        self.model, self.vary = model, tuple(vary)
+        self.traced = self.vary if traced is None else tuple(traced)
+        self.arguments = {name: value for name, value in arguments.items() if name != "watch"}
+        self._memory, self._warns = memory, warns
+        self.doubts: Doubts | None = None
+        self._refused = False  # asked once whether a derivative is
+        self._known: OrderedDict[bytes, _Taped] = OrderedDict()
+        self._constants: dict[str, float] = {}  # numbers that vary, too, by which jumps are followed
+        self._backward: tuple[Kernel, Backward] | None = None
+        self._start: StartDerivative | None = None
+        numbers = model.numbers()
+        x = np.array([[numbers.get(path, 0.0) for path in self.vary]])
+        nominal = self._simulated(x, np.inf)
+        self._begun, found = nominal.begun, nominal.result
+        self._jumps = Jumps(nominal.begun, self.vary, self.traced)
+        names = ("time", "units", "model", "settings", "metric_units", "metric_texts")
+        self.static = {name: getattr(found, name) for name in names}
+        self.static["report"] = {**found.report, "jumps": self._jumps.told}
+        self._shapes = {path: np.shape(values)[1:] for path, values in found.channels.items()}
+        self._metrics, self._figures = tuple(found.metrics), (*found.certificate,)
+        self.recorded = sum(int(np.prod(shape)) for shape in self._shapes.values())
+        self.outputs = self.recorded + len(self._metrics) + 2 + len(self._figures)
+        self._constants = {path: numbers[path] for path in self._jumps.constants if path not in self.vary}
+        if self._jumps.metrics:
+            self.arguments["metrics"] = {**(self.arguments.get("metrics") or {}), **self._jumps.metrics}
+            self._begun = self._simulated(x, np.inf).begun
+
+    @property
+    def begun(self) -> Begun:
+        """A run of the model's own numbers at its start."""
+        return self._begun
+
+    def split(self, y: Any) -> tuple[dict[str, Any], dict[str, Any], Any, dict[str, Any]]:
+        """Channels (B, n, ...), metrics (B,), status (B,), certificate (B,) of outputs (B, M)."""
+        channels, at = {}, 0
+        for path, shape in self._shapes.items():
+            size = int(np.prod(shape))
+            channels[path] = y[:, at : at + size].reshape((y.shape[0], *shape))
+            at += size
+        metrics = {name: y[:, at + k] for k, name in enumerate(self._metrics)}
+        at += len(metrics)
+        figures = {name: y[:, at + 1 + k] for k, name in enumerate((*self._figures, "jumps"))}
+        return channels, metrics, y[:, at], figures
+
+    def refuse(self) -> None:
+        """Raises where a number has no derivative at the model's own numbers, before others are known."""
+        if not self._refused and (self._begun.lanes.status <= 0).all():
+            StartDerivative(self._begun.prepared, self._begun.start, self.traced)
+        self._refused = True
+
+    # -- the three functions -------------------------------------------------------------------------------------------
+
+    def run(self, x: np.ndarray) -> np.ndarray:
+        """The outputs (B, M) for varied numbers (B, P)."""
+        taped = self._taped(x)
+        found = taped.result
+        members = len(x)
+        columns = [np.reshape(found.channels[path], (members, -1)) for path in self._shapes]
+        columns += [np.reshape(found.metrics[name], (members, 1)) for name in self._metrics]
+        columns += [np.reshape(found.status, (members, 1))]
+        columns += [np.reshape(found.certificate[name], (members, 1)) for name in self._figures]
+        columns += [np.reshape(self._met(taped).count, (members, 1))]
+        return np.concatenate(columns, axis=1).astype(float)
+
+    def tangent(self, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+        """Changes (K, B, M) of the outputs along changes (K, B, P) of the numbers (B, P)."""
+        taped = self._taped(x)
+        begun, result = taped.begun, taped.result
+        prepared, lanes = begun.prepared, begun.lanes
+        start = self._start_of(begun)
+        changes = [self._of_values(begun, change) for change in dx]
+        dq, dv, dstates = (np.stack(parts, -1) for parts in zip(*map(start.tangent, changes), strict=True))
+        row = {place: k for k, place in enumerate(prepared.places)}
+        read = [row[place] for place in prepared.setup.varied]
+        relative = np.abs(dx / np.where(x == 0.0, 1.0, x)).max(2).T[None]
+        directions = Directions(dq, dv, dstates, np.stack(changes, -1)[read], relative)
+        programs = lanes.recordings[0].programs
+        assert isinstance(programs, Programs) and result.schedule is not None
+        forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
+        met = self._met(taped)
+        passages = self._jumps.passages(begun, met)
+        found = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
+        out, at, place = np.zeros((len(dx), len(x), self.outputs)), 0, 0
+        recorded = np.moveaxis(found.channels, -1, 0)
+        for shape in self._shapes.values():
+            size, width = int(np.prod(shape)), int(np.prod(shape[1:]))
+            out[:, :, at : at + size] = recorded[..., place : place + width].reshape(len(dx), len(x), size)
+            at, place = at + size, place + width
+        out[:, :, at : at + len(self._metrics)] = np.moveaxis(found.metrics, -1, 0)[:, :, : len(self._metrics)]
+        lost = (lanes.status > 0) | np.isnan(dq).any((0, 2)) | np.isnan(dv).any((0, 2))
+        self._doubt([(np.arange(len(x)), met, result.messages, found.followed[:, 0])], lost, found.growth.T)
+        return out
+
+    def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
+        """Cotangents (K, B, P) of the numbers from those (K, B, M) of the outputs; NaN for members that ended
+        early or whose cotangent asks for a metric that is none."""
+        out, growth, runs = np.empty((len(y_bar), *x.shape)), np.full(y_bar.shape[:2], np.nan), list[_Ran]()
+        for members, taped in self._ways(x):
+            followed = np.zeros(len(members), int)
+            for k, bars in enumerate(y_bar):
+                out[k, members], growth[k, members], followed = self._adjoint(taped, bars[members])
+            runs.append((members, self._met(taped), taped.result.messages, followed))
+        asked = np.isin(self.vary, self.traced)  # others have no derivative, and need none
+        self._doubt(runs, np.asarray(np.isnan(out[:, :, asked]).any((0, 2))), growth)
+        return out
+
+    def _ways(self, x: np.ndarray) -> Iterator[tuple[np.ndarray, _Taped]]:
+        """Members and their runs, of which as many as there is room for have tapes at once."""
+        known = self._known.get(_key(x))
+        if known is not None and not known.tape.full:
+            yield np.arange(len(x)), known
+            return
+        parts = list(self._batches(len(x)))
+        while parts:
+            members = parts.pop()
+            taped = self._simulated(x[members], self._left())
+            if taped.tape.full and len(members) > 1:
+                parts.extend(np.array_split(members, 2))
+                continue
+            if taped.tape.full:
+                raise _too_little(self.memory, taped.tape.used)
+            yield members, taped
+
+    def _adjoint(self, taped: _Taped, y_bar: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Cotangents (B, P) of the numbers, the growth (B,) of those that were carried back, and jumps (B,) on the way
+        that were followed."""
+        begun = taped.begun
+        prepared, lanes = begun.prepared, begun.lanes
+        good, lost = np.flatnonzero(lanes.status <= 0), lanes.status > 0
+        passages = self._jumps.passages(begun, self._met(taped))
+        way = WayBack(lanes, taped.notes, self._back(lanes.kernel), taped.programs, passages)
+        seeds = self._seeds(y_bar, begun)
+        count = len(begun.measured.units)
+        measured = MeasuredAdjoint(begun.measured, lanes.settings.begin) if count else None
+        if measured is not None:
+            bars = np.zeros((count, len(y_bar)))  # those that count jumps have none
+            bars[: len(self._metrics)] = y_bar[:, self.recorded :][:, : len(self._metrics)].T
+            none = ~np.isfinite([*taped.result.metrics.values()]) & (bars != 0.0)  # as no crossing, which is no number
+            way.rows("acc")[:] = measured.of_rows(lanes.measured, np.where(lost | none, 0.0, bars))
+            lost = lost | none.any(0)
+        way.go(seeds, good)
+        way.begin(_unprojected(begun), seeds, good, measured)
+        nv, ns = prepared.plan.nv, prepared.plan.ns
+        x_bar = way.rows("x")
+        start = self._start_of(begun)
+        found = start.adjoint(way.rows("q"), x_bar[:nv], x_bar[nv : nv + ns])
+        row = {place: k for k, place in enumerate(prepared.places)}
+        for k, place in enumerate(prepared.setup.varied):
+            found[row[place]] += way.rows("p")[k]
+        found[:, lost] = np.nan
+        order = {path: k for k, path in enumerate(prepared.vary)}
+        return found[[order[path] for path in self.vary]].T, way.growth, way.followed
+
+    def _met(self, taped: _Taped) -> Met:
+        """What the members of a run met of jumps."""
+        if taped.met is None:
+            taped.met = self._jumps.met(taped.begun, taped.result.metrics)
+        return taped.met
+
+    def _doubt(self, runs: Sequence[_Ran], lost: np.ndarray, growth: np.ndarray) -> None:
+        """Notes what a derivative does not tell by itself, and warns.
+
+        Args:
+            runs: that have all members. lost: (B,) that have none. growth: (K, B).
+        """
+        (count, ignored), where, told = np.zeros((2, len(lost)), int), [""] * len(lost), [""] * len(lost)
+        for members, met, messages, followed in runs:
+            count[members], ignored[members] = met.count, met.count - followed
+            for k, member in enumerate(members.tolist()):
+                where[member], told[member] = met.where[k], messages[k]
+        greatest = np.fmax.reduce(growth, axis=0) if len(growth) else np.full(len(lost), np.nan)
+        precision = self.static["settings"]["precision"]
+        self.doubts = doubts_of(lost, told, ignored, count, where, greatest, precision)
+        if self._warns:
+            warn(self.doubts)
+
+    def _start_of(self, begun: Begun) -> StartDerivative:
+        """That of a run; the last one is kept, since it serves all directions."""
+        if self._start is None or self._start.start is not begun.start:
+            self._start = StartDerivative(begun.prepared, begun.start, self.traced)
+        return self._start
+
+    def _of_values(self, begun: Begun, x: np.ndarray) -> np.ndarray:
+        """(count, B) of `Prepared.values` from (B, P) of the varied numbers."""
+        order = {path: k for k, path in enumerate((*self.vary, *self._constants))}
+        whole = np.concatenate([x.T, np.zeros((len(self._constants), len(x)))])
+        return np.ascontiguousarray(whole[[order[path] for path in begun.prepared.vary]])
+
+    def _seeds(self, y_bar: np.ndarray, begun: Begun) -> np.ndarray:
+        """(B, n, c) cotangents of what was recorded, 0 for members that ended early."""
+        ended, parts, at = begun.lanes.status > 0, [], 0
+        for shape in self._shapes.values():
+            size = int(np.prod(shape))
+            parts.append(y_bar[:, at : at + size].reshape(len(y_bar), shape[0], -1))
+            at += size
+        ticks = begun.lanes.settings.steps // begun.lanes.settings.every + 1
+        found = np.concatenate([*parts, np.zeros((len(y_bar), ticks, 0))], axis=2)
+        found[ended] = 0.0
+        return np.ascontiguousarray(found, begun.lanes.table.dtype)
+
+    # -- runs and their tapes ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def memory(self) -> float:
+        """Bytes that tapes may take."""
+        return SHARE * free_memory() if self._memory is None else float(self._memory)
+
+    def _taped(self, x: np.ndarray) -> _Taped:
+        """The run of some numbers; its tape may be full."""
+        key = _key(x)
+        if key not in self._known:
+            while len(self._known) >= REMEMBERED:
+                self._known.popitem(last=False)
+            self._known[key] = self._simulated(x, self._left())
+        self._known.move_to_end(key)
+        return self._known[key]
+
+    def _left(self) -> float:
+        """Bytes for another tape, at least half of all: the oldest ones are forgotten for it."""
+        while (used := sum(known.tape.held for known in self._known.values())) > self.memory / 2:
+            self._known.popitem(last=False)
+        return self.memory - used
+
+    def _simulated(self, x: np.ndarray, memory: float) -> _Taped:
+        found: list[tuple[Begun, Tape]] = []
+
+        def watch(begun: Begun) -> None:
+            lanes = begun.lanes
+            self._back(lanes.kernel)
+            tape = Tape(self._spacing(begun, memory), memory)
+            lanes.tape = tape
+            tape.note(lanes, np.flatnonzero(lanes.status <= 0))
+            found.append((begun, tape))
+
+        vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
+        vary |= {path: np.full(len(x), number) for path, number in self._constants.items()}
+        result = simulate(self.model, vary=vary, watch=watch, **self.arguments)
+        begun, tape = found[0]
+        tape.note(begun.lanes, np.arange(len(x)))
+        return _Taped(begun, tape, result)
+
+    def _spacing(self, begun: Begun, memory: float) -> int:
+        """Steps between two notes of a lane: a leg's, or so many that all notes fit."""
+        lanes = begun.lanes
+        longest = self._back(lanes.kernel).longest_of(_programs(begun).layout, METHODS[lanes.setup.method])
+        one = len(state_rows(lanes)) * lanes.table.itemsize * lanes.table.shape[1]
+        return spacing(longest, one, lanes.settings.steps, memory)
+
+    def _batches(self, members: int) -> Iterator[np.ndarray]:
+        """Members in batches whose tapes have room for a few notes of each."""
+        one = len(state_rows(self._begun.lanes)) * self._begun.lanes.table.itemsize
+        size = int(max(1, min(members, self.memory / (8 * one))))
+        for first in range(0, members, size):
+            yield np.arange(first, min(first + size, members))
+
+    def _back(self, kernel: Kernel) -> Backward:
+        """What goes back over the steps of a kernel; ModelError for a backend without."""
+        if self._backward is None or self._backward[0] is not kernel:
+            found = make_backward(kernel)
+            if found is None:
+                backend = repr(str(self.arguments.get("backend")))
+                raise ModelError("backend", backend, '"cpu" or "xla" for derivatives', "Leave backend out.")
+            self._backward = kernel, found
+        return self._backward[1]
+
+
+def _programs(begun: Begun) -> AdjointPrograms:
+    programs = begun.lanes.recordings[0].programs
+    assert isinstance(programs, Programs)
+    return AdjointPrograms(programs)
+
+
+def _key(x: np.ndarray) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(x, float).tobytes()).digest() + str(x.shape).encode()
+
+
+def _too_little(memory: float, needed: float) -> ModelError:
+    return ModelError(
+        "tape_memory", f"{memory:.0f} bytes for the way back of a member", f"at least {needed:.0f}", "Give more."
+    )
+
+
+def _unprojected(begun: Begun) -> np.ndarray:
+    """(nq + nx, B) coordinates and x of the assembled start."""
+    start, quadratures = begun.start, len(begun.prepared.setup.quadratures)
+    return np.concatenate([start.q, start.v, start.states, np.zeros((quadratures, start.q.shape[1]))])

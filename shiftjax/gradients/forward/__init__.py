@@ -1,0 +1,1 @@
+"""Forward mode: tangents of lanes along the schedule of a run."""

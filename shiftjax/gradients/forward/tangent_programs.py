@@ -1,0 +1,167 @@
+"""Lane programs of runs with tangents: a lane's numbers, then the same again for each direction.
+
+The tangent of a lane program is a lane program on more slots: accelerations and projections by their KKT systems, one
+piece an island (`kkt_tangents`), all else by forward mode on its graphs. What the step loop does between the
+pieces is linear in q, x and their rates, so that it is right for the tangents as it is. Monitors, reports, events, the
+certificate and the work integral have no tangents: nothing that is differentiated depends on them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from shiftjax.gradients.forward.kkt_tangents import EndTangents, PhaseTangents, StageTangents
+from shiftjax.kernels.forward import forward
+from shiftjax.kernels.graph import Graph
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
+from shiftjax.kernels.simplify import simplify
+from shiftjax.run.programs.lane_program import Builder, Islands, Programs
+from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.topology.partition import Partition
+
+BATCHES = (1, 2, 4)  # directions at once: few programs; values are computed for every batch, more overflow the caches
+IMPLICIT = {"accelerate": StageTangents, "project": EndTangents}  # phases that solve KKT systems
+TRACED = ("q", "x", "dx", "p", "qdot", "scratch", "acc", "chan")  # regions with tangents
+
+Phases = dict[str, PhaseTangents]  # by key of the piece
+
+
+class TangentLayout:
+    """Where a lane's numbers and their tangents are.
+
+    Args:
+        layout: of the lanes without tangents. states: how many of x have tangents, the first ones.
+
+    Attributes:
+        whole: with tangents. values: slot without tangents -> slot of the value. tangents: the same -> slots of its
+            tangents, one a direction, for those that have any.
+    """
+
+    def __init__(self, layout: Layout, states: int, directions: int) -> None:
+        self.directions = directions
+        self._parts = {name: (0, getattr(layout, size)) for name, size in _SIZES.items()}
+        self._parts |= {"x": (0, states), "dx": (0, states), "qdot": (0, layout.nq)}
+        self._parts["acc"] = len(ACCUMULATORS), layout.na - len(ACCUMULATORS)
+        grown = {size: getattr(layout, size) + directions * self._parts[name][1] for name, size in _SIZES.items()}
+        self.whole = replace(layout, nx=layout.nx + directions * states, **grown)
+        self.plain = layout
+        self.values: dict[int, int] = {}
+        self.tangents: dict[int, tuple[int, ...]] = {}
+        for name in layout.regions():
+            old, new = layout.slots(name), self.whole.slots(name)
+            self.values |= zip(old, new, strict=False)
+            if name in TRACED:
+                for k in range(self._parts[name][1]):
+                    slots = tuple(new[self._place(name, len(old), k, d)] for d in range(directions))
+                    self.tangents[old[self._parts[name][0] + k]] = slots
+
+    def _place(self, name: str, count: int, k: int, direction: int) -> int:
+        """Place in a region, or in a group of rows, of `count` values of the k-th tangent of a direction."""
+        return count + direction * self._parts[name][1] + k
+
+    def rows_of_values(self, name: str) -> slice:
+        """Rows of the table: the values of a group that have tangents."""
+        first = self.whole.rows(name).start + self._parts[name][0]
+        return slice(first, first + self._parts[name][1])
+
+    def rows_of_tangents(self, name: str, direction: int) -> slice:
+        """Rows of the table: the tangents of a group in one direction."""
+        first = self.whole.rows(name).start + self._place(name, len(self.plain.rows(name)), 0, direction)
+        return slice(first, first + self._parts[name][1])
+
+
+_SIZES = {"q": "nq", "p": "np", "scratch": "ns", "acc": "na", "chan": "nc"}
+
+
+class TangentPrograms:
+    """The lane programs of one setup with their tangents.
+
+    Args:
+        programs: those without. directions: how many tangents every number has.
+        phases: of the same programs, shared by numbers of directions: their functions are traced once.
+    """
+
+    def __init__(self, programs: Programs, directions: int, phases: Phases | None = None) -> None:
+        self.plain, self.directions = programs, directions
+        self.setup, self.metrics = programs.setup, programs.metrics
+        plan = self.setup.plan
+        self.places = TangentLayout(programs.layout, plan.nv + plan.ns, directions)
+        self.layout, self.width = self.places.whole, programs.width * (1 + directions)
+        self.identity = f"{programs.identity} with {directions} tangents"
+        self._built: dict[Partition, LaneProgram] = {}
+        self._phases: Phases = {} if phases is None else phases
+
+    def of(self, partition: Partition) -> LaneProgram:
+        """The lane program of one partition."""
+        if partition not in self._built:
+            self._built[partition] = self._tangent(self.plain.of(partition), partition)
+        return self._built[partition]
+
+    @property
+    def pieces(self) -> int:
+        """Distinct pieces for accelerations."""
+        return len({piece.key for program in self._built.values() for piece in program.accelerate})
+
+    def _tangent(self, program: LaneProgram, partition: Partition) -> LaneProgram:
+        phases = {name: program.phase(name) for name in ("observe", "accumulate")}
+        phases |= {name: self._as_one(program, partition, name) for name in IMPLICIT}
+        made = {name: self._phase(pieces) for name, pieces in phases.items()}
+        return replace(program, layout=self.layout, drift=self._phase((program.drift,))[0], **made)
+
+    def _as_one(self, program: LaneProgram, partition: Partition, phase: str) -> Sequence[Piece]:
+        """A phase that solves KKT systems, of each island one piece."""
+
+        def whole(own: Builder) -> list[Piece]:
+            pieces = own.accelerate_pieces() if phase == "accelerate" else own.project_pieces()
+            found = IMPLICIT[phase](own.setup, own.partition, own.layout, pieces)
+            piece = found.plain()
+            self._phases.setdefault(piece.key, found)
+            return [piece]
+
+        builder = self.plain.builder(partition)
+        if isinstance(builder, Islands):
+            return [*builder.on_islands(whole), program.phase(phase)[-1]]
+        return whole(builder)
+
+    def _phase(self, pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+        """Pieces that follow each other; tangents that none of them hands on are left out."""
+        scratch = set(self.places.plain.slots("scratch"))
+        wanted, found = set(self.places.tangents) - scratch, list[Piece]()
+        for piece in reversed(list(pieces)):
+            every = zip(*(outputs for _, outputs in piece.runs()), strict=True)
+            traced = [k for k, slots in enumerate(every) if wanted & set(slots)]
+            if traced:
+                wanted |= {slot for inputs, _ in piece.runs() for slot in inputs}
+            found.append(self._piece(piece, traced))
+        return tuple(reversed(found))
+
+    def _piece(self, piece: Piece, of: list[int]) -> Piece:
+        """A piece with the tangents of some of its outputs."""
+        places, every = self.places, range(self.directions)
+        wrt = [k for k, slot in enumerate(piece.inputs) if slot in places.tangents] if of else []
+
+        def slots(inputs: tuple[int, ...], outputs: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+            sides = []
+            for own, traced in ((inputs, wrt), (outputs, of)):
+                values = tuple(places.values[slot] for slot in own)
+                sides.append(values + tuple(places.tangents[own[k]][d] for d in every for k in traced))
+            return sides[0], sides[1]
+
+        (inputs, outputs), *others = (slots(*run) for run in piece.runs())
+        repeats = tuple(tuple((*a, *b)) for a, b in others)
+        if not of:
+            return replace(piece, inputs=inputs, outputs=outputs, repeats=repeats)
+        told = repr((piece.key, "tangents", self.directions, wrt, of))
+        if piece.key in self._phases:
+            trace = partial(self._phases[piece.key].trace, wrt, of, self.directions)
+        else:
+            trace = partial(_trace, piece, wrt, of, self.directions, self.setup.precision)
+        key = hashlib.sha256(told.encode()).hexdigest()
+        return Piece(f"{piece.name} with tangents", key, trace, inputs, outputs, repeats)
+
+
+def _trace(piece: Piece, wrt: list[int], of: list[int], directions: int, precision: str) -> Graph:
+    return forward(simplify(piece.trace(), precision), len(piece.inputs), wrt, of, directions)

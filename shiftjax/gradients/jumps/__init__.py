@@ -1,0 +1,1 @@
+"""Where forces jump, and what the shift of such an instant adds to a derivative."""

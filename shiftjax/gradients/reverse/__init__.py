@@ -1,0 +1,1 @@
+"""Reverse mode: cotangents carried back leg by leg."""

@@ -1,0 +1,245 @@
+"""Channels: quantities of a run that can be recorded, by path.
+
+`joint.q|v|a`, `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
+`joint.drive_load` (of a driven joint: what its driver exerts along the coordinate; `Reactions.along_driven`),
+`body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
+with internal states, `force.knots` of one with knots, `energy.kinetic|potential|total`,
+`substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity is one entry of `CHANNELS`. Building a channel raises on
+bad paths; observing is lane code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from shiftjax.algebra import Scalar, Vec, absolute, add, cross, div, largest, mul, plus, sqrt
+from shiftjax.dynamics.kinematics import ground_point
+from shiftjax.errors import ModelError, nearest, refuse_text
+from shiftjax.field import filled
+from shiftjax.forces import FORCES
+from shiftjax.measures.channel import Channel, Quantity
+from shiftjax.measures.observed_state import ObservedState
+from shiftjax.mechanism.paths import split
+from shiftjax.plan_elements import PlacedFrame
+from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.table import Table
+from shiftjax.topology.plan import Plan
+
+
+def _coordinates(state: ObservedState, index: int) -> Vec:
+    joint = state.lane.plan.joints[index]
+    return state.q[joint.q : joint.q + joint.nq]
+
+
+def _speeds(values: str) -> Callable[[ObservedState, int], Vec]:
+    def observe(state: ObservedState, index: int) -> Vec:
+        joint = state.lane.plan.joints[index]
+        return getattr(state, values)[joint.v : joint.v + joint.nv]
+
+    return observe
+
+
+def _joint_unit(per: str) -> Callable[[Plan, int], str]:
+    def unit(plan: Plan, index: int) -> str:
+        units = set(plan.joints[index].kind.units)
+        if per == "" and plan.joints[index].nq != plan.joints[index].nv:
+            return "1" if units == {"rad"} else "mixed"
+        return (units.pop() if len(units) == 1 else "mixed" if units else "1") + per
+
+    return unit
+
+
+def _load_unit(plan: Plan, index: int) -> str:
+    return filled("{f}", plan.joints[index].kind.unit, 0)
+
+
+def _position(state: ObservedState, frame: Any) -> Vec:
+    return plus(state.motion.chain().frame(frame)[1], ground_point(state.lane.plan, state.lane.params))
+
+
+def _orientation(state: ObservedState, frame: Any) -> Vec:
+    return quaternion_of_rotation(state.motion.chain().frame(frame)[0])
+
+
+def _velocity(state: ObservedState, frame: Any) -> Vec:
+    chain = state.motion.chain()
+    body = chain.node(frame.node)
+    return plus(body.u, cross(body.w, chain.frame(frame)[1]))
+
+
+def _row_sum(state: ObservedState, index: int) -> Vec:
+    unit, sums = state.lane.units, dict[int, Scalar]()
+    for column in state.block(index).Z:
+        (independent, _), *dependent = column.items()
+        for speed, z in dependent:
+            sums[speed] = add(sums.get(speed, 0.0), absolute(mul(unit[independent] / unit[speed], z)))
+    return [largest(list(sums.values()))]
+
+
+def _size(attribute: str) -> Callable[[Plan, int], int]:
+    return lambda plan, index: getattr(plan.joints[index], attribute)
+
+
+def _knots(state: ObservedState, index: int) -> Vec:
+    element = state.lane.plan.forces[index]
+    return [switch.beyond for switch in FORCES[element.kind].switches(element, state.motion)]
+
+
+CHANNELS: Table[Quantity] = Table(
+    "channel",
+    {
+        "q": Quantity("joint", _coordinates, _joint_unit(""), _size("nq")),
+        "v": Quantity("joint", _speeds("v"), _joint_unit("/s"), _size("nv")),
+        "a": Quantity("joint", _speeds("a"), _joint_unit("/s^2"), _size("nv")),
+        "reaction_force": Quantity("joint", lambda s, k: s.reactions.on_child(k)[1], "N", 3, of_partition=True),
+        "reaction_moment": Quantity("joint", lambda s, k: s.reactions.on_child(k)[0], "N m", 3, of_partition=True),
+        "drive_load": Quantity("joint", lambda s, k: [s.reactions.along_driven(k)], _load_unit, of_partition=True),
+        "position": Quantity("frame", _position, "m", 3),
+        "orientation": Quantity("frame", _orientation, "1", 4),
+        "velocity": Quantity("frame", _velocity, "m/s", 3),
+        "angular_velocity": Quantity("frame", lambda s, frame: list(s.motion.chain().node(frame.node).w), "rad/s", 3),
+        "state": Quantity("force", lambda s, k: [s.states[k]], "1"),
+        "knots": Quantity("force", _knots, "mixed"),
+        "energy.kinetic": Quantity("", lambda s, _: [s.energies["kinetic"]], "J"),
+        "energy.potential": Quantity("", lambda s, _: [s.energies["potential"]], "J"),
+        "energy.total": Quantity("", lambda s, _: [s.energies["total"]], "J"),
+        "b_norm": Quantity("substructure", lambda s, k: [s.block(k).b_norm], "1", of_partition=True),
+        "b_row_sum": Quantity("substructure", _row_sum, "1", of_partition=True),
+        "pivot_ratio": Quantity(
+            "substructure", lambda s, k: [div(1.0, sqrt(s.block(k).squared_condition))], "1", of_partition=True
+        ),
+    },
+)
+
+
+def channels(plan: Plan, paths: Sequence[str], resolve: Callable[[str], str]) -> tuple[Channel, ...]:
+    """The channels of the given paths.
+
+    Args:
+        resolve: completes a short path.
+
+    Raises:
+        ModelError: unknown object or quantity.
+    """
+    refuse_text("channels", paths)
+    return tuple(_channel(plan, path, resolve) for path in paths)
+
+
+def every_channel(plan: Plan) -> Iterator[Channel]:
+    """Every channel of a plan: of joints that move, of all frames, of forces with states, of substructures, of all."""
+    frames = [node.path + ":origin" for node in plan.nodes if not node.virtual] + [path for path, _ in plan.frames]
+    states = [f"{e.path}.{state.name}" for e in plan.forces for state in FORCES[e.kind].states]
+    of = {
+        "joint": [joint.path for joint in plan.joints],
+        "frame": list(dict.fromkeys(frames)),
+        "substructure": [f"substructure[{k}]" for k in range(len(plan.substructures))],
+    }
+    paths = [name for name, quantity in CHANNELS.items() if not quantity.of]
+    paths += [f"{target}.{name}" for kind in of for target in of[kind] for name, q in CHANNELS.items() if q.of == kind]
+    knots = [f"{e.path}.knots" for k, e in enumerate(plan.forces) if knot_units(plan, k)]
+    for path in (*paths, *states, *knots):
+        try:
+            found = _channel(plan, path, lambda same: same)
+        except ModelError:  # reactions that are in no joint
+            continue
+        if found.size:
+            yield found
+
+
+def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
+    if path in CHANNELS and not CHANNELS[path].of:
+        return _made(plan, path, path, 0)
+    head, _, name = path.rpartition(".")
+    quantity = CHANNELS.get(name)
+    match = re.fullmatch(r"substructure\[(\d+)\]", head)
+    if quantity and quantity.of == "substructure" and match and int(match[1]) < len(plan.substructures):
+        return _made(plan, path, name, int(match[1]))
+    if quantity and quantity.of == "joint":
+        return _made(plan, path, name, _joint(plan, path, resolve(head), name))
+    if quantity and quantity.of == "frame":
+        return _made(plan, path, name, _frame(plan, path, resolve(head)))
+    state = _state_of_force(plan, head, name)
+    if state is not None:
+        index, unit = state
+        return Channel(path, CHANNELS["state"], index, 1, True, unit)
+    if name == "knots":
+        return _knots_of_force(plan, path, head)
+    prefix = {"substructure": "substructure[k].", "": ""}
+    known = [f"{prefix.get(q.of, '')}{key}" for key, q in CHANNELS.items() if q.of != "force"]
+    raise ModelError(
+        f"channel {path}", repr(name), ", ".join(known), nearest(name, known) or "See the list of channels."
+    )
+
+
+def _made(plan: Plan, path: str, name: str, target: Any) -> Channel:
+    quantity = CHANNELS[name]
+    size = quantity.size(plan, target) if callable(quantity.size) else quantity.size
+    unit = quantity.unit(plan, target) if callable(quantity.unit) else quantity.unit
+    return Channel(path, quantity, target, size, quantity.scalar and size == 1, unit)
+
+
+def _joint(plan: Plan, path: str, target: str, name: str) -> int:
+    index = next((i for i, joint in enumerate(plan.joints) if joint.path == target), -1)
+    if index < 0:
+        known = [joint.path for joint in plan.joints]
+        raise ModelError(
+            f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
+        )
+    if name == "drive_load" and not any(g.prescribes and index in g.joints for g in plan.constraints):
+        found, todo = "a joint that nothing drives", "Drive it, or leave it out."
+        raise ModelError(f"channel {path}", found, "a driven joint", todo)
+    acting = [g for g in plan.constraints if g.frames and g.loop is None and index in g.coupled]
+    if name.startswith("reaction_") and acting:
+        raise ModelError(
+            f"channel {path}",
+            f"the constraint {acting[0].name} between frames, whose forces are in no joint",
+            "mechanisms of loops and of constraints between joints",
+            "Leave the channel out.",
+        )
+    return index
+
+
+def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:
+    nodes = {node.path: k for k, node in enumerate(plan.nodes) if not node.virtual}
+    body, _, frame = target.rpartition(":")
+    if target in nodes:
+        return PlacedFrame(nodes[target], None)
+    if body in nodes and frame == "origin":
+        return PlacedFrame(nodes[body], None)
+    frames = dict(plan.frames)
+    if target in frames:
+        return frames[target]
+    raise ModelError(
+        f"channel {path}", repr(target), "a frame of an active body", nearest(target, frames) or "Check the path."
+    )
+
+
+def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
+    """Index and unit of the state `name` of the force called `head`, None where there is none."""
+    for element in plan.forces:
+        for index, state in zip(element.states, FORCES[element.kind].states, strict=True):
+            if state.name == name and (element.path == head or element.path.endswith(f":{head}")):
+                return index, state.unit
+    return None
+
+
+def knot_units(plan: Plan, index: int) -> tuple[str, ...]:
+    """The units of what a force compares with its knots, one a knot."""
+    element = plan.forces[index]
+    along = plan.joints[element.joints[0]].kind.unit if element.joints else "m"
+    return FORCES[element.kind].switch_units(element, along)
+
+
+def _knots_of_force(plan: Plan, path: str, head: str) -> Channel:
+    own = {k: units for k in range(len(plan.forces)) if (units := knot_units(plan, k))}  # a joint's forces share a path
+    known = [plan.forces[k].path for k in own]
+    head, _ = split(head)
+    found = [k for k in own if plan.forces[k].path == head or plan.forces[k].path.endswith(f":{head}")]
+    if len(found) != 1:
+        hint = nearest(head, known) or f"One of {known}."
+        raise ModelError(f"channel {path}", repr(head), "a force with knots", hint)
+    units = own[found[0]]
+    unit = units[0] if len(set(units)) == 1 else "mixed"
+    return Channel(path, CHANNELS["knots"], found[0], len(units), False, unit)

@@ -1,0 +1,90 @@
+"""Records of metrics: what is accumulated of a run, step by step, and what it comes to. `metrics` has the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from shiftjax.algebra import Scalar, Vec
+from shiftjax.record import record
+
+Options = Mapping[str, Any]  # name -> a number, a text, or a tuple of tuples of numbers
+
+
+class Instant(NamedTuple):
+    """The end of a step, or the start: time [s], and the value of the expression."""
+
+    t: Scalar
+    value: Vec
+
+
+@record
+class Option:
+    """What a metric may be told beside its expression.
+
+    Attributes:
+        meaning: a few words with the unit, for documentation and messages.
+        default: a number or a text; None where it must be given.
+        kind: "number", "point list" (numbers, or lists of numbers), or "word".
+        words: which, of a word.
+    """
+
+    meaning: str
+    default: float | str | None = None
+    kind: str = "number"
+    words: tuple[str, ...] = ()
+
+
+@record
+class MetricKind:
+    """How a metric is computed: from all accepted steps, without a trajectory.
+
+    `begin` and `value` are differentiated by complex steps: made of analytic functions of NumPy, and of comparisons.
+
+    Attributes:
+        begin: start and options -> the accumulators there, each (B,); NumPy.
+        update: accumulators, instant, the one before, options -> accumulators; lane code.
+        value: accumulators, start, end, options -> (B,); NumPy.
+        unit: unit of the expression -> unit of the metric.
+        options: that follow the expression, in their order.
+        vector: whether the expression may have several numbers.
+        of_an_instant: whether it says something of one pose, too, with no motion.
+        meaning: a sentence for documentation and messages.
+    """
+
+    begin: Callable[[Instant, Options], list[np.ndarray]]
+    update: Callable[[Vec, Instant, Instant, Options], Vec]
+    value: Callable[[list[np.ndarray], Instant, Instant, Options], np.ndarray]
+    meaning: str
+    unit: Callable[[str], str] = lambda unit: unit
+    options: tuple[tuple[str, Option], ...] = ()
+    vector: bool = False
+    of_an_instant: bool = False
+
+
+class Measurement(Protocol):
+    """All metrics of a run, as the lanes see them; `run.metric_texts` makes one of what the user wrote."""
+
+    @property
+    def size(self) -> int:
+        """Number of accumulators."""
+        ...
+
+    @property
+    def of_partition(self) -> bool:
+        """Whether the code depends on the lane's partition."""
+        ...
+
+    def identity(self) -> tuple[object, ...]:
+        """What decides the code of `update`."""
+        ...
+
+    def update(self, accumulators: Vec, state: Any, t: Scalar) -> Vec:
+        """The accumulators at the end of a step, from its `ObservedState`; lane code."""
+        ...
+
+    def begin(self, rows: np.ndarray) -> None:
+        """Fills the accumulators (k, B) of lanes at their start, of which time and expressions are right."""
+        ...

@@ -1,0 +1,183 @@
+"""How far off a finished run may be, from what its energy says, and the step that would do.
+
+Host code. An error dE of the energy at a kinetic energy T changes the speed by dE / 2T of itself, and so the time that
+every bit of the way takes; after the whole way all angles are off by about
+
+    dE (mean of |v|) (integral of dt / 2T)
+
+with |v| the fastest coordinate. Both means are taken from a few samples of a run. Measured on one-degree-of-freedom
+loops (`benchmarks/study_accuracy.py`): angles against a run of a sixteenth of the step were off by 0.5 of this in the
+median and by 3.8 at most. It says nothing of motions of several freedoms in which errors grow by themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import speed_units
+from shiftjax.kernels.lane_program import Method
+from shiftjax.outcome import Outcome
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
+
+SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
+FACTOR = 2.0  # of the estimate, so that few members are more off than it says
+LOST = 0.5  # an energy error from which nothing follows for a smaller step
+REACHED = 0.7  # of the step at which errors of the method's order would just meet their limit
+
+
+def sample(lanes: Ensemble, members: np.ndarray) -> None:
+    """Adds a sample of those members that have come to the next instant of samples."""
+    s = lanes.samples
+    clock = lanes.row("clock")[members].astype(float)
+    here = clock >= next_samples(s.at[members])
+    mine, clock = members[here], clock[here]
+    if len(mine):
+        path, slowness = _parts(lanes, mine, clock - s.at[mine])
+        s.path[mine] += path
+        s.slowness[mine] += slowness
+        s.at[mine] = clock
+
+
+def _parts(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What an interval that ends now adds to path and slowness."""
+    setup = lanes.setup
+    nv, time = setup.plan.nv, steps * lanes.settings.h
+    unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
+    fastest = np.abs(lanes.rows("x")[:nv, members].astype(float) / unit).max(0, initial=0.0)
+    kinetic = lanes.rows("rep")[REPORTS.index("kinetic"), members].astype(float)
+    largest = lanes.certificate[ACCUMULATORS.index("kinetic"), members].astype(float)
+    slow = np.maximum(kinetic, SLOWEST * largest)
+    return time * fastest, time / np.where(slow > 0, slow, np.inf)
+
+
+def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the coordinates of every member may be off [rad, or parts of the model's length].
+
+    Returns:
+        (B,) by the error of the energy, and the rounding of large angles; (B,) by what is lost at singular poses.
+    """
+    s, everyone = lanes.samples, np.arange(len(lanes.status))
+    clock = lanes.row("clock").astype(float)
+    path, slowness = _parts(lanes, everyone, clock - s.at)
+    path, slowness = path + s.path, slowness + s.slowness
+    if not moves_freely(lanes):
+        return np.zeros(len(clock)), np.zeros(len(clock))
+    energy = lanes.certificate[ACCUMULATORS.index("energy_error")].astype(float)
+    seconds = np.maximum(clock, 1.0) * lanes.settings.h
+    q = lanes.rows("q")
+    rounding = np.finfo(q.dtype).eps * np.abs(q).max(0, initial=0.0).astype(float)
+    with np.errstate(all="ignore"):
+        return FACTOR * energy * path * slowness / (2 * seconds) + rounding, s.doubt * path
+
+
+def judge(lanes: Ensemble) -> None:
+    """Warns members that have finished and whose figures are above their limits: `inaccurate`, or `near_singular`."""
+    finished = lanes.status <= 0
+    own = [value / limit for value, limit, _ in figures(lanes).values()]
+    lanes.warn(np.flatnonzero(finished & ~(np.max(own, axis=0) <= 1.0)), Outcome.inaccurate)
+    settings, (angle, lost) = lanes.settings, angle_errors(lanes)
+    above = (energy_errors(lanes) > settings.energy_limit) | (angle > settings.angle_limit)
+    lanes.warn(
+        np.flatnonzero(finished & (_lost(lanes) & above | ~(lost <= settings.angle_limit))), Outcome.near_singular
+    )
+
+
+def _lost(lanes: Ensemble) -> np.ndarray:
+    """(B,) whether the energy error is that of singular poses: a speed off by d changes its square by 2 d."""
+    return 2 * lanes.samples.doubt > energy_errors(lanes)
+
+
+def figures(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
+    """What is judged of every member: name -> value (B,), its limit, its unit.
+
+    A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
+    """
+    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
+    settings, own = lanes.settings, ~_lost(lanes)
+    return {
+        "energy error": (np.where(own, energy_errors(lanes), 0.0), settings.energy_limit, ""),
+        "gap": (acc["gap"], settings.gap_limit * lanes.setup.length, " m"),
+        "coordinates off by": (np.where(own, angle_errors(lanes)[0], 0.0), settings.angle_limit, " rad"),
+    }
+
+
+def energy_errors(lanes: Ensemble) -> np.ndarray:
+    """(B,) error of the energy balance over the largest kinetic energy or change of potential, whichever is more."""
+    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
+    scale = np.maximum(acc["kinetic"], acc["potential"])
+    with np.errstate(all="ignore"):
+        return np.where(scale > 0, acc["energy_error"] / scale, 0.0)
+
+
+def said_of(lanes: Ensemble, k: int) -> str:
+    """Which figures of member k are above their limits, and what would bring them below."""
+    above = {name: (float(value[k]), limit, unit) for name, (value, limit, unit) in figures(lanes).items()}
+    above = {name: found for name, found in above.items() if not found[0] <= found[1]}
+    said = [
+        f"{name} {'more than 3' if unit == ' rad' and not value <= 3.0 else f'{value:.2g}'}{unit} "
+        f"(limit {limit:.3g}{unit})"
+        for name, (value, limit, unit) in above.items()
+    ]
+    excess = max((value / limit for value, limit, _ in above.values()), default=1.0)
+    return f"{', '.join(said)}: {_remedy(lanes, excess, float(energy_errors(lanes)[k]))}"
+
+
+def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
+    """A step that would do; a method of any order has the second across a bend of a force, the first across a jump."""
+    if lanes.setup.precision == "f32":
+        return "compute in f64: in f32 rounding grows with the angle and with every step"
+    knots = [force for force in lanes.setup.plan.forces if dict(force.numbers).get("knot_points")]
+    jumps = [force for force in knots if force.dissipates]
+    order = order_of(METHODS[lanes.setup.method])
+    order = min(order, 1 if jumps else 2 if knots else order)
+    if energy < LOST:
+        said = [f"take steps of about {1e3 * smaller_step(lanes.settings.h, excess, order):g} ms"]
+    else:
+        said = [
+            f"too far off to say which step would do: begin with a tenth, {1e2 * lanes.settings.h:g} ms; a stiff "
+            "spring or damper may make this one unstable"
+        ]
+    if jumps:
+        said.append(
+            f"where the force of {jumps[0].path} jumps at a knot, a body that should stick creeps with any step: "
+            "give the force a steep slope there instead"
+        )
+    elif knots:
+        said.append(f"the force of {knots[0].path} bends at its knots, which costs accuracy: a softer one needs less")
+    return "; ".join(said)
+
+
+def moves_freely(lanes: Ensemble) -> bool:
+    """Whether anything is left to forces: a mechanism whose motion is prescribed follows it whatever its energy."""
+    tied = {c for block in lanes.setup.plan.substructures for c in block.columns}
+    return len(tied) < lanes.setup.plan.nv or any(block.independent for known in lanes.known for block in known)
+
+
+def order_of(method: Method) -> int:
+    """The order of a method, from an oscillator over the same time with two steps."""
+
+    def error(h: float, steps: int) -> float:
+        q, v = 1.0, 0.0
+        for _ in range(steps):
+            rates: list[float] = []
+            speeds: list[float] = []
+            for row, row_hat in zip((*method.A, method.b), (*method.A_hat, method.b_hat), strict=True):
+                x = v + h * sum(a * r for a, r in zip(row, rates, strict=False))
+                y = q + h * sum(a * r for a, r in zip(row_hat, speeds, strict=False))
+                rates.append(-y)
+                speeds.append(x)
+            q, v = y, x
+        return float(np.hypot(q - np.cos(h * steps), v + np.sin(h * steps)))
+
+    return max(1, round(np.log2(error(0.05, 20) / error(0.025, 40))))
+
+
+def smaller_step(step: float, excess: float, order: int) -> float:
+    """The step [s] that brings a figure `excess` times its limit below it, one digit and a half, rounded down."""
+    wanted = REACHED * step * excess ** (-1.0 / order)
+    size = 10.0 ** np.floor(np.log10(wanted))
+    return float(max(digit for digit in (1.0, 1.25, 2.0, 2.5, 5.0) if digit * size <= wanted * (1 + 1e-9)) * size)

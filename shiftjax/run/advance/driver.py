@@ -1,0 +1,206 @@
+"""Runs the lanes of an ensemble: freezes, repartitions, moves steps off singular poses.
+
+Host code above the kernels. A round lets the kernel advance the running lanes and looks at those that tripped. What
+happens to a lane follows from the lane alone, so results never depend on who else is in the batch.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftjax.outcome import Outcome
+from shiftjax.run.advance.accuracy import sample
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.advance.singular_steps import move_off, step_through
+from shiftjax.run.programs.jacobian import jacobian_of
+from shiftjax.run.programs.setup import MONITORS_PER_BLOCK
+from shiftjax.shield import shielded
+from shiftjax.topology.partition import RANK_TOLERANCE, Block, complete_pivoting, distinct_blocks, pivots_of
+
+BETTER = 10.0  # a new partition for a pivot's sake must have pivots this much better
+TRIES = 3  # trips in one step
+BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
+
+
+def run(lanes: Ensemble) -> None:
+    """Advances all lanes to the end of the span or their own, batch after batch.
+
+    KeyboardInterrupt comes through soon. Every lane is then at a step that it has reached.
+    """
+    first, size, members = 0, lanes.kernel.batch, len(lanes.status)
+    while first < members:
+        batch, begun = np.arange(first, min(first + size, members)), time.perf_counter()
+        _run_batch(lanes, batch)
+        first += len(batch)
+        growth = BATCH / max(time.perf_counter() - begun, 1e-3)
+        size = max(lanes.kernel.batch, int(size * min(max(growth, 0.25), 4.0)))
+
+
+def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
+    before, end, members = lanes.settings.before, lanes.settings.end, len(lanes.status)
+    late = batch[(lanes.status[batch] <= 0) & (lanes.row("clock")[batch] < before)]
+    if len(late):  # of a run that goes on: the end of the one before cut their steps short
+        run_to(lanes, before, late)
+        with shielded():
+            lanes.begin_metrics(late[lanes.status[late] <= 0])
+            lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == before)])
+            sample(lanes, late[lanes.status[late] <= 0])
+    until = before
+    while until < end:  # at the end of a chunk all lanes wait for the last one
+        until = min(end, int(next_samples(np.array([until]))[0]))
+        run_to(lanes, until, batch)
+        with shielded():
+            sample(lanes, batch[lanes.status[batch] <= 0])
+        lanes.settings.progress((batch[0] + len(batch) * (until - before) / (end - before)) / members)
+
+
+def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> None:
+    """Advances all lanes, or some, to a step or their own end; moved steps may go up to three steps past."""
+    clock = lanes.row("clock")
+    members = np.arange(len(clock)) if members is None else members
+    while True:
+        stops = np.minimum(until, lanes.ends)
+        running = members[(lanes.status[members] <= 0) & (clock[members] < stops[members])]
+        if len(running) == 0:
+            return
+        lanes.advance(running, stops[running])
+        tripped = running[lanes.row("trip")[running] != 0]
+        if len(tripped):
+            with shielded():
+                handle_trips(lanes, tripped)
+
+
+def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:
+    """Repartitions, moves or ends the lanes that froze."""
+    clock, trip, monitors = lanes.row("clock"), lanes.row("trip"), lanes.setup.monitors
+    lanes.keep_before_end(tripped)
+    again = lanes.tried_at[tripped] == clock[tripped]
+    lanes.tries[tripped] = np.where(again, lanes.tries[tripped] + 1, 1)
+    lanes.tried_at[tripped] = clock[tripped]
+    code = np.rint(trip[tripped]).astype(int) - 1
+    trip[tripped] = 0.0
+    lanes.rejected[tripped] += 1
+    blocks = MONITORS_PER_BLOCK * lanes.setup.blocks
+    kind = np.where(code < blocks, code % MONITORS_PER_BLOCK, MONITORS_PER_BLOCK + code - blocks)
+    attempt = lanes.rows("mon")[:blocks][:, tripped]
+    lost = ~np.isfinite(attempt).all(0) | (code == monitors)
+    stuck = lanes.tries[tripped] > TRIES * max(1, lanes.setup.blocks)
+    lanes.status[tripped[stuck]] = int(Outcome.stuck)
+    movable = lanes.settings.move_steps and lanes.setup.blocks > 0
+    if not movable:
+        lanes.status[tripped[lost & ~stuck]] = int(Outcome.non_finite)
+    lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK)]] = int(Outcome.loop_open)
+    lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK + 1)]] = int(Outcome.no_mass)
+    for s in range(lanes.setup.blocks):
+        here = ~stuck & ~lost & (code // MONITORS_PER_BLOCK == s)
+        if (here & (kind < 2)).any():
+            repartition(lanes, s, tripped[here & (kind < 2)], kind[here & (kind < 2)] == 1)
+        if (here & (kind == 2)).any():
+            cross(lanes, s, tripped[here & (kind == 2)])
+    if movable and (lost & ~stuck).any():
+        move_off(lanes, tripped[lost & ~stuck])
+
+
+def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
+    """A step came too near a vanishing pivot of substructure s.
+
+    Where other coordinates have far better pivots the pose is no singular one: the lane repartitions, or with the
+    trigger switched off steps through as it is. Else the steps are moved off the pose.
+    """
+    # Where the trigger of the pivots is off, the search on the way here has found nothing better.
+    searched = lanes.rows("armed")[MONITORS_PER_BLOCK * s + 1, members] == 0.0
+    if searched.any():
+        move_off(lanes, members[searched])
+        members = members[~searched]
+    if len(members) == 0:
+        return
+    found = _Fresh.of(lanes, s, members)
+    curable = ~found.same & (found.ratio >= BETTER * found.old_ratio)
+    if curable.any():
+        if lanes.settings.repartition:
+            adopt(lanes, s, members, found, curable)
+        else:
+            step_through(lanes, members[curable])
+    if not curable.all():
+        move_off(lanes, members[~curable])
+
+
+@dataclass
+class _Fresh:
+    """What GCP gives some members now, beside what they have: partitions, largest |B_ij| and pivot ratios of both.
+
+    Attributes:
+        jacobian: (B, m, n); rows: (m,) local rows that it consists of; blocks: that occur; which: (B,) of them.
+    """
+
+    jacobian: np.ndarray
+    rows: np.ndarray
+    blocks: list[Block]
+    which: np.ndarray
+    same: np.ndarray
+    entries: np.ndarray
+    ratio: np.ndarray
+    old_entries: np.ndarray
+    old_ratio: np.ndarray
+
+    @classmethod
+    def of(cls, lanes: Ensemble, s: int, members: np.ndarray) -> _Fresh:
+        if s not in lanes.jacobians:
+            lanes.jacobians[s] = jacobian_of(lanes.setup, s)
+        rows = lanes.jacobians[s].rows
+        q, p = (lanes.rows(name)[:, members].astype(float) for name in ("q", "p"))
+        t = lanes.settings.t0 + lanes.row("clock")[members].astype(float) * lanes.settings.h
+        J = lanes.jacobians[s](q, p, t)
+        found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision], rows=rows)
+        blocks, which = distinct_blocks(found, lanes.setup.plan.substructures[s])
+        known, choice = lanes.known[s], lanes.choice[s, members]
+        number = np.array([known.index(block) if block in known else -1 for block in blocks])
+        columns = lanes.setup.plan.substructures[s].columns
+        primary = np.array([np.isin(rows, block.primary) for block in known])[choice]
+        dependent = np.array([np.isin(columns, block.dependent) for block in known])[choice]
+        old = pivots_of(J, primary, dependent)
+        full = dependent.sum(1)
+        lost = old.rank < full
+        return cls(
+            J, rows, blocks, which, number[which] == choice, found.entries, found.ratio(0),
+            np.where(lost, np.inf, old.entries), old.ratio(full),
+        )  # fmt: skip
+
+    def blocks_of(self, which: np.ndarray) -> list[Block]:
+        """The new partitions of some of the members."""
+        return [self.blocks[k] for k in self.which[which]]
+
+
+def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarray) -> None:
+    """Gives members a fresh partition of substructure s; one that brings nothing is not one.
+
+    Far better pivots are worth a change at a trip of |B|, too: its largest entry may be 1 on both sides.
+    """
+    found = _Fresh.of(lanes, s, members)
+    smaller = ~by_pivot & (found.entries < found.old_entries)
+    useless = found.same | ~(smaller | (found.ratio >= BETTER * found.old_ratio))
+    first = MONITORS_PER_BLOCK * s
+    # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot
+    # has recovered (the kernel arms it again), its B counted from where it is now, or, where the same step has tripped
+    # before, from where that step leads: B may double within it.
+    lanes.rows("armed")[first + 1, members[useless & by_pivot]] = 0.0
+    raised = members[useless & ~by_pivot]
+    now_b = found.old_entries[useless & ~by_pivot]
+    now_b = np.where(lanes.tries[raised] > 1, np.maximum(now_b, lanes.rows("mon")[first, raised]), now_b)
+    lanes.rows("limit")[first, raised] = lanes.settings.multiplier * np.maximum(now_b, 1.0)
+    if not useless.all():
+        adopt(lanes, s, members, found, ~useless)
+
+
+def adopt(lanes: Ensemble, s: int, members: np.ndarray, found: _Fresh, which: np.ndarray) -> None:
+    """Gives some of the members what GCP found for them."""
+    jacobians = None
+    if lanes.settings.log_jacobian:
+        structure = lanes.setup.plan.substructures[s]
+        jacobians = np.zeros((int(which.sum()), structure.rows, len(structure.columns)))
+        jacobians[:, found.rows] = found.jacobian[which]
+    lanes.adopt(s, members[which], found.blocks_of(which), jacobians)

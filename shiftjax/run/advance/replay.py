@@ -1,0 +1,69 @@
+"""Repeats a run along its schedule: each member is advanced to its next decision, which is then carried out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from shiftjax.outcome import Outcome
+from shiftjax.run.advance.accuracy import sample
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.advance.samples import next_samples
+from shiftjax.run.advance.schedule import STEPS, Schedule
+from shiftjax.run.advance.singular_steps import best_of
+from shiftjax.shield import shielded
+
+
+def replay(lanes: Ensemble, schedule: Schedule) -> None:
+    """Advances all lanes along a schedule; a lane that cannot follow it ends as `non_finite`."""
+    settings = lanes.settings
+    lanes.settings = dataclasses.replace(settings, repartition=False, move_steps=False)  # no trigger and no window
+    lanes.rows("limit")[:] = np.inf
+    try:
+        _follow(lanes, schedule, settings.progress)
+    finally:
+        lanes.settings = settings
+    settings.progress(1.0)
+
+
+def _follow(lanes: Ensemble, schedule: Schedule, progress: Callable[[float], None]) -> None:
+    rounds = schedule.rounds()
+    for k, decisions in enumerate(rounds):
+        members = schedule.member[decisions]
+        _advance(lanes, members, lanes.settings.before + schedule.clock[decisions])
+        with shielded():
+            _decide(lanes, schedule, decisions, members)
+        progress(k / len(rounds))
+    everyone = np.arange(len(schedule.end))
+    _advance(lanes, everyone, lanes.settings.before + schedule.end)
+    follows = lanes.status <= 0
+    lanes.status[follows] = schedule.status[follows]
+    lanes.warnings[follows] |= np.where(schedule.status < 0, 1 << np.abs(schedule.status), 0)[follows]
+    lanes.rejected[:] = schedule.rejected
+
+
+def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members: np.ndarray) -> None:
+    """Carries out decisions, one of each of some members."""
+    for s in np.unique(schedule.substructure[decisions]):
+        here = (schedule.substructure[decisions] == s) & (lanes.status[members] <= 0)
+        for choice in np.unique(schedule.choice[decisions][here]):
+            mine = members[here & (schedule.choice[decisions] == choice)]
+            if s == STEPS:
+                best_of(lanes, mine, [schedule.patterns[choice]])
+                sample(lanes, mine[lanes.status[mine] <= 0])
+            else:
+                lanes.adopt(int(s), mine, [schedule.blocks[s][choice]] * len(mine))
+
+
+def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
+    """Lets some members run to their steps, by way of the instants of samples."""
+    while True:
+        running = (lanes.status[members] <= 0) & (lanes.row("clock")[members] < until)
+        members, until = members[running], until[running]
+        if not len(members):
+            return
+        lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members])))
+        lanes.status[members[lanes.row("trip")[members] != 0]] = int(Outcome.non_finite)
+        sample(lanes, members[lanes.status[members] <= 0])

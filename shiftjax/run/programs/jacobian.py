@@ -1,0 +1,78 @@
+"""The Jacobian of a substructure for many members at once, compiled for the host. Host code."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+
+from shiftjax.algebra import Scalar, Vec, is_zero, mul
+from shiftjax.constraints import scales
+from shiftjax.kernels.lane_program import DTYPES, Piece
+from shiftjax.kernels.llvm.host_function import HostFunction
+from shiftjax.run.programs.setup import Setup
+from shiftjax.run.programs.tracing import tracer
+
+KEPT = 256  # substructures whose code stays loaded
+_made: dict[tuple[str, int], Jacobian] = {}
+
+
+class Jacobian:
+    """The dimensionless Jacobian of one substructure, its rows that are zero by structure left out.
+
+    In f64 and by the same code whatever the backend and the precision of the run, so that choices which follow from it
+    are the same everywhere.
+
+    Attributes:
+        rows: (m,) local rows that are not zero by structure.
+    """
+
+    def __init__(self, setup: Setup, index: int) -> None:
+        self._setup, self._index = replace(setup, precision="f64"), index
+        self._columns = setup.plan.substructures[index].columns
+        # one object each: a difference of a value and itself is a structural zero
+        ones = [np.ones(1) for _ in range(setup.plan.nq + len(setup.varied) + 1)]
+        pattern = [[not is_zero(entry) for entry in row] for row in self._entries(list(ones))]
+        self.rows = np.flatnonzero([any(row) for row in pattern])
+        self._places = [(k, j) for k, i in enumerate(self.rows) for j in range(len(self._columns)) if pattern[i][j]]
+        count, key = len(ones), f"{self._setup.identity()}|jacobian {index}"
+        slots = range(count + len(self._places))
+        piece = Piece(
+            f"jacobian {index}", hashlib.sha256(key.encode()).hexdigest(),
+            tracer(self._function, count, DTYPES["f64"]), tuple(slots[:count]), tuple(slots[count:]),
+        )  # fmt: skip
+        self._compiled = HostFunction(piece)
+
+    def _entries(self, values: list[Scalar]) -> list[Vec]:
+        """All entries at coordinates, varied numbers and time; lane code."""
+        nq = self._setup.plan.nq
+        lane = self._setup.lane(values[nq:-1], values[-1])
+        rows, unit = lane.rows(lane.motion(values[:nq], None), self._index), lane.units
+        return [
+            [mul(unit[speed] / size, entries.get(speed, 0.0)) for speed in self._columns]
+            for entries, size in zip(rows.J, scales(rows.unit, lane.length), strict=True)
+        ]
+
+    def _function(self, values: list[Scalar]) -> Vec:
+        entries = self._entries(values)
+        return [entries[self.rows[k]][j] for k, j in self._places]
+
+    def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
+        """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
+        found = self._compiled(np.concatenate([q, p, t[None]]))
+        J = np.zeros((q.shape[1], len(self.rows), len(self._columns)))
+        if self._places:
+            i, j = np.transpose(self._places)
+            J[:, i, j] = found
+        return J
+
+
+def jacobian_of(setup: Setup, index: int) -> Jacobian:
+    """The one of a setup, made once in a process."""
+    key = setup.identity(), index
+    if key not in _made:
+        if len(_made) >= KEPT:
+            del _made[next(iter(_made))]
+        _made[key] = Jacobian(setup, index)
+    return _made[key]

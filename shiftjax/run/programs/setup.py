@@ -1,0 +1,233 @@
+"""What all programs of one run share, and the text that identifies the code they become."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shiftjax.algebra import Scalar
+from shiftjax.constraints import CONSTRAINTS, FunctionOfTime
+from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.dynamics.lane import Lane
+from shiftjax.forces import FORCES
+from shiftjax.kernels.lane_program import Layout
+from shiftjax.mechanism.records import Matrix
+from shiftjax.record import record
+from shiftjax.topology.islands import Island, islands
+from shiftjax.topology.plan import Plan
+
+MONITORS_PER_BLOCK = 3  # largest |B_ij|; squared pivot condition, for its trigger; the same, for the singular window
+ACCUMULATORS = (
+    "gap",
+    "velocity_gap",
+    "squared_condition",
+    "energy_error",
+    "kinetic",
+    "potential",
+    "start_energy",
+    "start_potential",
+)
+REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
+SUMS = 2 + len(REPORTS) + 1  # of an island: its last two monitors, its reports, its power
+NO_PHYSICS = {"cli", "ensembles", "formats", "kernels", "models", "viewer"}  # folders that do not decide a piece's code
+# id, with what a Python function refers to -> the object, kept alive so that the id stays its own, and a token
+_nameless: dict[object, tuple[object, str]] = {}
+
+
+@record
+class Setup:
+    """What all programs of one run share.
+
+    Attributes:
+        numbers: in the order of the plan's; None for those that only say where a run starts.
+        varied: places of the numbers that are lane values, in the order of their slots.
+        matrices: constant rotations, in the order of the plan's. length: the size of the model [m].
+        functions: of time and coordinates, in the order in which the plan counts them.
+    """
+
+    plan: Plan
+    numbers: tuple[float | None, ...]
+    varied: tuple[int, ...]
+    matrices: tuple[Matrix, ...]
+    length: float
+    method: str = "rk4"
+    precision: str = "f64"
+    functions: tuple[Any, ...] = ()
+
+    @property
+    def blocks(self) -> int:
+        return len(self.plan.substructures)
+
+    @property
+    def by_block(self) -> bool:
+        return self.blocks > 1
+
+    @property
+    def quadratures(self) -> tuple[str, ...]:
+        """What is integrated beside the motion: the work of what is not conservative, where there is any."""
+        return ("work",) if self.plan.dissipates or self.plan.time_dependent else ()
+
+    @property
+    def monitors(self) -> int:
+        """Three a substructure, then the loop gap and the loss of mass."""
+        return MONITORS_PER_BLOCK * self.blocks + 2
+
+    def layout(self, channels: int = 0, metrics: int = 0) -> Layout:
+        """The regions of one lane; x holds speeds, states of forces, quadratures.
+
+        Args:
+            channels: how many scalars are recorded. metrics: how many accumulators they have.
+        """
+        plan = self.plan
+        return Layout(
+            nq=plan.nq,
+            nx=plan.nv + plan.ns + len(self.quadratures),
+            np=len(self.varied),
+            nm=self.monitors,
+            nr=len(REPORTS),
+            na=len(ACCUMULATORS) + metrics,
+            nc=channels,
+            ns=shared_scratch(plan),
+        )
+
+    def part(self, island: Island) -> Setup:
+        """The setup of an island: equal for equal islands of equal numbers, wherever they stand."""
+        place = {old: new for new, old in enumerate(island.numbers)}
+        varied = tuple(place[k] for k in self.varied if k in place)
+        return replace(
+            self,
+            plan=island.plan,
+            numbers=_moved_to_origin(island.plan, [self.numbers[k] for k in island.numbers], varied),
+            varied=varied,
+            matrices=tuple(self.matrices[k] for k in island.matrices),
+        )
+
+    def lane(self, values: Sequence[Scalar], t: Scalar) -> Lane:
+        """The lane functions' common ground for given values of the varied numbers."""
+        numbers: list[Scalar] = list(self.numbers)
+        for place, value in zip(self.varied, values, strict=True):
+            numbers[place] = value
+        return Lane(self.plan, Parameters(numbers, self.matrices), self.length, self.functions, t)
+
+    def identity(self) -> str:
+        """SHA-256 of a canonical text of all that decides code, but for the piece (design section 4, LaneProgram)."""
+        constants = [
+            float(number).hex()
+            for place, number in enumerate(self.numbers)
+            if number is not None and place not in self.varied
+        ]
+        matrices = [[float(x).hex() for x in row] for R in self.matrices for row in R]
+        functions = [_function_text(function) for function in self.functions]
+        head = (self.plan, self.varied, float(self.length).hex(), self.precision, functions, self.quadratures)
+        text = repr((head, constants, matrices, source_hash(), list(_foreign_sources(self.plan))))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def scratch_of(plan: Plan, index: int) -> int:
+    """Slots of one substructure: Z dense for any rank, a particular vector, two gaps."""
+    n = len(plan.substructures[index].columns)
+    return n * n + n + 2
+
+
+def _moved_to_origin(plan: Plan, numbers: list[float | None], varied: Collection[int]) -> tuple[float | None, ...]:
+    """The numbers with all frames on ground moved such that the first one stands at the origin.
+
+    Only differences from that frame enter the equations (`kinematics.ground_point`), so that they stay what they are.
+    """
+    on_ground = [j.near_frame for j in plan.joints if j.near == 0]
+    on_ground += [f.frame for e in (*plan.constraints, *plan.forces) for f in e.frames if f.node == 0]
+    first = next((j.near_frame for j in plan.joints if j.near == 0 and not j.kind.free), None)
+    frames = {frame.T for frame in on_ground if frame is not None}
+    if first is None or None in on_ground or any(set(T) & set(varied) for T in frames):
+        return tuple(numbers)
+    out = list(numbers)
+    for T in frames:
+        for k, origin in zip(T, first.T, strict=True):
+            out[k] = numbers[k] - numbers[origin]  # type: ignore[operator]  # numbers of frames are constants
+    return tuple(out)
+
+
+@cache
+def shared_scratch(plan: Plan) -> int:
+    """Slots through which pieces hand numbers to each other: of substructures, or of islands and their sums."""
+    parts = islands(plan)
+    if len(parts) > 1:
+        return sum(shared_scratch(part.plan) + SUMS for part in parts)
+    return sum(scratch_of(plan, k) for k in range(len(plan.substructures))) if len(plan.substructures) > 1 else 0
+
+
+def _foreign_sources(plan: Plan) -> Iterator[str]:
+    """The sources of kinds that come from outside the package."""
+    kinds: Iterable[Any] = (
+        *(joint.kind for joint in plan.joints),
+        *(p for joint in plan.joints for p in joint.kind.primitives),
+        *(FORCES[force.kind] for force in plan.forces),
+        *(CONSTRAINTS[group.kind] for group in plan.constraints),
+    )
+    return (source_of(kind) for kind in kinds if is_foreign(kind))
+
+
+def is_foreign(thing: object) -> bool:
+    """Whether a kind or a function comes from outside the package, so that `source_hash` does not cover it."""
+    home = inspect.getmodule(thing if callable(thing) else type(thing))
+    return home is None or not home.__name__.startswith("shiftjax.")
+
+
+def source_of(thing: object) -> str:
+    """The text of the file that defines a kind or a function; what has none is new in every process."""
+    owner: Any = thing if inspect.isroutine(thing) else type(thing)
+    try:
+        return Path(inspect.getfile(owner)).read_text(encoding="utf-8")
+    except (OSError, TypeError):  # typed at a prompt
+        _, token = _nameless.setdefault(id(thing), (thing, uuid.uuid4().hex))
+        return token
+
+
+def _function_text(function: object) -> tuple[str, str]:
+    """What tells a function of the user from others: its numbers, and its source.
+
+    One whose `repr` says nothing of its numbers is new in every process.
+    """
+    named = type(function).__repr__ is not object.__repr__ and "<function" not in repr(function)
+    key: object = id(function)
+    if isinstance(function, FunctionOfTime) and (captured := _captured(function.function)) is not None:
+        function, key = function.function, (id(function.function), captured)
+    _, token = _nameless.setdefault(key, (function, uuid.uuid4().hex))
+    return repr(function) if named else token, source_of(function)
+
+
+def _captured(function: object) -> str | None:
+    """The numbers that a Python function refers to; None where it refers to what may change without being seen."""
+    if not inspect.isfunction(function) or any(inspect.iscode(own) for own in function.__code__.co_consts):
+        return None
+    found = inspect.getclosurevars(function)
+    defaults = {f"default {k}": value for k, value in enumerate(function.__defaults__ or ())}
+    values = {**found.globals, **found.nonlocals, **defaults, **(function.__kwdefaults__ or {})}
+    out = []
+    for name, value in sorted(values.items()):
+        if inspect.ismodule(value) and value.__name__.partition(".")[0] in ("jax", "numpy", "math"):
+            value = value.__name__
+        if not isinstance(value, int | float | str | np.number):
+            return None
+        out.append(f"{name}={value!r}")
+    return ", ".join(out)
+
+
+@cache
+def source_hash() -> str:
+    """Hash of the versions and of the sources that decide what a traced program computes."""
+    package = Path(__file__).resolve().parents[2]
+    digest = hashlib.sha256(f"{version('jax')} {np.__version__}".encode())
+    for file in sorted(package.rglob("*.py")):
+        if file.relative_to(package).parts[0] not in NO_PHYSICS:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,178 @@
+"""From the lanes of a finished run to its Result: channels, poses, certificate. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import shiftjax.run.start.host_evaluation as host
+from shiftjax.dynamics.kinematics import ground_point
+from shiftjax.measures.channel import Channel
+from shiftjax.outcome import Outcome
+from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.advance.accuracy import angle_errors, energy_errors
+from shiftjax.run.advance.ending import Ending
+from shiftjax.run.advance.ensemble import Ensemble, Repartition
+from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.results.plain_values import Measured
+from shiftjax.run.results.result import CERTIFICATE, Result
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
+from shiftjax.topology.plan import Plan
+
+WHOLE = 1e-9  # a number of steps this near a whole one is one
+
+
+def collect(
+    prepared: Prepared,
+    lanes: Ensemble,
+    began: Start,
+    observed: Sequence[Channel],
+    kept: np.ndarray,
+    *,
+    batched: bool,
+    measure: Callable[[np.ndarray, Mapping[str, np.ndarray]], Measured],
+    messages: tuple[str, ...],
+    notes: tuple[str, ...],
+    ending: Ending | None,
+    report: dict[str, Any],
+    asked: dict[str, Any],
+    wall: Callable[[], float],
+) -> Result:
+    """The result.
+
+    Args:
+        observed: the channels. kept: (K,) members whose coordinates were recorded after them.
+        batched: False takes the member axis away.
+        measure: the metrics, from instants (n,) and channels (B, n, ...) by path.
+        messages, notes: of `run.results.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
+        asked: further settings, as the user gave them.
+    """
+    settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
+    ticks = settings.steps // settings.every + 1
+    pick = (lambda a: a) if batched else (lambda a: a[0])
+    channels, poses = _recorded(prepared, lanes, observed, kept, ticks)
+    time = settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks))
+    measured = measure(time, channels)
+    units = prepared.model.number_units()
+    x = lanes.rows("x").T.astype(float)
+    final = {
+        "q": pick(lanes.rows("q").T.astype(float)),
+        "v": pick(x[:, : plan.nv]),
+        "states": pick(x[:, plan.nv : plan.nv + plan.ns]),
+    }
+    return Result(
+        time=time,
+        channels={path: pick(values) for path, values in channels.items()},
+        units={
+            **{path: units[path] for path in prepared.vary},
+            **{channel.path: channel.unit for channel in observed},
+        },
+        metrics={path: pick(values) for path, values in measured.values.items()},
+        extremes={
+            channel.path: pick(measured.extremes[channel.path][..., 0 if channel.scalar else slice(None)])
+            for channel in observed
+            if channel.path in measured.extremes
+        },
+        metric_units=measured.units,
+        metric_texts=measured.texts,
+        certificate={name: values if batched else values.item(0) for name, values in certificate(lanes, began).items()},
+        status=pick(lanes.status),
+        branch=pick(began.branch.astype(str)),
+        messages=messages,
+        poses={path: pick(values) for path, values in poses.items()},
+        kept=kept,
+        design=dict(zip(prepared.vary, prepared.values, strict=True)),
+        model=prepared.model,
+        report=report,
+        settings={
+            "span": settings.h * settings.steps,
+            "step": settings.h,
+            "output_step": settings.h * settings.every,
+            "method": setup.method,
+            "precision": setup.precision,
+            "repartition": settings.repartition,
+            "move_steps": settings.move_steps,
+            "t0": settings.begin,
+            **asked,
+        },
+        log=_log(prepared.plan, lanes.log),
+        programs=lanes.recordings[0].programs.pieces,
+        compile_s=lanes.kernel.compile_s,
+        wall_s=wall(),
+        notes=notes,
+        final=final,
+        schedule=lanes.schedule(),
+        ending=ending,
+    )
+
+
+def _recorded(
+    prepared: Prepared, lanes: Ensemble, observed: Sequence[Channel], kept: np.ndarray, ticks: int
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Channels (B, n, ...) of all members, and poses (K, n, 7) of all bodies of those that were kept."""
+    width = sum(channel.size for channel in observed)
+    every = np.full((prepared.members, ticks, width), np.nan)
+    q = np.zeros((len(kept), ticks, 0))
+    for recording in lanes.recordings:
+        every[recording.members] = recording.out[:, :, :width]
+        if recording.members is kept:
+            q = recording.out[:, :, width:].astype(float)
+    channels, at = {}, 0
+    for channel in observed:
+        values = every[:, :, at : at + channel.size]
+        channels[channel.path] = values[:, :, 0] if channel.scalar else values
+        at += channel.size
+    return channels, _poses(prepared, kept, q) if len(kept) else {}
+
+
+def _poses(prepared: Prepared, kept: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Poses of all bodies for coordinates (K, n, nq) of the kept members."""
+    plan, (count, n, _) = prepared.plan, q.shape
+    lane = prepared.lane_of(np.repeat(kept, n), 1.0)
+    chain = lane.motion(list(q.reshape(count * n, -1).T), None).chain()
+    point = ground_point(plan, lane.params)
+    out: dict[str, np.ndarray] = {}
+    for k, node in enumerate(plan.nodes):
+        if k and not node.virtual:
+            state = chain.node(k)
+            values = [*(p + o for p, o in zip(state.p, point, strict=True)), *quaternion_of_rotation(state.R)]
+            out[node.path] = host.per_member(values, count * n).T.reshape(count, n, 7)
+    return out
+
+
+def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
+    """Accuracy figures of every member (design rule 4); NaN, but for the gap, where a member never started."""
+    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
+    energy = energy_errors(lanes)
+    with np.errstate(all="ignore"):
+        condition = np.maximum(acc["squared_condition"], 1.0)
+        ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
+    steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
+    angle = sum(angle_errors(lanes))
+    never = ~began.closed | np.isin(lanes.status, (Outcome.unphysical, Outcome.not_assembled))
+    gap = np.where(never, began.gap, acc["gap"])
+    measured = [np.where(never, np.nan, values) for values in (acc["velocity_gap"], energy, angle, ratio)]
+    change = np.maximum(began.change, began.speed_change)
+    figures = [gap, *measured[:3], lanes.repartitions, measured[3], steps, lanes.rejected, change]
+    return dict(zip(CERTIFICATE, figures, strict=True))
+
+
+def _log(plan: Plan, lines: Sequence[Repartition]) -> tuple[dict[str, Any], ...]:
+    """The entries of `Result.log`, by time."""
+    names = plan.speed_names()
+    blocks = {block for line in lines for block in (line.old, line.new)}
+    independent = {block: [names[k] for k in block.independent] for block in blocks}
+    return tuple(
+        {
+            "time": line.time,
+            "member": line.member,
+            "substructure": line.substructure,
+            "old": independent[line.old],
+            "new": independent[line.new],
+            **({} if line.jacobian is None else {"jacobian": line.jacobian.tolist()}),
+        }
+        for line in sorted(lines, key=lambda line: (line.time, line.member))
+    )

@@ -1,0 +1,159 @@
+"""What is said of the members of a run: cause and remedy of what is not good, and what was stated and not kept.
+
+Host code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import shiftjax.run.start.host_evaluation as host
+from shiftjax.measures.channel import Channel
+from shiftjax.outcome import REMEDY, Outcome
+from shiftjax.run.advance.accuracy import said_of
+from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.run.programs.setup import ACCUMULATORS
+from shiftjax.run.results.result import Result
+from shiftjax.run.start.drives import moved_by_drivers
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
+from shiftjax.topology.partition import RANK_TOLERANCE, complete_pivoting
+
+SHOWN = 8  # members named in a note
+UNCERTAIN = 1e-6  # of the squared speeds, above which recorded accelerations are told to be
+
+
+def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result | None = None) -> tuple[str, ...]:
+    """Cause and remedy of every member that is not good: why it ended early, then its warnings, gravest first.
+
+    Args:
+        before: the run that this one goes on from; what had ended there keeps its message.
+    """
+    out = [""] * len(lanes.status)
+    ended_before = np.zeros(len(out), bool) if before is None else np.atleast_1d(before.status) > 0
+    moved = _Moved(prepared, began, np.flatnonzero(began.changed))
+    times = (lanes.settings.t0 + lanes.row("clock").astype(float) * lanes.settings.h).tolist()
+    status, warnings = lanes.status.tolist(), lanes.warnings.tolist()
+    for k in np.flatnonzero((lanes.status != 0) | (lanes.warnings != 0)).tolist():
+        if before is not None and ended_before[k]:
+            out[k] = before.messages[k]
+            continue
+        if status[k] == Outcome.interrupted and not warnings[k]:  # perhaps many, while somebody waits
+            out[k] = f"at {times[k]:.6g} s: {REMEDY[Outcome.interrupted]}"
+            continue
+        ended = [Outcome(status[k])] if status[k] > 0 else []
+        warned = [o for o in Outcome if o < 0 and warnings[k] & 1 << -int(o)] if warnings[k] else []
+        out[k] = "; ".join(_message(prepared, lanes, began, moved, k, outcome) for outcome in [*ended, *warned])
+    return tuple(out)
+
+
+def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k: int, outcome: Outcome) -> str:
+    """One outcome of member k."""
+    text = REMEDY[outcome]
+    if outcome is Outcome.not_assembled and not began.closed[k] and prepared.plan.constraints and began.gap[k] > 0:
+        group = prepared.plan.constraints[int(began.worst[k])]
+        what = f"loop closed by {group.name}" if group.loop else f"constraint {group.name}"
+        return f"{what} stays open by {began.gap[k]:.3g} (m or rad): {text}"
+    if outcome is Outcome.start_changed or (outcome is Outcome.not_assembled and began.changed[k]):
+        return f"{moved.text(k)}: {REMEDY[Outcome.start_changed]}"
+    if outcome is Outcome.branch_unsure:
+        return f"assembly branch {began.branch[k]!r}: {text}"
+    if k in lanes.causes and outcome in (Outcome.unphysical, Outcome.locked, Outcome.no_mass):
+        return f"{lanes.causes[k]}: {text}"
+    if outcome is Outcome.loop_open and _gained_rank(prepared, lanes, k):
+        text = (
+            "the run began at a singular pose, where the loops lose rank and the motion is not determined: "
+            "begin beside it"
+        )
+    if outcome is Outcome.inaccurate:
+        return said_of(lanes, k)
+    if outcome > 0:
+        return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
+    return text
+
+
+class _Moved:
+    """What was stated of the start of some members, and where they start instead.
+
+    Args:
+        members: (M,) those whose start was changed, rising.
+    """
+
+    def __init__(self, prepared: Prepared, began: Start, members: np.ndarray) -> None:
+        self._plan, self._began, self._members = prepared.plan, began, members
+        if len(members):  # all at once: one lane a member costs 0.1 ms
+            lane = prepared.lane_of(members, 1.0)
+            self._q, self._v = (host.per_member(values, len(members)) for values in (lane.coordinates(), lane.speeds()))
+
+    def text(self, k: int) -> str:
+        """Of member k."""
+        row, out = int(np.searchsorted(self._members, k)), []
+        for joint, wanted, own, what in (
+            (int(self._began.moved[k]), self._q, self._began.q, ""),
+            (int(self._began.speed_moved[k]), self._v, self._began.v, "/s"),
+        ):
+            if joint >= 0:
+                found = self._plan.joints[joint]
+                first, count = (found.v, found.nv) if what else (found.q, found.nq)
+                unit = f"{found.kind.units[0]}{what}" if found.nv == 1 else ""
+                there, asked = _list(own[first : first + count, k]), _list(wanted[first : first + count, row])
+                out.append(f"{found.path} starts at {there} {unit} instead of {asked}".replace("  ", " "))
+        return "; ".join(out)
+
+
+def _list(values: np.ndarray) -> str:
+    texts = [f"{value:.9g}" for value in values]
+    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+
+
+def _gained_rank(prepared: Prepared, lanes: Ensemble, k: int) -> bool:
+    """Whether a substructure of member k has more rank where it stands now than its partition."""
+    lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.rows("q")[:, [k]].astype(float)
+    for s, known in enumerate(lanes.known):
+        _, J = host.closure(lane, q, s)
+        rank = complete_pivoting(J, RANK_TOLERANCE[prepared.setup.precision]).rank[0]
+        if rank > len(known[lanes.choice[s, k]].dependent):
+            return True
+    return False
+
+
+def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tuple[str, ...]:
+    """A note where accelerations or reactions are recorded of runs that come near a singular pose.
+
+    Rounding moves coordinates by eps / sigma there, and so a = J^-1 gamma by eps / sigma^3 of the squared speeds.
+    """
+    told = [c.path for c in observed if c.path.rpartition(".")[2] in ("a", "reaction_force", "reaction_moment")]
+    if not told or not lanes.setup.blocks:
+        return ()
+    condition = lanes.certificate[ACCUMULATORS.index("squared_condition")].astype(float)
+    eps = float(np.finfo(lanes.table.dtype).eps)
+    uncertain = eps * condition**1.5
+    near = np.flatnonzero((lanes.status <= 0) & (uncertain > UNCERTAIN))
+    if not len(near):
+        return ()
+    named = ", ".join(told[:3]) + (" ..." if len(told) > 3 else "")
+    return (
+        f"{named}: {len(near)} members pass a singular pose, where accelerations are certain to "
+        f"{uncertain[near].max():.1g} of the squared speeds only",
+    )
+
+
+def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
+    """What was stated of the start and is not kept, because the loops do not allow it: by joint, with the members."""
+    out: list[str] = []
+    if not prepared.said.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
+        said = _Moved(prepared.of_the_file(), prepared.file_start, np.zeros(1, int)).text(0)
+        out.append(f"the file's own start does not close: {said}")
+    for what, change, moved in (
+        ("displacement", began.change, began.moved), ("speed", began.speed_change, began.speed_moved)
+    ):  # fmt: skip
+        for joint in np.unique(moved[(moved >= 0) & began.closed]):
+            members = np.flatnonzero((moved == joint) & began.closed)
+            shown = ", ".join(map(str, members[:SHOWN])) + (" ..." if len(members) > SHOWN else "")
+            where = f" in {len(members)} members ({shown})" if prepared.vary else ""
+            path, far = prepared.plan.joints[joint].path, change[members].max()
+            out.append(f"the stated {what} of {path} could not be kept{where}: changed by up to {far:.3g}")
+    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+    return (*out, *moved_by_drivers(lane, began.q, began.closed, prepared.model))

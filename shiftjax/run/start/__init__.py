@@ -1,0 +1,1 @@
+"""Where the members of a run begin: stated numbers, closed loops, branches, partitions."""

@@ -1,0 +1,124 @@
+"""What tells closed poses apart: signs of the Jacobian's blocks, distances, gaps; and poses spread for a search.
+
+Assembly branches meet where the determinant of such a block vanishes (Gosselin, Angeles, IEEE Transactions on Robotics
+and Automation 6, 1990: singularities of the second kind), so that it has one sign on each of them. Host code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from shiftjax.dynamics.lane import Lane
+from shiftjax.run.start.host_evaluation import StartLane, closure, true_gap
+from shiftjax.topology.block_triangular import block_triangular
+from shiftjax.topology.partition import complete_pivoting
+from shiftjax.topology.plan import Plan
+
+Block = tuple[list[int], list[int]]  # rows and columns
+TOLD = 1e-6  # a stated start that moves more is reported [rad or parts of the model's length, per second]
+CLOSED = 1e-9  # residual of an assembled member, dimensionless
+SEARCHED = 32  # poses from which a closed one is sought
+RANK = 1e-8
+
+
+def blocks_of_signs(J: np.ndarray, judged: Sequence[int]) -> list[Block]:
+    """Rows and columns of the diagonal blocks of the judged columns: of a planar mechanism its Assur groups."""
+    if not judged:
+        return []
+    found = complete_pivoting(J[None][:, :, list(judged)], RANK)
+    if int(found.rank[0]) < len(judged):
+        return []
+    rows = [int(k) for k in np.sort(found.rows[0, : len(judged)])]
+    square = J[np.ix_(rows, list(judged))]
+    blocks = block_triangular((np.abs(square) > 1e-9).tolist())
+    return [([rows[i] for i in r], [judged[j] for j in c]) for r, c in blocks]
+
+
+def signs(lane: Lane, q: np.ndarray, index: int, blocks: Sequence[Block], J: np.ndarray | None = None) -> np.ndarray:
+    """(B,) texts of "+", "-" and "0": the signs of the blocks' determinants."""
+    out = np.full(q.shape[1], "", dtype=object)
+    if not blocks:
+        return out
+    J = closure(lane, q, index)[1] if J is None else J
+    for rows, columns in blocks:
+        block = J[:, rows][:, :, columns]
+        sign, _ = np.linalg.slogdet(np.where(np.isfinite(block), block, 0.0))
+        out = out + np.array(["-", "0", "+"], dtype=object)[np.nan_to_num(sign).astype(int) + 1]
+    return out
+
+
+def gaps(plan: Plan, lane: StartLane, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(B,) the largest gap of all loops [m or rad], the constraint that has it, and whether all are closed."""
+    gap, worst = np.zeros(q.shape[1]), np.zeros(q.shape[1], int)
+    closed = np.ones(q.shape[1], bool)
+    for s, block in enumerate(plan.substructures):
+        residual = np.abs(true_gap(lane, q, s))
+        size = np.nan_to_num(residual.max(1), nan=np.inf)
+        group_of_row = np.repeat(block.groups, [plan.constraints[k].rows for k in block.groups])
+        worst = np.where(size > gap, group_of_row[residual.argmax(1)], worst)
+        gap = np.maximum(gap, size)
+        closed &= np.abs(closure(lane, q, s)[0]).max(1) <= CLOSED
+    return gap, worst, closed
+
+
+def distances(plan: Plan, q: np.ndarray, target: np.ndarray, joints: Sequence[int]) -> np.ndarray:
+    """(J, B) by which joints miss their targets [rad or m]; of rotations twice the largest entry of the quaternion."""
+    out = np.zeros((len(joints), q.shape[1]))
+    for line, k in zip(out, joints, strict=True):
+        joint = plan.joints[k]
+        own = slice(joint.q, joint.q + joint.nq)
+        off = np.abs(q[own] - target[own])
+        if joint.nq != joint.nv:
+            turned = np.abs(np.abs(q[own][-4:]) - np.abs(target[own][-4:]))
+            off = np.concatenate([off[:-4], 2.0 * turned])
+        line[:] = off.max(0, initial=0.0)
+    return out
+
+
+def units_of(plan: Plan, lane: Lane, joints: Sequence[int]) -> np.ndarray:
+    """(J, 1) what makes the displacements of joints dimensionless: the model's length for metres, 1 for angles."""
+    units = [lane.units[plan.joints[k].v] if plan.joints[k].nv == 1 else 1.0 for k in joints]
+    return np.array(units, float).reshape(-1, 1)
+
+
+def most(off: np.ndarray, units: np.ndarray, joints: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """(B,) the largest of changes (J, B) and the joint that has it; 0 and -1 where none is worth a report."""
+    if not len(joints):
+        return np.zeros(off.shape[1]), np.full(off.shape[1], -1)
+    relative = np.nan_to_num(off / units)
+    which, told = relative.argmax(0), relative.max(0) > TOLD
+    change = np.take_along_axis(off, which[None], 0)[0]
+    return np.where(told, change, 0.0), np.where(told, np.asarray(joints)[which], -1)
+
+
+def spread_poses(
+    plan: Plan, q: np.ndarray, free: Sequence[int], length: float, count: int = SEARCHED
+) -> Iterator[np.ndarray]:
+    """Poses with the free joints spread evenly: Kronecker's sequence with the fractional powers of the plastic number.
+
+    Roberts, The unreasonable effectiveness of quasirandom sequences (2018).
+    """
+    rows = [plan.joints[k].q for k in free if plan.joints[k].nq == plan.joints[k].nv == 1]
+    units = [length if plan.joints[k].kind.units[0] == "m" else np.pi for k in free if plan.joints[k].nq == 1]
+    root = 2.0
+    for _ in range(60):
+        root = (1.0 + root) ** (1.0 / (len(rows) + 1.0))
+    for n in range(1, count + 1 if rows else 1):
+        pose = q.copy()
+        pose[rows] = [((0.5 + n * root ** -(i + 1.0)) % 1.0 * 2.0 - 1.0) * unit for i, unit in enumerate(units)]
+        yield pose
+
+
+def unwound(
+    plan: Plan, index: int, q: np.ndarray, target: np.ndarray, near: np.ndarray, held: Sequence[int]
+) -> np.ndarray:
+    """Angles turned by whole turns: held ones to their target, the others to within half a turn of another pose."""
+    out = q.copy()
+    for k in plan.substructures[index].joints:
+        joint = plan.joints[k]
+        if joint.nq == joint.nv == 1 and joint.kind.units[0] == "rad":
+            goal = target[joint.q] if k in held else near[joint.q]
+            out[joint.q] += 2 * np.pi * np.round((goal - out[joint.q]) / (2 * np.pi))
+    return out

@@ -1,0 +1,391 @@
+"""Closing the loops of one substructure, and walking closed poses from one design to another, many members at once.
+
+Problem: coordinates q with Phi(q) = 0 near given ones, some columns held; and a path of closed poses along which held
+joints and numbers move to where they are wanted.
+The path must stay on its assembly branch: steps of at most 10 degrees and 5 % of the model's size, each predicted by
+the secant of the last two poses, which leads straight through poses where branches meet, and halved where the loops do
+not close or the pose jumps. A change of sign of the Jacobian of the joints that are not held is noticed.
+
+Host code. Damped Gauss-Newton on all rows (Nocedal, Wright, Numerical Optimization, section 10.3); predictor and
+corrector: Allgower, Georg, Numerical Continuation Methods, chapter 2. A converged member stops moving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftjax.dynamics.kinematics import quaternion_places
+from shiftjax.dynamics.lane import Lane
+from shiftjax.field import Role
+from shiftjax.run.start.host_evaluation import StartLane, can_close, closure, retract
+from shiftjax.topology.partition import complete_pivoting
+from shiftjax.topology.plan import Plan
+
+STEP_ANGLE = np.deg2rad(10.0)
+STEP_LENGTH = 0.05  # of the model's size
+CLOSED = 1e-9  # residual of an assembled member, dimensionless
+POLISHED = 1e-15  # below this nothing is gained
+ITERATIONS = 80
+PATIENCE = 10  # iterations without a residual 1 % smaller than the best so far: it cannot be closed from here
+DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient system into the one of least change
+RANK = 1e-8
+HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
+JUMP = 0.6  # rad, or of the model's size: a corrector that moves a joint farther has left the path
+FINEST = 1 / 64  # of a step: a path that needs finer ones ends
+SINGULAR = np.log(100.0)  # a Jacobian whose volume has shrunk this much says nothing about its sign
+NEAREST = 60  # iterations towards the nearest pose
+
+# members (indices), fraction of the way from the file's numbers -> lane
+LaneOf = Callable[[np.ndarray, float | np.ndarray], StartLane]
+
+
+def null_space(J: np.ndarray) -> np.ndarray:
+    """(n, dof) orthonormal null space of one member's dimensionless Jacobian, through its partition."""
+    found = complete_pivoting(J[None], RANK)
+    rank = int(found.rank[0])
+    rows, dependent = found.rows[0, :rank], found.columns[0, :rank]
+    independent = np.setdiff1d(np.arange(J.shape[1]), dependent)
+    Z = np.zeros((J.shape[1], len(independent)))
+    Z[independent, np.arange(len(independent))] = 1.0
+    if rank:
+        Z[dependent] = -np.linalg.solve(J[np.ix_(rows, dependent)], J[np.ix_(rows, independent)])
+    return np.linalg.qr(Z)[0]
+
+
+def holdable(plan: Plan, J: np.ndarray, index: int, order: Sequence[int]) -> tuple[list[int], int]:
+    """Joints of `order` that can be held together: their rows of the null space Z are independent.
+
+    Args:
+        J: (m, n) of one closed pose of substructure `index`. order: joints, the most binding first.
+
+    Returns:
+        the joints, and how many freedoms they leave.
+    """
+    Z = null_space(J)
+    basis = np.zeros((0, Z.shape[1]))
+    held: list[int] = []
+    for k in order:
+        own = columns_of(plan, index, [k])
+        if not own or len(basis) == Z.shape[1]:
+            continue
+        rows = Z[own]
+        for _ in range(2):  # twice is enough (Parlett, The Symmetric Eigenvalue Problem, section 6.9)
+            rows = rows - rows @ basis.T @ basis
+        _, size, directions = np.linalg.svd(rows, full_matrices=False)
+        if len(size) == len(own) == plan.joints[k].nv and size.min() > HOLDABLE:
+            held.append(k)
+            basis = np.concatenate([basis, directions])
+    return held, Z.shape[1] - len(basis)
+
+
+def columns_of(plan: Plan, index: int, joints: Sequence[int]) -> list[int]:
+    """Local columns of the speeds of some joints in a substructure."""
+    place = {speed: k for k, speed in enumerate(plan.substructures[index].columns)}
+    speeds = [plan.joints[k].v + i for k in joints for i in range(plan.joints[k].nv)]
+    return [place[speed] for speed in speeds if speed in place]
+
+
+def close(
+    plan: Plan,
+    lane: Lane,
+    q: np.ndarray,
+    index: int,
+    held: Sequence[int],
+    weight: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Damped Gauss-Newton on all rows of one substructure; only members on their way are computed.
+
+    Args:
+        held: local columns that stay. weight: (n,) of their changes: a heavy one moves less.
+
+    Returns:
+        coordinates (nq, B) and the residual (B,), dimensionless.
+    """
+    return _closed(plan, lane, q, index, held, weight)[:2]
+
+
+def _closed(
+    plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int], weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `close`, and the Jacobian (B, m, n) there; at poses that still move it is that of the last one."""
+    block = plan.substructures[index]
+    columns = np.asarray(block.columns)
+    unit = np.asarray(lane.units)[columns]
+    q = q.copy()
+    size = np.full(q.shape[1], np.inf)
+    running = np.arange(q.shape[1])
+    best, since = size.copy(), np.zeros(q.shape[1], int)
+    last = np.zeros((q.shape[1], block.rows, len(columns)))
+    for _ in range(ITERATIONS):
+        phi, J = closure(lane, q[:, running], index)
+        now = np.abs(phi).max(1)
+        finite = np.isfinite(now)
+        # A member stops where rounding is reached: no longer halved although nearly closed.
+        going = finite & (now > POLISHED) & ~((now < 1e-11) & (now > 0.5 * size[running]))
+        better = now < 0.99 * best[running]
+        since[running] = np.where(better, 0, since[running] + 1)
+        best[running] = np.where(better, now, best[running])
+        going &= since[running] < PATIENCE
+        size[running] = np.where(finite, now, np.inf)
+        last[running[~going]] = J[~going]
+        if not going.any():
+            return q, size, last
+        if not going.all():
+            running, lane, phi, J = running[going], lane.of(going), phi[going], J[going]
+        change = _least_change(phi, J, held, weight)
+        change /= np.maximum(np.abs(change) / np.where(unit == 1.0, STEP_ANGLE, STEP_LENGTH), 1.0).max(1)[:, None]
+        step = np.zeros((plan.nv, len(running)))
+        step[columns] = (change * unit).T
+        q[:, running] = retract(plan, q[:, running], step)
+    last[running] = J
+    return q, size, last
+
+
+def _least_change(phi: np.ndarray, J: np.ndarray, held: Sequence[int], weight: np.ndarray | None) -> np.ndarray:
+    """(B, n) Gauss-Newton step of least weighted change, held columns still."""
+    if weight is not None:
+        J = J / weight
+    elif len(held):
+        J = J.copy()
+    J[:, :, list(held)] = 0.0
+    Jt = J.transpose(0, 2, 1)
+    normal = Jt @ J
+    n = normal.shape[1]
+    mean = np.maximum(np.trace(normal, axis1=1, axis2=2) / n, 1e-300)
+    normal[:, np.arange(n), np.arange(n)] += DAMPING * mean[:, None]
+    right = -(Jt @ phi[:, :, None])
+    if not np.isfinite(normal.sum() + right.sum()):
+        bad = ~(np.isfinite(normal).all((1, 2)) & np.isfinite(right).all((1, 2)))
+        normal[bad], right[bad] = np.eye(n), 0.0
+    change = np.linalg.solve(normal, right)[:, :, 0]
+    return change if weight is None else change / weight
+
+
+def nearest(
+    plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int], goal: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """The closed pose nearest to a goal, from a closed one near it: it does not depend on the way that led here.
+
+    Joints of one coordinate count. Where the iteration does not converge the pose stays where it was.
+
+    Args:
+        q, goal: (nq, B); weight: (n,) of distances, dimensionless.
+    """
+    columns = np.asarray(plan.substructures[index].columns)
+    unit = np.asarray(lane.units)[columns]
+    place = {joint.v: joint.q for joint in plan.joints if joint.nv == joint.nq == 1}
+    pulled = np.array([speed in place and k not in held for k, speed in enumerate(columns)])
+    rows = [place[speed] for speed, wanted in zip(columns, pulled, strict=True) if wanted]
+    found, last = q.copy(), np.full(q.shape[1], np.inf)
+    for _ in range(NEAREST):
+        phi, J = closure(lane, found, index)
+        wish = np.zeros((q.shape[1], len(columns)))
+        wish[:, pulled] = ((goal - found)[rows] / unit[pulled, None]).T * weight[pulled]
+        A = J / weight
+        A[:, :, list(held)] = 0.0
+        own = np.linalg.pinv(A, rcond=RANK) @ (-phi - (A @ wish[:, :, None])[:, :, 0])[:, :, None]
+        change = (wish + own[:, :, 0]) / weight
+        change[:, list(held)] = 0.0
+        last = np.abs(change).max(1)
+        change /= np.maximum(np.abs(change).max(1) / STEP_ANGLE, 1.0)[:, None]
+        step = np.zeros((plan.nv, q.shape[1]))
+        step[columns] = (change * unit).T
+        found = retract(plan, found, step)
+        if not (last > 1e-14).any():
+            break
+    found, size = close(plan, lane, found, index, held)
+    good = (last < 1e-10) & (size <= CLOSED)
+    return np.where(good, found, q)
+
+
+@dataclass
+class Path:
+    """Where a walk has led.
+
+    Attributes:
+        q: (nq, B) the last closed pose; reached: (B,) whether it is the end of the way.
+        crossed: (B,) whether the Jacobian of the joints that are not held changed its sign on the way.
+    """
+
+    q: np.ndarray
+    reached: np.ndarray
+    crossed: np.ndarray
+
+    def of(self, at: np.ndarray, members: np.ndarray) -> Path:
+        """A path of the members `at` as one of others, all of which are among them."""
+        where = np.searchsorted(at, members)
+        return Path(self.q[:, where], self.reached[where], self.crossed[where])
+
+
+@dataclass
+class Way:
+    """What moves on a walk: numbers by `lane_of`, the joints `held` from their coordinates `begin` to `target`.
+
+    Attributes:
+        begin, target: (nq, B). members: (B,) numbers for `lane_of`. steps: (B,) at least.
+        judged: local columns whose Jacobian's sign is watched; none where empty.
+    """
+
+    index: int
+    lane_of: LaneOf
+    members: np.ndarray
+    held: Sequence[int]
+    begin: np.ndarray
+    target: np.ndarray
+    steps: np.ndarray
+    judged: Sequence[int] = ()
+
+
+def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
+    """Walks from closed poses q (nq, B); see `Way`."""
+    count, columns = q.shape[1], columns_of(plan, way.index, way.held)
+    q, before = q.copy(), q.copy()
+    done, done_before = np.zeros(count), np.full(count, -1.0)
+    whole = 1.0 / np.maximum(way.steps, _held_steps(plan, way))
+    step = whole.copy()
+    driven = any(group.prescribes for group in plan.constraints)
+    going = np.ones(count, bool)
+    sign = _Sign(plan, way, q)
+    while going.any():
+        at = np.flatnonzero(going)
+        fraction = np.minimum(done[at] + step[at], 1.0)
+        fraction[1.0 - fraction < 1e-9] = 1.0
+        lane = way.lane_of(way.members[at], fraction)
+        ahead = np.where(done_before[at] >= 0, (fraction - done[at]) / np.maximum(done[at] - done_before[at], 1e-12), 0)
+        guess = q[:, at] + ahead * (q[:, at] - before[:, at])
+        _normalise(plan, guess)
+        place(plan, guess, way.held, way.begin[:, at], way.target[:, at], fraction)
+        for row, value in lane.prescribed().items() if driven else ():
+            guess[row] = value
+        able = can_close(lane, guess, way.index, way.held)
+        if not able.all():
+            step[at[~able]] *= 0.5
+            at, fraction, guess, lane = at[able], fraction[able], guess[:, able], lane.of(able)
+        found, size, J = _closed(plan, lane, guess, way.index, columns)
+        off = _distance(plan, found, guess, way.index, lane)
+        good = (size <= CLOSED) & (off < JUMP)
+        turned = sign.turned(at, J)
+        good &= ~turned | (step[at] < 2.0 * FINEST * whole[at])  # a jump is seen by finer steps; a singular pose stays
+        sign.passed(at, good)
+        mine = at[good]
+        before[:, mine], done_before[mine] = q[:, mine], done[mine]
+        q[:, mine], done[mine] = found[:, good], fraction[good]
+        step[mine] = np.minimum(2.0 * step[mine], whole[mine])
+        step[at[~good]] *= 0.5
+        going[mine] = done[mine] < 1.0
+        going[step < FINEST * whole] = False
+    return Path(q, done == 1.0, sign.crossed)
+
+
+def place(
+    plan: Plan, q: np.ndarray, held: Sequence[int], begin: np.ndarray, target: np.ndarray, fraction: np.ndarray
+) -> None:
+    """Puts held joints a fraction of the way from `begin` to `target`, exactly at its end, in place."""
+    for k in held:
+        joint = plan.joints[k]
+        for row in range(joint.q, joint.q + joint.nq):
+            between = begin[row] + fraction * (target[row] - begin[row])
+            q[row] = np.where(fraction == 1.0, target[row], between)
+    _normalise(plan, q, {plan.joints[k].q for k in held})
+
+
+def _normalise(plan: Plan, q: np.ndarray, joints: set[int] | None = None) -> None:
+    """Makes quaternions units again, in place; of joints that begin at the given coordinates, or of all."""
+    for first, _ in quaternion_places(plan):
+        own = joints is None or any(joint.q in joints for joint in plan.joints if joint.q <= first < joint.q + joint.nq)
+        length = np.linalg.norm(q[first : first + 4], axis=0)
+        if own and (np.abs(length - 1.0) > 1e-15).any():
+            q[first : first + 4] /= np.where(length > 0, length, 1.0)
+
+
+def _held_steps(plan: Plan, way: Way) -> np.ndarray:
+    """Steps that move the held joints by at most 10 degrees and 5 % of the model's size."""
+    lane = way.lane_of(way.members[:1], 1.0)
+    steps = np.ones(way.begin.shape[1])
+    for k in way.held:
+        joint = plan.joints[k]
+        for row in range(joint.nq):
+            angle = joint.nq != joint.nv or lane.units[joint.v + row] == 1.0
+            reach = STEP_ANGLE if angle else STEP_LENGTH * lane.length
+            far = np.abs(way.target[joint.q + row] - way.begin[joint.q + row]) / reach
+            steps = np.maximum(steps, np.ceil(np.nan_to_num(far - 1e-9, posinf=1.0)))
+    return np.minimum(steps, 400.0)
+
+
+def number_steps(full: Lane, origin: Lane, members: int) -> np.ndarray:
+    """Steps that keep every varied length within 5 % of the model's size, every varied direction within 10 degrees."""
+    steps = np.ones(members)
+    for where, before, value in zip(full.plan.numbers, origin.params.numbers, full.params.numbers, strict=True):
+        if isinstance(value, np.ndarray) and where.role.of_shape:
+            reach = STEP_LENGTH * full.length if where.role is Role.LENGTH else STEP_ANGLE
+            steps = np.maximum(steps, np.nan_to_num(np.abs(value - before) / reach, posinf=1.0))
+    return np.minimum(np.ceil(steps), 200)
+
+
+def _distance(plan: Plan, a: np.ndarray, b: np.ndarray, index: int, lane: Lane) -> np.ndarray:
+    """(B,) largest difference of a coordinate of a substructure, dimensionless."""
+    far = np.zeros(a.shape[1])
+    for k in plan.substructures[index].joints:
+        joint = plan.joints[k]
+        unit = [lane.units[joint.v + row] if joint.nq == joint.nv else 1.0 for row in range(joint.nq)]
+        own = slice(joint.q, joint.q + joint.nq)
+        far = np.maximum(far, (np.abs(a[own] - b[own]) / np.array(unit)[:, None]).max(0, initial=0.0))
+    return np.nan_to_num(far, nan=np.inf)
+
+
+class _Sign:
+    """Watches det(J_k^T J_k+1) of the judged columns along a walk: it turns negative where a singular pose is passed.
+
+    For square Jacobians this is the sign of the product of both determinants; for more rows than columns it is the
+    inner product of both column spaces (Cauchy and Binet). Poses too near a singular one are passed over.
+    """
+
+    def __init__(self, plan: Plan, way: Way, q: np.ndarray) -> None:
+        self.way, self.crossed = way, np.zeros(q.shape[1], bool)
+        self.last: np.ndarray | None = None
+        if way.judged:
+            J = closure(way.lane_of(way.members, 0.0), q, way.index)[1][:, :, list(way.judged)]
+            self.last, self.volume = J, _volume(J)
+            self.largest = self.volume.copy()
+
+    def turned(self, at: np.ndarray, J: np.ndarray) -> np.ndarray:
+        """Looks at the next poses of some members: whether a singular pose lies between the last one and each.
+
+        Args:
+            J: (K, m, n) at the next poses.
+        """
+        if self.last is None:
+            return np.zeros(len(at), bool)
+        self.next = J[:, :, list(self.way.judged)]
+        self.next_volume = _volume(self.next)
+        self.opposite = same_side(self.last[at], self.next) < 0
+        least = np.maximum(self.largest[at], self.next_volume) - SINGULAR
+        return (self.next_volume > least) & (self.volume[at] > least) & self.opposite
+
+    def passed(self, at: np.ndarray, which: np.ndarray) -> None:
+        """Takes some of these poses as the last ones."""
+        if self.last is None:
+            return
+        mine, J, volume = at[which], self.next[which], self.next_volume[which]
+        self.largest[mine] = np.maximum(self.largest[mine], volume)
+        least = self.largest[mine] - SINGULAR
+        clear = (volume > least) & (self.volume[mine] > least)
+        self.crossed[mine] |= clear & self.opposite[which]
+        fresh = (volume > least) | (self.volume[mine] <= least)
+        self.last[mine[fresh]], self.volume[mine[fresh]] = J[fresh], volume[fresh]
+
+
+def same_side(J: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(B,) sign of det(J^T J') of Jacobians (B, m, n)."""
+    product = J.transpose(0, 2, 1) @ other
+    return np.linalg.slogdet(np.where(np.isfinite(product), product, 0.0))[0]
+
+
+def _volume(J: np.ndarray) -> np.ndarray:
+    """(B,) logarithm of the volume that the columns span."""
+    gram = J.transpose(0, 2, 1) @ J
+    with np.errstate(all="ignore"):
+        return 0.5 * np.linalg.slogdet(np.where(np.isfinite(gram), gram, 0.0))[1]

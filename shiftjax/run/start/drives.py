@@ -1,0 +1,220 @@
+"""What `drive=` says, as drivers of the model: from there on it is what a file would say. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, TimeFunction
+from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
+from shiftjax.errors import ModelError, refuse_traced
+from shiftjax.joints import KINDS
+from shiftjax.mechanism.edit import rebuilt
+from shiftjax.mechanism.fields import numbers_of
+from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.model import Model, unused
+from shiftjax.mechanism.paths import child, parts
+from shiftjax.mechanism.physical import faults
+from shiftjax.mechanism.records import Assembly, Element, Joint, walk
+from shiftjax.run.start.host_evaluation import StartLane
+from shiftjax.topology.plan import Plan
+
+Drivable = Drive | TimeFunction | float | np.ndarray | Sequence[float] | Callable[[Any], Any]
+MOTIONS = ("position", "velocity", "acceleration")
+REPORTED = 1e-6  # a start that differs this much from what the user said is reported [rad or m]
+WHOLE = 1e-9  # of a time: rounding
+ALLOWED = "a speed, (B,) speeds, ConstantSpeed, Harmonic, Polynomial, Table, or a function f(t) of time"
+
+
+def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str, np.ndarray], dict[str, TimeFunction]]:
+    """The model with a driver for every drive that has numbers.
+
+    Args:
+        drive: joint -> its motion. A number is a constant speed [rad/s or m/s], a (B,) array of them one a member. A
+            callable f(t) gives the position [rad or m] of a scalar time [s]; it is traced by JAX, which takes both its
+            derivatives, so it is pure and made of operators and `jax.numpy`.
+
+    Returns:
+        the model, whose new drivers are called `JOINT_drive`; number path -> (B,) values of those that are arrays;
+        joint -> the functions, of which no model holds anything.
+
+    Raises:
+        ModelError: no such joint, one of several coordinates, or something that is no motion.
+    """
+    if not isinstance(drive, Mapping):
+        raise ModelError("drive", repr(drive)[:80], "a dict of joint -> motion", "Write {joint: motion}.")
+    joints, assemblies = dict(model.joints()), {path: assembly for path, assembly, _ in walk(model.assemblies)}
+    made: dict[str, list[Element]] = {}  # path of an assembly -> its new drivers
+    varied: dict[str, np.ndarray] = {}
+    functions: dict[str, TimeFunction] = {}
+    for name, given in drive.items():
+        path = _joint(model, joints, name)
+        motion = _motion(name, given)
+        if not isinstance(motion, tuple(TYPES.values())):
+            functions[path] = _checked(motion, f"drive {name}")
+            continue
+        home = path.rpartition(":")[0]
+        taken = {item.name for item in (*assemblies[home].drivers, *made.get(home, ()))}
+        called = unused(f"{parts(path)[-1]}_drive", taken)
+        element, arrays = _element(called, path, joints[path], motion, f"drive {name}")
+        made.setdefault(home, []).append(element)
+        varied |= {f"{child(home, called)}.{place}": values for place, values in arrays.items()}
+    if not made:
+        return model, varied, functions
+
+    def with_drivers(assembly: Assembly, path: str) -> Assembly:
+        return replace(assembly, drivers=(*assembly.drivers, *made.get(path, ())))
+
+    def driven_too(one: Model) -> Model:
+        return replace(one, assemblies=rebuilt(one.assemblies, with_drivers))
+
+    origin = driven_too(model.origin) if model.origin else None
+    return replace(driven_too(model), origin=origin), varied, functions
+
+
+def _joint(model: Model, joints: Mapping[str, Joint], name: str) -> str:
+    """The full path of a joint of one coordinate."""
+    path = model.resolve(name)
+    if path not in joints or KINDS[joints[path].type].displacement != "scalar":
+        known = [path for path, joint in joints.items() if KINDS[joint.type].displacement == "scalar"]
+        found = f"a {joints[path].type} joint" if path in joints else "no active joint of one coordinate"
+        raise ModelError(f"drive {path}", found, f"one of {known}", "Name such a joint.")
+    return path
+
+
+def _motion(name: str, given: Any) -> Any:
+    """One of the records, or a `TimeFunction`."""
+    if isinstance(given, tuple(TYPES.values())):
+        return given
+    if isinstance(given, int | float | np.number | np.ndarray | list | tuple) and not isinstance(given, bool):
+        return ConstantSpeed(number_of(given, f"drive {name}"))
+    if all(callable(getattr(given, method, None)) for method in MOTIONS):
+        return given
+    if callable(given) and not isinstance(given, type):
+        return FunctionOfTime(given)
+    raise ModelError(f"drive {name}", repr(given)[:80], ALLOWED, "Give one of them.")
+
+
+def _checked(motion: TimeFunction, where: str) -> TimeFunction:
+    """A user's function, called once on the host at time 0."""
+    found: list[Any] = []
+    try:
+        for method in MOTIONS:
+            found.append(getattr(motion, method)(0.0))
+            todo = "A function of time refers to known numbers only: use a Harmonic, Polynomial or Table of known ones"
+            refuse_traced(where, found[-1], f"{todo}, and vary={{'JOINT_drive.KEY': values}} of `simulate`.")
+        found = [float(value) for value in found]
+    except ModelError:
+        raise
+    except Exception as error:
+        text = (str(error).splitlines() or [""])[0][:200]
+        todo = "Write it with operators and jax.numpy."
+        raise ModelError(where, f"{type(error).__name__}: {text}", "one number for a time", todo) from error
+    if not np.isfinite(found).all():
+        text = "position, velocity and acceleration " + ", ".join(f"{x:g}" for x in found) + " at time 0"
+        raise ModelError(where, text, "finite numbers", "Correct the function.")
+    return motion
+
+
+def _element(name: str, path: str, joint: Joint, motion: Drive, where: str) -> tuple[Element, dict[str, np.ndarray]]:
+    """The driver of a record, and its arrays by the steps to their numbers.
+
+    Where a number is an array, the model holds what keeps the joint where it is: no member decides for another one.
+    """
+    type_ = next(name for name, record in TYPES.items() if isinstance(motion, record))
+    kind = CONSTRAINTS[type_]
+    start = float(joint.initial_displacement)  # type: ignore[arg-type]  # of one coordinate
+    values: dict[str, Any] = {}
+    arrays: dict[str, np.ndarray] = {}
+
+    def number(given: Any, at: str, otherwise: float) -> float:
+        found = number_of(given, f"{where}.{at}")
+        if isinstance(found, np.ndarray):
+            arrays[at] = found
+            return otherwise
+        return found
+
+    known = {field.name: getattr(motion, field.name) for field in fields(motion)}
+    for field in kind.numbers():
+        given = known[field.name]
+        if given is None:
+            values[field.name] = None
+        elif field.shape == "number":
+            values[field.name] = number(given, field.name, start if field.name == "offset" else 0.0)
+        else:
+            rows = rows_of(given, f"{where}.{field.name}")
+            still = [start if field.name == "values" or not k else 0.0 for k in range(len(rows))]
+            values[field.name] = tuple(number(row, f"{field.name}[{k}]", still[k]) for k, row in enumerate(rows))
+    if any(at.startswith("times") for at in arrays):
+        raise ModelError(f"{where}.times", "arrays", "one number each, the same for all members", "Vary the values.")
+    for word in kind.words:
+        values[word.name] = known[word.name]
+    found = Element(name, type_, (path,), values=FrozenJson(values))
+    for fault in faults(found, numbers_of(found)):
+        if fault.bad[0]:
+            raise ModelError(where, fault.found(0), fault.allowed, fault.todo)
+    return found, arrays
+
+
+def refuse_driven(plan: Plan, held: Sequence[int], moved: Sequence[int], thrown: Sequence[int]) -> None:
+    """Raises where the user asks for a start of a joint that its driver decides.
+
+    Args:
+        held, moved, thrown: joints that are held, or whose initial displacement or speed was named.
+    """
+    drivers = {joint: group for group in plan.constraints if group.prescribes for joint in group.joints}
+    asked = (("hold", held), ("initial_displacement of", moved), ("initial_velocity of", thrown))
+    for where, joints in asked:
+        for k in joints:
+            begins_there = k in drivers and plan.joints[k].displacement in dict(drivers[k].numbers).values()
+            if k in drivers and not (joints is moved and begins_there):
+                found = f"a joint that the driver {drivers[k].name} moves"
+                todo = "Leave it out, or change the driver."
+                raise ModelError(f"{where} {plan.joints[k].path}", found, "joints that start freely", todo)
+
+
+def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: Model) -> list[str]:
+    """Notes of joints that start elsewhere than the model says, since their drivers do.
+
+    Args:
+        q: (nq, B) at the start. closed: (B,) whose loops are.
+    """
+    joints = dict(model.joints())
+    out: list[str] = []
+    for group in lane.plan.constraints:
+        for joint in (lane.plan.joints[k] for k in group.joints if group.prescribes):
+            stated = np.asarray(lane.params.at(joint.displacement))
+            far = np.abs(q[joint.q] - stated)
+            elsewhere = (far > REPORTED) & closed & ("initial_displacement" in joints[joint.path].stated)
+            if elsewhere.any():
+                driver = group.name if group.function < 0 else "of drive="
+                out.append(
+                    f"{joint.path} starts where its driver {driver} does, up to {far[elsewhere].max():.3g} from its"
+                    f" initial_displacement in {elsewhere.sum()} members"
+                )
+    return out
+
+
+def covered(plan: Plan, lane: StartLane) -> tuple[float, float, str]:
+    """From when to when the tables that refuse other times last [s], and the path of the shortest."""
+    first, last, name = -np.inf, np.inf, ""
+    elements = [(group.name, group) for group in plan.constraints] + [(force.path, force) for force in plan.forces]
+    for path, element in elements:
+        if ("outside", "refuse") in element.words:
+            times: Any = dict(element.numbers)["times"]
+            begins, ends = (lane.params.at(times[k]) for k in (0, -1))
+            if np.max(begins) > first or np.min(ends) < last:
+                first, last, name = max(first, float(np.max(begins))), min(last, float(np.min(ends))), path
+    return first, last, name
+
+
+def refuse_beyond_tables(plan: Plan, lane: StartLane, begin: float, end: float) -> None:
+    """Raises where a run leaves a table that says nothing of other times."""
+    first, last, name = covered(plan, lane)
+    if begin < first - WHOLE * abs(first) or end > last + WHOLE * abs(last):
+        found = f"a table from {first:g} to {last:g} s, and a run from {begin:g} to {end:g} s"
+        todo = 'Choose another span, or say "outside": "hold", "linear" or "repeat".'
+        raise ModelError(name, found, "a table as long as the run", todo)

@@ -1,0 +1,193 @@
+"""Lane functions evaluated on the host: NumPy arrays with one entry a member in place of traced scalars.
+
+Arrays have members last, (n, B); matrices handed to linear algebra have them first, (B, m, n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shiftjax.algebra import Scalar, Vec, largest
+from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
+from shiftjax.dynamics import kinematics
+from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.dynamics.lane import Lane
+from shiftjax.field import Role
+from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.start.polygons import at_corners, excess, judged_loops, sides
+from shiftjax.run.start.recorded import evaluate
+from shiftjax.topology.partition import Block
+from shiftjax.topology.plan import Plan
+
+
+@dataclass
+class StartLane(Lane):
+    """A lane whose numbers say where a run begins, too; the lanes of programs do not hold those."""
+
+    def coordinates(self) -> Vec:
+        """(nq,) as the numbers and drivers say, loops open as they may be."""
+        out: Vec = []
+        for joint in self.plan.joints:
+            if not joint.nq:
+                continue
+            if isinstance(joint.displacement, int):
+                out.append(self.params.at(joint.displacement))
+                continue
+            *shift, vector = joint.displacement
+            for places in shift:
+                out += self.params.at(places)
+            out += quaternion_of_rotation(self.params.rotation(joint.matrix, vector))
+        for place, value in self.prescribed().items():
+            out[place] = value
+        return out
+
+    def prescribed(self) -> dict[int, Scalar]:
+        """Coordinate -> where its driver puts it."""
+        found: dict[int, Scalar] = {}
+        motion = self.motion([], None)
+        for group in self.plan.constraints:
+            kind = CONSTRAINTS[group.kind]
+            if isinstance(kind, DriverKind):
+                found[self.plan.joints[group.joints[0]].q] = kind.motion(group, motion)[0]
+        return found
+
+    def speeds(self) -> Vec:
+        """(nv,) as the numbers say."""
+        return [number for joint in self.plan.joints if joint.nv for number in self.params.at(joint.velocity)]
+
+    def states(self) -> Vec:
+        """(ns,) where the forces' own states begin."""
+        starts = [
+            places
+            for force in self.plan.forces
+            for name, places in force.numbers
+            if isinstance(places, int) and self.plan.numbers[places].role is Role.STATE
+        ]
+        return [self.params.at(places) for places in starts]
+
+
+def per_member(values: Sequence[Scalar], members: int) -> np.ndarray:
+    """(n, B) array of scalars, known numbers repeated."""
+    out = np.empty((len(values), members))
+    for k, value in enumerate(values):
+        out[k] = value
+    return out
+
+
+def matrices_per_member(values: Sequence[Sequence[Scalar]], members: int) -> np.ndarray:
+    """(B, m, n) array of rows of scalars."""
+    out = np.empty((members, len(values), len(values[0]) if values else 0))
+    for i, row in enumerate(values):
+        for j, value in enumerate(row):
+            out[:, i, j] = value
+    return out
+
+
+def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals and Jacobian of one substructure for all members, dimensionless.
+
+    Args:
+        q: (nq, B) coordinates.
+
+    Returns:
+        phi: (B, m) with rotation vectors for orientations; J: (B, m, n).
+    """
+    block = lane.plan.substructures[index]
+    # C order whatever B: matrix products add up in an order that depends on strides.
+    phi, J = np.empty((q.shape[1], block.rows)), np.zeros((q.shape[1], block.rows, len(block.columns)))
+    _evaluate(
+        lane, q, ("closure", index), lambda own, at: _closure(own, at, index),
+        lambda place: J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place],
+    )  # fmt: skip
+    return phi, J
+
+
+def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
+    """(B,) False for members of which some loop cannot close as long as the joints `held` stay as in q (nq, B)."""
+    plan, over = lane.plan, np.zeros(q.shape[1])
+    judged = judged_loops(plan, index, held)
+
+    def function(own: Lane, at: Vec) -> dict[str, Scalar]:
+        motions = ((k, own.motion(at_corners(plan, at, k, held), None)) for k in judged)
+        return {"over": largest([excess(plan, motion, own.length, k, held) for k, motion in motions])}
+
+    if judged:
+        _evaluate(lane, q, ("polygons", index, *held), function, lambda label: over)
+    return ~(over > 0.0)
+
+
+def loop_sides(lane: Lane, q: np.ndarray, group: int, held: Sequence[int]) -> np.ndarray:
+    """(n, B) sides of the polygon of a loop whose free joints only turn [m], the joints `held` as in q (nq, B)."""
+    plan = lane.plan
+    found: dict[int, np.ndarray] = {}
+
+    def function(own: Lane, at: Vec) -> dict[int, Scalar]:
+        return dict(enumerate(sides(plan, own.motion(at_corners(plan, at, group, held), None), group, held)[0]))
+
+    _evaluate(lane, q, ("sides", group, *held), function, lambda label: found.setdefault(label, np.empty(q.shape[1])))
+    return np.array([found[k] for k in sorted(found)])
+
+
+def _evaluate(
+    lane: Lane,
+    q: np.ndarray,
+    what: Hashable,
+    function: Callable[[Lane, Vec], dict[Any, Scalar]],
+    out: Callable[[Any], np.ndarray],
+) -> None:
+    """A lane function of coordinates (nq, B), as of `recorded.evaluate`."""
+    nq, matrices = len(q), lane.params.matrices
+
+    def of_values(values: Vec) -> dict[Any, Scalar]:
+        own = replace(lane, params=Parameters(values[nq:-1], matrices), t=values[-1])
+        return function(own, values[:nq])
+
+    owners = (lane.plan, lane.functions, matrices)
+    evaluate([*q, *lane.params.numbers, lane.t], q.shape[1], (what, lane.length), owners, of_values, out)
+
+
+def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:
+    """Dimensionless residuals by row, and entries of the Jacobian by row and column; lane code."""
+    motion = lane.motion(q, None)
+    rows = lane.rows(motion, index)
+    row_unit, unit = scales(rows.unit, lane.length), lane.units
+    residuals = zip(lane.residuals(motion, index, rows), row_unit, strict=True)
+    found: dict[int | tuple[int, int], Scalar] = {i: value / size for i, (value, size) in enumerate(residuals)}
+    for i, line in enumerate(rows.J):
+        for j, speed in enumerate(lane.plan.substructures[index].columns):
+            if speed in line:
+                found[i, j] = line[speed] * (unit[speed] / row_unit[i])
+    return found
+
+
+def true_gap(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
+    """(B, m) residuals in m and rad."""
+    motion = lane.motion(list(q), None)
+    rows = lane.rows(motion, index)
+    return np.ascontiguousarray(per_member(lane.residuals(motion, index, rows), q.shape[1]).T)
+
+
+def prescribed_speeds(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
+    """(B, m) right-hand sides nu of J v = nu, dimensionless."""
+    rows = lane.rows(lane.motion(list(q), None), index)
+    unit = np.asarray(scales(rows.unit, lane.length))
+    return np.ascontiguousarray((per_member(rows.nu, q.shape[1]) / unit[:, None]).T)
+
+
+def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Largest |B_ij| and pivot ratio (smallest over largest length) of a partition for all members, each (B,)."""
+    members = q.shape[1]
+    with np.errstate(all="ignore"):
+        rows = lane.rows(lane.motion(list(q), None), index)
+        solution = lane.solve(block, rows, rows.phi)
+        ratio = 1.0 / np.sqrt(per_member([solution.squared_condition], members)[0])
+    return per_member([solution.b_norm], members)[0], ratio
+
+
+def retract(plan: Plan, q: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """q (+) change for (nv, B) changes."""
+    return per_member(kinematics.retract(plan, list(q), dict(enumerate(change))), q.shape[1])

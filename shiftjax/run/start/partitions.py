@@ -1,0 +1,52 @@
+"""Which partition every member starts with: the model's nominal one where it serves, else its own. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+import shiftjax.run.start.host_evaluation as host
+from shiftjax.errors import ModelError
+from shiftjax.run.start.prepared import Prepared, forced_speeds
+from shiftjax.run.start.stated import Start
+from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting
+
+NOMINAL_PIVOTS = 0.01  # a start may be this much worse conditioned than the file's before it takes its own partition
+
+
+def partitions(
+    prepared: Prepared, start: Start, multiplier: float, independent: Sequence[str] = ()
+) -> list[list[Block]]:
+    """For every substructure the partition of every member.
+
+    Raises:
+        ModelError: a joint of `independent` that cannot be.
+    """
+    plan, setup = prepared.plan, prepared.setup
+    nominal_lane, nominal = prepared.file_lane(), prepared.file_start
+    lane = prepared.lane_of(np.arange(prepared.members), 1.0)
+    tolerance = RANK_TOLERANCE[setup.precision]
+    forced = forced_speeds(prepared, independent)
+    out: list[list[Block]] = []
+    for s, block in enumerate(plan.substructures):
+        free = [k for k, column in enumerate(block.columns) if column in forced]
+        _, J = host.closure(nominal_lane, nominal.q, s)
+        found = complete_pivoting(J, tolerance, free)
+        if free and found.rank[0] < complete_pivoting(J, tolerance).rank[0]:
+            names = [name for name, column in zip(plan.speed_names(), range(plan.nv), strict=True) if column in forced]
+            raise ModelError(
+                "independent", f"{names}", "coordinates the loops leave free together", "Name fewer, or others."
+            )
+        chosen = blocks_of(found, block)[0]
+        base_b, base_ratio = host.block_monitors(nominal_lane, nominal.q, s, chosen)
+        b, ratio = host.block_monitors(lane, start.q, s, chosen)
+        serves = (b <= multiplier * max(base_b[0], 1.0)) & (ratio >= NOMINAL_PIVOTS * base_ratio[0])
+        mine = [chosen] * prepared.members
+        others = np.flatnonzero(~serves & start.closed) if not free else np.zeros(0, int)
+        if len(others):
+            _, J = host.closure(lane.of(others), start.q[:, others], s)
+            for k, own in zip(others, blocks_of(complete_pivoting(J, tolerance), block), strict=True):
+                mine[k] = own
+        out.append(mine)
+    return out

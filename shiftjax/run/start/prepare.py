@@ -1,0 +1,241 @@
+"""From a model and its varied numbers to assembled starts and programs' constants, for whole runs and single steps.
+
+Host code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.errors import ModelError, refuse_text
+from shiftjax.field import Role
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import Matrix
+from shiftjax.run.programs.setup import Setup
+from shiftjax.run.start.assembly import assemble
+from shiftjax.run.start.branches import TOLD
+from shiftjax.run.start.closing import LaneOf
+from shiftjax.run.start.drives import Drivable, driven, refuse_driven
+from shiftjax.run.start.host_evaluation import StartLane
+from shiftjax.run.start.prepared import Prepared, joints_of, start_lane
+from shiftjax.run.start.stated import Start, Statements
+from shiftjax.topology.analysis import analyze
+from shiftjax.topology.partition import characteristic_length
+from shiftjax.topology.plan import Plan, flat
+
+KEPT = 16  # plans of models that were prepared
+RESIZED = 2.0  # a model whose size was changed by more is a new one: no walk leads there from the old one
+
+_prepared: dict[tuple[Plan, str], tuple[Plan, tuple[Matrix, ...]]] = {}
+
+
+def prepare(
+    model: Model,
+    vary: Mapping[str, object],
+    *,
+    hold: Sequence[str] = (),
+    assign: Mapping[str, float] | None = None,
+    method: str = "rk4",
+    precision: str = "f64",
+    drive: Mapping[str, Drivable] | None = None,
+    tie: Mapping[str, CoordinateFunction] | None = None,
+    pulled: bool = False,
+    cut: Sequence[str] = (),
+    cluster: bool = True,
+    refuse: bool = True,
+) -> Prepared:
+    """Analyses the model and sorts its numbers into constants, program inputs and start values.
+
+    Args:
+        vary: number path -> (B,) values. assign: number path -> value for all members.
+        drive: joint -> its prescribed motion, as of `run.start.drives.driven`.
+        tie: name -> a function of coordinates that stays zero.
+        pulled: True gives every body a wrench from outside, its numbers varied beside those of `vary`.
+        refuse: False analyses a model although parts of it cannot be simulated.
+
+    Raises:
+        ModelError: bad paths or shapes, things that cannot be simulated.
+    """
+    if refuse:
+        refuse_unsupported(model)
+    for where, paths in (("hold", hold), ("cut", cut)):
+        refuse_text(where, paths)
+    model, varied, functions = driven(model, {} if drive is None else drive)
+    vary, tie, base = {**vary, **varied}, tie or {}, model.origin or model
+    model = model.replace(assign) if assign else model
+    assigned = model.replaced
+    plan = analyze(
+        model,
+        cut=cut,
+        cluster=cluster,
+        driven=tuple(functions),
+        functions={name: given.joints for name, given in tie.items()},
+        external_wrenches=pulled,
+    )
+    plan, matrices = _as_before(plan, model)
+    place = {number.path: k for k, number in enumerate(plan.numbers)}
+    known = varied_values(model, vary, place)
+    if twice := next((path for path in map(model.resolve, assign or ()) if path in known), None):
+        todo = "Leave it out in one of them."
+        raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
+    own, file = (_vector(plan, m) for m in (model, base))
+    length = characteristic_length(plan, own)
+    if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
+        base, file = model, own
+    starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
+    read = [place[path] for path in known if place[path] not in starts]
+    setup = Setup(
+        plan=plan,
+        numbers=tuple(None if k in starts else value for k, value in enumerate(own)),
+        varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
+        matrices=matrices,
+        length=length,
+        method=method,
+        precision=precision,
+        functions=(*functions.values(), *tie.values()),
+    )
+    values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
+    held = joints_of(plan, [model.resolve(path) for path in hold], "hold")
+    said = _statements(plan, model, [place[path] for path in (*known, *assigned) if path in place], held)
+    lane = start_lane(setup, file)
+    always: LaneOf = lambda members, fraction: lane  # noqa: E731
+    told = [path for path, joint in model.joints() if "initial_displacement" in joint.stated]  # a note tells of them
+    elsewhere = _led_elsewhere(lane, {*told, *map(model.resolve, drive or ())})
+    said = replace(said, alone=said.alone and not elsewhere)
+    file_start = assemble(plan, lane, always, 1, replace(said, alone=not elsewhere))
+    return Prepared(
+        base=base,
+        model=model,
+        plan=plan,
+        setup=setup,
+        file_numbers=file,
+        own_numbers=own,
+        vary=tuple(known),
+        places=tuple(place[path] for path in known),
+        values=values,
+        said=said,
+        file_start=file_start,
+    )
+
+
+def _as_before(plan: Plan, model: Model) -> tuple[Plan, tuple[Matrix, ...]]:
+    """A plan and its matrices as the objects of an equal model before, by which `recorded` knows its tapes."""
+    found = model.matrices()
+    matrices = tuple(found[path] for path in plan.matrices)
+    key = plan, repr(matrices)  # with the signs of zeros
+    for old in list(_prepared)[: max(len(_prepared) - KEPT, 0)]:
+        _prepared.pop(old, None)
+    return _prepared.setdefault(key, (plan, matrices))
+
+
+def start_of(prepared: Prepared, faulty: Collection[int] = ()) -> Start:
+    """Assembled starts of all members.
+
+    Args:
+        faulty: members whose numbers nothing can have: they stay open, and no division by theirs is tried.
+    """
+    if not prepared.vary and prepared.model == prepared.base:
+        return prepared.file_start
+    never = np.array([*faulty], int)
+    values = prepared.values.copy()
+    values[:, never] = np.array(prepared.own_numbers)[[*prepared.places], None]
+    sound = replace(prepared, values=values)
+    found = assemble(sound.plan, sound.file_lane(), sound.lane_of, sound.members, sound.said)
+    found.closed[never] = False
+    return found
+
+
+def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[int]) -> Statements:
+    """What is stated of the start, the most binding first.
+
+    Named joints, then those that are stated to move, to be at rest, to stand somewhere: each in the
+    order of the file.
+
+    Args:
+        named: places of numbers that vary and assign name, in their order. held: joints that hold names.
+    """
+    joints = {path: joint for path, joint in model.joints()}
+    order = [k for k in joints_of(plan, list(joints), "joint") if plan.joints[k].nv]
+    moved, thrown = _joints_starting(plan, named, "displacement"), _joints_starting(plan, named, "velocity")
+    placed = [k for k in order if "initial_displacement" in joints[plan.joints[k].path].stated]
+    timed = [k for k in order if "initial_velocity" in joints[plan.joints[k].path].stated]
+    moving = [k for k in timed if np.any(joints[plan.joints[k].path].initial_velocity)]
+    refuse_driven(plan, held, moved, thrown)
+    led = {k for group in plan.constraints if group.prescribes for k in group.joints}  # their driver says both
+    positions = [*moved, *held, *(k for k in (*moving, *timed, *placed) if k in placed)]
+    speeds = [k for k in (*thrown, *moving, *(k for k in moved if k in timed), *timed) if k not in led]
+    return Statements(
+        tuple(dict.fromkeys(positions)),
+        tuple(dict.fromkeys(speeds)),
+        frozenset((*moved, *held)),
+        frozenset(thrown),
+        frozenset(led),
+        alone=not (named or held),
+    )
+
+
+def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
+    """Whether drivers of these joints begin where the file does not have the joints: others follow then."""
+    begins = lane.prescribed()
+    led = [joint for joint in lane.plan.joints if joint.path in paths and joint.q in begins]
+    has = {joint.q: lane.params.at(next(flat(joint.displacement))) for joint in led}
+    far = [(begins[joint.q] - has[joint.q]) / lane.units[joint.v] for joint in led]
+    return bool(np.any(np.abs(np.array(far, float)) > TOLD))
+
+
+def _vector(plan: Plan, model: Model) -> tuple[float, ...]:
+    """The numbers of a model in the order of the plan's; wrenches from outside are zero."""
+    numbers = model.numbers()
+    return tuple(numbers.get(number.path, 0.0) for number in plan.numbers)
+
+
+def _joints_starting(plan: Plan, places: Sequence[int], what: str) -> tuple[int, ...]:
+    """Joints whose displacement or velocity stands at one of the places, in the order of the places."""
+    owner = {place: k for k, joint in enumerate(plan.joints) if joint.nv for place in flat(getattr(joint, what))}
+    return tuple(dict.fromkeys(owner[place] for place in places if place in owner))
+
+
+def refuse_unsupported(model: Model) -> None:
+    """Raises where something active cannot be simulated yet."""
+    for path, what in model.unsupported():
+        raise ModelError(path, what, "what this version simulates", 'Set "active": false on it, or remove it.')
+    for path, item in model.idle_drivers():
+        found = f"a driver of the inactive joint {item.joint}"
+        raise ModelError(path, found, "an active joint", 'Set "active": false on the driver, too.')
+
+
+def varied_values(model: Model, vary: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Full path -> (B,) values, in the order of `vary`.
+
+    Args:
+        known: the full paths of all numbers are its keys.
+
+    Raises:
+        ModelError: no such number, one that is there twice, values of other shapes, no members.
+    """
+    out: dict[str, np.ndarray] = {}
+    for path, values in vary.items():
+        full = model.resolve(path)
+        if full not in known:
+            model.replace({path: 0.0})  # raises with the nearest known path
+        if full in out:
+            raise ModelError(f"vary {path}", "the same number twice", "each number once", "Leave one of them out.")
+        try:
+            array = np.asarray(values, float)
+        except (TypeError, ValueError):
+            raise ModelError(f"vary {path}", repr(values)[:80], "numbers, one a member", "Give an array.") from None
+        if array.ndim != 1:
+            todo = "Flatten it." if array.ndim else "Write [value]."
+            raise ModelError(f"vary {path}", f"shape {array.shape}", "one value a member, shape (B,)", todo)
+        out[full] = array
+    sizes = {path: len(array) for path, array in out.items()}
+    if len(set(sizes.values())) > 1:
+        raise ModelError("vary", f"lengths {sizes}", "one length for all", "Give every path as many values as members.")
+    if out and 0 in sizes.values():
+        raise ModelError("vary", "no members", "at least one", "Give at least one value.")
+    return out

@@ -1,0 +1,101 @@
+"""A model made ready to run: its plan, its numbers, what is varied, and its start. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shiftjax.algebra import Scalar
+from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.errors import ModelError, refuse_text
+from shiftjax.mechanism.model import Model
+from shiftjax.run.programs.setup import Setup
+from shiftjax.run.start.host_evaluation import StartLane
+from shiftjax.run.start.stated import Start, Statements
+from shiftjax.topology.plan import Plan
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model made ready to run for given members.
+
+    Attributes:
+        base: the model as the file has it; model: with the numbers that the user assigned.
+        file_numbers, own_numbers: those of both, in the order of the plan's.
+        vary: paths of the varied numbers; places: where they stand; values: (count, B).
+        said: what is stated of the start by file, vary, assign and hold.
+        file_start: the file's own start, one member.
+    """
+
+    base: Model
+    model: Model
+    plan: Plan
+    setup: Setup
+    file_numbers: tuple[float, ...]
+    own_numbers: tuple[float, ...]
+    vary: tuple[str, ...]
+    places: tuple[int, ...]
+    values: np.ndarray
+    said: Statements
+    file_start: Start
+
+    @property
+    def members(self) -> int:
+        return self.values.shape[1]
+
+    def file_lane(self) -> StartLane:
+        """The lane of the file's own numbers."""
+        return self.with_numbers(self.file_numbers)
+
+    def with_numbers(self, numbers: Sequence[Scalar]) -> StartLane:
+        """The lane of some numbers, in the order of the plan's."""
+        return start_lane(self.setup, numbers)
+
+    def lane_of(self, members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
+        """The lane of some members, their numbers a fraction of the way from the file's to their own."""
+        numbers: list[Scalar] = list(self.file_numbers)
+        for place, (before, own) in enumerate(zip(self.file_numbers, self.own_numbers, strict=True)):
+            if own != before:
+                numbers[place] = _between(before, np.full(len(members), own), fraction)
+        for place, values in zip(self.places, self.values, strict=True):
+            numbers[place] = _between(self.file_numbers[place], values[members], fraction)
+        return self.with_numbers(numbers)
+
+    def of_the_file(self) -> Prepared:
+        """The same with the file's own numbers only."""
+        none = np.zeros((0, 1))
+        return replace(self, model=self.base, own_numbers=self.file_numbers, vary=(), places=(), values=none)
+
+    def parameters(self) -> np.ndarray:
+        """(np, B) values of the numbers that the programs read."""
+        row = {place: k for k, place in enumerate(self.places)}
+        return np.array([self.values[row[place]] for place in self.setup.varied]).reshape(-1, self.members)
+
+
+def _between(before: float, own: np.ndarray, fraction: float | np.ndarray) -> np.ndarray:
+    """Exact at the end of the way."""
+    return np.where(np.equal(fraction, 1.0), own, before + fraction * (own - before))
+
+
+def start_lane(setup: Setup, numbers: Sequence[Scalar]) -> StartLane:
+    """The lane of a setup with all its numbers, those of starts too."""
+    return StartLane(setup.plan, Parameters(numbers, setup.matrices), setup.length, setup.functions, 0.0)
+
+
+def joints_of(plan: Plan, paths: Sequence[str], where: str) -> tuple[int, ...]:
+    """The places of joints in the plan."""
+    index = {joint.path: k for k, joint in enumerate(plan.joints)}
+    unknown = [path for path in paths if path not in index]
+    if unknown:
+        raise ModelError(f"{where} {unknown[0]}", "no active joint", "the path of a joint", f"One of {sorted(index)}.")
+    return tuple(dict.fromkeys(index[path] for path in paths))
+
+
+def forced_speeds(prepared: Prepared, independent: Sequence[str]) -> set[int]:
+    """The speeds of joints that the user wants independent."""
+    refuse_text("independent", independent)
+    found = joints_of(prepared.plan, [prepared.model.resolve(path) for path in independent], "independent")
+    joints = [prepared.plan.joints[k] for k in found]
+    return {joint.v + k for joint in joints for k in range(joint.nv)}

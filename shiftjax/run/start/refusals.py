@@ -1,0 +1,106 @@
+"""Starts that cannot be run: welds that stay apart, motions that move no mass. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+import shiftjax.run.start.host_evaluation as host
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.dynamics.equations import null_space
+from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.dynamics.reduced import Part, Reduced
+from shiftjax.dynamics.reduction import Column
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.paths import listed
+from shiftjax.run.start.host_evaluation import StartLane
+from shiftjax.run.start.prepared import Prepared
+from shiftjax.run.start.stated import Start
+from shiftjax.topology.partition import RANK_TOLERANCE, blocks_of, complete_pivoting, free_speeds
+
+WELDED = 1e-6  # m or rad by which a loop of welds may miss
+
+
+def refuse_open_welds(prepared: Prepared) -> None:
+    """Raises where a loop of rigid joints alone does not meet: nothing could move to close it."""
+    plan, lane = prepared.plan, prepared.file_lane()
+    motion = lane.motion(list(host.per_member(lane.coordinates(), 1)), None)
+    solved = {k for block in plan.substructures for k in block.groups}
+    for group in (group for k, group in enumerate(plan.constraints) if k not in solved):
+        rows = CONSTRAINTS[group.kind].rows(group, motion)
+        gap = float(np.abs(host.per_member(rows.phi, 1)).max())
+        if gap > WELDED:
+            raise ModelError(
+                group.name,
+                f"welds that stay apart by {gap:.3g} (m or rad)",
+                "welds that meet",
+                "Correct a frame of theirs.",
+            )
+
+
+def refuse_massless_motion(prepared: Prepared, start: Start) -> None:
+    """Raises where some motion of the file's start moves no mass: Z^T H Z would be singular.
+
+    Masses are those the user assigned; where members vary them it is left to the members' own outcome.
+    """
+    plan, lane = prepared.plan, prepared.file_lane()
+    if any(plan.numbers[place].role.of_mass for place in prepared.places):
+        return
+    masses = [own if number.role.of_mass else file for number, own, file in
+              zip(plan.numbers, prepared.own_numbers, prepared.file_numbers, strict=True)]  # fmt: skip
+    found = _massless_motion(prepared, replace(lane, params=Parameters(masses, lane.params.matrices)), start.q)
+    if found is not None:
+        carriers, bodies = found
+        raise ModelError(
+            f"motion of {', '.join(carriers)}",
+            "a motion that moves no mass",
+            "mechanisms in which every motion moves mass",
+            f"Give {listed(bodies)} an inertia about the axes that move, or make a joint rigid.",
+        )
+
+
+def massless_members(prepared: Prepared, start: Start, members: Iterable[int]) -> dict[int, str]:
+    """Which of some members have a motion that moves no mass at their start, and which motion."""
+    out: dict[int, str] = {}
+    if not any(prepared.plan.numbers[place].role.of_mass for place in prepared.places):
+        return out
+    for k in members:
+        lane = prepared.lane_of(np.array([k]), 1.0)
+        numbers = [float(value[0]) if isinstance(value, np.ndarray) else value for value in lane.params.numbers]
+        lane = replace(lane, params=Parameters(numbers, lane.params.matrices))
+        found = _massless_motion(prepared, lane, start.q[:, [k]])
+        if found is not None:
+            out[int(k)] = f"the motion of {listed(found[0])} moves no mass of {listed(found[1])}"
+    return out
+
+
+def _massless_motion(prepared: Prepared, lane: StartLane, q: np.ndarray) -> tuple[list[str], list[str]] | None:
+    """The coordinates and the bodies of a motion of one member that moves no mass, where there is one."""
+    plan = prepared.plan
+    motion = lane.motion(list(q), None)
+    solved = []
+    for s, block in enumerate(plan.substructures):
+        _, J = host.closure(lane, q, s)
+        rows = lane.rows(motion, s)
+        solved.append(lane.solve(blocks_of(complete_pivoting(J, RANK_TOLERANCE["f64"]), block)[0], rows, rows.phi))
+    parts = Reduced(motion, null_space(solved, free_speeds(plan)), large=plan.nv + 1).parts
+    found = next((travel for part in parts if (travel := _massless(part)) is not None), None)
+    if found is None:
+        return None
+    travel = np.abs(host.per_member([found.get(k, 0.0) for k in range(plan.nv)], 1)[:, 0])
+    carriers = [name for name, amount in zip(plan.speed_names(), travel, strict=True) if amount > 1e-6 * travel.max()]
+    bodies = {plan.nodes[j.far].path for j in plan.joints if any(travel[j.v + k] > 0 for k in range(j.nv))}
+    return carriers, sorted(bodies)
+
+
+def _massless(part: Part) -> Column | None:
+    """A motion that moves no mass, by speed, where there is one."""
+    mass = host.matrices_per_member(part.mass, 1)[0]
+    if not len(mass) or not np.isfinite(mass).all():
+        return None
+    size = np.sqrt(np.maximum(np.diag(mass), 0.0))
+    size = np.where(size > 0, size, 1.0)
+    values, vectors = np.linalg.eigh(mass / size[:, None] / size[None, :])
+    return None if values[0] > 1e-13 else part.along(list(vectors[:, 0] / size))

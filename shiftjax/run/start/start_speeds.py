@@ -1,0 +1,67 @@
+"""Speeds at the start: stated ones kept as far as the loops allow, the others the smallest. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.run.start.geometries import Designs
+from shiftjax.run.start.host_evaluation import StartLane, closure, per_member, prescribed_speeds
+from shiftjax.topology.partition import RANK_TOLERANCE
+from shiftjax.topology.plan import Plan
+
+RANK = RANK_TOLERANCE["f64"]
+AGREES = 1e-9  # speeds whose J v - nu is smaller, dimensionless, agree with the loops
+
+
+def consistent_speeds(
+    plan: Plan,
+    lane: StartLane,
+    q: np.ndarray,
+    designs: Designs,
+    kept: Sequence[Sequence[int]],
+    order: Sequence[int],
+) -> np.ndarray:
+    """Stated joints keep their speeds as far as the loops allow, the others take the smallest that agree with J v = nu.
+
+    Args:
+        lane: of all members. q: (nq, D) of the designs.
+        kept: local columns of every substructure whose speeds stay. order: joints whose speeds are stated.
+
+    Returns:
+        speeds (nv, B).
+    """
+    out = per_member(lane.speeds(), len(designs.of_member))
+    own = lane.of(designs.first)
+    stated = {plan.joints[k].v + i for k in order for i in range(plan.joints[k].nv)}
+    for s, block in enumerate(plan.substructures):
+        columns, unit = np.asarray(block.columns), np.asarray(lane.units)[list(block.columns)]
+        out[[v for v in columns if v not in stated]] = 0.0
+        _, J = closure(own, q, s)
+        moves = any(plan.constraints[k].time_dependent for k in block.groups)
+        nu = prescribed_speeds(own, q, s) if moves else np.zeros(J.shape[:2])
+        good = np.asarray(np.isfinite(J).all((1, 2)) & np.isfinite(nu).all(1))
+        J, nu = np.where(good[:, None, None], J, 0.0), np.where(good[:, None], nu, 0.0)
+        given = np.ascontiguousarray((out[columns] / unit[:, None]).T)
+        held = list(kept[s])
+        rest = [k for k in range(len(columns)) if k not in held]
+        inverse = designs.spread(np.linalg.pinv(J[:, :, rest], rcond=RANK))
+        J, nu = designs.spread(J), designs.spread(nu)
+        right = nu - (J[:, :, held] @ given[:, held, None])[:, :, 0]
+        given[:, rest] = (inverse @ right[:, :, None])[:, :, 0]
+        missing = nu - (J @ given[:, :, None])[:, :, 0]
+        off = np.abs(missing).max(1) > AGREES * (1.0 + np.abs(given).max(1))
+        if off.any():  # nothing agrees with what is kept: the nearest speeds that agree with the loops
+            given[off] += (np.linalg.pinv(J[off], rcond=RANK) @ missing[off, :, None])[:, :, 0]
+        out[columns] = (given * unit).T
+    return out
+
+
+def speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, joints: Sequence[int]) -> np.ndarray:
+    """(J, B) by which joints miss their stated speeds [per second]."""
+    out = np.zeros((len(joints), v.shape[1]))
+    for line, k in zip(out, joints, strict=True):
+        own = slice(plan.joints[k].v, plan.joints[k].v + plan.joints[k].nv)
+        line[:] = np.abs(v[own] - wanted[own]).max(0, initial=0.0)
+    return out

@@ -1,0 +1,1 @@
+"""How far driven joints can go before their loops lock."""

@@ -1,0 +1,157 @@
+"""How far a driven joint of a planar loop of three corners can be moved, in closed form. Host code.
+
+Problem: a driver moves one joint of a loop, the three others turn about parallel axes: a triangle of which one side,
+between the corners beside the driven joint, changes. The loop closes as long as no side is longer than both others
+together (`polygons`), and ends where it is. Where it is shorter by a margin both assemblies are apart, so that the
+loop stays on its own. The square of the side is a + b cos(angle - c) where the driven joint turns, by the law of
+cosines, and a square polynomial of its coordinate where it slides: three values tell it everywhere.
+Refused: nothing; what is not such a loop, or comes nearer to an end than the margin without leaving it as far behind,
+is left to `run.travel.reach`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import shiftjax.run.start.host_evaluation as host
+from shiftjax.dynamics.lane import Lane
+from shiftjax.joints.primitives import Rotation, Translation
+from shiftjax.plan_elements import Loop
+from shiftjax.topology.plan import Plan
+
+CORNERS = 3
+MARGIN = 1e-5  # of the sides' sum, a gap of some thousandths rad: nearer to an end than this a loop is not judged
+FLAT = 1e-12  # rad by which axes may miss the plane, parts of the length by which the loop may be open: roundings
+TURN = 2.0 * np.pi
+
+
+def reached(plan: Plan, lane: Lane, index: int, joint: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(B,) how far a joint can be moved, as `run.travel.reach` walks it [rad or m]; NaN where this does not tell.
+
+    Args:
+        index: substructure. joint: whose driver leaves the others no freedom. q: (nq, B) closed coordinates.
+        target: (B,) to where the joint is moved [rad or m].
+    """
+    now = q[plan.joints[joint].q]
+    end = np.where(target == now, now, np.nan)
+    block = plan.substructures[index]
+    groups = [k for k in block.groups if plan.constraints[k].loop is not None]
+    loop = plan.constraints[groups[0]].loop if len(groups) == 1 and len(block.groups) == 2 else None
+    if loop is not None and _three_corners(plan, block.joints, loop, joint):
+        flat = _flat(plan, lane, index, loop, q) & (target != now)
+        if flat.any():
+            end[flat] = _end(plan, lane.of(flat), groups[0], joint, q[:, flat], target[flat])
+    return end
+
+
+def _end(plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(B,) as `reached`, of planar loops: the changing side is judged at its ends of being too long and too short."""
+    place, turns = plan.joints[driven].q, plan.joints[driven].kind.unit == "rad"
+    way, squares = target - q[place], []
+    for k in range(3):
+        at = q.copy()
+        at[place] += k * TURN / 3.0 if turns else 0.5 * k * way
+        squares.append(host.loop_sides(lane, at, group, [driven]) ** 2)
+    values = np.array(squares)
+    changing = int(np.argmax(np.ptp(values, axis=0).max(1)))
+    a, b = np.sqrt(np.delete(values[0], changing, axis=0))
+    along = (_Turning if turns else _Sliding)(values[:, changing], way)
+    room = MARGIN * (a + b + np.sqrt(values[0, changing]))
+    first, known = np.ones(len(way)), np.ones(len(way), bool)
+    for limit, sign in ((a + b, 1.0), (np.abs(a - b), -1.0)):
+        begins, farthest = sign * (np.sqrt(values[0, changing]) - limit), sign * (along.farthest(sign) - limit)
+        beyond = farthest > room
+        known &= (begins < -room) & (beyond | (farthest < -room))
+        first = np.where(beyond, np.fmin(first, along.first(limit**2)), first)
+    return np.where(known, np.where(first < 1.0, q[place] + first * way, target), np.nan)
+
+
+def _three_corners(plan: Plan, joints: tuple[int, ...], loop: Loop, driven: int) -> bool:
+    """Whether a loop is of a driven joint that turns or slides and of three others that turn."""
+    moving = [k for k in loop.joints if plan.joints[k].nv]
+    kinds = {k: [type(primitive) for primitive in plan.joints[k].kind.primitives] for k in moving}
+    if driven not in kinds or set(joints) - set(moving) or len(moving) != CORNERS + 1:
+        return False
+    return kinds.pop(driven) in ([Rotation], [Translation]) and all(kind == [Rotation] for kind in kinds.values())
+
+
+def _flat(plan: Plan, lane: Lane, index: int, loop: Loop, q: np.ndarray) -> np.ndarray:
+    """(B,) whether all axes are of one plane: turning ones parallel to its normal, sliding ones in it."""
+    members = q.shape[1]
+    chain = lane.motion(list(q), None).chain(loop.base)
+    turns, slides = [], []
+    for k in loop.joints:
+        if plan.joints[k].nv:
+            (screw,), turning = chain.screws_of(k), plan.joints[k].kind.unit == "rad"
+            (turns if turning else slides).append(host.per_member(screw.angular if turning else screw.linear, members))
+    flat = np.abs(host.closure(lane, q, index)[0]).max(1) <= FLAT
+    for turn in turns[1:]:
+        flat &= np.abs(np.cross(turns[0], turn, axis=0)).max(0) <= FLAT
+    for slide in slides:
+        flat &= np.abs((turns[0] * slide).sum(0)) <= FLAT
+    return flat
+
+
+@dataclass
+class _Turning:
+    """The square of a side from its values (3, B) at thirds of a turn: mean + size cos(x - top), x from 0 to `way`."""
+
+    values: np.ndarray
+    way: np.ndarray
+
+    def __post_init__(self) -> None:
+        angles = TURN / 3.0 * np.arange(3)
+        self.mean = self.values.mean(0)
+        along, across = (2.0 / 3.0 * f(angles) @ self.values for f in (np.cos, np.sin))
+        self.size, self.top = np.hypot(along, across), np.arctan2(across, along)
+
+    def farthest(self, sign: float) -> np.ndarray:
+        """(B,) the largest (sign +1) or smallest side on the way."""
+        peak = self.top if sign > 0 else self.top + 0.5 * TURN
+        ends = sign * np.array([self.values[0], self.mean + self.size * np.cos(self.way - self.top)])
+        passed = self._share(peak) <= 1.0
+        return _root(sign * np.where(passed, sign * self.mean + self.size, ends.max(0)))
+
+    def first(self, square: np.ndarray) -> np.ndarray:
+        """(B,) the share of the way at which the side's square is met first; NaN where it never is."""
+        with np.errstate(invalid="ignore"):
+            off = np.arccos((square - self.mean) / self.size)
+        return np.fmin(self._share(self.top + off), self._share(self.top - off))
+
+    def _share(self, angle: np.ndarray) -> np.ndarray:
+        """(B,) of the way, at which a direction [rad] is passed."""
+        return (np.sign(self.way) * angle) % TURN / np.abs(self.way)
+
+
+@dataclass
+class _Sliding:
+    """The square of a side from its values (3, B) at the beginning, the middle and the end of a straight way."""
+
+    values: np.ndarray
+    way: np.ndarray
+
+    def __post_init__(self) -> None:
+        begin, middle, end = self.values
+        self.curve = 2.0 * (begin - 2.0 * middle + end)
+        self.slope = end - begin - self.curve
+
+    def farthest(self, sign: float) -> np.ndarray:
+        """(B,) the largest (sign +1) or smallest side on the way."""
+        with np.errstate(all="ignore"):
+            top = -0.5 * self.slope / self.curve
+            turned = np.where((top > 0.0) & (top < 1.0), self.values[0] + 0.5 * self.slope * top, self.values[0])
+        return _root(sign * (sign * np.array([self.values[0], self.values[2], turned])).max(0))
+
+    def first(self, square: np.ndarray) -> np.ndarray:
+        """(B,) the share of the way at which the side's square is met first; NaN where it never is."""
+        rest = self.values[0] - square
+        with np.errstate(all="ignore"):
+            half = -0.5 * (self.slope + np.copysign(np.sqrt(self.slope**2 - 4.0 * self.curve * rest), self.slope))
+            roots = np.array([half / self.curve, rest / half])  # of which neither subtracts what is nearly equal
+        return np.fmin.reduce(np.where(roots >= 0.0, roots, np.nan))
+
+
+def _root(square: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.maximum(square, 0.0))

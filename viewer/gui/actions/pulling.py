@@ -1,0 +1,59 @@
+"""Pulling a body of a running simulation with the mouse. No GL, no GUI library."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shiftjax.poses import to_local, to_world
+from shiftjax.viewer.gui.state.colours import PULL
+from shiftjax.viewer.gui.state.selection import Hit
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import Strokes
+
+NOT_LIVE = "Only a running simulation can be pulled: `shiftjax view MODEL --live`."
+CROSS = 0.02  # half size of the cross at the target, in model sizes
+
+
+def begin(state: State, hit: Hit) -> None:
+    """Starts pulling the body under the cursor at that point."""
+    node = state.node_of(hit.path) if hit.path else None
+    if state.live is None:
+        state.say(NOT_LIVE)
+    elif node and hit.point is not None:
+        state.pick_path(state.study.nodes[node], hit.point)
+        if not state.live.running:
+            state.say("The simulation is paused: the body follows the mouse once it plays.")
+        state.live.grab(state.study.nodes[node], to_local(state.poses()[node], hit.point), np.array(hit.point))
+
+
+def move(state: State, right: float, up: float) -> None:
+    """Moves the target parallel to the picture, in parts of the shorter side of the view."""
+    held = state.live.pull if state.live is not None else None
+    if state.live is None or held is None:
+        return
+    body, point, target = held
+    camera = state.current_camera()
+    x, y, back = camera.axes()
+    depth = camera.distance if camera.orthographic else float((camera.eye - target) @ back)
+    height = 2 * depth * math.tan(camera.view_angle / 2)
+    state.live.grab(body, point, target + height * (right * x + up * y))
+
+
+def end(state: State) -> None:
+    """Ends the pull."""
+    if state.live is not None:
+        state.live.let_go()
+
+
+def line(state: State) -> Strokes | None:
+    """From the pulled point to the target, which is a small cross; None without a pull."""
+    pull = state.live.pull if state.live is not None else None
+    if pull is None:
+        return None
+    body, point, target = pull
+    arms = CROSS * state.scene.size * np.eye(3)
+    held = to_world(state.body_poses()[body], point)
+    ends = np.array([[held, target], *([target - arm, target + arm] for arm in arms)])
+    return Strokes(ends, np.tile(np.array(PULL), (len(ends), 1)))

@@ -1,0 +1,47 @@
+"""File > Open: another stored study takes the place of the one in the window. No GL, no GUI library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shiftjax.errors import ModelError
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.study import opening
+
+HINT = "a stored study: NAME.zarr"
+MOST = 12  # names that are listed
+REQUEST = "open"  # of the main loop, before the path
+
+
+def names(state: State, folder: Path | None = None) -> list[str]:
+    """Stored studies that complete what is typed, those that begin with it first.
+
+    Args:
+        folder: where they are; the working directory if left out.
+    """
+    typed = state.panels.study.strip().lower()
+    found = [name for name in opening.stored_in(folder or Path.cwd()) if typed in name.lower()]
+    return sorted(found, key=lambda name: (not name.lower().startswith(typed), name.lower()))[:MOST]
+
+
+def replace(state: State, name: str) -> bool:
+    """Has the main loop show a stored study in place of this one; what cannot be shown becomes a message, and this one
+    stays. False then.
+
+    Args:
+        name: its path.
+    """
+    try:
+        if state.live is not None:
+            raise ModelError("open", "a run that goes on", "a window on a stored study", "Close this window first.")
+        if state.recording is not None:
+            raise ModelError("open", "a movie that is being recorded", "none", "End the recording first.")
+        if not name.strip():
+            raise ModelError("open", "no name", HINT, "Type or choose one.")
+        opening.require_viewable(name.strip())
+    except ModelError as error:
+        state.say(str(error), "open")
+        return False
+    state.panels.solved("open")
+    state.panels.requests.append(f"{REQUEST}:{name.strip()}")
+    return True

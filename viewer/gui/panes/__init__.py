@@ -1,0 +1,1 @@
+"""The panes around the view, drawn from the state."""

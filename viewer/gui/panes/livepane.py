@@ -1,0 +1,43 @@
+"""The pane of a running simulation: its status, and a slider for every number that may change."""
+
+from __future__ import annotations
+
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.motion.session import Session
+
+LABEL = 150.0  # of the name of a slider [points]
+
+
+def draw(state: State, live: Session) -> None:
+    """Draws into the current pane."""
+    ui.button(state, "Restart", "restart")
+    imgui.same_line()
+    _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
+    ui.remember_item("restarts")
+    for path, (low, high) in live.ranges.items():
+        imgui.set_next_item_width(-LABEL)
+        moved, value = imgui.slider_float(f"##{path}", live.requested[path], low, high, "%.5g")
+        ui.remember_item(f"slider:{path}")
+        imgui.set_item_tooltip(path)
+        imgui.same_line()
+        imgui.text_unformatted(path.partition(":")[2] or path)
+        if moved:
+            live.change(path, value)
+    ui.facts(facts(live))
+    if live.ended:
+        imgui.push_style_color(int(imgui.Col_.text), ui.RED)
+        imgui.text_wrapped(live.ended)
+        imgui.pop_style_color()
+
+
+def facts(live: Session) -> list[tuple[str, str]]:
+    """Status of the run."""
+    speed = f"x{live.actual_speed:.2f} (x{live.speed:g} requested)" if live.running else "paused"
+    return [
+        ("speed", speed),
+        ("loop gap", f"{live.certificate['gap']:.2e}"),
+        ("energy error", f"{live.certificate['energy_error']:.2e}"),
+        ("pivot ratio", f"{live.certificate['pivot_ratio']:.3g}"),
+    ]

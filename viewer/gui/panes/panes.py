@@ -1,0 +1,259 @@
+"""The panes of the window, drawn from the state; clicks change the state through actions."""
+
+from __future__ import annotations
+
+from shiftjax.viewer.gui.actions import exporting, saved
+from shiftjax.viewer.gui.actions import reopening as replacing
+from shiftjax.viewer.gui.panes import (
+    borders,
+    captions,
+    endings,
+    gizmo,
+    labels,
+    propertypane,
+    timeline,
+    tooltips,
+    treepane,
+    ui,
+    windows,
+)
+from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.panes.study import pane
+from shiftjax.viewer.gui.state import keys
+from shiftjax.viewer.gui.state.layout import Box, Layout, halves, layout
+from shiftjax.viewer.gui.state.panels import RATES, Panels
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.movie import MOVIES
+from shiftjax.viewer.scene.camera import VIEWS
+
+EDIT = ("select", "deselect", "clear_selection", "", "hide", "translucent", "isolate", "show_all")
+LOOK = ("frame_all", "frame_pick", "follow_pick", "", "keep_camera", "kept_camera", "copy_camera")
+MEMBERS = ("next_member", "previous_member", "colour_by", "", "exchange", "beside_camera")
+SNAPPED = "Here the loops do not close between stored instants, or the poses are not those of the present numbers."
+FILE_WIDTH = 170.0  # of the box of a view's file [points]
+CURSOR, MODE, GAP = 84.0, 290.0, 24.0  # of a coordinate in the status bar, before the mode, between items [points]
+FLOATING = int(  # over the fixed panes
+    imgui.WindowFlags_.no_title_bar
+    | imgui.WindowFlags_.no_move
+    | imgui.WindowFlags_.no_saved_settings
+    | imgui.WindowFlags_.no_focus_on_appearing
+    | imgui.WindowFlags_.always_auto_resize
+)
+
+
+def draw(state: State, width: float, height: float) -> Layout:
+    """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
+    ui.item_boxes.clear()
+    menu = _menus(state)
+    explorer, panels = state.explorer, state.panels
+    found = layout(
+        width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
+        study=explorer.shown_on,
+    )  # fmt: skip
+    if panels.panes_on:
+        borders.draw(panels, found)  # first: of fixed windows the oldest is on top
+        timeline.draw(state, found.timeline)
+        if panels.sides_on:
+            treepane.draw(state, found.tree)
+            propertypane.draw(state, found.properties)
+    if explorer.shown_on:
+        pane.draw(state, found.study)
+    _status(state, found.status, found.view)
+    if not explorer.cells:
+        labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
+    captions.draw(state, found.view)
+    endings.draw(state, found.view)
+    if not explorer.cells:
+        gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
+    windows.draw(state, found.view)
+    tooltips.draw(state)
+    return found
+
+
+def _menus(state: State) -> float:
+    """The menu bar; returns its height."""
+    if not imgui.begin_main_menu_bar():
+        return 0.0
+    height, panels = imgui.get_window_height(), state.panels
+    panels.menu_on = False
+    for title, lines in (("File", _file), ("Edit", _edit), ("View", _view), ("Members", _members), ("Help", _help)):
+        is_open = imgui.begin_menu(title)
+        ui.remember_item(f"menu:{title}")
+        if is_open:
+            panels.menu_on = True
+            if panels.menu_closes:
+                imgui.close_current_popup()
+            lines(state)
+            imgui.end_menu()
+    panels.menu_closes = False
+    imgui.end_main_menu_bar()
+    return height
+
+
+def _lines(state: State, names: tuple[str, ...]) -> None:
+    for name in names:
+        if name:
+            ui.line(state, name)
+        else:
+            imgui.separator()
+
+
+def _file(state: State) -> None:
+    imgui.text_disabled(state.study.where)
+    _open(state)
+    ui.line(state, "screenshot")
+    ui.line(state, "record", on=state.recording is not None)
+    if imgui.begin_menu("Record as"):
+        for kind in MOVIES:
+            if imgui.menu_item_simple(kind[1:].upper(), "", state.panels.record_as == kind):
+                state.panels.record_as = kind
+            ui.remember_item(f"record_as:{kind}")
+        imgui.end_menu()
+    ui.remember_item("menu:Record as")
+    if imgui.begin_menu("Export"):
+        for kind in exporting.KINDS:
+            if imgui.menu_item_simple(kind[1:].upper(), "", False):
+                exporting.export(state, kind)
+            ui.remember_item(f"export:{kind}")
+        imgui.end_menu()
+    ui.remember_item("menu:Export")
+    imgui.separator()
+    _saved(state)
+    _lines(state, ("", "quit"))
+
+
+def _open(state: State) -> None:
+    """Another study in place of this one: a box for its name, and below it the names that complete it."""
+    if imgui.begin_menu("Open...", state.live is None):
+        imgui.set_next_item_width(FILE_WIDTH)
+        flags = int(imgui.InputTextFlags_.enter_returns_true)
+        entered, state.panels.study = imgui.input_text_with_hint(
+            "##study file", replacing.HINT, state.panels.study, flags
+        )
+        ui.remember_item("study file")
+        found = replacing.names(state)
+        chosen = state.panels.study if entered else ""
+        for name in found:
+            chosen = name if imgui.menu_item_simple(name) else chosen
+            ui.remember_item(f"open:{name}")
+        if not found:
+            imgui.text_disabled("no stored study of that name here")
+        if chosen and replacing.replace(state, chosen):
+            imgui.close_current_popup()
+        imgui.end_menu()
+    ui.remember_item("menu:Open...")
+
+
+def _saved(state: State) -> None:
+    """A view to save or to open, by the name of its file."""
+    explorer = state.explorer
+    imgui.set_next_item_width(FILE_WIDTH)
+    _, explorer.file = imgui.input_text_with_hint("##view file", saved.HINT, explorer.file)
+    ui.remember_item("view file")
+    for words, action in (("save this view", saved.save_here), ("open a view", saved.open_here)):
+        if imgui.menu_item_simple(words):
+            action(state)
+        ui.remember_item(f"menu:{words}")
+
+
+def _edit(state: State) -> None:
+    _lines(state, EDIT)
+
+
+def _view(state: State) -> None:
+    if imgui.begin_menu("Standard views"):
+        _lines(state, tuple(VIEWS))
+        imgui.end_menu()
+    _lines(state, LOOK)
+    imgui.separator()
+    ui.line(state, "orthographic", on=state.view.camera.orthographic)
+    for name, kind in (("frames", "frame"), ("centres", "centre"), ("joints", "joint")):
+        ui.line(state, name, on=state.display.drawn(kind) != "hidden")
+    for name, kind in (("routes", "route"), ("glyphs", "glyph"), ("forces", "force"), ("names", "name")):
+        ui.line(state, name, on=state.display.drawn(kind) != "hidden")
+    ui.line(state, "grouping", on=bool(state.grouping))
+    ui.line(state, "arrows", on=state.arrows_on)
+    ui.line(state, "shadows", on=state.look.shadows)
+    ui.line(state, "instants", on=state.study.at_instants)
+    ui.line(state, "trace", on=state.view.trace is not None)
+    imgui.separator()
+    ui.line(state, "panes", on=state.panels.panes_on)
+    ui.line(state, "study", on=state.explorer.shown_on)
+    ui.line(state, "info", on=state.panels.info_on)
+    ui.line(state, "fullscreen")
+    ui.line(state, "dump_display")
+    imgui.set_next_item_width(140)
+    changed, rate = imgui.slider_float("frames a second, at least", state.panels.rate, *RATES, "%.0f")
+    ui.remember_item("rate")
+    if changed:
+        state.panels.set_rate(rate)
+    imgui.set_next_item_width(140)
+    hue = state.selection.hue
+    own, hue = imgui.slider_float("hue of the highlight", -0.01 if hue is None else hue, -0.01, 1.0, "%.2f")
+    ui.remember_item("hue")
+    if own:
+        state.selection.hue = None if hue < 0 else hue
+
+
+def _members(state: State) -> None:
+    ui.line(state, "ghosts", on=state.choice.ghosts_on)
+    ui.line(state, "beside", on=state.beside is not None)
+    ui.line(state, "grid", on=bool(state.explorer.cells))
+    _lines(state, MEMBERS)
+
+
+def _help(state: State) -> None:
+    ui.line(state, "help", on=state.panels.help_on)
+    ui.line(state, "dump_keys")
+    for name in keys.MAPS:
+        if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):
+            state.map = name
+        ui.remember_item(f"map:{name}")
+
+
+def _status(state: State, box: Box, view: Box) -> None:
+    selection, panels = state.selection, state.panels
+    with ui.pane("Status", box, ui.BARE | int(imgui.WindowFlags_.no_scrollbar)):
+        cursor = selection.cursor
+        for k, name in enumerate("xyz"):
+            imgui.text_disabled(f"{name} -") if cursor is None else imgui.text(f"{name} {cursor[k]:.4f}")
+            imgui.same_line(panels.zoom * CURSOR * (k + 1))  # a place that digits do not move
+        imgui.text_disabled("m")
+        imgui.same_line(panels.zoom * MODE)
+        selected = f", {len(selection.selected)} selected" if selection.selected else ""
+        imgui.text(f"{selection.mode}, {state.map} keys (F1){selected}")
+        if state.snapped():
+            imgui.same_line(0, GAP)
+            imgui.text_disabled("at the nearest stored instant")
+            ui.remember_item("snapped")
+            imgui.set_item_tooltip(SNAPPED if not state.study.at_instants else "stored instants only")
+        if state.recording is not None:
+            imgui.same_line(0, GAP)
+            imgui.text_colored(ui.RED, f"REC {state.recording.seconds:6.1f} s")
+            ui.remember_item("recording")
+        if state.awaited.text:
+            imgui.same_line(0, GAP)
+            imgui.text_colored(ui.RED, state.awaited.text)
+            ui.remember_item("awaited")
+        if panels.message:
+            imgui.same_line(0, GAP)
+            line = panels.message.replace("\n", " ")
+            room = imgui.get_content_region_avail().x
+            imgui.text_unformatted(line)
+            ui.remember_item("message")
+            imgui.set_item_tooltip("\n".join(panels.messages[-8:]))
+            if imgui.calc_text_size(line).x > room:
+                _long_message(panels, view)
+
+
+def _long_message(panels: Panels, view: Box) -> None:
+    """A message that the status bar cuts, wrapped, at the lower edge of the view."""
+    width = max(min(view.width - 2 * GAP, 640.0 * panels.zoom), 60.0)
+    imgui.set_next_window_pos(imgui.ImVec2(view.x + GAP, view.y + view.height - GAP), 0, imgui.ImVec2(0, 1))
+    imgui.set_next_window_size(imgui.ImVec2(width, 0))
+    imgui.begin("Message", None, FLOATING)
+    imgui.text_wrapped(panels.message)
+    if imgui.small_button("close"):
+        panels.message = ""
+    ui.remember_item("message:close")
+    imgui.end()

@@ -1,0 +1,161 @@
+"""Plots of the picked item: the current member's curves over those it is compared with and the band of all kept ones.
+
+All plots have one time axis; a line at the time cursor can be dragged; the numbers at the cursor stand over each plot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.panes.bundle import imgui, implot
+from shiftjax.viewer.gui.state import plots
+from shiftjax.viewer.gui.state.layout import Box
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.members.distributions import Band
+from shiftjax.viewer.motion.curves import Curve
+from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.study.ghosts import MOST as MOST_GHOSTS
+from shiftjax.viewer.study.ghosts import ramp
+from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.ticks import ticks
+
+HEIGHT = 150.0
+CURSOR = imgui.ImVec4(1.0, 0.75, 0.2, 1.0)
+PLOT = int(implot.Flags_.no_mouse_text | implot.Flags_.no_menus | implot.Flags_.no_box_select)
+FIT = int(implot.AxisFlags_.auto_fit)
+COLOURS = ((0.36, 0.62, 0.95), (0.95, 0.55, 0.25), (0.40, 0.78, 0.42), (0.85, 0.45, 0.75))  # of components
+STEEL = (0.55, 0.65, 0.8)
+FAINT, SHADE = 0.35, 0.22  # opacity of ghosts' curves and of the band
+SECONDS = 0.01  # of each frame for collecting a band
+
+
+def draw(state: State) -> None:
+    """A plot for each curve of the pick; of what was recorded without one."""
+    own = state.explorer.curves
+    names = own.names(state.study, state.selection.pick)
+    if not names:
+        imgui.text_disabled("no channel of this was recorded")
+    for k, name in enumerate(names):
+        try:
+            current = own.get(state.study, state.choice.member, name)
+        except ModelError as error:
+            imgui.text_wrapped(str(error))
+            continue
+        band = own.band(state.study, name, SECONDS)
+        _title(state, name, current, band)
+        if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
+            ends = _axes(state, name)
+            _band(current, band)
+            _others(state, name)
+            _current(state, current)
+            _cursor(state, k, current)
+            _remember(state, name)
+            implot.end_plot()
+            own.span = (ends[0].value, ends[1].value)
+
+
+def compared(state: State) -> list[tuple[StudyLike, int]]:
+    """Members whose curves are behind the current one's: ghosts, cells of a grid, the right half."""
+    choice, cells = state.choice, state.explorer.cells
+    ghosts = choice.others if choice.ghosts_on else choice.chosen[:0]
+    if len(ghosts) > MOST_GHOSTS:
+        ghosts = ghosts[np.linspace(0, len(ghosts) - 1, MOST_GHOSTS).round().astype(int)]
+    found: list[tuple[StudyLike, int]] = [(state.study, int(member)) for member in (*ghosts, *cells)]
+    if state.beside is not None:
+        found.append((state.beside.study, state.beside.member))
+    return [pair for pair in dict.fromkeys(found) if pair != (state.study, choice.member)]
+
+
+def _title(state: State, name: str, current: Curve, band: Band | None) -> None:
+    """Name, unit, and the numbers at the time cursor."""
+    imgui.text_unformatted(f"{name} [{current.unit}]")
+    values = plots.at(current, state.clock.time)
+    labels = current.labels if len(current.labels) > 1 else ("",)
+    text = "  ".join(f"{label} {value:.5g}".strip() for label, value in zip(labels, values, strict=True))
+    if band is not None and len(values) == 1:
+        low, high = (np.interp(state.clock.time, current.time, row[: len(current.time), 0])
+                     for row in (band.low, band.high))  # fmt: skip
+        text += f"   (5-95 % of {band.count}: {low:.4g} to {high:.4g})"
+    imgui.text_disabled(text)
+    ui.remember_item(f"value:{name}")
+
+
+def _axes(state: State, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:
+    """One time axis for all plots, whose ends are known after the plot; a vertical one that fits, ticks that differ."""
+    own, growing = state.explorer.curves, isinstance(state.study, History)
+    implot.setup_axes("t [s]", "", 0, FIT)
+    if own.span is None or growing:
+        own.span = state.span
+    low, high = own.span
+    ends = implot.BoxedValue(low), implot.BoxedValue(high if high > low else low + 1.0)
+    implot.setup_axis_links(implot.ImAxis_.x1, *ends)
+    marks = ticks(*own.limits.get(name, (0.0, 1.0)), 5)
+    if marks:
+        implot.setup_axis_ticks(implot.ImAxis_.y1, [value for value, _ in marks], [text for _, text in marks])
+    return ends
+
+
+def _spec(colour: tuple[float, float, float], opacity: float, weight: float = 1.0) -> implot.Spec:
+    ink = imgui.ImVec4(*colour, opacity)
+    return implot.Spec(line_color=ink, fill_color=ink, line_weight=weight)
+
+
+def _band(current: Curve, band: Band | None) -> None:
+    """From 5 to 95 % and the median of all kept members."""
+    if band is None or len(band.low) != len(current.time):
+        return
+    for k in range(min(band.low.shape[1], len(COLOURS))):
+        low, middle, high = (np.ascontiguousarray(row[:, k]) for row in (band.low, band.middle, band.high))
+        implot.plot_shaded(f"##band{k}", current.time, low, high, _spec(COLOURS[k], SHADE))
+        implot.plot_line(f"##median{k}", current.time, middle, _spec(COLOURS[k], 0.5))
+
+
+def _others(state: State, name: str) -> None:
+    """Curves of the other members, in the colours of their ghosts; the right half's has a legend."""
+    own, others = state.explorer.curves, compared(state)
+    lines = own.lines(others, name)
+    metric = state.choice.colour_by
+    colours = ramp(np.array([float(line.study.metrics[metric][line.member]) if metric in line.study.metrics else np.nan
+                             for line in lines])) if metric else None  # fmt: skip
+    few = len(lines) <= len(COLOURS)
+    for k, line in enumerate(lines):
+        for c in range(line.curve.values.shape[1]):
+            colour = STEEL if colours is None else (float(colours[k][0]), float(colours[k][1]), float(colours[k][2]))
+            if line.curve.values.shape[1] > 1 and colours is None:
+                colour = COLOURS[c % len(COLOURS)]
+            elif few and colours is None:
+                colour = COLOURS[(k + 1) % len(COLOURS)]
+            place = "" if line.study is state.study else f" of {line.study.model.name or line.study.where}"
+            label = f"member {line.member}{place}" if few and not c else f"##{k} {c}"
+            values = np.ascontiguousarray(line.curve.values[:, c])
+            implot.plot_line(label, line.curve.time, values, _spec(colour, 0.8 if few else FAINT))
+
+
+def _current(state: State, current: Curve) -> None:
+    """The current member's curves, over all others."""
+    alone = len(current.labels) == 1
+    for k in range(current.values.shape[1]):
+        label = f"member {state.choice.member}" if alone else current.labels[k]
+        times, values = (np.ascontiguousarray(a) for a in (current.time, current.values[:, k]))
+        implot.plot_line(label, times, values, _spec(COLOURS[k % len(COLOURS)], 1.0, 2.0))
+
+
+def _cursor(state: State, k: int, current: Curve) -> None:
+    """The time cursor, and the numbers under the mouse."""
+    moved, time, *_ = implot.drag_line_x(k, state.clock.time, CURSOR, 1.5)
+    if moved:
+        state.go_to(time)
+    if implot.is_plot_hovered():
+        here = implot.get_plot_mouse_pos().x
+        values = " ".join(f"{value:.5g}" for value in plots.at(current, here))
+        imgui.set_tooltip(f"t = {here:.4g} s: {values} {current.unit}")
+
+
+def _remember(state: State, name: str) -> None:
+    """The limits of this plot and its rectangle."""
+    own, found = state.explorer.curves, implot.get_plot_limits()
+    own.limits[name] = (found.y.min, found.y.max)
+    corner, size = implot.get_plot_pos(), implot.get_plot_size()
+    ui.item_boxes[f"plot:{name}"] = Box(corner.x, corner.y, size.x, size.y)

@@ -1,0 +1,112 @@
+"""The pane on the right: properties and plots of the picked item."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.poses import to_world
+from shiftjax.viewer.gui.panes import legend, livepane, plotpane, shapepane, ui
+from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.state import elements, values
+from shiftjax.viewer.gui.state.display import DRAWN, PARENT
+from shiftjax.viewer.gui.state.layout import Box
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.tree import number
+
+
+def draw(state: State, box: Box) -> None:
+    with ui.pane("Properties", box):
+        if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
+            livepane.draw(state, state.live)
+        imgui.text_unformatted(state.selection.pick or "nothing is picked")
+        ui.remember_item("picked")
+        ui.facts(properties(state))
+        shapepane.draw(state)
+        legend.draw(state)
+        if imgui.collapsing_header("Plots", int(imgui.TreeNodeFlags_.default_open)):
+            plotpane.draw(state)
+        is_open = imgui.collapsing_header("Display classes")
+        ui.remember_item("header:classes")
+        if is_open:
+            _classes(state)
+
+
+def properties(state: State) -> list[tuple[str, str]]:
+    """Names and texts of the properties of the pick, at the current time."""
+    path = state.selection.pick
+    if path is None:
+        camera = state.current_camera()
+        return [("looking at", numbers(np.array(camera.target))), ("from", numbers(camera.eye))]
+    if path in state.node:
+        return _body(state, path)
+    if path in state.mechanism.joints:
+        return _joint(state, path)
+    item = elements.element_at(state.mechanism.model, path)
+    if item is not None:
+        return elements.properties(state.mechanism.model, item)
+    return _frame(state, path)
+
+
+def _body(state: State, path: str) -> list[tuple[str, str]]:
+    pose = state.body_poses()[path]
+    rows = [("position [m]", numbers(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
+    body = dict(state.mechanism.model.bodies()).get(path)
+    if body is not None:
+        inertia = body.inertia.matrix
+        rows += [
+            ("mass", number(body.mass, "kg")),
+            ("centre of mass [m]", numbers(np.array(body.center_of_mass))),
+            ("Ixx Iyy Izz [kg m^2]", " ".join(f"{inertia[k][k]:.4g}" for k in range(3))),
+            ("Ixy Iyz Izx [kg m^2]", " ".join(f"{v:.4g}" for v in (inertia[0][1], inertia[1][2], inertia[2][0]))),
+        ]
+        rows += [("note", body.comment)] if body.comment else []
+    return rows
+
+
+def _joint(state: State, path: str) -> list[tuple[str, str]]:
+    joint = state.mechanism.joints[path]
+    unit = values.KINDS[joint.type].unit if values.KINDS[joint.type].nq == 1 else ""
+    rows = [
+        ("type", joint.type + (", closes a loop" if path in state.mechanism.closures else "")),
+        ("parent", joint.parent.path),
+        ("child", joint.child.path),
+        ("value", " ".join([*(f"{q:.5f}" for q in state.value(path)), unit])),
+        ("mobility", f"{state.mobility()[path]:.5f}"),
+    ]
+    rows += [("stiffness", " ".join(f"{c:g}" for c in joint.stiffness))] if joint.stiffness else []
+    rows += [("damping", " ".join(f"{c:g}" for c in joint.damping))] if joint.damping else []
+    return rows
+
+
+def _frame(state: State, path: str) -> list[tuple[str, str]]:
+    node = state.node_of(path)
+    if node is None or path not in state.mechanism.frames:
+        return []
+    inside = state.mechanism.frames[path][:3, 3]
+    position = to_world(state.poses()[node], inside)
+    return [("position [m]", numbers(position)), ("in its body [m]", numbers(inside))]
+
+
+def numbers(vector: np.ndarray) -> str:
+    return " ".join(f"{v:.4f}" for v in vector)
+
+
+def _classes(state: State) -> None:
+    """Settings of every display class."""
+    for name in PARENT:
+        ticked, on = imgui.checkbox(f"##pick {name}", state.display.picks(name))
+        ui.remember_item(f"picks:{name}")
+        imgui.set_item_tooltip("can be picked")
+        if ticked:
+            state.display.set(name, pick=on)
+        imgui.same_line()
+        imgui.set_next_item_width(110)
+        options: list[str] = [*(["inherited"] if PARENT[name] else []), *DRAWN]
+        own = state.display.own(name)
+        at = options.index(own) if own else 0
+        changed, at = imgui.combo(name, at, options)
+        ui.remember_item(f"class:{name}")
+        if changed and options[at] == "inherited":
+            state.display.inherit(name)
+        elif changed:
+            state.display.set(name, draw=options[at])

@@ -1,0 +1,56 @@
+"""The numbers of a parametric shape that a user added, in the pane on the right while it is picked."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.viewer.gui.actions import actions, shape_editing
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.state.state import State
+
+SPEED = 0.002  # of the model's size, for a point of dragging
+SMALLEST = 1e-4  # of the model's size: smallest length
+
+
+def draw(state: State) -> None:
+    """Kind, sizes, position and colour, if such a shape is picked."""
+    path = state.selection.pick
+    if path is None or path not in state.shapes:
+        return
+    geometry, kinds = state.shapes[path], list(shape_editing.KINDS)
+    changed, at = imgui.combo("kind", kinds.index(geometry.type), kinds)
+    ui.remember_item("shape:kind")
+    if changed:
+        shape_editing.change(state, path, kinds[at])
+        return
+    options = dict(geometry.options)
+    edited = False
+    for key in (*shape_editing.KINDS[geometry.type], "T", "rotation"):
+        found, options[key] = _numbers(state, key, options.get(key, (0.0, 0.0, 0.0)))
+        ui.remember_item(f"shape:{key}")
+        edited |= found
+    changed, colour = imgui.color_edit4("colour", list(options.get("colour", shape_editing.COLOUR)))
+    if changed:
+        options["colour"] = tuple(min(max(float(c), 0.0), 1.0) for c in colour)
+    if edited or changed:
+        shape_editing.edit(state, path, dataclasses.replace(geometry, options=FrozenJson(options)))
+    if imgui.button("remove the shape"):
+        actions.run(state, "remove")
+    ui.remember_item("shape:remove")
+
+
+def _numbers(state: State, key: str, value: float | tuple[float, ...]) -> tuple[bool, float | tuple[float, ...]]:
+    """Boxes for a length, three lengths, a position [m] or a rotation vector [rad]; lengths stay above zero."""
+    several = np.ndim(value) > 0
+    least = SMALLEST * state.scene.size if key in ("size", "radius", "length") else -1e9
+    speed = 0.01 if key == "rotation" else SPEED * state.scene.size
+    label = f"{key} [{'rad' if key == 'rotation' else 'm'}]"
+    if several:
+        changed, found = imgui.drag_float3(label, [float(v) for v in np.ravel(value)], speed, least, 1e9, "%.4g")
+        return changed, tuple(max(float(v), least) for v in found)
+    changed, one = imgui.drag_float(label, float(np.ravel(value)[0]), speed, least, 1e9, "%.4g")
+    return changed, max(float(one), least)

@@ -1,0 +1,1 @@
+"""The study pane: all members as a table and as plots."""

@@ -1,0 +1,93 @@
+"""The study pane: what is shown of all members, in four tabs, over the time line."""
+
+from __future__ import annotations
+
+from shiftjax.viewer.gui.actions import selecting
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.panes.study import histogram_tab, parallel_tab, scatter_tab, suggesting, table_tab
+from shiftjax.viewer.gui.state.layout import Box
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.study.ghosts import MOST as MOST_GHOSTS
+
+DRAWN = {
+    "table": ("Table", table_tab.draw),
+    "scatter": ("Scatter", scatter_tab.draw),
+    "parallel": ("Parallel axes", parallel_tab.draw),
+    "histogram": ("Histogram", histogram_tab.draw),
+}
+WIDTH = 330.0  # of the expression [points]
+
+
+def draw(state: State, box: Box) -> None:
+    with ui.pane("Study", box, ui.BARE):
+        _expression(state)
+        _tabs(state)
+    state.explorer.fit = False
+
+
+def _tabs(state: State) -> None:
+    explorer = state.explorer
+    if not imgui.begin_tab_bar("study tabs"):
+        return
+    for name, (title, content) in DRAWN.items():
+        flags = int(imgui.TabItemFlags_.set_selected) if explorer.switch_to == name else 0
+        is_open, _ = imgui.begin_tab_item(title, None, flags)
+        ui.remember_item(f"tab:{title}")
+        if is_open:
+            explorer.tab = name
+            content(state)
+            imgui.end_tab_item()
+    explorer.switch_to = ""
+    imgui.end_tab_bar()
+
+
+def _expression(state: State) -> None:
+    """The expression that says which members are shown, with what completes it; how many are shown and selected."""
+    explorer = state.explorer
+    imgui.set_next_item_width(state.panels.zoom * WIDTH)
+    flags = int(imgui.InputTextFlags_.enter_returns_true)
+    hint = "all members; or an expression"
+    done, explorer.typed = imgui.input_text_with_hint("##expression", hint, explorer.typed, flags)
+    ui.remember_item("expression")
+    if done:
+        selecting.show(state, explorer.typed)
+    imgui.same_line()
+    example = suggesting.examples(explorer)
+    if example is not None:
+        selecting.show(state, example)
+    imgui.same_line()
+    if imgui.button("all") and explorer.expression:
+        selecting.show(state, "")
+    ui.remember_item("show all members")
+    imgui.same_line()
+    if imgui.button("fit"):
+        explorer.fit = True
+    ui.remember_item("fit")
+    imgui.set_item_tooltip("the axes of all plots show everything")
+    imgui.same_line()
+    ui.button(state, "grid", "grid")
+    imgui.same_line()
+    shown, selected = explorer.counts()
+    imgui.text(f"{shown:,} of {explorer.table.rows:,} shown, {selected:,} selected")
+    if selected:
+        imgui.same_line()
+        if imgui.button("none"):
+            selecting.clear(state)
+        ui.remember_item("select none")
+        imgui.same_line()
+        imgui.text_disabled(explorer.note)
+        if len(state.choice.chosen) < min(selected, MOST_GHOSTS):
+            imgui.same_line()
+            if imgui.small_button("simulate"):
+                selecting.simulate(state)
+            ui.remember_item("simulate selected")
+            imgui.set_item_tooltip(
+                f"at most {MOST_GHOSTS} of the selection, spread over it, are simulated again and drawn"
+            )
+    explorer.typed = suggesting.names(explorer, explorer.typed, explorer.expression, "")
+    if explorer.wrong:
+        imgui.push_style_color(int(imgui.Col_.text), ui.RED)
+        imgui.text_wrapped(explorer.wrong)
+        imgui.pop_style_color()
+        ui.remember_item("wrong expression")

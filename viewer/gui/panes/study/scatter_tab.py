@@ -1,0 +1,165 @@
+"""Members as points of two columns, coloured by a third; of very many the density, as an image."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.viewer.gui.actions import selecting
+from shiftjax.viewer.gui.panes import colourbar, ui
+from shiftjax.viewer.gui.panes.bundle import imgui, implot
+from shiftjax.viewer.gui.panes.study import brushing, images
+from shiftjax.viewer.gui.panes.textures import Textures
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.members.distributions import density
+from shiftjax.viewer.study.ghosts import RAMP
+
+DENSE = 20_000  # points in the axes above which their density is drawn
+CELL = 3.0  # points of the window a cell of the density
+BAR = 110.0  # room for the bar of colours [points]
+LEVELS = 24  # colours of single points
+STEEL = imgui.ImVec4(0.45, 0.65, 0.9, 0.8)
+MARK = imgui.ImVec4(1.0, 0.55, 0.08, 1.0)
+CURRENT = imgui.ImVec4(1.0, 1.0, 1.0, 1.0)
+COUNT = "members"
+
+
+def draw(state: State) -> None:
+    explorer = state.explorer
+    for label, attribute in (("x", "x"), ("y", "y"), ("colour", "colour")):
+        axis_box(state, label, attribute)
+        imgui.same_line()
+    imgui.text_disabled("drag: select, Shift adds, Ctrl within; click: open; right drag, wheel: move, zoom")
+    table, room = explorer.table, imgui.get_content_region_avail()
+    bar = state.panels.zoom * BAR if explorer.colour or explorer.counts()[0] > DENSE else 0.0
+    size = (max(room.x - bar, 40.0), max(room.y, 40.0))
+    fitted = (*table.span(explorer.x), *table.span(explorer.y))
+    name, titles = "scatter", (table.title(explorer.x), table.title(explorer.y))
+    scale: tuple[str, float, float] | None = None
+    with brushing.plot(explorer, name, size, titles, fitted) as drawn:
+        if drawn:
+            limits = limits_now()
+            inside = _inside(state, limits)
+            scale = _density(state, limits) if inside > DENSE else _points(state)
+            _current(state)
+            found = brushing.brush(explorer, name)
+            if found is not None and found.click:
+                member = selecting.nearest(state, found.low, limits)
+                if member is not None:
+                    selecting.open_member(state, member)
+            elif found is not None:
+                mask = selecting.in_box(state, explorer.x, explorer.y, found.low, found.high)
+                selecting.select(state, mask, found.how)
+    if scale is not None and bar:
+        imgui.same_line()
+        colourbar.upright("study:colours", *scale, size[1] - 8)
+
+
+def axis_box(state: State, label: str, attribute: str) -> None:
+    """A box of all columns for an axis of a plot."""
+    explorer = state.explorer
+    names = [*([""] if attribute == "colour" else []), *explorer.table.names]
+    shown = [explorer.short(name) if name else "one colour" for name in names]
+    imgui.align_text_to_frame_padding()
+    imgui.text_unformatted(label)
+    imgui.same_line()
+    imgui.set_next_item_width(state.panels.zoom * 150)
+    changed, at = imgui.combo(f"##{attribute}", names.index(getattr(explorer, attribute)), shown)
+    ui.remember_item(f"axis:{attribute}")
+    if changed:
+        setattr(explorer, attribute, names[at])
+        explorer.fit = True
+
+
+def limits_now() -> tuple[float, float, float, float]:
+    """Of x and y of the present plot."""
+    found = implot.get_plot_limits()
+    return found.x.min, found.x.max, found.y.min, found.y.max
+
+
+def _inside(state: State, limits: tuple[float, float, float, float]) -> int:
+    """How many of the points shown are within the axes."""
+    explorer = state.explorer
+
+    def count() -> int:
+        x, y = explorer.numbers(explorer.x), explorer.numbers(explorer.y)
+        if len(x) <= DENSE:
+            return len(x)
+        return int(((x >= limits[0]) & (x <= limits[1]) & (y >= limits[2]) & (y <= limits[3])).sum())
+
+    return explorer.cached("inside", (explorer.x, explorer.y, limits, explorer.revision), count)
+
+
+def _density(state: State, limits: tuple[float, float, float, float]) -> tuple[str, float, float]:
+    """The density, or the mean of the third column, of all members shown, and over it that of the selected ones.
+
+    Returns:
+        What the colours mean: a title, and the numbers at both ends.
+    """
+    explorer, size = state.explorer, implot.get_plot_size()
+    shape = max(int(size.y / CELL), 8), max(int(size.x / CELL), 8)
+    key = (explorer.x, explorer.y, explorer.colour, limits, shape, explorer.revision)
+    x, y = explorer.numbers(explorer.x), explorer.numbers(explorer.y)
+    third = explorer.numbers(explorer.colour) if explorer.colour else None
+    counts, means = explorer.cached("density", key, lambda: density(x, y, limits, shape, third))
+    title, values = (explorer.table.title(explorer.colour), means) if third is not None else (COUNT, np.log1p(counts))
+    filled = values[(counts > 0) & np.isfinite(values)]
+    low, high = (float(filled.min()), float(filled.max())) if len(filled) else (0.0, 1.0)
+    low = 0.0 if third is None else low
+    image = Textures.current.get("density", key, lambda: images.coloured(values, counts, low, high))
+    corners = implot.Point(limits[0], limits[2]), implot.Point(limits[1], limits[3])
+    implot.plot_image("##density", image, *corners)
+    if explorer.counts()[1]:
+        own = explorer.mark()
+        few = explorer.cached("selected density", key, lambda: density(x[own], y[own], limits, shape)[0])
+        implot.plot_image("##selected", Textures.current.get("marked", key, lambda: images.shaded(few, images.MARK)),
+                          *corners)  # fmt: skip
+    return (title, low, high) if third is not None else (f"{COUNT},\nlog(1 + n)", low, high)
+
+
+def _points(state: State) -> tuple[str, float, float] | None:
+    """Every member shown as a point; what the colours mean, if they mean a number."""
+    explorer = state.explorer
+    x, y, own = explorer.numbers(explorer.x), explorer.numbers(explorer.y), explorer.mark()
+    square = implot.Marker_.square
+    size = 2.5 if len(x) > 500 else 3.5
+    scale = None
+    if explorer.colour:
+        low, high = explorer.table.span(explorer.colour)
+        scale = (explorer.table.title(explorer.colour), low, high)
+        groups = explorer.cached("levels", (explorer.colour, explorer.x, explorer.y, explorer.revision),
+                                 lambda: _levels(explorer.numbers(explorer.colour), low, high))  # fmt: skip
+        for k, rows in groups:
+            implot.plot_scatter(f"##level{k}", x[rows], y[rows], _marker(square, size, _ramp(k)))
+    else:
+        implot.plot_scatter("##members", x, y, _marker(square, size, STEEL))
+    if own.any():
+        implot.plot_scatter("##selected", x[own], y[own], _marker(square, size + 1, MARK))
+    return scale
+
+
+def _levels(values: np.ndarray, low: float, high: float) -> list[tuple[int, np.ndarray]]:
+    """Rows of each colour; those without a number are left out."""
+    part = (values - low) / (high - low) if high > low else values * 0 + 0.5
+    found = np.minimum(np.nan_to_num(part, nan=-1.0) * LEVELS, LEVELS - 1).astype(int)
+    found[~np.isfinite(part)] = -1
+    return [(k, np.flatnonzero(found == k)) for k in range(LEVELS) if (found == k).any()]
+
+
+def _ramp(level: int) -> imgui.ImVec4:
+    knots, at = np.linspace(0.0, 1.0, len(RAMP)), (level + 0.5) / LEVELS
+    red, green, blue = (float(np.interp(at, knots, RAMP[:, c])) for c in range(3))
+    return imgui.ImVec4(red, green, blue, 1.0)
+
+
+def _marker(kind: implot.Marker_, size: float, colour: imgui.ImVec4) -> implot.Spec:
+    return implot.Spec(marker=int(kind), marker_size=size, marker_fill_color=colour, marker_line_color=colour)
+
+
+def _current(state: State) -> None:
+    """A ring at the member that is open."""
+    explorer, member = state.explorer, state.choice.member
+    x, y = (np.array([float(explorer.table.column(name)[member])]) for name in (explorer.x, explorer.y))
+    clear = imgui.ImVec4(0.0, 0.0, 0.0, 0.0)
+    spec = implot.Spec(marker=int(implot.Marker_.circle), marker_size=6.0, marker_fill_color=clear,
+                       marker_line_color=CURRENT, line_weight=2.0)  # fmt: skip
+    implot.plot_scatter("##open", x, y, spec)

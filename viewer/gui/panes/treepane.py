@@ -1,0 +1,128 @@
+"""The model tree on the left: rows with a visibility box, a name, the current value and the mobility."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.joints import KINDS
+from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.state import tree
+from shiftjax.viewer.gui.state.layout import Box
+from shiftjax.viewer.gui.state.selection import Hit, Selection
+from shiftjax.viewer.gui.state.state import State
+
+INDENT = 12.0  # points a level
+TABLE = int(imgui.TableFlags_.scroll_y | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable)
+
+
+def draw(state: State, box: Box) -> None:
+    with ui.pane("Model", box, ui.BARE):
+        imgui.set_next_item_width(-1)
+        _, state.panels.search = imgui.input_text_with_hint("##search", "search", state.panels.search)
+        ui.remember_item("search")
+        if imgui.begin_tab_bar("tabs"):
+            if imgui.begin_tab_item_simple("Scene"):
+                _rows(state, state.rows, True)
+                imgui.end_tab_item()
+            ui.remember_item("tab:Scene")
+            if imgui.begin_tab_item_simple("Simulation"):
+                _rows(state, tree.simulation_rows(state.study, state.choice.member), False)
+                imgui.end_tab_item()
+            ui.remember_item("tab:Simulation")
+            imgui.end_tab_bar()
+
+
+def _rows(state: State, rows: tuple[tree.Row, ...], live: bool) -> None:
+    """The rows that are unfolded; only those scrolled into view are drawn."""
+    found = tree.search(rows, state.panels.search) if state.panels.search else tree.unfolded(rows, state.panels.opened)
+    if not imgui.begin_table("tree", 4 if live else 2, TABLE):
+        return
+    stretch, fixed = int(imgui.TableColumnFlags_.width_stretch), int(imgui.TableColumnFlags_.width_fixed)
+    if live:
+        imgui.table_setup_column("", fixed, 20)
+    imgui.table_setup_column("name", stretch, 3)
+    imgui.table_setup_column("value", stretch, 2)
+    if live:
+        imgui.table_setup_column("mobility", fixed, 56)
+    imgui.table_setup_scroll_freeze(0, 1)
+    imgui.table_headers_row()
+    clipper = imgui.ListClipper()
+    clipper.begin(len(found))
+    while clipper.step():
+        for row in found[clipper.display_start : clipper.display_end]:
+            imgui.push_id(row.key)
+            _row(state, row, live)
+            imgui.pop_id()
+    clipper.end()
+    imgui.end_table()
+
+
+def _row(state: State, row: tree.Row, live: bool) -> None:
+    imgui.table_next_row()
+    if live:
+        imgui.table_next_column()
+        if row.hideable:
+            _visibility(state.selection, row.path)
+    imgui.table_next_column()
+    _name(state, row)
+    imgui.table_next_column()
+    ui.cut_text(value_text(state, row))
+    if live:
+        imgui.table_next_column()
+        imgui.text_unformatted(mobility_text(state, row))
+
+
+def _visibility(selection: Selection, path: str) -> None:
+    """A check box for the visibility of an item."""
+    imgui.push_style_var(imgui.StyleVar_.frame_padding, imgui.ImVec2(0, 0))
+    changed, shown = imgui.checkbox("##eye", path not in selection.hidden)
+    imgui.pop_style_var()
+    ui.remember_item(f"eye:{path}")
+    if changed:
+        (selection.hidden.discard if shown else selection.hidden.add)(path)
+
+
+def _name(state: State, row: tree.Row) -> None:
+    """The arrow of a row with children and its name: a click picks it, with Ctrl toggles its selection."""
+    imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + INDENT * row.depth)
+    if row.parent:
+        is_open = row.key in state.panels.opened or bool(state.panels.search)
+        imgui.push_style_var(imgui.StyleVar_.frame_padding, imgui.ImVec2(0, 0))
+        if imgui.arrow_button("fold", imgui.Dir.down if is_open else imgui.Dir.right):
+            (state.panels.opened.discard if is_open else state.panels.opened.add)(row.key)
+        imgui.pop_style_var()
+        ui.remember_item(f"fold:{row.key}")
+        imgui.same_line(0, 4)
+    marked = bool(row.path) and (row.path == state.selection.pick or row.path in state.selection.selected)
+    room = imgui.get_content_region_avail().x
+    clicked, _ = imgui.selectable(row.name, marked)
+    ui.tell_if_cut(row.name, room)
+    ui.remember_item(f"row:{row.key}")
+    if clicked and row.path:
+        if imgui.get_io().key_ctrl:
+            actions.toggle_at(state, Hit(row.path))
+        else:
+            state.pick_path(row.path)
+    elif clicked and row.parent:
+        (state.panels.opened.discard if row.key in state.panels.opened else state.panels.opened.add)(row.key)
+
+
+def value_text(state: State, row: tree.Row) -> str:
+    """The current value of a joint; for others the value of the row."""
+    if row.kind != "joint" or row.path not in state.mechanism.joints:
+        return row.value
+    found = state.value(row.path)
+    unit = KINDS[state.mechanism.joints[row.path].type].unit if len(found) == 1 else ""
+    return " ".join([*(f"{number:.4f}" for number in np.atleast_1d(found)), unit]).strip() or row.value
+
+
+def mobility_text(state: State, row: tree.Row) -> str:
+    """The mobility of a joint; for an assembly, the sum over all joints in it."""
+    if row.kind == "joint" and row.path in state.mechanism.joints:
+        return f"{state.mobility()[row.path]:.4f}"
+    if row.kind == "assembly":
+        inside = [m for path, m in state.mobility().items() if path.startswith(row.path + ":")]
+        return f"{sum(inside):.4f}" if inside else ""
+    return ""

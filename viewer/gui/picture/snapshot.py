@@ -1,0 +1,72 @@
+"""What is drawn now, in the view, its right half or a cell of a grid, from the state. No GL, no GUI library."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shiftjax.viewer.gui.picture import overlays, symbols
+from shiftjax.viewer.gui.state import groups
+from shiftjax.viewer.gui.state.colours import FADED, of_hue
+from shiftjax.viewer.gui.state.right_half import RightHalf
+from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.scene import OUTLINE, Ghosts, Snapshot
+from shiftjax.viewer.study.ended import greyed
+from shiftjax.viewer.study.ghosts import ghosts_of
+
+
+def snapshot(state: State, right: RightHalf | None = None, *, alone: bool = False) -> Snapshot:
+    """What is drawn now. In the right half the same items are hidden, translucent and highlighted as in the left.
+
+    What is picked or selected has an outline and is drawn as its class says: translucent, or not at all.
+
+    Args:
+        alone: without ghosts, as in a cell of a grid.
+    """
+    selection, hue = state.selection, state.selection.hue
+    marked, hovered = frozenset(selection.marked), selection.hovered
+    colours, found = groups.colours(state.mechanism, state.grouping), state.ended(right)
+    if found is not None and state.clock.time > found.time:
+        colours |= greyed((right or state).scene)
+    others = None if alone else ghosts(state) if right is None else ghosts_at_right(state, right)
+    faint = dict.fromkeys([*state.paths_drawn("translucent"), *selection.translucent, *selection.faded], FADED)
+    return Snapshot(
+        state.poses(right),
+        hidden=state.hidden_paths(),
+        highlighted=marked,
+        hovered=frozenset({hovered.path} if hovered.path else ()) - marked,
+        hovered_ghost=_number(others, hovered.member) if right is state.hovered_half else None,
+        outline=OUTLINE if hue is None else of_hue(hue),
+        colours=colours,
+        opacity=faint,
+        ghosts=others,
+        strokes=overlays.strokes(state) if right is None else overlays.trace(state, right),
+        symbols=symbols.strokes(state) if right is None else None,
+        ground=state.ground(),
+    )
+
+
+def ghosts(state: State) -> Ghosts | None:
+    """The chosen members except the current one."""
+    others = state.choice.others if state.choice.ghosts_on else state.choice.chosen[:0]
+    return ghosts_of(state.scenes, others, state.clock.time, _metric(state))
+
+
+def ghosts_at_right(state: State, right: RightHalf) -> Ghosts | None:
+    """Those of the left half, and its member; of another study none."""
+    if not state.choice.ghosts_on or right.study is not state.study:
+        return None
+    others = np.setdiff1d(np.append(state.choice.chosen, state.choice.member), [right.member])
+    return ghosts_of(right.design.scenes, others, state.clock.time, _metric(state))
+
+
+def _number(ghosts: Ghosts | None, member: int | None) -> int | None:
+    """Which of the ghosts is a member; None where none is."""
+    if ghosts is None or ghosts.members is None or member is None:
+        return None
+    found = np.flatnonzero(ghosts.members == member)
+    return int(found[0]) if len(found) else None
+
+
+def _metric(state: State) -> np.ndarray | None:
+    """(members,) the metric that colours the ghosts."""
+    return np.asarray(state.study.metrics[state.choice.colour_by], float) if state.choice.colour_by else None

@@ -1,0 +1,194 @@
+"""What the study pane shows: columns, axes, an order, an expression, the members selected. No GL, no GUI library.
+
+All members an expression chooses are *shown*; those brushed in a plot or clicked in the table are *selected*, in all
+tabs at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError, one_of
+from shiftjax.viewer.gui.state.plots import PlotCurves
+from shiftjax.viewer.members import completing
+from shiftjax.viewer.members.distributions import spread
+from shiftjax.viewer.members.member_table import MEMBER, STATUS, MemberTable
+from shiftjax.viewer.study.ghosts import MOST as MOST_GHOSTS
+from shiftjax.viewer.study_like import StudyLike
+
+TABS = ("table", "scatter", "parallel", "histogram")
+COMBINATIONS = ("replace", "add", "within")  # of what is brushed with what was selected before
+OF_DESIGN, OF_METRICS, OF_CERTIFICATE = 4, 4, 2  # columns shown at first
+CACHED = 24  # results of the tabs
+
+
+@dataclasses.dataclass
+class Drag:
+    """A brush that is being drawn."""
+
+    plot: str
+    start: tuple[float, float]  # points from the window's upper left
+
+
+class Explorer:
+    """State of the study pane.
+
+    Attributes:
+        table: the columns of the study; shown_on: whether the pane is open; tab: one of TABS.
+        columns: of the table; sort, falling: by which it is ordered, and in which sense; first: row in sight.
+        x, y, colour: of the scatter plot, `colour` "" for one colour; bars: of the histogram; axes: parallel ones.
+        expression: of the members shown; typed: in its text box; wrong: why what was typed cannot be read.
+        shown, selected: (members,) bool; change them by `filter` and `select`.
+        revision: grows with every change of these two.
+        note: how many of the selected members are ghosts.
+        cells: members of the grid in the view, empty while there is one view; hovered: the one under the cursor.
+        curves: those of the plots, and bands of them.
+        file: typed name of a view's file.
+    """
+
+    def __init__(self, study: StudyLike) -> None:
+        self.study, self.table = study, MemberTable(study)
+        self.shown_on, self.tab = False, TABS[0]
+        design, metrics = list(study.design), list(study.metrics)
+        self.columns = [MEMBER, STATUS, *design[:OF_DESIGN], *metrics[: OF_METRICS + OF_CERTIFICATE]]
+        self.sort, self.falling, self.first = MEMBER, False, 0
+        first = (*design, *metrics, MEMBER)[0]
+        self.x, self.y, self.colour = first, (*metrics, STATUS)[0], ""
+        self.bars, self.axes = self.y, [*design[:OF_DESIGN], *metrics[:2]] or [MEMBER, STATUS]
+        self.expression, self.typed, self.wrong, self.note, self.file = "", "", "", "", ""
+        self.shown, self.selected = np.ones(self.table.rows, bool), np.zeros(self.table.rows, bool)
+        self.revision, self.curves = 0, PlotCurves()
+        self.drag: Drag | None = None
+        self.limits: dict[str, tuple[float, float, float, float]] = {}  # plot -> x from, to, y from, to
+        self.fit = True  # whether the axes of all plots fit what is shown, in the next frame
+        self.switch_to = TABS[0]  # the tab to open, once
+        self.cells: tuple[int, ...] = ()
+        self.hovered: int | None = None
+        self._known: dict[str, tuple[Any, Any]] = {}
+        self._short = short_names(self.table.names)
+
+    def short(self, name: str) -> str:
+        """The end of a column's name that no other column has."""
+        return self._short[name]
+
+    @functools.cached_property
+    def examples(self) -> list[tuple[str, int]]:
+        """Choices that work in this study, with how many members they mean."""
+        return completing.examples(self.table)
+
+    # -- what is shown -----------------------------------------------------------------------------------------------
+
+    def open_tab(self, name: str) -> None:
+        """Opens a tab, in the next frame."""
+        one_of("tab", name, TABS)
+        self.tab = self.switch_to = name
+
+    def filter(self, text: str) -> bool:
+        """Shows the members an expression chooses; False with a reason in `wrong` where it cannot be read."""
+        try:
+            self.shown = self.table.mask(text)
+        except ModelError as error:
+            self.wrong = str(error)
+            return False
+        self.expression, self.typed, self.wrong, self.first = text.strip(), text, "", 0
+        self.revision += 1
+        return True
+
+    def sort_by(self, name: str, *, falling: bool | None = None) -> None:
+        """Orders the table by a column; the same column again turns the order round."""
+        one_of("column", name, self.table.names)
+        self.falling = (name == self.sort and not self.falling) if falling is None else falling
+        self.sort, self.first = name, 0
+
+    def rows(self) -> np.ndarray:
+        """(k,) the members shown, in the order of the table."""
+
+        def made() -> np.ndarray:
+            order = self.table.order(self.sort, falling=self.falling)
+            return order[self.shown[order]]
+
+        return self.cached("rows", (self.sort, self.falling, self.revision), made)
+
+    def counts(self) -> tuple[int, int]:
+        """How many members are shown, and how many selected."""
+        return self.cached("counts", self.revision, lambda: (int(self.shown.sum()), int(self.selected.sum())))
+
+    def cached(self, name: str, key: Any, make: Callable[[], Any]) -> Any:
+        """A result of a tab, made again when its key changes."""
+        if name not in self._known or self._known[name][0] != key:
+            self._known.pop(name, None)
+            self._known[name] = (key, make())
+            while len(self._known) > CACHED:
+                self._known.pop(next(iter(self._known)))
+        return self._known[name][1]
+
+    # -- what is selected --------------------------------------------------------------------------------------------
+
+    def select(self, mask: np.ndarray, how: str = COMBINATIONS[0]) -> None:
+        """Selects members (members,) bool of those shown: these alone, these too, or those of the selection in it."""
+        one_of("selection", how, COMBINATIONS)
+        mask = mask & self.shown
+        if how == "add":
+            mask = mask | self.selected
+        elif how == "within":
+            mask = mask & self.selected
+        self.selected = mask
+        self.revision += 1
+
+    def ghosts(self) -> tuple[np.ndarray, str]:
+        """(k,) members of the selection to draw, at most `MOST_GHOSTS`, and a note on how many they are.
+
+        Those with trajectories, spread over what the scatter plot shows.
+        """
+        chosen = np.flatnonzero(self.selected)
+        have = np.union1d(self.study.kept, self.study.simulated)
+        kept = have[self.selected[have]]
+        few = self.few_of(kept)
+        if not len(chosen):
+            return few, ""
+        stored = f"{len(kept):,} of {len(chosen):,} selected have trajectories"
+        if not len(kept):
+            return few, f"none of {len(chosen):,} selected has a trajectory"
+        return few, stored + (f"; {len(few)}, spread over them, are drawn" if len(few) < len(kept) else "")
+
+    def few_of(self, members: np.ndarray) -> np.ndarray:
+        """(<= MOST_GHOSTS,) of (k,) members, spread over what the scatter plot shows."""
+        if not len(members):
+            return members
+        points = np.stack([self.table.column(name)[members].astype(float) for name in self.plotted()], axis=1)
+        return members[spread(points, MOST_GHOSTS)]
+
+    def plotted(self) -> list[str]:
+        """The columns of the scatter plot."""
+        return list(dict.fromkeys([self.x, self.y, *([self.colour] if self.colour else [])]))
+
+    def numbers(self, name: str) -> np.ndarray:
+        """(k,) numbers of the members shown."""
+        return self.cached(f"numbers:{name}", self.revision, lambda: self.table.column(name)[self.shown].astype(float))
+
+    def mark(self) -> np.ndarray:
+        """(k,) bool, which of the members shown are selected."""
+        return self.cached("mark", self.revision, lambda: self.selected[self.shown])
+
+    def members(self) -> np.ndarray:
+        """(k,) the members shown, rising."""
+        return self.cached("members", self.revision, lambda: np.flatnonzero(self.shown))
+
+    def set_axes(self, names: Sequence[str]) -> None:
+        """The parallel axes, two at least."""
+        self.axes = list(names) if len(names) > 1 else self.axes
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Paths -> their shortest ends, of whole parts between colons, that belong to one of them alone."""
+    found = {}
+    for name in names:
+        parts = name.split(":")
+        ends = (":".join(parts[k:]) for k in range(len(parts) - 1, -1, -1))
+        found[name] = next((end for end in ends if sum(n == end or n.endswith(f":{end}") for n in names) == 1), name)
+    return found

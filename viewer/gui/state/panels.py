@@ -1,0 +1,83 @@
+"""Panes and floating windows: which are open, how large, what is typed in them, messages. No GL, no GUI library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shiftjax.viewer.gui.state.layout import Sizes
+
+RATES = (1.0, 240.0)  # limits of the frame rate [1/s]
+DEFAULT_RATE = 15.0  # lowest frame rate [1/s]
+MESSAGES = 50  # the latest are kept
+
+
+class Panels:
+    """The state of everything around the view.
+
+    Attributes:
+        panes_on: whether there are panes; sides_on: those at both sides, too, which small windows begin without.
+        help_on, info_on: which are open; text: to read and copy, "" for none.
+        sizes: of the panes, set by dragging; zoom: scale of text and panes.
+        search, typed, study: contents of text boxes, of the tree, of the members and of the study to open; opened: keys
+            of open rows of the tree.
+        messages: the latest ones; message: the one in the status bar, "" once its problem is solved.
+        menu_on: whether a menu is open; menu_closes: whether it closes in the next frame.
+        record_as: suffix of the next movie.
+        requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT",
+            "open:PATH".
+        rate: lowest frame rate of the window [1/s]; frame_seconds: of the latest frames, smoothed [s].
+        own: panels added by the user: title -> a function of the state.
+    """
+
+    def __init__(self, opened: set[str]) -> None:
+        self.sides_on = True
+        self.panes_on, self.help_on, self.info_on, self.text = True, False, False, ""
+        self.sizes, self.zoom = Sizes(), 1.0
+        self.search, self.typed, self.study, self.opened = "", "", "", opened
+        self.messages: list[str] = []
+        self.message, self._about = "", ""
+        self.menu_on = self.menu_closes = False
+        self.record_as = ".mp4"
+        self.requests: list[str] = []
+        self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
+        self.own: dict[str, Callable[[Any], None]] = {}
+
+    def set_rate(self, rate: float) -> None:
+        """Sets the lowest frame rate of the window [1/s], within RATES."""
+        self.rate = min(max(float(rate), RATES[0]), RATES[1])
+
+    def say(self, text: str, about: str = "") -> None:
+        """Shows a message in the status bar.
+
+        Args:
+            about: the action that it is a problem of, whose success removes it; "" for other messages.
+        """
+        self.messages = [*self.messages, text][-MESSAGES:]
+        self.message, self._about = text, about
+
+    def solved(self, about: str) -> None:
+        """An action has succeeded: the message about a problem of it goes."""
+        if self._about == about:
+            self.message, self._about = "", ""
+
+    def toggle_panes(self) -> None:
+        """Hides all panes, or shows all of them."""
+        self.panes_on = not (self.panes_on and self.sides_on)
+        self.sides_on = True
+
+    def close(self) -> bool:
+        """Closes what lies over the view: an open menu, else the window that was opened last; False where none is."""
+        if self.menu_on:
+            self.menu_closes = True
+        elif self.own:
+            self.own.popitem()
+        elif self.info_on:
+            self.info_on = False
+        elif self.text:
+            self.text = ""
+        elif self.help_on:
+            self.help_on = False
+        else:
+            return False
+        return True

@@ -1,0 +1,171 @@
+"""The curves of an item: of the current member, of others, and the band of all kept ones. NumPy only."""
+
+from __future__ import annotations
+
+import time as clock
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.paths import split
+from shiftjax.record import record
+from shiftjax.viewer.members.distributions import Band, band
+from shiftjax.viewer.motion import curves
+from shiftjax.viewer.motion.curves import Curve
+from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.study_like import StudyLike
+
+MOST = 6  # plots at once
+CACHED = 512  # curves
+BAND_BYTES = 128 << 20  # of the curves of a band; of more members evenly spaced ones are taken
+LEAST_IN_BAND = 3  # members
+
+
+@record
+class Line:
+    """A curve of a member, ready to be drawn."""
+
+    study: StudyLike
+    member: int
+    curve: Curve
+
+
+class PlotCurves:
+    """Curves by name and member, and bands, which are collected a few members a frame.
+
+    Attributes:
+        limits: plot -> its limits in the last frame; span: of the time axes of all plots, None before the first.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[int, str, int, int], Curve] = OrderedDict()
+        self._bands: dict[tuple[int, str], _Collected] = {}
+        self._names: tuple[tuple[int, str | None], list[str]] = ((0, None), [])
+        self.limits: dict[str, tuple[float, float]] = {}
+        self.span: tuple[float, float] | None = None
+
+    def names(self, study: StudyLike, pick: str | None) -> list[str]:
+        """The curves of an item, see `curves_of`."""
+        key = (id(study), pick)
+        if self._names[0] != key or isinstance(study, History):
+            self._names = (key, curves_of(study, pick))
+        return self._names[1]
+
+    def get(self, study: StudyLike, member: int, name: str) -> Curve:
+        """A curve of a member; ModelError as of `curves.curve`."""
+        if isinstance(study, History):
+            return curves.curve(study, member, name)
+        key = (id(study), name, member, study.revision)
+        found = self._known.pop(key, None)
+        found = curves.curve(study, member, name) if found is None else found
+        self._known[key] = found  # the latest is last
+        while len(self._known) > CACHED:
+            self._known.popitem(last=False)
+        return found
+
+    def lines(self, members: Sequence[tuple[StudyLike, int]], name: str) -> list[Line]:
+        """The curves of several members, of one study or several; those that have none are left out."""
+        found = []
+        for study, member in members:
+            try:
+                found.append(Line(study, member, self.get(study, member, name)))
+            except ModelError:
+                continue
+        return found
+
+    def band(self, study: StudyLike, name: str, seconds: float) -> Band | None:
+        """Quantiles over all kept members; None until they are collected, for which every call takes some time.
+
+        Args:
+            seconds: of wall time that a call takes at most, but for one curve.
+        """
+        if isinstance(study, History) or len(study.kept) < LEAST_IN_BAND:
+            return None
+        key = (id(study), name)
+        if key not in self._bands:
+            self._bands[key] = _Collected(study, name)
+        return self._bands[key].advance(seconds)
+
+
+class _Collected:
+    """A band that is being collected: curves of members, the first of which says how many there may be."""
+
+    def __init__(self, study: StudyLike, name: str) -> None:
+        self.study, self.name = study, name
+        self.curves: list[np.ndarray] = []
+        self.band: Band | None = None
+        self.left: list[int] = study.kept[::-1].tolist()  # members, last first
+        self.limited = False  # whether `left` was cut to what there is room for
+
+    def advance(self, seconds: float) -> Band | None:
+        """Collects for some time."""
+        until = clock.perf_counter() + seconds
+        while self.band is None and self.left:
+            self._add(self.left.pop())
+            if self.curves and not self.limited:
+                self._limit()
+            if clock.perf_counter() > until:
+                break
+        if self.band is None and not self.left and self.curves:
+            self.band = band(np.stack(self.curves))
+            self.curves = []
+        return self.band
+
+    def _add(self, member: int) -> None:
+        try:
+            self.curves.append(curves.curve(self.study, member, self.name).values)
+        except ModelError:  # it never started
+            return
+
+    def _limit(self) -> None:
+        """Of too many members evenly spaced ones are left."""
+        self.limited = True
+        most = max(BAND_BYTES // max(self.curves[0].nbytes, 1), LEAST_IN_BAND)
+        if len(self.left) > most:
+            self.left = [self.left[k] for k in np.linspace(0, len(self.left) - 1, most).round().astype(int)]
+
+
+def curves_of(study: StudyLike, pick: str | None) -> list[str]:
+    """The recorded channels of an item and of its children, then what follows from its poses; the first few.
+
+    Without an item, of what was recorded, or of the joints if nothing was.
+    """
+    if isinstance(study, History):
+        return channels_of(study, pick)
+    recorded = list(study.channels) if pick is None else channels_of(study, pick)
+    if pick is None:
+        return (recorded or [name for name in curves.computed(study) if name.endswith(".q")])[:MOST]
+    more = [name for name in curves.computed(study) if split(name)[0] == pick]
+    have = {_full(study, name) for name in recorded}
+    return [*recorded, *(name for name in more if name not in have)][:MOST]
+
+
+def channels_of(study: StudyLike, path: str | None) -> list[str]:
+    """The recorded channels of an item and of its children; the first few of all without a pick."""
+    if path is None:
+        return list(study.channels)[:MOST]
+    own = [channel for channel in study.channels if _belongs(owner_of(study, channel), path)]
+    return own[:MOST]
+
+
+def owner_of(study: StudyLike, channel: str) -> str:
+    """The full path of the owner of a channel; leading assemblies may be missing in its name."""
+    return split(_full(study, channel))[0]
+
+
+def _full(study: StudyLike, channel: str) -> str:
+    try:
+        return study.model.resolve(channel)
+    except ModelError:
+        return channel
+
+
+def _belongs(owner: str, path: str) -> bool:
+    return owner == path or owner.startswith(path + ":")
+
+
+def at(curve: Curve, time: float) -> np.ndarray:
+    """(k,) values of a curve at a time [s], linear between its instants."""
+    return np.array([np.interp(time, curve.time, curve.values[:, k]) for k in range(curve.values.shape[1])])

@@ -1,0 +1,381 @@
+"""The state of the window: what is shown, put together from its concerns. No GL, no GUI library.
+
+Everything that is drawn follows from it, so that tests need no window. Each concern is a small class of its own file:
+`selection`, `clock`, `viewpoint`, `choice`, `panels`, `display`. Here is what needs several of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError, one_of
+from shiftjax.mechanism.records import FIXED, Geometry
+from shiftjax.poses import to_local
+from shiftjax.viewer.gui.state import keys, tree, values
+from shiftjax.viewer.gui.state.awaited import Awaited
+from shiftjax.viewer.gui.state.clock import Clock
+from shiftjax.viewer.gui.state.current_member import Choice
+from shiftjax.viewer.gui.state.display import Display
+from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.viewer.gui.state.panels import Panels
+from shiftjax.viewer.gui.state.right_half import RightHalf
+from shiftjax.viewer.gui.state.selection import MODES, Selection
+from shiftjax.viewer.gui.state.viewpoint import Viewpoint
+from shiftjax.viewer.motion import framing
+from shiftjax.viewer.motion.framing import Extent
+from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.recording import Recording
+from shiftjax.viewer.scene import added_shapes
+from shiftjax.viewer.scene.camera import Camera
+from shiftjax.viewer.scene.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
+from shiftjax.viewer.scene.springs import drawn_parts
+from shiftjax.viewer.study.ended import Ended, ended
+from shiftjax.viewer.study.ghosts import drawn
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study_like import Placed, StudyLike, span
+
+LOWER = 0.05  # of the model's size: how far below a new lowest point of a running simulation the ground is put
+CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
+
+
+class State:
+    """The state of a window on a study.
+
+    Attributes:
+        live: the running simulation whose history `study` is, or None.
+        selection, clock, view, choice, awaited, panels, display: the concerns, each with its own documentation.
+        explorer: what the study pane shows and selects; the members of a grid.
+        scene, mechanism: of the current member.
+        map, table: name of the map of keys, and all actions.
+        ground_height: of the ground plane along up [m], where the user gave one.
+        look: settings of the renderer; arrows_on: directions of joints; grouping: one of `groups.BY`, colours.
+        shapes: path -> a parametric shape that the user added; overlays: functions of the user that give lines.
+        beside: the right half of the view, where there is one; closed_beside: the last one.
+        recording: the movie that is being written.
+    """
+
+    def __init__(self, study: StudyLike, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
+                 look: RenderSettings | None = None, map: str = "playback",
+                 live: Session | None = None) -> None:  # fmt: skip
+        one_of("map of keys", map, keys.MAPS)
+        self.study, self.scene, self.look, self.live = study, scene, look or RenderSettings(), live
+        self.scenes = MemberScenes(study, scene)
+        self.map, self.table = map, keys.table()
+        member = self.scenes.number if member is None else int(member)
+        study.poses(member, float(study.time[0]))  # ModelError for a member that cannot be drawn
+        self.choice = Choice(member, study.kept if len(study.kept) else np.array([member]), [int(k) for k in ghosts])
+        self.awaited = Awaited()
+        self._load_member(member)
+        self.clock = Clock(float(study.time[0]))
+        self._of_member: tuple[int, dict[str, Any]] = (-1, {})
+        self._boxes: tuple[Scene | None, np.ndarray] = (None, np.zeros((0, 8, 3)))  # of the scene
+        self._reached = framing.extent_at(self.scene, study.poses(member, float(study.time[-1])))
+        self._lowest = framing.ground_of(scene, study.poses(member, float(study.time[-1]))[None])
+        self.beside: RightHalf | None = None
+        self.closed_beside: Design | None = None
+        self.ground_height: float | None = None
+        self.explorer = Explorer(study)
+        self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up), self.motion())
+        self.selection, self.display = Selection(), Display()
+        self.rows = tree.scene_rows(study.model)
+        self.panels = Panels(tree.opened_at_first((*self.rows, *tree.simulation_rows(study, member))))
+        self.arrows_on, self.grouping = False, ""
+        self.shapes: dict[str, Geometry] = {}
+        self.overlays: list[Callable[[State], Strokes]] = []
+        self.recording: Recording | None = None
+        self.node = {path: k for k, path in enumerate(study.nodes)}
+        self._numbers = live.values if live is not None else {}  # for which the scene was built
+        self._at_instant: tuple[tuple[int, float, int, bool], dict[str, Any]] = ((-1, 0.0, 0, False), {})
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """First and last stored instant [s], of both halves if there are two."""
+        return span(self.study, self.beside and self.beside.study)
+
+    @property
+    def hovered_half(self) -> RightHalf | None:
+        """The right half while the cursor is over it; None for the left half, or the only one."""
+        return self.beside if self.beside is not None and self.beside.hovered else None
+
+    def advance(self, dt: float) -> None:
+        """Advances time by `dt` [s] of wall time, or by one picture of a recording. A running simulation advances by
+        itself.
+        """
+        if self.live is None:
+            for text in self.awaited.look(self.study):
+                self.say(text)
+            self.clock.advance(1 / self.recording.rate if self.recording is not None else dt, self.span)
+            return
+        for text in self.live.messages():
+            self.say(text)
+        if self._numbers != self.live.values:
+            self._numbers = self.live.values
+            self._load_member(self.choice.member)
+        message = self.clock.follow(self.live, self.span, self.study.revision)
+        if message:
+            self.say(message)
+        self._grow()
+
+    def _grow(self) -> None:
+        """A running simulation has reached farther: the extent grows with a margin, so that the camera moves seldom."""
+        if self._boxes[0] is not self.scene:
+            self._boxes = self.scene, framing.boxes_of(self.scene)
+        now = framing.extent_of(self._boxes[1], self.poses(), self.scene)
+        if not self._reached.holds(now):
+            self._reached = self._reached.grown(now)
+            lowest = framing.ground_of(self.scene, self.poses()[None])
+            if lowest is not None and self._lowest is not None and lowest < self._lowest:
+                self._lowest = lowest - LOWER * self.scene.size
+            if self.view.is_fitted:
+                self.view.fit(self._reached)
+
+    def go_to(self, time: float) -> None:
+        """Sets the time, within the study; pauses a running simulation."""
+        self.clock.playing = self.clock.playing and self.live is None
+        self.clock.go_to(time, self.span)
+
+    # -- members -----------------------------------------------------------------------------------------------------
+
+    def choose(self, text: str) -> None:
+        """Chooses members by an expression and shows the first, when those have come that are simulated again; errors
+        become messages."""
+        try:
+            found = self.study.drawable(self.study.choose(text))
+        except ModelError as error:
+            self.say(str(error), "choice")
+            return
+        self.panels.solved("choice")
+        if found.reason:
+            self.say(found.reason, "choice")
+        if not len(found.ids):
+            self.say(f"{text}: no member that can be drawn", "choice")
+            return
+
+        def show(members: np.ndarray) -> None:
+            self.choice.chosen, self.choice.text = members, text
+            self.show_member(int(members[0]))
+
+        self.awaited.wish("left", self.study, found, show)
+
+    def show_member(self, member: int) -> None:
+        """Shows a member, when it has come where it is simulated again; errors become messages."""
+        try:
+            found = self.study.drawable([member])
+            if len(found.again):
+                self.say(found.reason)
+                self.awaited.wish("left", self.study, found, lambda members: self.show_member(int(members[0])))
+                return
+            self.study.poses(member, self.clock.time)
+        except ModelError as error:
+            self.say(str(error), "member")
+            return
+        self.panels.solved("member")
+        self._load_member(member)
+
+    def _load_member(self, member: int) -> None:
+        """Loads the mechanism and the scene of a member."""
+        self.choice.member, self.mechanism = member, values.mechanism(self.study.model_of(member))
+        scene = self.scenes.scene if self.live is None else self.scenes.updated
+        self.scene = added_shapes.keep_added(self.scene, scene(member))
+
+    # -- what is drawn ------------------------------------------------------------------------------------------------
+
+    def poses(self, right: RightHalf | None = None) -> np.ndarray:
+        """(nodes, 7) now, of the current member or that of the right half."""
+        if right is not None:
+            return right.study.poses(right.member, self.clock.time)
+        return self._placed().poses[0]
+
+    def snapped(self) -> bool:
+        """Whether the poses of the nearest stored instant are shown, since those of the time are not known."""
+        return bool(self._placed().snapped[0])
+
+    def _placed(self) -> Placed:
+        return self.cached("poses", lambda: self.study.placed([self.choice.member], self.clock.time))
+
+    def body_poses(self) -> dict[str, np.ndarray]:
+        """Body path -> (7,) now."""
+        return self.cached("bodies", lambda: dict(zip(self.study.nodes, self.poses(), strict=True)))
+
+    def value(self, path: str) -> np.ndarray:
+        """The value of a joint now: (1,) [rad or m], or more for a joint of several coordinates."""
+        return self.cached(f"value:{path}", lambda: values.value(self.mechanism, path, self.body_poses()))
+
+    def mobility(self) -> dict[str, float]:
+        """Joint path -> its mobility now, see `values.mobility`."""
+        return self.cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
+
+    def current_camera(self, right: RightHalf | None = None) -> Camera:
+        """The camera to draw from: that of the state, moved with the followed body, or that of the right half."""
+        if right is not None and right.camera is not None:
+            return right.camera
+        return self.view.current(self.poses())
+
+    def ended(self, right: RightHalf | None = None) -> Ended | None:
+        """How the run of the current member ended early, or that of the right half; None where it did not."""
+        if right is not None:
+            return ended(right.study, right.member)
+        return self.cached_for_member("ended", lambda: ended(self.study, self.choice.member)) if not self.live else None
+
+    def motion(self) -> Extent:
+        """The extent of the motion of what is shown: member, ghosts, right half; of a running simulation, so far."""
+        if self.live is not None:
+            return self._reached
+        members = self._members_shown()
+        name = f"motion of {members}"
+        found = self.cached_for_member(name, lambda: framing.of_motion(self.study, self.scene, members))
+        right = self.beside
+        if right is None or (right.study is self.study and right.member == self.choice.member):
+            return found
+        return framing.joined([found, framing.of_motion(right.study, right.scene, [right.member])])
+
+    def _members_shown(self) -> list[int]:
+        """The current member, and the ghost instances where they are drawn; the members of a grid."""
+        if self.explorer.cells:
+            return [*self.explorer.cells]
+        others = drawn(self.choice.others) if self.choice.ghosts_on else ()
+        return [self.choice.member, *map(int, others)]
+
+    def ground(self) -> float | None:
+        """Height of the ground plane along up [m], see `framing.ground_of`; of a running simulation, that of its start
+        until it reaches lower.
+        """
+        if self.ground_height is not None:
+            return self.ground_height
+        if self.live is not None:
+            return self._lowest
+        right = self.beside
+        shown = (self.choice.member, right and (right.study is self.study, right.member))
+        return self.cached_for_member(f"ground of {shown}", self._lowest_shown)
+
+    def _lowest_shown(self) -> float | None:
+        """The ground of the member, below what the right half reaches, too: both stand on one ground."""
+        own = framing.ground_of(self.scene, framing.sampled(self.study, self.choice.member))
+        right = self.beside
+        if own is None or right is None:
+            return own
+        other = framing.ground_of(right.scene, framing.sampled(right.study, right.member))
+        return own if other is None else min(own, other)
+
+    def hidden_paths(self) -> frozenset[str]:
+        """Paths, and kinds as `kind:NAME`, that are hidden."""
+        return frozenset(self.selection.hidden | self.paths_drawn("hidden"))
+
+    def hidden_items(self) -> set[str]:
+        """Paths that are hidden, with all joints of hidden classes, also those without parts."""
+        joints = self.mechanism.joints
+        return self.selection.hidden | {p for p in joints if self.display.drawn(self.mechanism.class_of(p)) == "hidden"}
+
+    def class_of(self, part: Part) -> str:
+        """The display class of a part of the scene."""
+        return self.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
+
+    def paths_drawn(self, drawn: str) -> set[str]:
+        """Paths of joints, and other kinds as `kind:NAME`, whose class is drawn in this way."""
+        parts = [*drawn_parts(self.scene), *(drawn_parts(self.beside.scene) if self.beside is not None else ())]
+        parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
+        return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
+
+    def cached(self, name: str, make: Callable[[], Any]) -> Any:
+        """Cache of values that depend on member and time only."""
+        key = (self.choice.member, self.clock.time, self.study.revision, self.study.at_instants)
+        if self._at_instant[0] != key:
+            self._at_instant = (key, {})
+        return _once(self._at_instant[1], name, make)
+
+    def cached_for_member(self, name: str, make: Callable[[], Any]) -> Any:
+        """Cache of values that depend on the member only."""
+        if self._of_member[0] != self.choice.member:
+            self._of_member = (self.choice.member, {})
+        return _once(self._of_member[1], name, make)
+
+    # -- picking -----------------------------------------------------------------------------------------------------
+
+    def pick_path(self, path: str | None, point: np.ndarray | None = None) -> None:
+        """Picks an item, or nothing; point: (3,) of its surface in the world [m]."""
+        node = self.node_of(path) if path is not None else None
+        inside = None
+        if path is not None and node is not None and point is not None:
+            pose = self.hovered_half.pose_of(path, self.clock.time) if self.hovered_half is not None else None
+            inside = to_local(self.poses()[node] if pose is None else pose, point)
+        self.selection.take(path, inside)
+        held = path is not None and path != FIXED and (path in self.node or path in self.mechanism.joints)
+        if self.map == "workbench" and held:
+            self.set_mode("manipulate")
+
+    def node_of(self, path: str) -> int | None:
+        """The node that carries a body, frame or joint."""
+        if path in self.node:
+            return self.node[path]
+        if path in self.mechanism.joints:
+            return self.node.get(self.mechanism.joints[path].child.body)
+        return self.node.get(path.rpartition(":")[0])
+
+    def set_mode(self, mode: str) -> None:
+        """Sets the mode, one of MODES."""
+        one_of("mode", mode, MODES)
+        if mode == "manipulate" and self.selection.mode != mode and self.live is None:
+            self.say("A stored study cannot be manipulated: drags still orbit.")
+        self.selection.mode = mode
+
+    def say(self, text: str, about: str = "") -> None:
+        """Shows a message in the status bar; one about a problem goes when that action succeeds."""
+        self.panels.say(text, about)
+
+    # -- additions from Python ---------------------------------------------------------------------------------------
+
+    def add_panel(self, name: str, draw: Callable[[State], None]) -> None:
+        """A window inside the window: `draw(state)` is called in every frame and calls imgui.
+
+        Raises:
+            ModelError: there is a panel of that name.
+        """
+        if name in self.panels.own:
+            raise ModelError(f"panel {name}", "a second one", "one of each name", "Choose another name.")
+        self.panels.own[name] = draw
+
+    def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
+        """A user's key or mouse gesture, in both maps: `call(state)`; ModelError where it is taken."""
+        self.table.add(binding, words, call)
+
+    def add_shape(self, body: str, mesh: Mesh, transform: np.ndarray, colour: Colour = added_shapes.COLOUR) -> str:
+        """Adds a mesh on a body or on ground ("fixed"); returns the path of the new shape.
+
+        Args:
+            mesh: of `viewer.scene.shapes`, or by `added_shapes.mesh` of triangles, quads, lines or points.
+            place: (4, 4) mesh coordinates to those of the body.
+
+        Raises:
+            ModelError: no such body, or an invalid transform.
+        """
+        one_of("body", body, self.node)
+        path = self.free_path(body)
+        self.scene = added_shapes.with_mesh(self.scene, self.node[body], path, mesh, transform, colour)
+        return path
+
+    def free_path(self, body: str) -> str:
+        """An unused path for a new shape on a body."""
+        return added_shapes.free_path(body, (*self.mechanism.frames, *(part.path for part in self.scene.parts)))
+
+    def add_overlay(self, call: Callable[[State], Strokes]) -> None:
+        """User lines in the view: `call(state)` returns them in every frame."""
+        self.overlays.append(call)
+
+    def user_call(self, what: str, call: Callable[[State], Any]) -> tuple[bool, Any]:
+        """Whether a user's function succeeded, and its result; exceptions become messages."""
+        try:
+            return True, call(self)
+        except Exception as error:  # errors of user code must not close the window
+            self.say(f"{what}: {type(error).__name__}: {error}")
+            return False, None
+
+
+def _once(known: dict[str, Any], name: str, make: Callable[[], Any]) -> Any:
+    if name not in known:
+        known[name] = make()
+    return known[name]

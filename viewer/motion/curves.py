@@ -1,0 +1,107 @@
+"""Curves over time of a member: what was recorded, and what follows from the poses of any stored run. NumPy only.
+
+Computed curves have the names of channels: `JOINT.q`, `JOINT.v`, `BODY.position`, `BODY:FRAME.velocity` ... They are
+observed by the functions of the core's channels at the joint coordinates of the stored poses. Speeds are derivatives
+of polynomials through five stored instants: they have an error of the fourth order in the output step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.measures.channels import CHANNELS, channels
+from shiftjax.measures.observed_state import ObservedState
+from shiftjax.record import record
+from shiftjax.topology.partition import Partition
+from shiftjax.viewer.members.choice import resolved
+from shiftjax.viewer.motion.joint_tracks import along
+from shiftjax.viewer.motion.mechanism import bodies_of, lane_of, mechanism_of, numbers_of
+from shiftjax.viewer.study_like import StudyLike
+
+OF_JOINTS = ("q", "v")
+OF_FRAMES = ("position", "orientation", "velocity", "angular_velocity")
+OF_ALL = ("energy.kinetic", "energy.potential", "energy.total")
+AXES = {3: ("x", "y", "z"), 4: ("w", "x", "y", "z")}  # of quantities of frames
+
+
+@record
+class Curve:
+    """A quantity of one member over time."""
+
+    time: np.ndarray  # (n,) [s]
+    values: np.ndarray  # (n, k); NaN after the member ended
+    unit: str
+    labels: tuple[str, ...]  # (k,); one "" for a scalar
+
+
+def names(study: StudyLike) -> Sequence[str]:
+    """All curves of a study: what was recorded, then what follows from poses, where these were kept."""
+    recorded = _recorded(study)
+    return [*study.channels, *(name for name in computed(study) if name not in recorded)]
+
+
+def _recorded(study: StudyLike) -> dict[str, str]:
+    """Full path -> channel as it was recorded, whose leading assemblies may be left out."""
+
+    def full(channel: str) -> str:
+        try:
+            return study.model.resolve(channel)
+        except ModelError:
+            return channel
+
+    return {full(channel): channel for channel in study.channels}
+
+
+def computed(study: StudyLike) -> list[str]:
+    """The curves that follow from the poses; none where poses of bodies are missing."""
+    plan = mechanism_of(study).plan
+    if not len(study.kept) or not set(study.nodes).issuperset(bodies_of(plan)):
+        return []
+    found = [f"{joint.path}.{name}" for joint in plan.joints if joint.nq for name in OF_JOINTS]
+    found += [f"{body}.{name}" for body in bodies_of(plan) for name in OF_FRAMES]
+    for path, placed in plan.frames:
+        moving = OF_FRAMES[:3] if placed.node else ()
+        found += [f"{path}.{name}" for name in moving if placed.frame is not None]
+    return [*found, *(OF_ALL if plan.ns == 0 else ())]  # states of forces are not stored
+
+
+def curve(study: StudyLike, member: int, name: str) -> Curve:
+    """A curve of a member at the stored instants.
+
+    Args:
+        name: of `names`; leading assemblies may be left out where the rest is unique.
+
+    Raises:
+        ModelError: no such curve; a member without poses; what `Study.channel` raises.
+    """
+    name = _recorded(study).get(name, name)
+    known = resolved(name, names(study), f"curve of {study.where}")
+    if known in study.channels:
+        values = np.asarray(study.channel(known, member), float)
+        values = values.reshape(len(values), -1)
+        return Curve(study.time[: len(values)], values, study.channels[known], _labels(known, values.shape[1]))
+    found = mechanism_of(study, member)
+    time, track = study.time, study.track(member)
+    track, time = track[: len(time)], time[: len(track)]  # a running simulation may add instants meanwhile
+    last = int(np.searchsorted(time, study.end(member), side="right")) - 1
+    lane = lane_of(found, numbers_of(study, found, np.full(len(time), member)), time)
+    own = [study.nodes.index(body) for body in bodies_of(found.plan)]
+    q, v = along(lane, time, track[:, own], last)
+    (channel,) = channels(found.plan, [known], found.model.resolve)
+    state = ObservedState(lane, Partition(()), list(q), list(v), [], [])
+    values = np.empty((len(time), channel.size))
+    for k, value in enumerate(channel.observe(state)):
+        values[:, k] = value
+    values[last + 1 :] = np.nan
+    return Curve(time, values, channel.unit, _labels(known, channel.size))
+
+
+def _labels(name: str, count: int) -> tuple[str, ...]:
+    if count == 1:
+        return ("",)
+    quantity = CHANNELS.get(name.rpartition(".")[2])
+    of_frame = quantity is not None and (quantity.of == "frame" or name.rpartition(".")[2].startswith("reaction_"))
+    return AXES[count] if of_frame and count in AXES else tuple(f"[{k}]" for k in range(count))

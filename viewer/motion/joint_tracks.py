@@ -1,0 +1,111 @@
+"""Joint coordinates along stored instants, and their speeds as derivatives of polynomials through five instants.
+
+An angle is unwrapped, so a joint must turn by less than half a turn between two instants; of a quaternion the sign is
+chosen for continuity. Instants at one time (an impact) end a piece: no polynomial leads over them.
+NumPy only. Barycentric weights of derivatives: Berrut, Trefethen, Barycentric Lagrange Interpolation, section 9.3.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shiftjax.dynamics.kinematics import quaternion_places
+from shiftjax.dynamics.lane import Lane
+from shiftjax.rotations import conjugate, quaternion_product
+from shiftjax.topology.plan import Plan
+from shiftjax.viewer.motion.mechanism import coordinates, is_angle
+
+POINTS = 5  # of a polynomial: its derivative has an error of the fourth order
+
+
+def pieces(time: np.ndarray, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """First and last instant (n,) of the piece of time that each instant is in; none goes beyond `last`."""
+    breaks = np.flatnonzero(np.diff(time) <= 0) + 1
+    first = np.concatenate([[0], breaks])
+    end = np.concatenate([breaks - 1, [len(time) - 1]])
+    k = np.searchsorted(first, np.arange(len(time)), side="right") - 1
+    return first[k], np.minimum(end[k], last)
+
+
+def stencil(at: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """(...,) first instant of the polynomial through `at`: centred as far as the piece from first to last allows."""
+    return np.maximum(first, np.minimum(at - POINTS // 2, last - POINTS + 1))
+
+
+def weights(time: np.ndarray, at: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """(B, w) factors of values that make the derivative of the polynomial through them.
+
+    Args:
+        time: (B, w) [s]; at: (B,) index of the instant of the derivative; used: (B, w) which values there are.
+    """
+    rows, width = np.arange(len(time)), time.shape[1]
+    both = used[:, :, None] & used[:, None, :] & ~np.eye(width, dtype=bool)
+    apart = np.where(both, time[:, :, None] - time[:, None, :], 1.0)
+    barycentric = np.where(used, 1.0 / apart.prod(axis=2), 0.0)
+    other = used & (np.arange(width) != at[:, None])
+    away = np.where(other, time[rows, at][:, None] - time, 1.0)
+    out = np.where(other, barycentric / (barycentric[rows, at][:, None] * away), 0.0)
+    out[rows, at] = -out.sum(axis=1)
+    return out
+
+
+def rates(time: np.ndarray, values: np.ndarray, last: int | None = None) -> np.ndarray:
+    """(k, n) time derivatives of values (k, n); zero after the instant `last`, where a member ended."""
+    n = len(time)
+    last = n - 1 if last is None else last
+    first, end = pieces(time, last)
+    at = np.arange(n)
+    begin = stencil(at, first, end)
+    index = begin[:, None] + np.arange(min(POINTS, n))
+    used = (index <= end[:, None]) & (at[:, None] <= last)
+    index = np.minimum(index, n - 1)
+    used[at > last, 0] = True
+    factors = weights(time[index], np.where(at <= last, at - begin, 0), used)
+    return np.einsum("nw,knw->kn", factors, values[:, index])
+
+
+def unwrapped(plan: Plan, q: np.ndarray) -> np.ndarray:
+    """The same coordinates (nq, ..., n) along instants, without jumps by whole turns or of quaternions' signs."""
+    out = q.copy()
+    angles = [joint.q for joint in plan.joints if is_angle(joint)]
+    steps = np.diff(out[angles], axis=-1)
+    out[angles, ..., 1:] -= 2 * math.pi * np.cumsum(np.round(steps / (2 * math.pi)), axis=-1)
+    for first, _ in quaternion_places(plan):
+        e = out[first : first + 4]
+        turned = (e[..., 1:] * e[..., :-1]).sum(0) < 0
+        e[..., 1:] *= np.cumprod(np.where(turned, -1.0, 1.0), axis=-1)
+    return out
+
+
+def speeds(plan: Plan, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """(nv, B) speeds of the joints from their coordinates (nq, B) and the rates of these."""
+    quaternions = dict(quaternion_places(plan))
+    out, at, speed = np.empty((plan.nv, q.shape[1])), 0, 0
+    while at < plan.nq:
+        if at in quaternions:  # v = 2 q* q', of q' = 1/2 q (0, v)
+            product = quaternion_product(conjugate(list(q[at : at + 4])), list(rate[at : at + 4]))
+            out[speed : speed + 3] = 2.0 * np.array(product[1:])
+            at, speed = at + 4, speed + 3
+        else:
+            out[speed] = rate[at]
+            at, speed = at + 1, speed + 1
+    return out
+
+
+def along(lane: Lane, time: np.ndarray, poses: np.ndarray, last: int) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates (nq, n) and speeds (nv, n) of one member along its run.
+
+    Angles begin in the turn of the number `initial_displacement`.
+
+    Args:
+        lane: with the member's numbers. poses: (n, bodies, 7) of `bodies_of`; last: instant at which it ended.
+    """
+    plan = lane.plan
+    q = unwrapped(plan, coordinates(lane, poses))
+    for joint in plan.joints:
+        if is_angle(joint) and isinstance(joint.displacement, int):
+            stated = float(np.ravel(lane.params.at(joint.displacement))[0])
+            q[joint.q] += 2 * math.pi * round((stated - q[joint.q, 0]) / (2 * math.pi))
+    return q, speeds(plan, q, rates(time, q, last))

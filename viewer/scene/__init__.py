@@ -1,0 +1,1 @@
+"""From a model to a scene: shapes, materials, lights, camera. NumPy only."""

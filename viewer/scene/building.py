@@ -1,0 +1,169 @@
+"""From a model to a scene: its own geometry where it has some, else shapes made from joints and masses.
+
+The scene must: show every active body; be the same every time; need nothing but names and numbers of the model and its
+first poses. Geometry that cannot be used becomes a warning, and its body gets automatic shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.model import Model
+from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
+from shiftjax.poses import matrices
+from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, Style, levels, other_points
+from shiftjax.viewer.scene.automatic import LAYERED, Layer, body_shapes
+from shiftjax.viewer.scene.geometry import Drawn, LoadMesh, finder, shape_of
+from shiftjax.viewer.scene.joint_shapes import joint_parts, telescope_shapes
+from shiftjax.viewer.scene.layers import layers_of
+from shiftjax.viewer.scene.lights import lamps, lights_of, up_of
+from shiftjax.viewer.scene.likeness import likes
+from shiftjax.viewer.scene.scene import GROUND, Colour, Part, Scene
+from shiftjax.viewer.scene.sliding import Slide, slides_of, travel_of
+from shiftjax.viewer.scene.springs import springs_of
+from shiftjax.viewer.scene.terrain import terrain_parts
+from shiftjax.viewer.scene.transforms import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
+
+PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
+    (0.90, 0.52, 0.18, 1.0),
+    (0.22, 0.60, 0.58, 1.0),
+    (0.92, 0.76, 0.30, 1.0),
+    (0.47, 0.65, 0.84, 1.0),
+    (0.56, 0.69, 0.34, 1.0),
+    (0.78, 0.59, 0.45, 1.0),
+    (0.63, 0.67, 0.72, 1.0),
+    (0.93, 0.66, 0.55, 1.0),
+    (0.36, 0.52, 0.43, 1.0),
+    (0.72, 0.79, 0.54, 1.0),
+    (0.56, 0.48, 0.40, 1.0),
+    (0.43, 0.75, 0.78, 1.0),
+)
+GREY: Colour = (0.50, 0.51, 0.53, 1.0)
+AXIS_COLOURS: tuple[Colour, ...] = ((0.85, 0.20, 0.20, 1.0), (0.20, 0.65, 0.25, 1.0), (0.20, 0.35, 0.90, 1.0))
+CENTRE_COLOUR: Colour = (0.10, 0.10, 0.10, 1.0)
+
+# in half widths of a bar
+SUPPORT, SUPPORT_DEPTH, SUPPORT_TOP = 1.6, 2.8, 0.7
+TRIAD = 5.0
+CENTRE = 0.5
+LAMP = 0.035  # size of a lamp, in radii of the model
+
+
+def scene_of(
+    model: Model,
+    first_poses: Mapping[str, np.ndarray],
+    load_mesh: LoadMesh | None = None,
+    cut: frozenset[str] = frozenset(),
+    folder: Path | None = None,
+    style: Style | None = None,
+    motion: np.ndarray | None = None,
+) -> Scene:
+    """A scene of the whole model.
+
+    Args:
+        first_poses: body path -> (7,) pose at the start; they set sizes only.
+        load_mesh: reads a mesh file and its companions; without it no mesh file is shown.
+        cut: paths of the joints that close loops.
+        folder: where the model's shape files are searched; that of `model.source` if left out.
+        style: widths of bars, layers and travel, such as those of another member; left out, the model's own.
+        motion: (n, nodes, 7) poses at instants of a run, from which layers and the lengths of rods follow; left out,
+            the first poses.
+    """
+    style = style or style_for(model, first_poses, motion)
+    context = BuildContext.of(model, first_poses, style)
+    slides = slides_of(context, style.travel)
+    warnings: list[str] = []
+    find = finder(model, folder)
+    parts = [*_bodies(context, slides, find, load_mesh, warnings), *_supports(context)]
+    parts += joint_parts(context, slides, cut)
+    centre, size = _extent(parts, context.poses)
+    lights = lights_of(model, context.nodes)
+    every = (*parts, *terrain_parts(context, find, warnings), *lamps(lights, LAMP * size), *_marks(context))
+    texts, springs = tuple(dict.fromkeys(warnings)), springs_of(context, slides)
+    return Scene(tuple(context.nodes), every, lights, up_of(model), size, centre, texts, springs)
+
+
+def style_for(model: Model, first_poses: Mapping[str, np.ndarray], motion: np.ndarray | None = None) -> Style:
+    """The style of a model, with its layers and travel; arguments as of `scene_of`."""
+    context = BuildContext.of(model, first_poses)
+    placed = context.poses[None] if motion is None else np.concatenate([context.poses[None], matrices(motion)])
+    return replace(context.style, layers=layers_of(context, placed), travel=travel_of(context, placed))
+
+
+def bodies_of(
+    model: Model, first_poses: Mapping[str, np.ndarray], load_mesh: LoadMesh | None, style: Style
+) -> tuple[Part, ...]:
+    """The parts of the bodies alone, as `scene_of` makes them."""
+    context = BuildContext.of(model, first_poses, style)
+    slides = slides_of(context, style.travel)
+    return tuple(_bodies(context, slides, finder(model, None), load_mesh, []))
+
+
+def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[str], Path],
+            load_mesh: LoadMesh | None, warnings: list[str]) -> Iterator[Part]:  # fmt: skip
+    """The parts of every body, in its colour: that of all bodies like it."""
+    level = levels(list(context.bodies), context.attachments)
+    alike = likes(context.attachments, list(context.bodies))
+    lit = {item.parent.path for item in (*context.model.lights, *context.model.terrain)}
+    far = FAR * context.style.radius
+    for order, (path, body) in enumerate(context.bodies.items()):
+        drawn: list[Drawn] = []
+        for geometry in body.geometry:
+            try:
+                drawn += shape_of(geometry, path, find, load_mesh, warnings)
+            except ModelError as error:
+                warnings.append(str(error))
+        if not drawn:
+            attachments = context.attachments[path]
+            others = other_points(path, body, attachments, lit, far)
+            shift = context.style.layers.get(path)
+            layer = Layer(level[path]) if shift is None else Layer(LAYERED, np.array(shift))
+            made = telescope_shapes(context, path, slides)
+            made = made or body_shapes(body, attachments, others, context.style, layer, order)
+            drawn = [(*placed, None) for placed in made]
+        colour = PALETTE[alike[path] % len(PALETTE)]
+        yield from (Part(mesh, context.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
+
+
+def _supports(context: BuildContext) -> Iterator[Part]:
+    """A cone below every place where a joint stands on ground, its tip above the joint's middle."""
+    up, width = np.array(up_of(context.model)), context.style.width
+    depth = (SUPPORT_DEPTH + SUPPORT_TOP) * width
+    seen: list[np.ndarray] = []
+    for attachment in context.attachments[FIXED]:
+        if attachment.drawing == "free" or any(np.linalg.norm(attachment.point - p) <= SAME * width for p in seen):
+            continue
+        seen.append(attachment.point)
+        middle = attachment.point + up * (SUPPORT_TOP * width - 0.5 * depth)
+        where = transform(middle, z_along(up), [SUPPORT * width, SUPPORT * width, depth])
+        yield Part(shapes.cone(), GROUND, where, GREY, FrameRef(FIXED, attachment.frame).path, "ground")
+
+
+def _marks(context: BuildContext) -> Iterator[Part]:
+    """Three arrows at every frame and a dot at every centre of mass; their kinds let a caller leave them out."""
+    arrows = [transform(R=z_along(axis), scale=TRIAD * context.style.width) for axis in np.eye(3)]
+    for path, frames in context.frames.items():
+        for name in (ORIGIN, *(frame.name for frame in frames)):
+            where = of_frame(frames, name)
+            for arrow, colour in zip(arrows, AXIS_COLOURS, strict=True):
+                own = FrameRef(path, name).path
+                yield Part(shapes.arrow(), context.nodes[path], where @ arrow, colour, own, "frame", shadow=False)
+    for path, body in context.bodies.items():
+        if body.mass > 0:
+            where = transform(body.center_of_mass, scale=CENTRE * context.style.width)
+            yield Part(shapes.sphere(), context.nodes[path], where, CENTRE_COLOUR, path, "centre", shadow=False)
+
+
+def _extent(parts: list[Part], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
+    """Centre, radius [m] of a bounding sphere of all parts at the first poses; 1 m about the origin without parts."""
+    corners = [transformed(poses[part.node] @ part.transform, box_corners(part.mesh.vertices)) for part in parts]
+    if not corners:
+        return (0.0, 0.0, 0.0), 1.0
+    (x, y, z), size = bounding_sphere(np.concatenate(corners))
+    return (float(x), float(y), float(z)), size or 1.0

@@ -1,0 +1,140 @@
+"""Terrains of a model as meshes: an elevation raster on its frame, with its image as texture.
+
+Where the file format is ambiguous: a sample is a height in m; `scale` is the distance between samples [m], columns
+along x and rows along y, the middle at the frame's origin; "sae" coordinates have z down and y to the right, so heights
+go along -z there; `texture_scale` is how often the texture repeats along each side. Seen from above with x to the
+right, the raster's first row is on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from shiftjax.errors import ModelError
+from shiftjax.mechanism.paths import child
+from shiftjax.mechanism.records import Terrain
+from shiftjax.viewer.scene.attachments import BuildContext
+from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Texture
+from shiftjax.viewer.scene.transforms import of_frame
+
+EARTH: Colour = (0.60, 0.62, 0.52, 1.0)
+WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # does not change the colours of a texture
+SAMPLES = 400  # drawn along each side: 320 000 triangles; rasters of surveys have thousands
+PIXELS = 2048  # largest side of a texture
+
+
+def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: list[str]) -> Iterator[Part]:
+    """One part for every terrain that is switched on and can be read; it receives shadows but casts none.
+
+    As a caster it would enlarge the shadow maps and coarsen the shadows of bodies.
+    """
+    for terrain in context.model.terrain:
+        node = context.nodes.get(terrain.parent.body)
+        if node is None or terrain.options.get("active") is False:
+            continue
+        path = child("terrain", terrain.name)
+        try:
+            heights = _heights(_file(terrain, "elevation_map", path, find), path)
+            spacing, repeats = (_pair(terrain.options.get(key), key, path) for key in ("scale", "texture_scale"))
+        except ModelError as error:
+            warnings.append(str(error))
+            continue
+        texture = None
+        if terrain.options.get("diffuse_map") is not None:
+            try:
+                texture = _picture(_file(terrain, "diffuse_map", path, find), path)
+            except ModelError as error:
+                warnings.append(str(error))
+        down = terrain.options.get("coordinate_type") == "sae"
+        mesh = height_field(path, heights, spacing, down=down, repeats=repeats, texture=texture)
+        where = of_frame(context.frames[terrain.parent.body], terrain.parent.frame)
+        yield Part(mesh, node, where, EARTH if texture is None else WHITE, path, "ground", shadow=False)
+
+
+def height_field(
+    key: str,
+    heights: np.ndarray,
+    spacing: tuple[float, float],
+    *,
+    down: bool = False,
+    repeats: tuple[float, float] = (1.0, 1.0),
+    texture: Texture | None = None,
+) -> Mesh:
+    """A surface through samples (rows, columns) of height [m], about the middle of the raster.
+
+    Large rasters are downsampled. Samples that are not finite are holes.
+
+    Args:
+        spacing: of samples along x and y [m].
+        down: whether z points down, and the first row lies at the least y instead of the largest.
+    """
+    i, k = (np.unique(np.linspace(0, n - 1, min(n, SAMPLES)).round().astype(int)) for n in heights.shape)
+    rows, columns = heights.shape
+    x = (k - 0.5 * (columns - 1)) * spacing[0]
+    y = (i - 0.5 * (rows - 1)) * spacing[1] * (1 if down else -1)
+    z = heights[np.ix_(i, k)] * (-1 if down else 1)
+    whole = np.isfinite(z)
+    along_y, along_x = (np.nan_to_num(slope) for slope in np.gradient(np.where(whole, z, np.nan), y, x))
+    z = np.where(whole, z, 0.0)
+    normals = np.stack([-along_x, -along_y, np.ones_like(z)], axis=-1) * (-1 if down else 1)
+    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    grid = np.arange(z.size).reshape(z.shape)
+    a, b, c, d = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]  # counter-clockwise from above
+    triangles = np.stack([a, b, c, a, c, d], axis=-1).reshape(-1, 3)
+    triangles = triangles[whole.reshape(-1)[triangles].all(axis=1)]
+    vertices = np.stack([*np.meshgrid(x, y), z], axis=-1)
+    u, v = np.meshgrid(k / (columns - 1) * repeats[0], (1 - i / (rows - 1)) * repeats[1])
+    return Mesh(
+        key,
+        vertices.reshape(-1, 3).astype(np.float32),
+        triangles.astype(np.uint32),
+        normals.reshape(-1, 3).astype(np.float32),
+        np.stack([u, v], axis=-1).reshape(-1, 2).astype(np.float32),
+        texture,
+    )
+
+
+def _file(terrain: Terrain, key: str, path: str, find: Callable[[str], Path]) -> Path:
+    name = terrain.options.get(key)
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"{path}.{key}", repr(name)[:80], "the name of a picture file", "Name one.")
+    return find(name)
+
+
+def _opened(file: Path, path: str) -> Image.Image:
+    try:
+        image = Image.open(file)
+        image.load()
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ModelError(path, f"{file.name}: {error}"[:200], "a picture such as TIFF or PNG", "Export anew.") from None
+    return image
+
+
+def _heights(file: Path, path: str) -> np.ndarray:
+    """(rows, columns) [m] of a raster with one number a pixel."""
+    found = np.asarray(_opened(file, path), float)
+    if found.ndim != 2 or min(found.shape) < 2:
+        size = " x ".join(map(str, found.shape))
+        todo = "Export it as a TIFF of floats."
+        raise ModelError(path, f"{file.name} of {size} numbers", "a raster with one height a pixel", todo)
+    return found
+
+
+def _picture(file: Path, path: str) -> Texture:
+    image = _opened(file, path).convert("RGBA")
+    image.thumbnail((PIXELS, PIXELS))
+    return Texture(np.asarray(image))
+
+
+def _pair(value: Any, key: str, path: str) -> tuple[float, float]:
+    """Two numbers above 0, or one for both; 1 where there is none."""
+    given = (1.0,) if value is None else value if isinstance(value, tuple) else (value,)
+    good = len(given) in (1, 2) and all(isinstance(a, (int, float)) and a > 0 for a in given)
+    if not good:
+        raise ModelError(f"{path}.{key}", repr(value)[:80], "one or two numbers above 0", "Correct it.")
+    return float(given[0]), float(given[-1])

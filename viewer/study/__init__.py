@@ -1,0 +1,1 @@
+"""A study as the viewer sees it: members, their scenes, ghosts, ends."""

@@ -1,0 +1,134 @@
+"""Opens the study of a command: a stored one, or a model or designs of an optimisation, which another process runs."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from shiftjax.ensembles.optimization.store_kind import is_optimization, refuse_start
+from shiftjax.errors import ModelError
+from shiftjax.formats.files import load
+from shiftjax.viewer.scene.scene import Scene
+from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study_like import StudyLike
+
+OUTPUT_STEP = 0.02  # s, of a model whose file names none
+
+
+def is_stored(name: str) -> bool:
+    """Whether `name` is a result on disk and no model."""
+    path = Path(name)
+    if path.suffix == ".json" and path.is_file():
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            return False
+        return isinstance(document, dict) and document.get("format") == "shiftjax"
+    return path.suffix in (".zarr", ".csv")
+
+
+@contextmanager
+def opened(
+    name: str, run_options: Sequence[str] = (), tell: Callable[[float], None] = lambda done: None, start: str = ""
+) -> Iterator[Study]:
+    """The study of that name. A model is run by `shiftjax run` first, so that this process stays without jax; another
+    process runs the designs of an optimisation, too, which are the members of its study.
+
+    Args:
+        tell: called with the fraction of those designs' run that is done.
+        start: of an optimisation, whose designs; see `trail`.
+
+    Raises:
+        ModelError: nothing there that can be drawn; a start of what is no optimisation.
+    """
+    if is_optimization(Path(name)):
+        from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
+
+        with trail.simulated(name, tell, start) as place:
+            study = Study.open(place)
+            study.where, study.titles = name, trail.titles(study.metrics)
+            yield study
+        return
+    refuse_start(name, start)
+    if is_stored(name):
+        yield Study.open(name)
+        return
+    model = load(name)
+    with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:
+        target = Path(folder) / "run.zarr"
+        words = ["run", name, "--out", str(target), *run_options]
+        if model.settings.output_step is None and "--output-step" not in run_options:
+            words += ["--output-step", str(OUTPUT_STEP)]
+        command = [sys.executable, "-m", "shiftjax", *words]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+        said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("written:")]
+        if not target.exists():
+            found = said[-1] if said else f"`shiftjax run` ended with code {done.returncode}"
+            raise ModelError(
+                name, found, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
+            )
+        print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
+        study = Study.open(target)
+        study.where = name  # the folder is temporary
+        yield study
+
+
+def stored_in(folder: Path) -> list[str]:
+    """Names of the stored studies in a folder: results, studies and optimisations."""
+    stores = [path.name for path in folder.glob("*.zarr") if (path / "zarr.json").is_file()]
+    documents = [path for path in folder.glob("*.json") if path.is_file()]
+    return sorted([*stores, *(path.name for path in documents if _is_result(str(path), path.stat().st_mtime_ns))])
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_result(name: str, changed: int) -> bool:
+    """Whether a file of that state [ns] is a result; those of a folder are asked for in every frame of a menu."""
+    return is_stored(name)
+
+
+def require_viewable(name: str) -> None:
+    """Raises where a name is of no stored study with a member that can be drawn. Nothing is simulated."""
+    path = Path(name)
+    if is_optimization(path):
+        from shiftjax.ensembles.optimization import trail
+
+        trail.trail(path)
+        return
+    if path.suffix in (".zarr", ".json") and path.exists() and not is_stored(name):
+        raise ModelError(name, "no result", "a stored study", "Run a model by `shiftjax run` or `shiftjax view`.")
+    first_member(Study.open(name))
+
+
+def first_member(study: Study) -> int:
+    """The first member that can be drawn: of those kept, or simulated again.
+
+    Raises:
+        ModelError: none can be.
+    """
+    found = study.drawable(study.kept if len(study.kept) else np.arange(study.members))
+    if not len(found.ids):
+        raise ModelError(study.where, found.reason or "no member", "a member that can be drawn", "Run it again.")
+    return int(found.ids[0])
+
+
+def last_beside(scenes: MemberScenes) -> Design | None:
+    """The last design of an optimisation, which is shown beside the first; None of another study or of one design."""
+    study = scenes.study
+    return (
+        Design(scenes, study.members - 1) if isinstance(study, Study) and study.titles and study.members > 1 else None
+    )
+
+
+def first_scene(study: StudyLike) -> Scene:
+    """The scene of a study, at the start of the first member that can be drawn."""
+    return MemberScenes(study).first

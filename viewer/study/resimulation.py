@@ -1,0 +1,272 @@
+"""Members of a store whose trajectories were not kept: another process simulates them, this one stays without jax.
+
+The process is started on the first request, as a new interpreter, and answers all later ones, so that only the first
+pays for loading the simulator. A thread talks with it; whoever asks may wait, or look again later.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from multiprocessing.connection import Connection, Pipe
+from typing import IO, Any
+
+import numpy as np
+
+from shiftjax.ensembles.execution.again_messages import FAILED, FOUND, PROGRESS, READY, unpacked
+from shiftjax.errors import ModelError
+from shiftjax.record import record
+from shiftjax.viewer.child_end import ending
+
+MODULE = "shiftjax.ensembles.execution.again_process"
+MOST = 64  # members of a choice that are simulated: as many as are drawn at once
+LOOK = 0.1  # s between two looks at how far it is
+NAMED = 4  # members named in a text
+TODO = "Look at `shiftjax run STORE --member K`, or run it again with `--keep`."
+
+
+@record
+class Simulated:
+    """What comes of one member.
+
+    Attributes:
+        time: (n,) [s]. bodies: paths, in the order of the poses. pose: (n, bodies, 7), NaN after it ended.
+        channels: path -> (n, ...). difference: how it differs from what is stored, "" where it does not.
+    """
+
+    time: np.ndarray
+    bodies: tuple[str, ...]
+    pose: np.ndarray
+    channels: dict[str, np.ndarray]
+    difference: str
+
+
+class Ended(Exception):
+    """The process ended by itself: how, as the end of a sentence."""
+
+
+class Resimulation:
+    """Members of one store, simulated again and kept in memory.
+
+    Attributes:
+        store: its path.
+    """
+
+    def __init__(self, store: str) -> None:
+        self.store = os.path.abspath(store)
+        self._change = threading.Condition()  # guards all below, notified at every news
+        self._found: dict[int, Simulated] = {}
+        self._failed: dict[int, ModelError] = {}
+        self._queue: list[int] = []
+        self._running: tuple[int, ...] = ()
+        self._done, self._notes = 0.0, list[str]()
+        self._thread: threading.Thread | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: Connection | None = None
+        self._log: IO[bytes] | None = None
+
+    # -- asked by whoever shows them -----------------------------------------------------------------------------------
+
+    def found(self, member: int) -> Simulated | None:
+        """A member that has been simulated, None where it has not.
+
+        Raises:
+            ModelError: why it could not be.
+        """
+        with self._change:
+            if member in self._failed:
+                raise self._failed[member]
+            return self._found.get(member)
+
+    @property
+    def members(self) -> np.ndarray:
+        """(k,) the members that are there."""
+        with self._change:
+            return np.array(sorted(self._found), np.int64)
+
+    def failed(self, member: int) -> bool:
+        """Whether it was tried and could not be."""
+        with self._change:
+            return member in self._failed
+
+    def request(self, members: Iterable[int]) -> None:
+        """Has members simulated that are not there; returns at once. What failed before is tried again."""
+        with self._change:
+            busy = {*self._found, *self._queue, *self._running}
+            new = [member for member in dict.fromkeys(map(int, members)) if member not in busy]
+            for member in new:
+                self._failed.pop(member, None)
+            self._queue += new
+            if new and self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="shiftjax members again", daemon=True)
+                self._thread.start()
+
+    def outstanding(self, members: Iterable[int]) -> bool:
+        """Whether some of the members are still being simulated."""
+        with self._change:
+            return not {*self._queue, *self._running}.isdisjoint(map(int, members))
+
+    def text(self) -> str:
+        """What is being simulated and how far it is, "" where nothing is."""
+        with self._change:
+            busy = (*self._running, *self._queue)
+            if not busy:
+                return ""
+            how = f"{100 * self._done:.0f} %" if self._process is not None and self._done else "starting the simulator"
+            return f"simulating {named(busy)} again: {how}"
+
+    def fraction(self) -> float:
+        """Of the members that are being simulated, how much is done."""
+        with self._change:
+            return self._done
+
+    def notes(self) -> list[str]:
+        """Errors and differences since the last call."""
+        with self._change:
+            notes, self._notes = self._notes, []
+        return notes
+
+    def wait(self, members: Sequence[int], tell: Callable[[float], None] = lambda done: None) -> None:
+        """Has members simulated and waits for them; Ctrl-C ends the process that does it.
+
+        Args:
+            tell: called with the fraction done.
+
+        Raises:
+            ModelError: why one of them could not be.
+        """
+        self.request(members)
+        try:
+            while self.outstanding(members):
+                tell(self.fraction())
+                with self._change:
+                    self._change.wait(LOOK)
+        except BaseException:
+            self.close()
+            raise
+        for member in members:
+            self.found(int(member))
+
+    def close(self) -> None:
+        """Ends the process and forgets what was asked; what is there stays. A later request starts another."""
+        with self._change:
+            self._queue.clear()
+            process = self._process
+        if process is not None and process.poll() is None:
+            process.kill()  # the thread finds the pipe closed
+
+    # -- the thread ----------------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        """Has what is asked for simulated, request by request."""
+        while True:
+            with self._change:
+                if not self._queue:
+                    self._thread = None
+                    return
+                self._running, self._queue, self._done = tuple(self._queue), [], 0.0
+            try:
+                self._simulate(self._running)
+                self._end_request(None)
+            except Ended as ended:
+                self._end_request(self._error(f"a simulator that {ended}"))
+            except ModelError as error:
+                self._end_request(error)
+            except Exception as error:  # one that nobody foresaw must not leave those waiting who asked
+                self._end_request(self._error(f"{type(error).__name__}: {error}"))
+
+    def _error(self, found: str) -> ModelError:
+        return ModelError(f"{self.store}: simulating {named(self._running)} again", found, "members that run", TODO)
+
+    def _end_request(self, error: ModelError | None) -> None:
+        with self._change:
+            lacking = [member for member in self._running if member not in self._found]
+            if lacking and error is None:
+                error = self._error("no answer for some of them")
+            if error is not None and lacking:
+                self._failed.update(dict.fromkeys(lacking, error))
+                self._notes.append(str(error))
+            self._running = ()
+            self._change.notify_all()
+
+    def _simulate(self, members: Sequence[int]) -> None:
+        """One request."""
+        pipe = self._started()
+        try:
+            pipe.send_bytes(json.dumps({"store": self.store, "members": list(members)}).encode())
+            while True:
+                kind, about, arrays = unpacked(pipe.recv_bytes())
+                with self._change:
+                    if kind == PROGRESS:
+                        self._done = float(about)
+                    elif kind == FOUND:
+                        self._take(about, arrays)
+                    elif kind == FAILED:
+                        raise ModelError(*about)
+                    else:
+                        return
+                    self._change.notify_all()
+        except (EOFError, OSError):
+            raise Ended(self._how()) from None
+
+    def _take(self, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Keeps what came of some members."""
+        bodies = tuple(about["bodies"])
+        for k, member in enumerate(arrays["members"].tolist()):
+            channels = {path: arrays[f"channel{c}"][k] for c, path in enumerate(about["channels"])}
+            difference = about["differences"][k]
+            self._found[member] = Simulated(arrays["time"], bodies, arrays["pose"][k], channels, difference)
+            if difference:
+                self._notes.append(f"member {member} {difference}")
+
+    def _started(self) -> Connection:
+        """The pipe to a process that runs."""
+        if self._process is not None and self._process.poll() is None and self._pipe is not None:
+            return self._pipe
+        self._forget()
+        self._pipe, theirs = Pipe()
+        self._log = tempfile.TemporaryFile()
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in sys.path)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", MODULE, str(theirs.fileno())], stdin=subprocess.DEVNULL, stdout=self._log,
+            stderr=self._log, pass_fds=(theirs.fileno(),), env=environment, start_new_session=True,
+        )  # fmt: skip
+        theirs.close()
+        atexit.register(self.close)
+        try:
+            kind, _, _ = unpacked(self._pipe.recv_bytes())
+        except (EOFError, OSError):
+            raise Ended(self._how()) from None
+        if kind != READY:
+            raise Ended("answers in another language: it is of another version")
+        return self._pipe
+
+    def _how(self) -> str:
+        """How the process ended, as text."""
+        assert self._process is not None and self._log is not None
+        code, last = ending(self._process, self._log)
+        self._forget()
+        return "was ended" if code == -signal.SIGKILL else f"ended with code {code}{last}"
+
+    def _forget(self) -> None:
+        """Frees what belonged to a process that has ended."""
+        for held in (self._pipe, self._log):
+            if held is not None:
+                held.close()
+        self._process = self._pipe = self._log = None
+        atexit.unregister(self.close)
+
+
+def named(members: Sequence[int]) -> str:
+    """Members as text: all of a few, the first of many."""
+    first = ", ".join(str(member) for member in members[:NAMED])
+    if len(members) == 1:
+        return f"member {first}"
+    return f"{len(members)} members ({first}{', ...' if len(members) > NAMED else ''})"
