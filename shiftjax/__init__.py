@@ -6,7 +6,9 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shiftjax.errors import ModelError as _ModelError
 from shiftjax.version import VERSION as __version__
+from shiftjax.viewing import answer_with as _answer_with
 
 _PUBLIC = {  # group -> name -> (module, first line of its help)
     "Models": {
@@ -238,3 +240,24 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Viewer:
+    """`view` of models, results and studies, answered by the viewer, which is loaded now."""
+
+    def view(self, what: Any, members: Any, height: int) -> Any:
+        try:
+            views = import_module("shiftjax.viewer.views")
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith("shiftjax"):
+                raise
+            todo = "Install them with pip install 'shiftjax[viewer]'."
+            raise _ModelError("view", f"no Python package {error.name!r}", "the viewer's packages", todo) from None
+        return views.view(what, members, height)
+
+    def view_start(self, model: Any, height: int) -> Any:
+        start = import_module("shiftjax.run.assemble").assemble(model, keep="all")
+        return self.view(start, "", height)
+
+
+_answer_with(_Viewer())
