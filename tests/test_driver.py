@@ -46,6 +46,51 @@ def lanes_of(name: str, members: int = 3) -> Ensemble:
 # -- repartition ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("same", "by_pivot", "entries", "ratio", "adopted"),
+    [  # old and new: largest |B|, pivot ratio
+        (False, False, (3.0, 1.0), (0.1, 0.1), True),  # |B| tripped, and becomes smaller
+        (False, False, (3.0, 3.0), (0.1, 0.1), False),  # no smaller: nothing gained
+        (False, False, (3.0, 30.0), (0.1, 0.1), False),  # ten times larger
+        (False, False, (3.0, 30.0), (0.1, 0.99), False),  # better pivots, but not ten times
+        (False, False, (1.0, 1.0), (0.05, 0.5), True),  # |B| is 1 on both sides of a flat pose: pivots count, too
+        (False, True, (3.0, 1.0), (0.1, 0.1), False),  # pivots tripped: a smaller |B| cures nothing
+        (False, True, (1.0, 3.0), (0.01, 0.2), True),  # far better pivots
+        (False, True, (1.0, 1.0), (0.01, 0.09), False),
+        (True, False, (3.0, 1.0), (0.1, 0.1), False),  # the same sets are no other partition
+        (True, True, (3.0, 1.0), (0.01, 0.2), False),
+        (False, False, (np.inf, 1.0), (0.0, 0.1), True),  # the old one has lost its rank
+    ],
+)
+def test_which_partitions_are_worth_adopting(
+    same: bool, by_pivot: bool, entries: tuple[float, float], ratio: tuple[float, float], adopted: bool
+) -> None:
+    """Design rule 3: neither a smaller |B| nor pivots ten times better is no repartition."""
+    pair = [(np.array([old]), np.array([new])) for old, new in (entries, ratio)]
+    assert driver.worth_adopting(np.array([same]), np.array([by_pivot]), *pair)[0] == adopted
+
+
+@pytest.mark.parametrize("factor", [10.0, 0.1])
+def test_a_partition_with_a_larger_b_is_left(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trip of |B| whose fresh sets have it ten times larger changes no partition; ten times smaller, it does."""
+    lanes, members = lanes_of("bricard"), np.arange(3)
+    (old,) = lanes.known[0]
+    other = replace(old, dependent=old.dependent[1:] + old.independent, independent=old.dependent[:1])
+    of = driver._Fresh.of
+
+    def fresh(lanes: Ensemble, s: int, members: np.ndarray) -> Any:
+        real = of(lanes, s, members)
+        return replace(
+            real, blocks=[other], which=np.zeros(len(members), int), same=np.zeros(len(members), bool),
+            entries=factor * real.old_entries, ratio=real.old_ratio,
+        )  # fmt: skip
+
+    monkeypatch.setattr(driver._Fresh, "of", fresh)
+    driver.repartition(lanes, 0, members, np.zeros(3, bool))
+    assert (lanes.repartitions == (factor < 1.0)).all()
+    assert [lanes.known[0][k] for k in lanes.choice[0]] == [other if factor < 1.0 else old] * 3
+
+
 def test_log_of_repartitions() -> None:
     """S12, S49: time, member, substructure, old and new coordinates; the file's multiplier decides."""
     result = simulate("bricard", span=3.0, step=1e-3, output_step=1e-3, channels=["substructure[0].b_norm"])

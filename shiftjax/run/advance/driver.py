@@ -175,14 +175,26 @@ class _Fresh:
         return [self.blocks[k] for k in self.which[which]]
 
 
+def worth_adopting(
+    same: np.ndarray, by_pivot: np.ndarray, entries: tuple[np.ndarray, np.ndarray], ratio: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """(B,) whether a fresh partition is taken: another one, with a smaller |B| where |B| tripped, or far better pivots.
+
+    Args:
+        same: (B,) the new sets are the old ones. by_pivot: (B,) the pivots tripped, not |B|.
+        entries: (B,) largest |B_ij| of the old and of the new. ratio: (B,) their pivot ratios.
+    """
+    smaller = ~by_pivot & (entries[1] < entries[0])
+    return ~same & (smaller | (ratio[1] >= BETTER * ratio[0]))
+
+
 def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarray) -> None:
     """Gives members a fresh partition of substructure s; one that brings nothing is not one.
 
     Far better pivots are worth a change at a trip of |B|, too: its largest entry may be 1 on both sides.
     """
     found = _Fresh.of(lanes, s, members)
-    smaller = ~by_pivot & (found.entries < found.old_entries)
-    useless = found.same | ~(smaller | (found.ratio >= BETTER * found.old_ratio))
+    useless = ~worth_adopting(found.same, by_pivot, (found.old_entries, found.entries), (found.old_ratio, found.ratio))
     first = MONITORS_PER_BLOCK * s
     # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot
     # has recovered (the kernel arms it again), its B counted from where it is now, or, where the same step has tripped
