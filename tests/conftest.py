@@ -1,9 +1,17 @@
-"""Strict JAX settings for every test: double precision, no silent broadcasting. Which tests need OpenGL."""
+"""Strict JAX settings for every test: double precision, no silent broadcasting. Which tests need OpenGL.
+
+What XLA compiles is kept on disk, so that workers, their child processes and the next run share it.
+"""
 
 import ctypes.util
 import os
 import signal
 from pathlib import Path
+
+from shiftjax import disk_cache
+
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(disk_cache.folder() / "tests-xla"))  # read when jax is imported
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 import jax
 import pytest
