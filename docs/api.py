@@ -50,13 +50,15 @@ def _returned(kind: type) -> list[type]:
     """Classes of the same module that methods return and that have no public name of their own."""
     members = [member for member in vars(kind).values() if inspect.isfunction(member)]
     hints = [getattr(inspect.getmodule(kind), str(member.__annotations__.get("return")), None) for member in members]
-    own = [made for made in hints if inspect.isclass(made) and made.__module__ == kind.__module__ and made is not kind]
-    return list(dict.fromkeys(own))
+    classes = [
+        made for made in hints if inspect.isclass(made) and made.__module__ == kind.__module__ and made is not kind
+    ]
+    return list(dict.fromkeys(classes))
 
 
 def _class(name: str, kind: type) -> Iterator[str]:
-    own = "__init__" in vars(kind) or "__new__" in vars(kind)
-    yield from _callable(name, kind) if own else [described(inspect.getdoc(kind) or "")]
+    constructed = "__init__" in vars(kind) or "__new__" in vars(kind)
+    yield from _callable(name, kind) if constructed else [described(inspect.getdoc(kind) or "")]
     for word in _public(kind):
         member = inspect.getattr_static(kind, word)
         help_ = inspect.getdoc(getattr(kind, word, None)) or ""
@@ -99,17 +101,17 @@ def _starred(given: list[inspect.Parameter]) -> Iterator[Any]:
 
 def described(docstring: str) -> str:
     """A docstring with its sections of arguments, results and errors as lists."""
-    found, inside = [], False
+    lines, inside = [], False
     for line in docstring.splitlines():
         if line in SECTIONS:
             inside = True
-            found += ["", f"*{line.rstrip(':')}*", ""]
+            lines += ["", f"*{line.rstrip(':')}*", ""]
         elif inside and line.startswith("    "):
-            found.append(_item(line))
+            lines.append(_item(line))
         else:
             inside = inside and not line.strip()
-            found.append(line)
-    return "\n".join(found) + "\n"
+            lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def _item(line: str) -> str:

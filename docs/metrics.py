@@ -82,9 +82,9 @@ def metrics() -> str:
     rows = ["| metric of `x` | what it is | unit |", "| --- | --- | --- |"]
     for name, kind in METRICS.items():
         options = "".join(f", {option}" + _default(about.default) for option, about in kind.options)
-        told = "".join(f"; `{option}`: {about.meaning}" for option, about in kind.options)
+        choices = "".join(f"; `{option}`: {about.meaning}" for option, about in kind.options)
         unit = kind.unit("x")
-        rows.append(f"| `{name}(x{options})` | {kind.meaning}{told} | {'that of x' if unit == 'x' else unit} |")
+        rows.append(f"| `{name}(x{options})` | {kind.meaning}{choices} | {'that of x' if unit == 'x' else unit} |")
     return INTRODUCTION + "\n".join(rows) + "\n\n" + EXPRESSIONS
 
 

@@ -40,7 +40,7 @@ def page(name: str) -> str:
         f'<a href="{address(other)}"{" class=here" if other == name else ""}>{html.escape(title)}</a>'
         for other, title in PAGES.items()
     )
-    body = LINK.sub(lambda found: f'href="{found[1]}.html{found[2] or ""}"', body)
+    body = LINK.sub(lambda link: f'href="{link[1]}.html{link[2] or ""}"', body)
     return SHELL.format(title=html.escape(PAGES[name]), version=VERSION, links=links, body=body)
 
 

@@ -88,10 +88,10 @@ def need_mapping(where: str, value: object) -> None:
 def need_number(where: str, value: object, allowed: str, *, least: float = -math.inf, above: float = -math.inf) -> None:
     """Raises unless the value is a finite number, from `least` and above `above`."""
     try:
-        found = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     except OverflowError:  # an integer beyond all floats
-        found = math.inf
-    if not (math.isfinite(found) and found >= least and found > above):
+        number = math.inf
+    if not (math.isfinite(number) and number >= least and number > above):
         raise wrong(where, value, allowed)
 
 

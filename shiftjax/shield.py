@@ -12,7 +12,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def shielded(told: Callable[[], None] | None = None) -> Iterator[None]:
+def shielded(afterwards: Callable[[], None] | None = None) -> Iterator[None]:
     """Signals that a Python function handles, and that arrive inside, are handled at the end.
 
     Only the main thread handles signals: in others, and for signals that end the process at once, nothing changes.
@@ -27,8 +27,8 @@ def shielded(told: Callable[[], None] | None = None) -> Iterator[None]:
 
     def note(number: int, _frame: FrameType | None) -> None:
         pending.append(number)
-        if told is not None:
-            told()
+        if afterwards is not None:
+            afterwards()
 
     before = {number: handler for number in SIGNALS if callable(handler := signal.getsignal(number))}
     try:

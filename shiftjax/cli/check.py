@@ -57,38 +57,38 @@ def call(options: argparse.Namespace) -> int:
         raise ModelError("check", "no model", "a model, or --schema", "Say which, as `shiftjax check four_bar`.")
     if study_file.is_study(options.model):
         return _of_study(options)
-    found = verdict(load(options.model))
+    judgement = verdict(load(options.model))
     if options.json:
-        print(json.dumps(plain(found), allow_nan=False, ensure_ascii=False))
+        print(json.dumps(plain(judgement), allow_nan=False, ensure_ascii=False))
     else:
-        show(str(options.model), found)
-    return REFUSED if found["refused"] else SOME_FAILED if found["errors"] else 0
+        show(str(options.model), judgement)
+    return REFUSED if judgement["refused"] else SOME_FAILED if judgement["errors"] else 0
 
 
 def _of_study(options: argparse.Namespace) -> int:
     """`shiftjax check STUDY.toml`."""
-    found = outline(study_file.read(options.model))
+    outlined = outline(study_file.read(options.model))
     if options.json:
-        print(json.dumps(plain(found), allow_nan=False, ensure_ascii=False))
+        print(json.dumps(plain(outlined), allow_nan=False, ensure_ascii=False))
     else:
-        show_study(str(options.model), found)
-    return REFUSED if any(group["refused"] for group in found["groups"]) else 0
+        show_study(str(options.model), outlined)
+    return REFUSED if any(group["refused"] for group in outlined["groups"]) else 0
 
 
-def show(name: str, found: dict[str, Any]) -> None:
+def show(name: str, judgement: dict[str, Any]) -> None:
     """The verdict as a person reads it."""
-    counts = ", ".join(_counted(found[what], one, what) for what, one in COUNTED.items())
-    freedoms = _counted(found["dof"], "degree of freedom", "degrees of freedom")
-    word = "valid" if found["valid"] else "cannot run"
+    counts = ", ".join(_counted(judgement[what], one, what) for what, one in COUNTED.items())
+    freedoms = _counted(judgement["dof"], "degree of freedom", "degrees of freedom")
+    word = "valid" if judgement["valid"] else "cannot run"
     print(f"{name}: {word}; {counts}; {freedoms}")
     for kind in ("refused", "errors", "warnings", "notes"):
-        for text in found[kind]:
+        for text in judgement[kind]:
             print(f"{kind.rstrip('s')}: {text}")
-    if found["start"]:
-        closed = "" if found["assembled"] else ", loops open"
-        print(f"\nstart, largest gap {found['gap']:.1e} (m or rad){closed}:")
+    if judgement["start"]:
+        closed = "" if judgement["assembled"] else ", loops open"
+        print(f"\nstart, largest gap {judgement['gap']:.1e} (m or rad){closed}:")
         head = ("joint", "file", "position", "unit", "", "file", "speed", "unit", "")
-        common.table(head, [_line(entry) for entry in found["start"]], left=(0, 3, 4, 7, 8))
+        common.table(head, [_line(entry) for entry in judgement["start"]], left=(0, 3, 4, 7, 8))
 
 
 def _counted(count: int, one: str, several: str) -> str:
@@ -120,31 +120,31 @@ def outline(definition: Definition) -> dict[str, Any]:
     """
     groups = designs(definition)
     members = sum(group.members for group in groups)
-    kept = definition.kept
-    found = {
+    keeping = definition.kept
+    outlined = {
         "members": members,
         "groups": [_group(group) for group in groups],
         "varied": _varied(definition, groups),
         "metrics": {name: _of(words) for name, words in definition.metrics.items()},
-        "kept": kept.text(),
-        "kept_members": len(kept.stated(members)),
+        "kept": keeping.text(),
+        "kept_members": len(keeping.stated(members)),
         "optimized": _optimized(definition, groups),
     }
     _refuse_settings(definition, groups)
-    return found
+    return outlined
 
 
 def _group(group: Group) -> dict[str, Any]:
-    said = verdict(group.model)
+    judgement = verdict(group.model)
     return {
         "switches": dict(group.switches),
         "first": group.first,
         "members": group.members,
         "absent": list(group.absent),
-        "dof": said["dof"],
-        "refused": said["refused"],
-        "warnings": [*said["errors"], *said["warnings"]],
-        "notes": [*said["notes"]],
+        "dof": judgement["dof"],
+        "refused": judgement["refused"],
+        "warnings": [*judgement["errors"], *judgement["warnings"]],
+        "notes": [*judgement["notes"]],
     }
 
 
@@ -153,10 +153,10 @@ def _varied(definition: Definition, groups: Sequence[Group]) -> list[dict[str, A
     laws = [" ".join(filter(None, (v.distribution, v.sampling))) for v in definition.varied]
     drawn = ["table"] * (len(groups[0].values) - len(laws)) + laws  # the columns of the table come first
     units = {path: number for group in reversed(groups) for path, number in group.model.number_units().items()}
-    found = []
+    rows = []
     for (path, values), how in zip(groups[0].values.items(), drawn, strict=True):
         there = next((group.values[path] for group in groups if path not in group.absent), values)
-        found.append(
+        rows.append(
             {
                 "path": path,
                 "smallest": float(np.min(there)),
@@ -165,7 +165,7 @@ def _varied(definition: Definition, groups: Sequence[Group]) -> list[dict[str, A
                 "unit": units[path],
             }
         )
-    return found
+    return rows
 
 
 def _optimized(definition: Definition, groups: Sequence[Group]) -> dict[str, Any] | None:
@@ -222,15 +222,16 @@ def _plan(group: Group) -> Plan:
     return prepare(group.model, vary or {}, hold=group.settings.get("hold", ()), assign=assign, refuse=False).plan
 
 
-def show_study(name: str, found: dict[str, Any]) -> None:
+def show_study(name: str, outlined: dict[str, Any]) -> None:
     """The outline as a person reads it."""
-    groups = found["groups"]
-    count = f"{found['members']} member{'s' * (found['members'] != 1)}"
+    groups = outlined["groups"]
+    count = f"{outlined['members']} member{'s' * (outlined['members'] != 1)}"
     valid = "cannot run" if any(group["refused"] for group in groups) else "valid"
     print(f"{name}: {valid}; {count}" + (f" in {len(groups)} groups, a model each" if len(groups) > 1 else ""))
-    if found["varied"]:
+    if outlined["varied"]:
         rows = [
-            (v["path"], f"{v['smallest']:.6g}", f"{v['largest']:.6g}", v["drawn"], v["unit"]) for v in found["varied"]
+            (v["path"], f"{v['smallest']:.6g}", f"{v['largest']:.6g}", v["drawn"], v["unit"])
+            for v in outlined["varied"]
         ]
         print()
         common.table(("varied", "smallest", "largest", "drawn", "unit"), rows)
@@ -238,20 +239,20 @@ def show_study(name: str, found: dict[str, Any]) -> None:
         rows = [(_states(g), str(g["first"]), str(g["members"]), str(g["dof"]), str(len(g["absent"]))) for g in groups]
         print()
         common.table(("group", "first member", "members", "dof", "paths left out"), rows)
-    if found["metrics"]:
+    if outlined["metrics"]:
         print()
-        rows = [(name, _shortened(of)) for name, of in found["metrics"].items()]
+        rows = [(name, _shortened(of)) for name, of in outlined["metrics"].items()]
         common.table(("metric", "of"), rows, left=(0, 1))
-    print(f"\nkept: {found['kept']}")
-    if asked := found["optimized"]:
+    print(f"\nkept: {outlined['kept']}")
+    if asked := outlined["optimized"]:
         subject = "".join(f", {text}" for text in asked["constraints"])
         print(f"optimised: {asked['objective']}{subject}; {asked['method']}, {asked['iterations']} iterations at most")
-    told: dict[str, None] = {}
+    lines: dict[str, None] = {}
     for group in groups:
         where = f"{_states(group)}: " if len(groups) > 1 else ""
         for kind in ("refused", "warnings", "notes"):
-            told |= dict.fromkeys(f"{kind.rstrip('s')}: {where}{text}" for text in group[kind])
-    for line in told:
+            lines |= dict.fromkeys(f"{kind.rstrip('s')}: {where}{text}" for text in group[kind])
+    for line in lines:
         print(line)
 
 

@@ -56,44 +56,44 @@ def assigned(options: argparse.Namespace, model: Model) -> dict[str, float]:
 def check_units(model: Model, units: Mapping[str, str], option: str) -> None:
     """Raises where a unit of the command line, "" for none, measures something else than the number of its path."""
     if any(units.values()):
-        own = model.number_units()
+        units_of = model.number_units()
         for path, unit in units.items():
-            if unit and (full := model.resolve(path)) in own:
-                check_unit(unit, own[full], f"{option} {path}")
+            if unit and (full := model.resolve(path)) in units_of:
+                check_unit(unit, units_of[full], f"{option} {path}")
 
 
 def entries(texts: Iterable[str], option: str) -> dict[str, str]:
     """PATH=WORDS of an option that may be repeated, by path."""
-    found: dict[str, str] = {}
+    words_of: dict[str, str] = {}
     for text in texts:
         path, words = split_assignment(text, option)
-        if path in found:
+        if path in words_of:
             raise ModelError(f"{option} {path}", "the path twice", "each path once", "Leave one of them out.")
-        found[path] = words
-    return found
+        words_of[path] = words
+    return words_of
 
 
 def metrics(options: argparse.Namespace) -> dict[str, str]:
     """The figures of `--metric`, each by its name or its own text."""
-    found: dict[str, str] = {}
+    figures: dict[str, str] = {}
     for text in options.metric:
         named = re.fullmatch(r"\s*(\w+)\s*=(?!=)(.*)", text, re.DOTALL)
         name, figure = (named[1], named[2].strip()) if named else (text.strip(), text)
-        if name in found:
+        if name in figures:
             raise ModelError(f"--metric {name}", "the name twice", "each name once", "Leave one of them out.")
-        found[name] = figure
-    return found
+        figures[name] = figure
+    return figures
 
 
 def drives(options: argparse.Namespace) -> dict[str, Drive]:
     """The motions of `--drive`."""
-    found: dict[str, Drive] = {}
+    motions: dict[str, Drive] = {}
     for text in options.drive:
         joint, motion = parse_drive(text)
-        if joint in found:
+        if joint in motions:
             raise ModelError(f"--drive {joint}", "the joint twice", "each joint once", "Leave one of them out.")
-        found[joint] = motion
-    return found
+        motions[joint] = motion
+    return motions
 
 
 def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def report_outcome(outcome: Outcome, members: int, messages: Sequence[tuple[str,
     print(f"{outcome.name}: {todo}", file=sys.stderr)
     for name, message in messages:
         parts = (part.strip(" :") for part in (message.replace(todo, "") if todo else message).split(";"))
-        own = "; ".join(filter(None, parts))  # what is special about this member
-        print(f"  {name}: {own}" if own else f"  {name}", file=sys.stderr)
+        special = "; ".join(filter(None, parts))  # what is special about this member
+        print(f"  {name}: {special}" if special else f"  {name}", file=sys.stderr)
     if members > len(messages):
         print(f"  ... and {members - len(messages)} more", file=sys.stderr)
 

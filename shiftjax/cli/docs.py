@@ -28,8 +28,8 @@ def call(options: argparse.Namespace) -> int:
     try:
         plain_html.write(folder)
     except OSError as error:
-        where, found = f"shiftjax docs, {folder}", error.strerror or str(error)
-        raise ModelError(where, found, "a folder that can be written", "Name one with --out.") from None
+        where, reason = f"shiftjax docs, {folder}", error.strerror or str(error)
+        raise ModelError(where, reason, "a folder that can be written", "Name one with --out.") from None
     path = (folder / plain_html.address(names[options.page])).resolve()
     if options.print or not webbrowser.open(path.as_uri()):
         print(path)

@@ -52,8 +52,8 @@ def stoppable() -> Iterator[None]:
         if not over:
             os.kill(os.getpid(), number)
 
-    own = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, *[signal.SIGINT] * own)}
+    default_handler = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, *[signal.SIGINT] * default_handler)}
     try:
         yield
     finally:

@@ -71,12 +71,12 @@ def extreme_rows(path: str, values: np.ndarray, result: Result) -> list[tuple[st
     """The extremes of every number of a channel (B, 2, ...) over all steps of the members that finished, each with its
     member."""
     unit = result.units.get(path, "1")
-    found = []
+    rows = []
     for name, column, members in numbers_of(path, values, result):
         low, high = column.T
         least, most = int(low.argmin()), int(high.argmax())
-        found.append((name, f"{low[least]:.6g}", str(members[least]), f"{high[most]:.6g}", str(members[most]), unit))
-    return found
+        rows.append((name, f"{low[least]:.6g}", str(members[least]), f"{high[most]:.6g}", str(members[most]), unit))
+    return rows
 
 
 def numbers_of(path: str, values: np.ndarray, result: Result) -> list[tuple[str, np.ndarray, np.ndarray]]:

@@ -36,8 +36,8 @@ def call(options: argparse.Namespace) -> int:
         allowed = "--csv, --parquet, --netcdf, --glb, --html, one or several"
         raise ModelError("export", "no file to write", allowed, "Say what to write.")
     if targets:
-        found = "with --csv, --parquet or --netcdf, which are of stored studies"
-        common.refuse(options, ("span", *parsing.CHANGES), found, "--glb or --html of a model")
+        mistake = "with --csv, --parquet or --netcdf, which are of stored studies"
+        common.refuse(options, ("span", *parsing.CHANGES), mistake, "--glb or --html of a model")
         with _stored(options.study, options.start) as place:
             tree = store.read(place)
             for target in targets.values():

@@ -50,49 +50,50 @@ def call(options: argparse.Namespace) -> int:
         definition = dataclasses.replace(definition, optimize={**definition.optimize, **changed})
     out = options.out or f"{Path(options.study).stem}{SUFFIX}"
     with _bar(Path(options.study).stem) as bar:
-        found = optimize(
+        optimum = optimize(
             definition, out, resume=options.resume, force=options.force, threads=options.threads,
             progress=lambda progress: _told(bar, progress),
         )  # fmt: skip
     if options.json:
-        print(json.dumps(plain(summary(found)), allow_nan=False, ensure_ascii=False))
+        print(json.dumps(plain(summary(optimum)), allow_nan=False, ensure_ascii=False))
     else:
-        show(found)
-    if options.save is not None and np.isfinite(found.best.objective):
-        save(found.model, options.save)
+        show(optimum)
+    if options.save is not None and np.isfinite(optimum.best.objective):
+        save(optimum.model, options.save)
         print(f"written: {options.save}", file=sys.stderr)
     print(f"written: {out}", file=sys.stderr)
-    return SOME_FAILED if Ending.infeasible.name in found.ending else 0
+    return SOME_FAILED if Ending.infeasible.name in optimum.ending else 0
 
 
-def summary(found: Optimum) -> dict[str, Any]:
+def summary(optimum: Optimum) -> dict[str, Any]:
     """What came of it, for other programs."""
-    best = found.best
-    endings = {ending.name: found.ending.count(ending.name) for ending in Ending}
+    best = optimum.best
+    endings = {ending.name: optimum.ending.count(ending.name) for ending in Ending}
     return {
-        "store": str(found.path),
-        "starts": len(found.objective),
+        "store": str(optimum.path),
+        "starts": len(optimum.objective),
         "endings": {name: count for name, count in endings.items() if count},
-        "halved": int(found.starts["halved"].sum()),
-        "jumping": int((found.starts["jumps"] > 0).sum()),
+        "halved": int(optimum.starts["halved"].sum()),
+        "jumping": int((optimum.starts["jumps"] > 0).sum()),
         "best": {field.name: getattr(best, field.name) for field in dataclasses.fields(best)},
     }
 
 
-def show(found: Optimum) -> None:
+def show(optimum: Optimum) -> None:
     """What came of it, as a person reads it."""
-    best, said = found.best, summary(found)
-    endings = ", ".join(f"{count} {name}" for name, count in said["endings"].items())
-    print(f"{found.path.name}: {said['starts']} starts: {endings}; {said['halved']} steps halved back")
-    if said["jumping"]:
-        print(f"gradients of {said['jumping']} of them ignore forces that jump: see `jumps` of the starts in the store")
+    best, document = optimum.best, summary(optimum)
+    endings = ", ".join(f"{count} {name}" for name, count in document["endings"].items())
+    print(f"{optimum.path.name}: {document['starts']} starts: {endings}; {document['halved']} steps halved back")
+    if document["jumping"]:
+        ignoring = f"gradients of {document['jumping']} of them ignore forces that jump"
+        print(f"{ignoring}: see `jumps` of the starts in the store")
     if not np.isfinite(best.objective):
         print("no design that runs was found; the evaluations in the store have the status of each")
         return
     print(f"best: start {best.start}, objective {best.objective:.6g}")
     if best.excess > 0:
         print(f"its constraints are exceeded by {best.excess:.3g} at most")
-    units = found.units
+    units = optimum.units
     rows = [
         (path, f"{best.began[path]:.6g}", f"{value:.6g}", units.get(path, "1")) for path, value in best.design.items()
     ]
@@ -102,18 +103,18 @@ def show(found: Optimum) -> None:
         rows = [(k, f"{best.before[k]:.6g}", f"{v:.6g}", units.get(k, "1")) for k, v in best.metrics.items()]
         print()
         common.table(("metric", "before", "best", "unit"), rows, left=(0, 3))
-    ranked = found.order[:SHOWN]
-    rows = [(str(k), f"{found.objective[k]:.6g}", found.ending[k], *_counts(found, k)) for k in ranked]
+    ranked = optimum.order[:SHOWN]
+    rows = [(str(k), f"{optimum.objective[k]:.6g}", optimum.ending[k], *_counts(optimum, k)) for k in ranked]
     print()
     common.table(("start", "objective", "ending", "iterations", "halved"), rows, left=(2,))
-    if len(found.order) > SHOWN:
-        print(f"... {len(found.order) - SHOWN} more in the store")
-    if Ending.going.name in found.ending:
+    if len(optimum.order) > SHOWN:
+        print(f"... {len(optimum.order) - SHOWN} more in the store")
+    if Ending.going.name in optimum.ending:
         print("going: not at an optimum yet; the same command with --resume and more --iterations goes on")
 
 
-def _counts(found: Optimum, k: int) -> tuple[str, str]:
-    row = found.starts.isel(start=int(k))
+def _counts(optimum: Optimum, k: int) -> tuple[str, str]:
+    row = optimum.starts.isel(start=int(k))
     return str(int(row["iterations"])), str(int(row["halved"]))
 
 

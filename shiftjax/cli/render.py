@@ -95,9 +95,9 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
 
         def picture(t: float) -> np.ndarray:
             halves = zip((first, second), ways, (left, right), (right, left), ends, strict=True)
-            found = [with_text(drawn(renderer, way, own, _ghosts(own, left, others), t, snapped, end), own, other, t)
-                     for renderer, way, own, other, end in halves]  # fmt: skip
-            return side_by_side.joined(*found)
+            images = [with_text(drawn(renderer, way, one, _ghosts(one, left, others), t, snapped, end), one, other, t)
+                     for renderer, way, one, other, end in halves]  # fmt: skip
+            return side_by_side.joined(*images)
 
         try:
             yield picture
@@ -105,16 +105,16 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
             second.release()
 
 
-def _ghosts(own: Design, left: Design, others: np.ndarray) -> np.ndarray:
+def _ghosts(design: Design, left: Design, others: np.ndarray) -> np.ndarray:
     """The ghosts of a half: the other members of its own study, that of the left half among them."""
-    if own.study is not left.study or not len(others):
+    if design.study is not left.study or not len(others):
         return others[:0]
-    return np.setdiff1d(np.append(others, left.member), [own.member])
+    return np.setdiff1d(np.append(others, left.member), [design.member])
 
 
-def with_text(image: np.ndarray, own: Design, other: Design, t: float) -> np.ndarray:
+def with_text(image: np.ndarray, design: Design, other: Design, t: float) -> np.ndarray:
     """(h, w, 3) a half with its caption."""
-    return rendering.with_text(image, designs.with_state(designs.captions(own, other), own, t))
+    return rendering.with_text(image, designs.with_state(designs.captions(design, other), design, t))
 
 
 def with_end(image: np.ndarray, end: Ended | None, t: float) -> np.ndarray:

@@ -40,8 +40,8 @@ def call(options: argparse.Namespace) -> int:
 
 def _again(options: argparse.Namespace) -> int:
     """`shiftjax run STORE --member K`: the same bits as in the study; channels may be added."""
-    said = "with --member, which runs as it did in its study"
-    common.refuse(options, OF_STUDY, said, "--channel, --threads, --log, --log-jacobian, --out, --json")
+    mistake = "with --member, which runs as it did in its study"
+    common.refuse(options, OF_STUDY, mistake, "--channel, --threads, --log, --log-jacobian, --out, --json")
     more = {"extremes": True, "threads": options.threads, "log_jacobian": options.log_jacobian}
     return _told(options, partial(Study(options.model).again, options.member, options.channel, **more))
 

@@ -43,18 +43,18 @@ def call(options: argparse.Namespace) -> int:
     sigmas = {name: assigned(words, f"--sigma {name}")[0] for name, words in map(_sigma, options.sigma)}
     out = options.out or f"{Path(options.study).stem}{SUFFIX}"
     with Progress(Path(options.study).stem) as progress:
-        found = sensitivity(
+        slopes = sensitivity(
             options.study, out, direction=options.direction, resume=options.resume, force=options.force,
             threads=options.threads, progress=lambda done, members: progress.update(done / members),
         )  # fmt: skip
     if sigmas:
-        found.measured(sigmas)
-    said = summary(found, sigmas)
+        slopes.measured(sigmas)
+    document = summary(slopes, sigmas)
     if options.json:
-        print(json.dumps(plain(said), allow_nan=False, ensure_ascii=False))
+        print(json.dumps(plain(document), allow_nan=False, ensure_ascii=False))
     else:
-        show(said)
-    print(f"written: {found.study.path}", file=sys.stderr)
+        show(document)
+    print(f"written: {slopes.study.path}", file=sys.stderr)
     return 0
 
 
@@ -62,23 +62,23 @@ def _sigma(text: str) -> tuple[str, str]:
     return split_assignment(text, "--sigma")
 
 
-def summary(found: Sensitivity, sigmas: dict[str, float]) -> dict[str, Any]:
+def summary(outcome: Sensitivity, sigmas: dict[str, float]) -> dict[str, Any]:
     """Slopes over the members, the largest error of differences; deviations that measurements leave."""
-    slopes, units, errors = found.slopes, found.xarray["unit"].values, found.errors
+    slopes, units, errors = outcome.slopes, outcome.xarray["unit"].values, outcome.errors
     rows = []
-    for m, name in enumerate(found.metrics):
-        for k, path in enumerate(found.parameters):
+    for m, name in enumerate(outcome.metrics):
+        for k, path in enumerate(outcome.parameters):
             rows.append({"metric": name, "parameter": path, "unit": str(units[m, k]), **_range(slopes[:, m, k])})
             rows[-1]["error"] = _range(errors[:, m, k])["largest"]
-    said: dict[str, Any] = {"store": str(found.study.path), "direction": found.planned.direction}
-    said |= {"why": found.planned.why, "slopes": rows, "deviations": []}
-    said["messages"] = {str(k): text for k, text in enumerate(found.messages) if text}
+    document: dict[str, Any] = {"store": str(outcome.study.path), "direction": outcome.planned.direction}
+    document |= {"why": outcome.planned.why, "slopes": rows, "deviations": []}
+    document["messages"] = {str(k): text for k, text in enumerate(outcome.messages) if text}
     if sigmas:
-        told = found.fisher(sigmas)
-        said["rank"] = _range(told.rank.astype(float))
-        for k, path in enumerate(found.parameters):
-            said["deviations"].append({"parameter": path, **_range(told.standard_deviations[:, k])})
-    return said
+        information = outcome.fisher(sigmas)
+        document["rank"] = _range(information.rank.astype(float))
+        for k, path in enumerate(outcome.parameters):
+            document["deviations"].append({"parameter": path, **_range(information.standard_deviations[:, k])})
+    return document
 
 
 def _range(values: np.ndarray) -> dict[str, float | None]:
@@ -90,26 +90,26 @@ def _range(values: np.ndarray) -> dict[str, float | None]:
     return {name: float(value) if np.isfinite(value) else None for name, value in figures.items()}
 
 
-def show(said: dict[str, Any]) -> None:
+def show(document: dict[str, Any]) -> None:
     """The summary as a person reads it."""
-    way = "by differences" if said["direction"] == "differences" else said["direction"]
-    print(f"{Path(said['store']).name}: slopes taken {way} ({said['why']})\n")
+    way = "by differences" if document["direction"] == "differences" else document["direction"]
+    print(f"{Path(document['store']).name}: slopes taken {way} ({document['why']})\n")
     head = ("metric", "parameter", "smallest", "median", "largest", "unit")
-    rows = [(row["metric"], row["parameter"], *_texts(row, "nan"), row["unit"]) for row in said["slopes"]]
-    if said["direction"] == "differences":
+    rows = [(row["metric"], row["parameter"], *_texts(row, "nan"), row["unit"]) for row in document["slopes"]]
+    if document["direction"] == "differences":
         head = (*head, "error")
-        errors = ["nan" if row["error"] is None else f"{row['error']:.2g}" for row in said["slopes"]]
+        errors = ["nan" if row["error"] is None else f"{row['error']:.2g}" for row in document["slopes"]]
         rows = [(*row, error) for row, error in zip(rows, errors, strict=True)]
     common.table(head, rows, left=(0, 1, 5))
-    for member, text in [*said["messages"].items()][:SHOWN]:
+    for member, text in [*document["messages"].items()][:SHOWN]:
         print(f"member {member}: {text}")
-    if len(said["messages"]) > SHOWN:
-        print(f"... and {len(said['messages']) - SHOWN} members more: `message` in the store's group `sensitivity`")
-    if said["deviations"]:
+    if len(document["messages"]) > SHOWN:
+        print(f"... and {len(document['messages']) - SHOWN} members more: `message` in the store's group `sensitivity`")
+    if document["deviations"]:
         print("\nstandard deviation of every number that is found from the measurements:")
         common.table(
             ("parameter", "smallest", "median", "largest"),
-            [(row["parameter"], *_texts(row, "not told")) for row in said["deviations"]],
+            [(row["parameter"], *_texts(row, "not told")) for row in document["deviations"]],
         )
 
 

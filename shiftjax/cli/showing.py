@@ -125,13 +125,13 @@ def look_of(options: argparse.Namespace) -> RenderSettings:
 @contextmanager
 def opened(name: str, words: Sequence[str], start: str = "") -> Iterator[Study]:
     """The study of that name, see `opening.opened`, with a line and a bar while designs of an optimisation are run."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if not is_optimization(Path(name)):
-            yield held.enter_context(opening.opened(name, words, start=start))
+            yield stack.enter_context(opening.opened(name, words, start=start))
             return
         print(f"simulating the designs of {name} ...", file=sys.stderr, flush=True)
         with Progress("simulating designs") as progress:
-            study = held.enter_context(opening.opened(name, words, progress.update, start))
+            study = stack.enter_context(opening.opened(name, words, progress.update, start))
         yield study
 
 
@@ -153,14 +153,16 @@ def first_of(study: StudyLike, text: str | None, option: str) -> int:
 
 def drawable_of(study: StudyLike, text: str, option: str) -> np.ndarray:
     """The members of a choice that can be drawn, simulated again or not; a note tells why others cannot."""
-    found = study.drawable(study.choose(text))
-    if not len(found.ids):
-        kept = ", ".join(map(str, study.kept[:8])) + (" ..." if len(study.kept) > 8 else "")
+    drawable = study.drawable(study.choose(text))
+    if not len(drawable.ids):
+        recorded = ", ".join(map(str, study.kept[:8])) + (" ..." if len(study.kept) > 8 else "")
         todo = "Choose others, as `not failed`, or run again with a larger --keep."
-        raise ModelError(f"{option} {text}", found.reason or "no member", f"members {kept or 'that started'}", todo)
-    if len(found.missing):
-        print(f"note: {option} {text}: {found.reason}", file=sys.stderr)
-    return found.ids
+        raise ModelError(
+            f"{option} {text}", drawable.reason or "no member", f"members {recorded or 'that started'}", todo
+        )
+    if len(drawable.missing):
+        print(f"note: {option} {text}: {drawable.reason}", file=sys.stderr)
+    return drawable.ids
 
 
 def prepare(study: StudyLike, members: Sequence[int]) -> None:
@@ -188,12 +190,12 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
     name, choice = (name, choice) if at else (text, "")
     if not _names_a_study(name):
         try:
-            found = first_of(left.study, text, "--beside")
+            second = first_of(left.study, text, "--beside")
         except ModelError as error:
             allowed = f"STUDY, STUDY@CHOICE or a choice of {left.study.where}: {error.allowed}"
             raise ModelError(f"--beside {text}", error.found, allowed, error.todo) from None
-        prepare(left.study, [found])
-        yield Design(left.scenes, found)
+        prepare(left.study, [second])
+        yield Design(left.scenes, second)
         return
     with opened(name, _span(options)) as study:
         study.at_instants = options.at_instants

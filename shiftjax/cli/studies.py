@@ -33,8 +33,8 @@ def definition_of(options: argparse.Namespace) -> Definition:
     else:
         given, folder = {"model": options.model}, str(Path.cwd())
     changed = {name: {**given.get(name, {}), **entries} for name, entries in tables.items() if entries}
-    told = {key: value for key, value in words.items() if value is not None and value != []}
-    return from_document({**given, **told, **changed}, folder)
+    stated = {key: value for key, value in words.items() if value is not None and value != []}
+    return from_document({**given, **stated, **changed}, folder)
 
 
 def write(options: argparse.Namespace) -> int:

@@ -141,8 +141,8 @@ def _study(options: argparse.Namespace) -> int:
         print(json.dumps(showing_members.summary(study.path, members), allow_nan=False, ensure_ascii=False))
     else:
         showing_members.show(study.path, members)
-    kept = tree["trajectories"].sizes if "trajectories" in tree else {}
-    running.told_written(options, out, kept.get("time", 0) if kept.get("member") and kept.get("body") else 0)
+    sizes = tree["trajectories"].sizes if "trajectories" in tree else {}
+    running.told_written(options, out, sizes.get("time", 0) if sizes.get("member") and sizes.get("body") else 0)
     return SOME_FAILED if (members.status > 0).any() else 0
 
 
@@ -163,9 +163,9 @@ def _told(bar: Any, progress: Progress) -> None:
     under_way = next((k for k, group in enumerate(progress.groups) if group.done < group.members), 0)
     if len(progress.groups) > 1:
         group = progress.groups[under_way]
-        told = f"{group.failed} failed, {group.repartitioned} repartitioned"
+        counts = f"{group.failed} failed, {group.repartitioned} repartitioned"
         time_left = "" if group.left == math.inf else f", {tqdm.format_interval(group.left)} left"
-        shown += f"; group {under_way + 1} of {len(progress.groups)}: {group.done}/{group.members}, {told}{time_left}"
+        shown += f"; group {under_way + 1} of {len(progress.groups)}: {group.done}/{group.members}, {counts}{time_left}"
     bar.set_postfix_str(
         f"{shown}; in all {progress.failed} failed, {progress.repartitioned} repartitioned", refresh=False
     )

@@ -33,31 +33,31 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 def call(options: argparse.Namespace) -> int:
     members = members_of(store.read(options.store))
-    found = top(members, options.metric, options.n, options.end)
+    ranking = top(members, options.metric, options.n, options.end)
     if options.json:
-        print(json.dumps(_document(members, found), allow_nan=False, ensure_ascii=False))
+        print(json.dumps(_document(members, ranking), allow_nan=False, ensure_ascii=False))
         return 0
-    shown = _shown(members, found)
+    shown = _shown(members, ranking)
     head = ("member", *(_title(column) for column in shown), "status")
     rows = [
         (str(members.numbers[row]), *(f"{column.values[row]:.6g}" for column in shown), _status(members, row))
-        for row in found.rows
+        for row in ranking.rows
     ]
-    print(f"{found.end} {found.column.name} of {len(members.numbers)} members\n")
+    print(f"{ranking.end} {ranking.column.name} of {len(members.numbers)} members\n")
     common.table(head, rows, left=())
-    if found.failed or found.unknown:
-        words = [f"{found.failed} that failed"] * bool(found.failed)
-        words += [f"{found.unknown} without a finite value"] * bool(found.unknown)
+    if ranking.failed or ranking.unknown:
+        words = [f"{ranking.failed} that failed"] * bool(ranking.failed)
+        words += [f"{ranking.unknown} without a finite value"] * bool(ranking.unknown)
         print(f"note: left out: {' and '.join(words)}", file=sys.stderr)
     return 0
 
 
-def _shown(members: Members, found: Top) -> list[Column]:
+def _shown(members: Members, ranking: Top) -> list[Column]:
     """What it was ordered by first, then the design and the metrics."""
-    others = [c for c in (*members.design, *members.metrics) if c.name != found.column.name]
+    others = [c for c in (*members.design, *members.metrics) if c.name != ranking.column.name]
     if len(others) > WIDEST:
         print(f"note: {len(others) - WIDEST} more columns with --json", file=sys.stderr)
-    return [found.column, *others[:WIDEST]]
+    return [ranking.column, *others[:WIDEST]]
 
 
 def _title(column: Column) -> str:
@@ -68,17 +68,22 @@ def _status(members: Members, row: int) -> str:
     return Outcome(int(members.status[row])).name
 
 
-def _document(members: Members, found: Top) -> dict[str, object]:
+def _document(members: Members, ranking: Top) -> dict[str, object]:
     """Everything known of the members listed, as one JSON object."""
     rows = [
         {
             "member": int(members.numbers[row]),
-            "value": plain(found.column.values[row]),
+            "value": plain(ranking.column.values[row]),
             "status": _status(members, row),
             **{c.name: plain(c.values[row]) for c in members.columns},
         }
-        for row in found.rows
+        for row in ranking.rows
     ]
-    units = {column.name: column.unit for column in (*members.columns, found.column)}
-    words = {"ordered_by": found.column.name, "end": found.end, "failed": found.failed, "unknown": found.unknown}
+    units = {column.name: column.unit for column in (*members.columns, ranking.column)}
+    words = {
+        "ordered_by": ranking.column.name,
+        "end": ranking.end,
+        "failed": ranking.failed,
+        "unknown": ranking.unknown,
+    }
     return {**words, "units": units, "members": rows}

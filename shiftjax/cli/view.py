@@ -103,7 +103,7 @@ def _choices(options: argparse.Namespace) -> dict[str, Any]:
 
 def _slider(text: str) -> Vary:
     """A `--vary` that says where a slider begins and ends."""
-    found = parse_vary(text)
-    if found.points or found.distribution != "uniform":
-        raise ModelError(f"--vary {found.path}", text, "PATH=low:high with --live", "A slider has two ends only.")
-    return found.in_si()
+    varied = parse_vary(text)
+    if varied.points or varied.distribution != "uniform":
+        raise ModelError(f"--vary {varied.path}", text, "PATH=low:high with --live", "A slider has two ends only.")
+    return varied.in_si()

@@ -196,28 +196,33 @@ def element(label: str) -> tuple[Field, ...]:
         return (*JOINT, *KINDS[kind].fields)
     if what == "a force module":
         return (*MODULE, *references(FORCES[kind]), *FORCES[kind].numbers(), *FORCES[kind].words)
-    found = CONSTRAINTS[kind]
-    return (*(DRIVER if what == "a driver" else CONSTRAINT), *references(found), *found.numbers(), *found.words)
+    constraint = CONSTRAINTS[kind]
+    return (
+        *(DRIVER if what == "a driver" else CONSTRAINT),
+        *references(constraint),
+        *constraint.numbers(),
+        *constraint.words,
+    )
 
 
 def references(kind: ForceKind | ConstraintKind) -> tuple[Field, ...]:
     """The keys by which a kind of force or constraint refers to its joints and frames."""
-    found = []
+    keys = []
     if kind.joints:
         shape = ("joint", "the joint") if kind.joints == 1 else ("joints", f"the {kind.joints} joints")
-        found.append(Field(shape[0], shape[1], shape[0], required=True))
+        keys.append(Field(shape[0], shape[1], shape[0], required=True))
     if kind.frames:
         key, doc = ("frame", "the frame") if kind.frames == 1 else ("frames", f"the {kind.frames} frames")
-        found.append(Field(key, doc, "reference" if kind.frames == 1 else "references", required=True))
-    return tuple(found)
+        keys.append(Field(key, doc, "reference" if kind.frames == 1 else "references", required=True))
+    return tuple(keys)
 
 
 def label_of(what: str, item: Mapping[str, Any]) -> str:
     """The label of an object of a file: "a joint", with its type where that has further keys."""
     kind = item.get("type")
     if what == "a joint":
-        own = isinstance(kind, str) and kind in KINDS and KINDS[kind].fields
-        return f"a joint of type {kind}" if own else what
+        has_fields = isinstance(kind, str) and kind in KINDS and KINDS[kind].fields
+        return f"a joint of type {kind}" if has_fields else what
     return f"{what} of type {kind}"
 
 
@@ -246,8 +251,8 @@ def kinds_with(word: str) -> set[str]:
             for what in ("constraint", "driver")
         },
     }
-    own = {kind: {f.name.split(".")[0] for f in found if f.numeric} for kind, found in named.items()}
-    return {kind for kind in named if word in own[kind] | RECORDED.get(kind, set())} or set(named)
+    words = {kind: {f.name.split(".")[0] for f in fields if f.numeric} for kind, fields in named.items()}
+    return {kind for kind in named if word in words[kind] | RECORDED.get(kind, set())} or set(named)
 
 
 LABELS: dict[type, str] = {
@@ -288,8 +293,8 @@ def value_of(item: Any, name: str) -> Any:
     head, _, rest = name.partition(".")
     if name in getattr(item, "values", ()) or not hasattr(item, head):
         return getattr(item, "values", {}).get(name)  # before an attribute: a table has a field that is called values
-    found = getattr(item, head)
-    return value_of(found, rest) if rest else found
+    value = getattr(item, head)
+    return value_of(value, rest) if rest else value
 
 
 def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, float]]:

@@ -181,18 +181,18 @@ class Model:
 
     def dangling(self) -> tuple[str, ...]:
         """Paths of active joints, forces, constraints and drivers that refer to an inactive element."""
-        found: list[str] = []
+        unconnected: list[str] = []
         for kind in ("joints", "restraints", "force_modules", "constraints", "drivers"):
             used = {path for path, _ in getattr(self, kind)()}
-            found += [path for path, _ in self._active(kind) if path not in used]
-        return tuple(found)
+            unconnected += [path for path, _ in self._active(kind) if path not in used]
+        return tuple(unconnected)
 
     def unsupported(self) -> tuple[tuple[str, str], ...]:
         """Path and kind of every active element that is stored but cannot be simulated yet."""
-        found = [(path, module.type) for path, module in self.force_modules() if module.type in UNSIMULATED]
+        elements = [(path, module.type) for path, module in self.force_modules() if module.type in UNSIMULATED]
         if self.settings.contact_detection and self.terrain:
-            found += [(f"terrain:{item.name}", "terrain contact") for item in self.terrain]
-        return tuple(found)
+            elements += [(f"terrain:{item.name}", "terrain contact") for item in self.terrain]
+        return tuple(elements)
 
     def elements(self) -> Iterator[tuple[str, Any]]:
         """Path and record of every active element that may have numbers, in the order of the file."""
@@ -216,24 +216,24 @@ class Model:
     def described(self) -> dict[str, Number]:
         """What is known of every number, by its path."""
         types = {path: joint.type for path, joint in self.joints()}
-        found: dict[str, Number] = {}
+        numbers: dict[str, Number] = {}
         for path, item in self.elements():
             along = item.joint if isinstance(item, Restraint | Element) else None
             kind = types[along] if along else ""
             for field, keys, value in numbers_of(item):
                 unit, role = unit_of(field, keys, item, kind), role_of(field, keys, item)
-                found[path + text_of(keys)] = Number(value, unit, role, field.doc)
-        return found
+                numbers[path + text_of(keys)] = Number(value, unit, role, field.doc)
+        return numbers
 
     def matrices(self) -> dict[str, Matrix]:
         """Every constant rotation matrix R of the active parts, by its path."""
-        found = {f"{child(FIXED, frame.name)}.R": frame.R for frame in self.frames}
+        rotations = {f"{child(FIXED, frame.name)}.R": frame.R for frame in self.frames}
         for path, body in self.bodies():
-            found.update({f"{child(path, frame.name)}.R": frame.R for frame in body.frames})
+            rotations.update({f"{child(path, frame.name)}.R": frame.R for frame in body.frames})
         for path, joint in self.joints():
             if isinstance(joint.initial_displacement, Placement):
-                found[f"{path}.initial_displacement.R"] = joint.initial_displacement.R
-        return found
+                rotations[f"{path}.initial_displacement.R"] = joint.initial_displacement.R
+        return rotations
 
     def replace(self, values: Mapping[str, float]) -> Model:
         """The model with other numbers at some paths (the leading assembly may be left out where unique).
@@ -256,7 +256,7 @@ class Model:
         gravity = list(self.gravity)
         for field, value in grouped.pop("model_parameters", {}).items():
             gravity[int(field[-2])] = value
-        found = dataclasses.replace(
+        model = dataclasses.replace(
             self,
             gravity=(gravity[0], gravity[1], gravity[2]),
             frames=tuple(changed(frame, child(FIXED, frame.name), grouped) for frame in self.frames),
@@ -264,12 +264,12 @@ class Model:
             replaced=tuple(dict.fromkeys((*self.replaced, *order))),
         )
         if not grouped:
-            return found
-        found = dataclasses.replace(
-            found, assemblies=rebuilt(self.assemblies, lambda a, path: changed_assembly(a, path, grouped))
+            return model
+        model = dataclasses.replace(
+            model, assemblies=rebuilt(self.assemblies, lambda a, path: changed_assembly(a, path, grouped))
         )
-        _refuse_impossible(found, touched)
-        return found
+        _refuse_impossible(model, touched)
+        return model
 
     def resolve(self, path: str) -> str:
         """The full form of a path of an object, number or channel; ModelError where it is unknown or ambiguous."""
@@ -281,12 +281,12 @@ class Model:
         objects = [(full, kind) for full, kind in self._objects() if kind in kinds]
         if any(full == target for full, _ in objects):
             return target + field
-        found = {full for full, kind in objects if shortened(full, target, 2 if kind == "frame" else 1)}
-        if len(found) == 1:
-            return found.pop() + field
-        if found:
+        matches = {full for full, kind in objects if shortened(full, target, 2 if kind == "frame" else 1)}
+        if len(matches) == 1:
+            return matches.pop() + field
+        if matches:
             raise ModelError(
-                path, f"{len(found)} objects of this name", listed(sorted(found)), "Write the path in full."
+                path, f"{len(matches)} objects of this name", listed(sorted(matches)), "Write the path in full."
             )
         objects = objects[:2000]  # the search for close matches is slow
         short = [full.split(":", 1)[-1] for full, _ in objects if ":" in full and not full.startswith("fixed:")]
@@ -304,9 +304,9 @@ class Model:
         if full in known:
             return full
         target, field = split(full)
-        own = [p for p in known if split(p)[0] == target]
-        hint = nearest(full[:120], own)
-        raise ModelError(path, f"no number {field or 'there'!r}", listed(own) or "nothing", hint or "Choose one.")
+        numbers = [p for p in known if split(p)[0] == target]
+        hint = nearest(full[:120], numbers)
+        raise ModelError(path, f"no number {field or 'there'!r}", listed(numbers) or "nothing", hint or "Choose one.")
 
     def _objects(self) -> Iterator[tuple[str, str]]:
         """Path and kind of every object that a path can name."""
@@ -332,9 +332,9 @@ LABELS[Model] = "model_parameters"
 def _refuse_impossible(model: Model, touched: Mapping[str, Collection[Steps]]) -> None:
     """Raises where numbers that were replaced, steps by element, are ones that the element cannot have."""
     for path, item in model.elements():
-        own = touched.get(path, ())
-        for fault in faults(item, numbers_of(item)) if own else ():
-            where = next((steps for steps in fault.steps if steps in own), None)
+        numbers = touched.get(path, ())
+        for fault in faults(item, numbers_of(item)) if numbers else ():
+            where = next((steps for steps in fault.steps if steps in numbers), None)
             if where is not None and fault.bad[0]:
                 raise ModelError(path + text_of(where), fault.found(0), fault.allowed, fault.todo)
 
@@ -398,8 +398,8 @@ def complete(model: Model) -> Model:
 
 def unused(name: str, taken: set[str]) -> str:
     """The name, or the name with the first suffix _2, _3 ... that is not taken."""
-    found, k = name, 1
-    while found in taken:
+    free, k = name, 1
+    while free in taken:
         k += 1
-        found = f"{name}_{k}"
-    return found
+        free = f"{name}_{k}"
+    return free

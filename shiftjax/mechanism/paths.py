@@ -46,15 +46,15 @@ def split(path: str) -> tuple[str, str]:
 
 def steps(field: str) -> Steps:
     """`.inertia.Ixx` -> ("inertia", "Ixx"), `.T[2]` -> ("T", 2); empty where the text is no field."""
-    found: list[str | int] = []
+    parts: list[str | int] = []
     position = 0
     while position < len(field):
         match = STEP.match(field, position)
         if match is None:
             return ()
-        found.append(match[1] if match[1] else int(match[2]))
+        parts.append(match[1] if match[1] else int(match[2]))
         position = match.end()
-    return tuple(found)
+    return tuple(parts)
 
 
 def shortened(path: str, wanted: str, tail: int) -> bool:

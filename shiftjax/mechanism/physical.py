@@ -69,7 +69,7 @@ def faults(
             if field.least is not None or field.above is not None:
                 yield _out_of_bounds(field, steps, values[steps])
         for field in dict.fromkeys(field for field in fields.values() if field.rising):
-            yield _falling(field, {steps: values[steps] for steps, own in fields.items() if own == field})
+            yield _falling(field, {steps: values[steps] for steps, other in fields.items() if other == field})
         if isinstance(item, Body):
             yield from _of_inertia(values)
         if isinstance(item, Joint) and item.axis is not None:
@@ -129,14 +129,14 @@ def _falling(field: Field, values: Values) -> Fault:
     falls = np.diff(rows, axis=0) <= 0.0
     name = field.name.replace("_", " ")
 
-    def found(k: int) -> str:
+    def pair(k: int) -> str:
         first = int(falls[:, k].argmax())
         return f"{name} {rows[first, k]:g}, {rows[first + 1, k]:g}"
 
     return Fault(
         tuple(values),
         np.asarray(falls.any(0)),
-        found,
+        pair,
         "increasing numbers",
         f"Sort the {name}, with what belongs to them.",
     )
@@ -147,8 +147,8 @@ def _of_kind(item: Element, values: Values, varied: Values, count: int) -> Itera
     kind = FORCES.get(item.type) or CONSTRAINTS.get(item.type)
     if kind is None or not kind.listed:
         return
-    for steps, own in varied.items():
-        item = with_number(item, steps, own)
+    for steps, numbers in varied.items():
+        item = with_number(item, steps, numbers)
     for words, wrong in kind.faults(item.values).items():
         bad = np.broadcast_to(wrong, count).astype(bool)
         yield Fault(

@@ -204,8 +204,8 @@ class RunSettings:
     @property
     def infinity_norm_multiplier(self) -> float:
         """m of the repartition rule."""
-        found = self._first(self.solvers, "infinity_norm_multiplier")
-        return 2.0 if found is None else float(found)
+        multiplier = self._first(self.solvers, "infinity_norm_multiplier")
+        return 2.0 if multiplier is None else float(multiplier)
 
     @property
     def integration_type(self) -> str | None:
@@ -237,9 +237,9 @@ class Assembly:
 
     def flat(self) -> Iterator[tuple[Any, ...]]:
         """Every assembly of the tree, depth first, as its own fields and the number of its children."""
-        own = [field.name for field in fields(Assembly) if field.name != "assemblies"]
+        lists = [field.name for field in fields(Assembly) if field.name != "assemblies"]
         for _, assembly, _ in walk((self,)):
-            yield (*(getattr(assembly, name) for name in own), len(assembly.assemblies))
+            yield (*(getattr(assembly, name) for name in lists), len(assembly.assemblies))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Assembly):

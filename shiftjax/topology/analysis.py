@@ -92,9 +92,9 @@ def _refuse_two_drivers(tree: Tree, constraints: Sequence[TreeConstraint]) -> No
     for constraint in constraints:
         for joint in constraint.joints if CONSTRAINTS[constraint.kind].prescribes else ():
             if joint in driver_of:
-                found = f"two drivers, {driver_of[joint]} and {constraint.name}"
+                drivers = f"two drivers, {driver_of[joint]} and {constraint.name}"
                 todo = 'Set "active": false on one of them, or leave one out.'
-                raise ModelError(tree.branches[joint].path, found, "one driver a joint", todo)
+                raise ModelError(tree.branches[joint].path, drivers, "one driver a joint", todo)
             driver_of[joint] = constraint.name
 
 

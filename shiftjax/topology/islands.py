@@ -111,10 +111,12 @@ class _Part:
             q += joint.nq
 
     def _node(self, node: Node, joint: int) -> Node:
-        own = node.numbers
-        if own is not None:
-            own = BodyNumbers(*(self._places(part) for part in (own.mass, own.inertia, own.center_of_mass)))
-        return Node("", joint, node.level, node.virtual, own)
+        numbers = node.numbers
+        if numbers is not None:
+            numbers = BodyNumbers(
+                *(self._places(part) for part in (numbers.mass, numbers.inertia, numbers.center_of_mass))
+            )
+        return Node("", joint, node.level, node.virtual, numbers)
 
     def _group(self, group: RowGroup) -> RowGroup:
         return replace(

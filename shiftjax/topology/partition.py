@@ -99,19 +99,21 @@ def _eliminated(
     return Elimination(picked, columns, (picked >= 0).sum(1), pivots, dropped + bad, entries + bad)
 
 
-def blocks_of(found: Elimination, substructure: Substructure) -> list[Block]:
+def blocks_of(elimination: Elimination, substructure: Substructure) -> list[Block]:
     """The sorted sets of every member."""
-    unique, which = distinct_blocks(found, substructure)
+    unique, which = distinct_blocks(elimination, substructure)
     return [unique[k] for k in which]
 
 
-def distinct_blocks(found: Elimination, substructure: Substructure) -> tuple[list[Block], np.ndarray]:
+def distinct_blocks(elimination: Elimination, substructure: Substructure) -> tuple[list[Block], np.ndarray]:
     """The sorted sets that occur, and which of them each member has (B,)."""
     speeds, m = np.asarray(substructure.columns), substructure.rows
-    marks = np.zeros((len(found.rows), m + len(speeds) + 1), bool)  # the last column takes what is beyond the rank
+    marks = np.zeros(
+        (len(elimination.rows), m + len(speeds) + 1), bool
+    )  # the last column takes what is beyond the rank
     lines = np.arange(len(marks))[:, None]
-    marks[lines, np.where(found.rows < 0, -1, found.rows)] = True
-    marks[lines, np.where(found.columns < 0, -1, m + found.columns)] = True
+    marks[lines, np.where(elimination.rows < 0, -1, elimination.rows)] = True
+    marks[lines, np.where(elimination.columns < 0, -1, m + elimination.columns)] = True
     packed, which = np.unique(np.packbits(marks[:, :-1], axis=1), axis=0, return_inverse=True)
     sets = np.unpackbits(packed, axis=1, count=m + len(speeds)).astype(bool)
     blocks = [
@@ -151,8 +153,8 @@ def characteristic_length(plan: Plan, numbers: Sequence[float]) -> float:
     def at(where: Sequence[int]) -> np.ndarray:
         return np.array([numbers[k] for k in where]) if where else np.zeros(3)
 
-    spans = [_dist(at(a), at(b)) for own in places.values() for a in sorted(own) for b in sorted(own)]
-    arms = [_dist(at(a), at(centres[body])) for body, own in places.items() for a in sorted(own)]
+    spans = [_dist(at(a), at(b)) for frames in places.values() for a in sorted(frames) for b in sorted(frames)]
+    arms = [_dist(at(a), at(centres[body])) for body, frames in places.items() for a in sorted(frames)]
     return max(spans, default=0.0) or max(arms, default=0.0) or 1.0
 
 

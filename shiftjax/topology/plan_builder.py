@@ -31,26 +31,28 @@ class Numbering:
 
     def of(self, item: Any, path: str) -> dict[str, Any]:
         """The indices of all numbers of a record, by field, in the field's shape."""
-        found: dict[str, list[tuple[Steps, int]]] = {}
+        places: dict[str, list[tuple[Steps, int]]] = {}
         for field, steps, _ in numbers_of(item):
             inside = steps[len(field.name.split(".")) :]
-            found.setdefault(field.name, []).append((inside, len(self.numbers)))
+            places.setdefault(field.name, []).append((inside, len(self.numbers)))
             self.numbers.append(NumberPlace(path + text_of(steps), role_of(field, steps, item)))
         given = [field.name for field in numeric_fields(item) if value_of(item, field.name) is not None]
-        return {name: _nested(found.get(name, ())) for name in given}
+        return {name: _nested(places.get(name, ())) for name in given}
 
     def body(self, body: Body, path: str) -> BodyNumbers:
         """A body with its frames."""
-        own = self.of(body, path)
+        places = self.of(body, path)
         self.add_frames(body.frames, path)
-        return BodyNumbers(own["mass"], tuple(own[f"inertia.{entry}"] for entry in INERTIA), own["center_of_mass"])
+        return BodyNumbers(
+            places["mass"], tuple(places[f"inertia.{entry}"] for entry in INERTIA), places["center_of_mass"]
+        )
 
     def add_frames(self, frames: Sequence[Frame], body: str = FIXED) -> None:
         """The frames of a body or of ground."""
         for frame in sorted(frames, key=lambda frame: frame.name):
             path = child(body, frame.name)
-            own = self.of(frame, path)
-            self.frames[body, frame.name] = FrameNumbers(own["T"], own["rotation"], self._matrix(f"{path}.R"))
+            places = self.of(frame, path)
+            self.frames[body, frame.name] = FrameNumbers(places["T"], places["rotation"], self._matrix(f"{path}.R"))
 
     def frame(self, ref: FrameRef) -> FrameNumbers | None:
         """The numbers of a frame, None for a body's origin."""
@@ -248,15 +250,15 @@ def _words(kind: ForceKind | ConstraintKind, item: Element) -> tuple[tuple[str, 
 def _substructures(
     joints: Sequence[TreeJoint], groups: Sequence[RowGroup], clusters: Sequence[Sequence[int]]
 ) -> tuple[Substructure, ...]:
-    found: list[tuple[list[int], tuple[int, ...]]] = []
+    ordered: list[tuple[list[int], tuple[int, ...]]] = []
     for cluster in clusters:
         moving = sorted({j for k in cluster for j in groups[k].coupled if joints[j].nv})
         if moving:  # a loop of welds alone has nothing to solve for
-            found.append((moving, tuple(sorted(cluster))))
+            ordered.append((moving, tuple(sorted(cluster))))
     out: list[Substructure] = []
     row = 0
-    for moving, own in sorted(found):
+    for moving, members in sorted(ordered):
         columns = tuple(joints[j].v + k for j in moving for k in range(joints[j].nv))
-        out.append(Substructure(own, tuple(moving), columns, row, sum(groups[k].rows for k in own)))
+        out.append(Substructure(members, tuple(moving), columns, row, sum(groups[k].rows for k in members)))
         row += out[-1].rows
     return tuple(out)

@@ -105,11 +105,11 @@ class Tree:
 
     def path_to(self, node: int) -> list[int]:
         """Branches from ground to a node."""
-        found: list[int] = []
+        joints: list[int] = []
         while node:
-            found.append(node - 1)
+            joints.append(node - 1)
             node = self.branches[node - 1].near
-        return found[::-1]
+        return joints[::-1]
 
     def between(self, bodies: Iterable[str]) -> tuple[int, ...]:
         """Branches that move some of the bodies but not all together; for one body, all up to ground."""
