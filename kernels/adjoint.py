@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from shiftjax.kernels.graph import Graph
-from shiftjax.kernels.lane_program import LaneProgram, Layout, Method, Piece
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Method, Piece, range_of
 from shiftjax.kernels.reverse import copy_into, reverse
 from shiftjax.kernels.simplify import simplify
 from shiftjax.record import record
@@ -68,18 +68,20 @@ class AdjointLayout:
         """The slots of the accumulators of metrics."""
         return self.layout.slots("acc")[self.first :]
 
-    def rows(self) -> dict[str, range]:
-        """The rows of a table of cotangents (rows, B): of `CARRIED`, of the accumulators; and the steps of a leg."""
-        sizes = {name: self.layout.regions()[name] for name in CARRIED} | {"acc": len(self.accumulators()), "steps": 1}
-        found, at = {}, 0
-        for name, size in sizes.items():
-            found[name] = range(at, at + size)
-            at += size
-        return found
+    def columns(self) -> dict[str, int]:
+        """Sizes of the groups of rows of a table of cotangents in row order: of `CARRIED`, of the accumulators; and the
+        steps of a leg."""
+        sizes = {name: self.layout.regions()[name] for name in CARRIED}
+        return sizes | {"acc": len(self.accumulators()), "steps": 1}
+
+    def rows(self, name: str) -> range:
+        """The rows of group `name` in a table of cotangents."""
+        return range_of(self.columns(), name)
 
     @property
     def row_count(self) -> int:
-        return self.rows()["steps"].stop
+        """Number of rows of a table of cotangents."""
+        return sum(self.columns().values())
 
 
 @record

@@ -7,7 +7,7 @@ a table (rows, B), members last, between two calls; a slot or a row is one scala
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from shiftjax.record import record
@@ -72,11 +72,11 @@ class Layout:
 
     def slots(self, name: str) -> range:
         """The slots of region `name` in the workspace."""
-        return _place(self.regions(), name)
+        return range_of(self.regions(), name)
 
     def rows(self, name: str) -> range:
         """The rows of group `name` in the table."""
-        return _place(self.columns(), name)
+        return range_of(self.columns(), name)
 
     @property
     def slot_count(self) -> int:
@@ -89,7 +89,8 @@ class Layout:
         return sum(self.columns().values())
 
 
-def _place(sizes: dict[str, int], name: str) -> range:
+def range_of(sizes: Mapping[str, int], name: str) -> range:
+    """Where a part lies among parts of some sizes that follow each other."""
     first = 0
     for key, size in sizes.items():
         if key == name:

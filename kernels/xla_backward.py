@@ -55,7 +55,7 @@ class Backward:
     def sweep(self, legs: Sequence[Leg], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Backward.sweep`."""
         for leg in legs:
-            steps = leg.bars[leg.adjoint.layout.rows()["steps"].start]
+            steps = leg.bars[leg.adjoint.layout.rows("steps").start]
             if steps.max(initial=0) > STEPS:
                 raise ValueError(f"a leg of {steps.max():g} steps, at most {STEPS} are kept")
             clock = _clock(leg) + np.arange(1, STEPS + 1)[:, None]
@@ -108,16 +108,16 @@ class _Reversed:
 
     def split(self, table: Any, bars: Any) -> tuple[Group, State, Group, Any]:
         """What moves and p; the rest of a table; the cotangents of the former; the steps of the leg."""
-        layout, rows = self.layout.layout, self.layout.rows()
+        layout, rows = self.layout.layout, self.layout.rows
         state = {name: tuple(table[k] for k in layout.rows(name)) for name in layout.columns()}
         moving = {name: state.pop(name) for name in ("q", "x", "dx", "p")}
         moving["acc"] = state["acc"][self.layout.first :]
-        own = {name: tuple(bars[k] for k in rows[name]) for name in moving}
-        return moving, state, own, bars[rows["steps"].start]
+        own = {name: tuple(bars[k] for k in rows(name)) for name in moving}
+        return moving, state, own, bars[rows("steps").start]
 
     def joined(self, own: Group, steps: Any) -> Any:
         """(rows, W) cotangents."""
-        names = [name for name in self.layout.rows() if name != "steps"]
+        names = [name for name in self.layout.columns() if name != "steps"]
         return jnp.stack([*(bar for name in names for bar in own[name]), steps])
 
     def whole(self, moving: Group, state: State) -> State:

@@ -149,22 +149,26 @@ def test_a_higher_multiplier_repartitions_less() -> None:
 def test_the_same_split_is_no_repartition() -> None:
     """S12, design rule 3: a fresh partition equal to the old one changes no set, no program, no log."""
     lanes = lanes_of("bricard")
-    members, layout = np.array([0, 2]), lanes.setup.layout()
+    members = np.array([0, 2])
     before, programs = lanes.table.copy(), lanes.recordings[0].programs.pieces
     driver.repartition(lanes, 0, members, np.array([True, False]))
     assert lanes.log == [] and not lanes.repartitions.any() and lanes.recordings[0].programs.pieces == programs
-    armed, limit = layout.rows("armed").start, layout.rows("limit").start
-    changed = np.argwhere(lanes.table != before).tolist()
-    assert [armed + 1, 0] in changed  # by pivot: off until the pivot has recovered
-    assert all(row in (armed + 1, limit) for row, _ in changed)
-    assert lanes.table[limit, 2] == 2.0 * max(1.0, before[limit, 2] / 2.0)  # by |B|: counted from here
+    changed = [
+        (name, *place)
+        for name in lanes.layout.columns()
+        for place in np.argwhere(lanes.table.rows(name) != before.rows(name)).tolist()
+    ]
+    assert ("armed", 1, 0) in changed  # by pivot: off until the pivot has recovered
+    assert all(place[:2] in (("armed", 1), ("limit", 0)) for place in changed)
+    limit, earlier = lanes.table.row("limit"), before.row("limit")
+    assert limit[2] == 2.0 * max(1.0, earlier[2] / 2.0)  # by |B|: counted from here
 
 
 def test_limits_follow_the_partition() -> None:
     """Design rule 3: multiplier times |B| (floored at 1), a hundredth of the pivot ratio, the window of moved steps."""
     lanes = lanes_of("four_bar", 2)
-    limit, ratio = lanes.rows("limit"), lanes.ratio[0]
-    monitors = lanes.rows("mon")
+    limit, ratio = lanes.table.rows("limit"), lanes.ratio[0]
+    monitors = lanes.table.rows("mon")
     assert np.allclose(limit[0], 2.0 * np.maximum(monitors[0], 1.0), rtol=1e-12)
     assert np.allclose(limit[1], (PIVOT_TRIGGER * ratio) ** -2.0, rtol=1e-12)
     assert np.allclose(limit[2], (WINDOW * ratio) ** -2.0, rtol=1e-12)

@@ -77,7 +77,7 @@ def leg(name: str, lanes: int, steps: np.ndarray | int, method: str = "rk4", see
         rows = list(layout.rows(region))
         start[rows] = rng.uniform(0.5, 1.5, (len(rows), 100))[:, :lanes]
     bars = rng.standard_normal((made.layout.row_count, 100))[:, :lanes].copy()
-    bars[made.layout.rows()["steps"].start] = steps
+    bars[made.layout.rows("steps").start] = steps
     which = np.where(np.arange(lanes) % 3 == 2, -1, np.arange(lanes)) if seeds is not None else np.full(lanes, -1)
     return Leg(made, start, bars, seeds, which)
 
@@ -97,15 +97,15 @@ def slopes(given: Leg, every: int) -> tuple[np.ndarray, np.ndarray]:
     direction = np.random.default_rng(4).standard_normal((mirrored.row_count, lanes))
     loop = StepLoop(program, phases_of(program), np, np.dtype(complex))
     state = {name: tuple(given.table[list(layout.rows(name))].astype(complex)) for name in layout.columns()}
-    rows = mirrored.rows()
+    rows = mirrored.rows
 
     def moved(name: str) -> tuple[np.ndarray, ...]:
         own = state[name] if name != "acc" else state[name][mirrored.first :]
-        return tuple(x + 1j * STEP * dx for x, dx in zip(own, direction[list(rows[name])], strict=True))
+        return tuple(x + 1j * STEP * dx for x, dx in zip(own, direction[list(rows(name))], strict=True))
 
     acc = (*state["acc"][: mirrored.first], *moved("acc"))
     p, state = moved("p"), {**state, **{name: moved(name) for name in ("q", "x", "dx")}, "acc": acc}
-    steps, total = given.bars[rows["steps"].start], np.zeros(lanes)
+    steps, total = given.bars[rows("steps").start], np.zeros(lanes)
     for k in range(int(steps.max())):
         runs = k < steps
         after, _ = loop.attempt(p, state, np.ones(lanes), H, T0)
@@ -120,9 +120,9 @@ def slopes(given: Leg, every: int) -> tuple[np.ndarray, np.ndarray]:
             total += np.where(runs, (own.T * seen).sum(0), 0.0)
     for name in (*CARRIED, "acc"):
         values = p if name == "p" else state[name] if name != "acc" else state[name][mirrored.first :]
-        for bar, value in zip(given.bars[list(rows[name])], values, strict=True):
+        for bar, value in zip(given.bars[list(rows(name))], values, strict=True):
             total += bar * np.imag(value) / STEP
-    direction[rows["steps"].start] = 0.0
+    direction[rows("steps").start] = 0.0
     return total, direction
 
 
@@ -187,14 +187,14 @@ def test_two_legs_are_one() -> None:
     middle = whole.table.copy()
     until = np.full(9, 7.0 + 3)
     back().kernel.advance([Group(whole.adjoint.program, middle, until, None, np.full(9, -1))], h=H, t0=T0)
-    rows = whole.adjoint.layout.rows()
+    steps = whole.adjoint.layout.rows("steps").start
     late = whole._replace(table=middle, bars=whole.bars.copy())
-    late.bars[rows["steps"].start] = 5
+    late.bars[steps] = 5
     (between,) = swept(1, 0, late)
-    between[rows["steps"].start] = 3
+    between[steps] = 3
     (found,) = swept(1, 0, whole._replace(bars=between))
     (wanted,) = swept(1, 0, whole)
-    found[rows["steps"].start] = 8
+    found[steps] = 8
     assert np.array_equal(found, wanted)
 
 

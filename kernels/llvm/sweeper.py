@@ -127,11 +127,11 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
         """(row, slot) of the cotangents that pass from leg to leg, then of the number of steps."""
         pairs = [
             (row, self.space.offset[f"bar_{name}"] + k)
-            for name, rows in self.adjoint.rows().items()
+            for name in self.adjoint.columns()
             if name != "steps"
-            for k, row in enumerate(rows)
+            for k, row in enumerate(self.adjoint.rows(name))
         ]
-        return [*pairs, (self.adjoint.rows()["steps"].start, self.space.offset["steps"])]
+        return [*pairs, (self.adjoint.rows("steps").start, self.space.offset["steps"])]
 
     def _ends(self) -> list[tuple[int, int]]:
         """(row, slot) of the state at the end of a projection."""

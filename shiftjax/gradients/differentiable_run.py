@@ -22,7 +22,7 @@ from shiftjax.gradients.jumps.crossings import Jumps, Met
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.backward import WayBack
-from shiftjax.gradients.reverse.tape import ByMember, Tape, spacing, state_rows
+from shiftjax.gradients.reverse.tape import ByMember, Tape, spacing, states_of
 from shiftjax.gradients.start.assembled_start import StartDerivative
 from shiftjax.kernels.backends import make_backward
 from shiftjax.kernels.contract import Backward, Kernel
@@ -225,17 +225,17 @@ class DifferentiableRun:
             bars = np.zeros((count, len(y_bar)))  # those that count jumps have none
             bars[: len(self._metrics)] = y_bar[:, self.recorded :][:, : len(self._metrics)].T
             none = ~np.isfinite([*taped.result.metrics.values()]) & (bars != 0.0)  # as no crossing, which is no number
-            way.rows("acc")[:] = measured.of_rows(lanes.measured, np.where(lost | none, 0.0, bars))
+            way.bars.set("acc", measured.of_rows(lanes.measured_of(), np.where(lost | none, 0.0, bars)))
             lost = lost | none.any(0)
         way.go(seeds, good)
         way.begin(_unprojected(begun), seeds, good, measured)
         nv, ns = prepared.plan.nv, prepared.plan.ns
-        x_bar = way.rows("x")
+        q_bar, x_bar, p_bar = map(way.bars.rows, ("q", "x", "p"))
         start = self._start_of(begun)
-        found = start.adjoint(way.rows("q"), x_bar[:nv], x_bar[nv : nv + ns])
+        found = start.adjoint(q_bar, x_bar[:nv], x_bar[nv : nv + ns])
         row = {place: k for k, place in enumerate(prepared.places)}
         for k, place in enumerate(prepared.setup.varied):
-            found[row[place]] += way.rows("p")[k]
+            found[row[place]] += p_bar[k]
         found[:, lost] = np.nan
         order = {path: k for k, path in enumerate(prepared.vary)}
         return found[[order[path] for path in self.vary]].T, way.growth, way.followed
@@ -332,12 +332,12 @@ class DifferentiableRun:
         """Steps between two notes of a lane: a leg's, or so many that all notes fit."""
         lanes = begun.lanes
         longest = self._back(lanes.kernel).longest_of(_programs(begun).layout, METHODS[lanes.setup.method])
-        one = len(state_rows(lanes)) * lanes.table.itemsize * lanes.table.shape[1]
+        one = states_of(lanes) * lanes.table.dtype.itemsize * lanes.table.lanes
         return spacing(longest, one, lanes.settings.steps, memory)
 
     def _batches(self, members: int) -> Iterator[np.ndarray]:
         """Members in batches whose tapes have room for a few notes of each."""
-        one = len(state_rows(self._begun.lanes)) * self._begun.lanes.table.itemsize
+        one = states_of(self._begun.lanes) * self._begun.lanes.table.dtype.itemsize
         size = int(max(1, min(members, self.memory / (8 * one))))
         for first in range(0, members, size):
             yield np.arange(first, min(first + size, members))

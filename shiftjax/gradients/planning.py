@@ -20,7 +20,7 @@ from shiftjax.gradients.differences import PLACES
 from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentLayout
 from shiftjax.gradients.operations import Operations, operations_of
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
-from shiftjax.gradients.reverse.tape import note_bytes, spacing, state_rows
+from shiftjax.gradients.reverse.tape import note_bytes, spacing, states_of
 from shiftjax.kernels.backends import make_backward, make_kernel
 from shiftjax.record import record
 from shiftjax.run.advance.samples import next_samples
@@ -87,7 +87,7 @@ class Planner:
         assert isinstance(programs, Programs)
         self.programs, self.settings, self.layout = programs, lanes.settings, lanes.layout
         self.backward = make_backward(lanes.kernel)
-        self._item, self._states = lanes.table.itemsize, len(state_rows(lanes))
+        self._item, self._states = lanes.table.dtype.itemsize, states_of(lanes)
 
     @cached_property
     def operations(self) -> Operations:

@@ -95,7 +95,7 @@ def assemble(
     )  # fmt: skip
     return collect(
         prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
-        measure=partial(measured.figures, lanes.measured, 0.0, lanes.status > 0),
+        measure=partial(measured.figures, lanes.measured_of(), 0.0, lanes.status > 0),
         messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
         report=report_of(prepared),
         asked=asked(assign=assign, hold=hold, drive=drive, tie=tie, backend=backend, strict_start=strict_start),

@@ -139,9 +139,8 @@ def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, id
         return False
     if ending.steps + settings.steps >= CLOCKS[prepared.setup.precision]:
         return False
-    place = prepared.setup.layout().rows("p")
     now = prepared.parameters().astype(ending.table.dtype)
-    return np.array_equal(ending.table[place.start : place.stop], now, equal_nan=True)
+    return np.array_equal(ending.table.rows("p"), now, equal_nan=True)
 
 
 def first_partitions(

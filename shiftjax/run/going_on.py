@@ -8,12 +8,11 @@ from dataclasses import astuple
 import numpy as np
 
 from shiftjax.kernels.contract import Kernel
-from shiftjax.kernels.lane_program import Layout
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import COUNTS, Ensemble, Programs, Settings, recordings_of
 from shiftjax.run.advance.samples import Samples
-from shiftjax.run.programs.setup import ACCUMULATORS, Setup
+from shiftjax.run.programs.setup import Setup
 
 JUDGED = (Outcome.inaccurate, Outcome.near_singular)  # warnings that are given at the end of every run anew
 
@@ -27,16 +26,16 @@ def program_of(setup: Setup, identity: str, settings: Settings) -> tuple[object,
 
 def ending_of(lanes: Ensemble) -> Ending:
     """The lanes at the end of a run; those cut short by the end stand where they were before."""
-    own = _of_metrics(lanes.layout)
-    table = np.delete(lanes.table, own, axis=0)
+    layout = lanes.setup.layout()  # without metrics: those of the next run may be others, and begin anew
+    table = lanes.table.fitted(layout)
     choice, ratio = lanes.choice.copy(), lanes.ratio.copy()
     counts = {name: getattr(lanes, name).copy() for name in COUNTS}
     samples = np.array(astuple(lanes.samples))
-    for member, kept in lanes.cut_short.items():
-        table[:, member] = np.delete(kept.column, own)
-        choice[:, member], ratio[:, member] = kept.choice, kept.ratio
-        samples[:, member] = kept.samples
-        for name, value in kept.counts.items():
+    for member, before in lanes.cut_short.items():
+        table.put(np.array([member]), before.lane.fitted(layout))
+        choice[:, member], ratio[:, member] = before.choice, before.ratio
+        samples[:, member] = before.samples
+        for name, value in before.counts.items():
             counts[name][member] = value
     identity = lanes.recordings[0].programs.identity
     return Ending(
@@ -45,24 +44,17 @@ def ending_of(lanes: Ensemble) -> Ending:
     )  # fmt: skip
 
 
-def _of_metrics(layout: Layout) -> range:
-    """The rows of the metrics, which an ending leaves out: those of the next run may be others, and begin anew."""
-    rows = layout.rows("acc")
-    return range(rows.start + len(ACCUMULATORS), rows.stop)
-
-
 def go_on(
     kernel: Kernel, settings: Settings, ending: Ending, recorded: Sequence[tuple[Programs, np.ndarray]]
 ) -> Ensemble:
     """The lanes of an ending, whose clocks count on; the first tick is recorded of those that stand on it."""
-    setup, members = recorded[0][0].setup, ending.table.shape[1]
+    setup, members = recorded[0][0].setup, ending.table.lanes
     settings.t0, settings.before = ending.t0, ending.steps
     recordings, which = recordings_of(settings, setup, recorded, members)
-    status, own = ending.counts["status"], _of_metrics(recorded[0][0].layout)
-    table = np.insert(ending.table, [own.start] * len(own), 0.0, axis=0)
+    status, table = ending.counts["status"], ending.table.fitted(recorded[0][0].layout)
     lanes = Ensemble(
-        setup=setup, kernel=kernel, settings=settings, table=np.ascontiguousarray(table), recordings=recordings,
-        recorded=which, choice=ending.choice.copy(), known=[list(blocks) for blocks in ending.blocks],
+        setup=setup, kernel=kernel, settings=settings, table=table, recordings=recordings, recorded=which,
+        choice=ending.choice.copy(), known=[list(blocks) for blocks in ending.blocks],
         ratio=ending.ratio.copy(), status=status.copy(),
     )  # fmt: skip
     for name, values in ending.counts.items():
@@ -74,7 +66,7 @@ def go_on(
     for outcome in sorted(o for o in Outcome if o < 0):
         gravest = np.where((gravest == 0) & (lanes.warnings & 1 << -int(outcome) != 0), int(outcome), gravest)
     lanes.status = np.where(status > 0, status, gravest)
-    here = np.flatnonzero((lanes.status <= 0) & (lanes.row("clock") == settings.before))
+    here = np.flatnonzero((lanes.status <= 0) & (lanes.clock_of() == settings.before))
     if len(here):
         lanes.begin_metrics(here)
         lanes.evaluate("observe", here)

@@ -16,6 +16,7 @@ import shiftjax.run.advance.driver as driver
 from shiftjax.errors import ModelError, need_number, one_of, refuse_text
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import BACKENDS, make_kernel
+from shiftjax.kernels.lane_table import ALL
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import listed
@@ -184,9 +185,9 @@ class Live:
                 self.ended = f"the table of {self._shortest} ends at {self._until:g} s"
                 break
             driver.run_to(self._lanes, steps)
-            done = int(self._lanes.row("clock")[0])
+            done = int(self._lanes.clock_of()[0])
             self._lanes.settings.t0 += done * self.step
-            self._lanes.row("clock")[:] = 0.0
+            self._lanes.table.set("clock", 0.0)
             self._lanes.tried_at[:] = -1.0
             left -= done
             self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
@@ -199,8 +200,8 @@ class Live:
 
     def instant(self) -> Instant:
         """The state now."""
-        plan, x = self._prepared.plan, self._lanes.rows("x")[:, 0].astype(float)
-        q = self._lanes.rows("q")[:, 0].astype(float)
+        plan, table = self._prepared.plan, self._lanes.table
+        q, x = (table.rows(name)[:, 0].astype(float) for name in ("q", "x"))
         return Instant(self.time, q, x[: plan.nv], x[plan.nv : plan.nv + plan.ns])
 
     # -- what is seen ------------------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ class Live:
     def certificate(self) -> dict[str, float]:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
         error of the energy balance in parts of the largest energy."""
-        acc = dict(zip(ACCUMULATORS, self._lanes.certificate[:, 0].astype(float), strict=True))
+        acc = dict(zip(ACCUMULATORS, self._lanes.certificate_of()[:, 0].astype(float), strict=True))
         scale = max(acc["kinetic"], acc["potential"])
         energy = acc["energy_error"] / scale if scale > 0 else 0.0
         return {"gap": acc["gap"], "pivot_ratio": max(acc["squared_condition"], 1.0) ** -0.5, "energy_error": energy}
@@ -263,18 +264,19 @@ class Live:
 
     def _mass_at(self, pull: Pull) -> float:
         """Mass [kg] that a point shows, from what unit forces on it add to the accelerations; 0 where it is fixed."""
-        nv = self._prepared.plan.nv
-        kept, wrench = self._lanes.table.copy(), self._wrench
+        v, table = slice(self._prepared.plan.nv), self._lanes.table
+        before, wrench = table.copy(), self._wrench
         arm, _ = self._point(pull)
         answers = []
         for force in (np.zeros(3), *np.eye(3)):
             self._push(self._on(pull, force, arm))
-            answers.append(self._lanes.rows("dx")[:nv, 0].copy())
+            answers.append(table.rows("dx", within=v)[:, 0].copy())
         mobility = np.zeros((3, 3))
         for k, answer in enumerate(answers[1:]):
-            self._lanes.rows("x")[:nv, 0] = answer - answers[0]  # as speeds, which are seen at the point
+            table.set("x", (answer - answers[0])[:, None], within=v)  # as speeds, which are seen at the point
             mobility[:, k] = self._point(pull)[1]
-        self._lanes.table[:], self._wrench = kept, wrench
+        table.put(ALL, before)
+        self._wrench = wrench
         largest = float(np.linalg.eigvalsh(0.5 * (mobility + mobility.T))[-1])
         return 1.0 / largest if largest > IMMOBILE else 0.0
 
@@ -300,7 +302,7 @@ class Live:
     def _push(self, wrench: np.ndarray) -> None:
         """Sets all wrenches, and the accelerations that they make."""
         self._wrench = wrench
-        self._lanes.rows("p")[-len(wrench) :, 0] = wrench
+        self._lanes.table.set("p", wrench[:, None], within=slice(-len(wrench), None))
         if not self.ended:
             self._lanes.evaluate("accelerate", np.arange(1))
 

@@ -194,7 +194,7 @@ def simulate(
         whole = schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
             prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
-            measure=partial(measured.figures, lanes.measured, settings.begin, lanes.status > 0),
+            measure=partial(measured.figures, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, start),
             notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),

@@ -91,10 +91,11 @@ class Simulator:
         kernel = make_kernel(self.backend, self.precision)
         lanes = begin(kernel, settings, began, p, began.closed, blocks, [(self._programs, np.arange(members))])
         lanes.end(impossible(again.model, again.vary, again.values), Outcome.unphysical)
-        lanes.row("trip")[lanes.status != 0] = -lanes.status[lanes.status != 0]
+        refused = np.flatnonzero(lanes.status)
+        lanes.table.set("trip", -lanes.status[refused], refused)
         read = [self.prepared.plan.numbers[place].path for place in setup.varied]
         params = dict(zip(read, (jnp.asarray(row) for row in p.astype(DTYPES[self.precision])), strict=True))
-        return params, {name: jnp.asarray(lanes.rows(name).T) for name in GROUPS}
+        return params, {name: jnp.asarray(lanes.table.rows(name).T) for name in GROUPS}
 
     def step(self, params: Params, state: State) -> tuple[State, dict[str, Any]]:
         """One step of one lane; pure, for `jax.jit`, `jax.vmap`, `jax.lax` loops.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from shiftjax.gradients.complex_step import complex_step
 from shiftjax.gradients.forward.tangent_programs import TangentLayout, TangentPrograms
 from shiftjax.gradients.growth import PARTS, Growth
 from shiftjax.gradients.jumps.passages import Passages, States
+from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.interpolation import interpolated
 
@@ -33,13 +36,17 @@ class TangentLanes(Ensemble):
 
     @property
     def programs(self) -> TangentPrograms:
-        found = self.recordings[0].programs
-        assert isinstance(found, TangentPrograms)
-        return found
+        programs = self.recordings[0].programs
+        assert isinstance(programs, TangentPrograms)
+        return programs
 
     @property
     def places(self) -> TangentLayout:
         return self.programs.places
+
+    def tangents(self, names: Sequence[str], d: int, members: Members = ALL) -> np.ndarray:
+        """(rows, K) tangents of groups in direction d, one above the other."""
+        return tangents_of(self.places, self.table, names, d, members)
 
     def begin_metrics(self, members: np.ndarray) -> None:
         """The metrics of some members begin where they stand."""
@@ -47,18 +54,17 @@ class TangentLanes(Ensemble):
         if metrics is None or not len(members):
             return
         self.evaluate("accumulate", members)
-        table = self.table[:, members]
-        own = self.places.rows_of_values("acc")
+        own = self.places.values_within("acc")
+        values = self.table.rows("acc", members, own)
+
+        def begun(z: np.ndarray) -> np.ndarray:
+            metrics.begin(z)
+            return z
+
         for d in range(self.places.directions):
-            rows = self.places.rows_of_tangents("acc", d)
-
-            def begun(z: np.ndarray) -> np.ndarray:
-                metrics.begin(z)
-                return z
-
-            table[rows] = complex_step(begun, table[own], table[rows])
-        metrics.begin(table[own])
-        self.table[:, members] = table
+            rows = self.places.tangents_within("acc", d)
+            self.table.set("acc", complex_step(begun, values, self.table.rows("acc", members, rows)), members, rows)
+        self.table.set("acc", begun(values), members, own)
 
     def _advance(self, members: np.ndarray, until: np.ndarray) -> None:
         """As those without tangents, by way of the jumps that are followed."""
@@ -69,15 +75,15 @@ class TangentLanes(Ensemble):
         if not follows.all():
             super()._advance(members[~follows], until[~follows])
         members, until = members[follows], until[follows]
-        before = self.table[:, members].copy()
+        before = self.table.take(members)
         super()._advance(members, until)
-        new = self._counts(self.table[:, members]) != self._counts(before)
+        new = self._counts(self.table.take(members)) != self._counts(before)
         passes = new.any(0)
         if not passes.any():
             return
         members, until, new = members[passes], until[passes], new[:, passes]
-        self.table[:, members] = before[:, passes]  # once more, in parts
-        clock = self.row("clock")[members]
+        self.table.put(members, before.take(passes))  # once more, in parts
+        clock = self.clock_of(members)
         single = until - clock <= 1.0
         if single.any():
             self._jump(members[single], new[:, single])
@@ -87,10 +93,10 @@ class TangentLanes(Ensemble):
             self._advance(members[several], np.floor((clock + until) / 2)[several])
             self._advance(members[several], until[several])
 
-    def _counts(self, table: np.ndarray) -> np.ndarray:
+    def _counts(self, lanes: LaneTable) -> np.ndarray:
         """(knots, B) passages of lanes so far."""
         assert self.passages is not None
-        return self.passages.counts(table[self.places.rows_of_values("acc")])
+        return self.passages.counts(lanes.rows("acc", within=self.places.values_within("acc")))
 
     def _jump(self, members: np.ndarray, which: np.ndarray) -> None:
         """Adds the impulses of jumps to the tangents of speeds at the beginning of the step in which they are.
@@ -100,58 +106,67 @@ class TangentLanes(Ensemble):
         """
         places, plan, passages = self.places, self.setup.plan, self.passages
         assert passages is not None
-        before = self.table[:, members].copy()
-        q, x, dx, p = (before[places.rows_of_values(name)] for name in ("q", "x", "dx", "p"))
-        t = self.settings.t0 + self.row("clock")[members] * self.settings.h
+        before = self.table.take(members)
+        q, x, dx, p = (before.rows(name, within=places.values_within(name)) for name in ("q", "x", "dx", "p"))
+        t = self.settings.t0 + self.clock_of(members) * self.settings.h
         states = States(q, x[: plan.nv], dx[: plan.nv], p, t)
         pushed = before.copy()
-        for k, own in enumerate(which):
-            mine = np.flatnonzero(own)
+        for k, jumps in enumerate(which):
+            mine = np.flatnonzero(jumps)
             if not len(mine):
                 continue
             changed = before.copy()
-            changed[places.rows_of_values("p")][:, mine] = passages.beyond(k, states.of(mine))
-            beyond = self._accelerated(members, changed)[places.rows_of_values("dx")][: plan.nv, mine]
+            changed.set("p", passages.beyond(k, states.of(mine)), mine, places.values_within("p"))
+            beyond = self._accelerated(members, changed).rows("dx", mine, slice(plan.nv))
             slopes, good = passages.slope(k, states.of(mine), beyond)
             for d in range(places.directions):
-                parts = [before[places.rows_of_tangents(name, d)][:, mine] for name in ("q", "x", "p")]
+                parts = [before.rows(name, mine, places.tangents_within(name, d)) for name in ("q", "x", "p")]
                 impulse = (slopes * np.concatenate([parts[0], parts[1][: plan.nv], parts[2]])).sum(0)
-                constants = places.rows_of_tangents("p", d).start + np.array(passages.knots[k].constants)
-                pushed[np.ix_(constants, mine)] += impulse
+                for constant in passages.knots[k].constants:
+                    pushed.add("p", impulse, mine, places.tangents_within("p", d).start + constant)
             self.followed[members[mine]] += good
-        rates = [np.r_[places.rows_of_tangents("dx", d)] for d in range(places.directions)]
-        moving = [np.r_[places.rows_of_tangents("x", d)] for d in range(places.directions)]
-        more, plain = (self._accelerated(members, table) for table in (pushed, before))
-        for own, rate in zip(moving, rates, strict=True):
-            before[own] += more[rate] - plain[rate]
+        more, plain = (self._accelerated(members, lanes) for lanes in (pushed, before))
+        for d in range(places.directions):
+            change = tangents_of(places, more, ("dx",), d) - tangents_of(places, plain, ("dx",), d)
+            before.add("x", change, within=places.tangents_within("x", d))
         after = self._accelerated(members, before)
-        for rate in rates:
-            before[rate] = after[rate]
-        self.table[:, members] = before
+        for d in range(places.directions):
+            before.set("dx", tangents_of(places, after, ("dx",), d), within=places.tangents_within("dx", d))
+        self.table.put(members, before)
 
-    def _accelerated(self, members: np.ndarray, table: np.ndarray) -> np.ndarray:
-        """The table of some members with their rates computed."""
-        self.table[:, members] = table
+    def _accelerated(self, members: np.ndarray, lanes: LaneTable) -> LaneTable:
+        """Some members with their rates computed."""
+        self.table.put(members, lanes)
         self.evaluate("accelerate", members)
-        return self.table[:, members].copy()
+        return self.table.take(members)
 
-    def between(self, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
-        """The table between two of the same members, tangents too."""
-        out, plan = b.copy(), self.setup.plan
-        groups = {"q": plan.nq, "x": plan.nv + plan.ns, "dx": plan.nv + plan.ns}
-        starts = np.cumsum([0, *groups.values()])
-        inside = {name: range(first, first + groups[name]) for name, first in zip(groups, starts, strict=False)}
-        values = np.r_[tuple(self.places.rows_of_values(name) for name in groups)]
+    def between(self, a: LaneTable, b: LaneTable, s: np.ndarray, span: np.ndarray) -> LaneTable:
+        """Lanes between two of the same members, tangents too."""
+        out, plan, places = b.copy(), self.setup.plan, self.places
+        sizes = np.cumsum([plan.nq, plan.nv + plan.ns])
 
         def between(ends: np.ndarray) -> np.ndarray:
-            return interpolated(plan, inside, ends[0], ends[1], s, span)
+            return interpolated(plan, ends[0], ends[1], s, span)
 
-        ends = np.stack([a[values], b[values]])
-        for d in range(self.places.directions):
-            rows = np.r_[tuple(self.places.rows_of_tangents(name, d) for name in groups)]
-            out[rows] = complex_step(between, ends, np.stack([a[rows], b[rows]]))
-        out[values] = between(ends)
+        def set_state(values: np.ndarray, within: Callable[[str], slice]) -> None:
+            for name, rows in zip(STATE, np.split(values, sizes), strict=True):
+                out.set(name, rows, within=within(name))
+
+        ends = np.stack(
+            [np.concatenate([end.rows(n, within=places.values_within(n)) for n in STATE]) for end in (a, b)]
+        )
+        for d in range(places.directions):
+            change = np.stack([tangents_of(places, end, STATE, d) for end in (a, b)])
+            set_state(complex_step(between, ends, change), partial(places.tangents_within, direction=d))
+        set_state(between(ends), places.values_within)
         return out
+
+
+def tangents_of(
+    places: TangentLayout, lanes: LaneTable, names: Sequence[str], d: int, members: Members = ALL
+) -> np.ndarray:
+    """(rows, K) tangents of groups of some lanes in direction d, one above the other."""
+    return np.concatenate([lanes.rows(name, members, places.tangents_within(name, d)) for name in names])
 
 
 class Growing:
@@ -182,8 +197,7 @@ class Growing:
         assert isinstance(lanes, TangentLanes)
         places, nv, settings = lanes.places, lanes.setup.plan.nv, lanes.settings
         q, x = (
-            np.stack([lanes.table[places.rows_of_tangents(name, d)][:, members] for d in range(places.directions)], -1)
-            for name in ("q", "x")
+            np.stack([lanes.tangents((name,), d, members) for d in range(places.directions)], -1) for name in ("q", "x")
         )
-        time = (lanes.row("clock")[members] - settings.before) * settings.h
+        time = (lanes.clock_of(members) - settings.before) * settings.h
         self._growth.tangents(members, time, q, x[:nv])

@@ -62,14 +62,14 @@ class TangentLayout:
         """Place in a region, or in a group of rows, of `count` values of the k-th tangent of a direction."""
         return count + direction * self._parts[name][1] + k
 
-    def rows_of_values(self, name: str) -> slice:
-        """Rows of the table: the values of a group that have tangents."""
-        first = self.whole.rows(name).start + self._parts[name][0]
-        return slice(first, first + self._parts[name][1])
+    def values_within(self, name: str) -> slice:
+        """Of a group of rows those that are values with tangents."""
+        first, count = self._parts[name]
+        return slice(first, first + count)
 
-    def rows_of_tangents(self, name: str, direction: int) -> slice:
-        """Rows of the table: the tangents of a group in one direction."""
-        first = self.whole.rows(name).start + self._place(name, len(self.plain.rows(name)), 0, direction)
+    def tangents_within(self, name: str, direction: int) -> slice:
+        """Of a group of rows those that are tangents in one direction."""
+        first = self._place(name, self.plain.columns()[name], 0, direction)
         return slice(first, first + self._parts[name][1])
 
 

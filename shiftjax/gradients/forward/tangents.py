@@ -21,6 +21,7 @@ from shiftjax.gradients.forward.tangent_programs import BATCHES, Phases, Tangent
 from shiftjax.gradients.jumps.passages import Passages
 from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.measures.channel import Channel
 from shiftjax.run.advance.ensemble import Settings, begin_certificate, recordings_of
 from shiftjax.run.advance.replay import replay
@@ -155,7 +156,7 @@ class Forward:
             setup=setup,
             kernel=self.kernel,
             settings=replace(settings, progress=lambda done: None),
-            table=np.zeros((programs.layout.row_count, members), DTYPES[setup.precision]),
+            table=LaneTable.zeros(programs.layout, members, DTYPES[setup.precision]),
             recordings=recordings,
             recorded=which,
             choice=schedule.start.copy(),
@@ -169,11 +170,11 @@ class Forward:
             "p": (self.prepared.parameters(), directions.p),
         }
         for name, (value, tangent) in values.items():
-            lanes.table[lanes.places.rows_of_values(name)] = value
+            lanes.table.set(name, value, within=lanes.places.values_within(name))
             for d in range(programs.directions):
-                lanes.table[lanes.places.rows_of_tangents(name, d)] = tangent[:, :, d]
-        lanes.row("fraction")[:] = 1.0
-        lanes.rows("limit")[:] = np.inf
+                lanes.table.set(name, tangent[:, :, d], within=lanes.places.tangents_within(name, d))
+        lanes.table.set("fraction", 1.0)
+        lanes.table.set("limit", np.inf)
         running = np.flatnonzero(~never)
         if len(running):
             lanes.evaluate("project", running)
@@ -193,7 +194,7 @@ class Forward:
         measured, places, members = self.measured, lanes.places, len(lanes.status)
         if not self.names:
             return np.zeros((members, 0, places.directions))
-        rows = lanes.table[places.rows_of_values("acc")].astype(float)
+        rows = lanes.table.rows("acc", within=places.values_within("acc")).astype(float)
 
         def terms(z: np.ndarray) -> np.ndarray:
             return np.stack(measured.values_of_terms(z, lanes.settings.begin))
@@ -202,13 +203,13 @@ class Forward:
             values = terms(rows)
             figures = np.broadcast_arrays(*measured.of_terms(list(values)).values())
         slopes = self._slopes(values)  # (m, terms, B)
-        found = np.zeros((members, len(self.names), places.directions))
+        out = np.zeros((members, len(self.names), places.directions))
         for d in range(places.directions):
-            own = complex_step(terms, rows, lanes.table[places.rows_of_tangents("acc", d)])
+            change = complex_step(terms, rows, lanes.table.rows("acc", within=places.tangents_within("acc", d)))
             with np.errstate(all="ignore"):  # a term that is none says nothing of metrics without it
-                found[:, :, d] = np.where((slopes == 0.0) | (own == 0.0), 0.0, slopes * own).sum(1).T
-        found[(lanes.status > 0)[:, None] | ~np.isfinite(figures).T] = np.nan
-        return found
+                out[:, :, d] = np.where((slopes == 0.0) | (change == 0.0), 0.0, slopes * change).sum(1).T
+        out[(lanes.status > 0)[:, None] | ~np.isfinite(figures).T] = np.nan
+        return out
 
     def _slopes(self, values: np.ndarray) -> np.ndarray:
         """(m, terms, B) derivatives of the metrics by the values (terms, B) of their terms."""
@@ -232,8 +233,4 @@ def _never(schedule: Schedule) -> np.ndarray:
 
 def _states(lanes: TangentLanes) -> np.ndarray:
     """(states, B, k) tangents of coordinates, speeds and states of forces."""
-    places, plan = lanes.places, lanes.setup.plan
-    found = np.zeros((plan.nq + plan.nv + plan.ns, len(lanes.status), places.directions))
-    for d in range(places.directions):
-        found[:, :, d] = np.concatenate([lanes.table[places.rows_of_tangents(name, d)] for name in ("q", "x")])
-    return found
+    return np.stack([lanes.tangents(("q", "x"), d).astype(float) for d in range(lanes.places.directions)], -1)

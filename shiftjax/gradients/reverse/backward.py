@@ -16,10 +16,11 @@ from shiftjax.gradients.growth import PARTS, Growth
 from shiftjax.gradients.jumps.passages import Passages, States
 from shiftjax.gradients.measured import MeasuredAdjoint
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
-from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember, Notes, state_rows
+from shiftjax.gradients.reverse.tape import PLAIN_STEPS, ByMember, Notes
 from shiftjax.kernels.adjoint import AdjointProgram
 from shiftjax.kernels.contract import Backward, Group, Leg
-from shiftjax.run.advance.ensemble import Ensemble
+from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members
+from shiftjax.run.advance.ensemble import METRICS, Ensemble
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.schedule import PATTERNS
 from shiftjax.topology.partition import Partition
@@ -33,7 +34,7 @@ class WayBack:
         passages: jumps that are followed.
 
     Attributes:
-        bars: (rows, B) cotangents where the lanes stand; their rows are `layout.rows()`.
+        bars: cotangents of the lanes where they stand.
         followed: (B,) jumps so far.
     """
 
@@ -48,15 +49,10 @@ class WayBack:
         self.lanes, self.back, self.programs = lanes, back, programs
         self.settings, self.layout = lanes.settings, programs.layout
         self.notes, self._passages = notes, passages
-        self.followed = np.zeros(lanes.table.shape[1], int)
-        self.bars = np.zeros((self.layout.row_count, lanes.table.shape[1]), lanes.table.dtype)
+        self.followed = np.zeros(lanes.table.lanes, int)
+        self.bars = LaneTable.zeros(self.layout, lanes.table.lanes, lanes.table.dtype)
         setup, tau = lanes.setup, self.settings.h * self.settings.steps / PARTS
-        self._growth = Growth(setup.plan, setup.length, tau, np.zeros((lanes.table.shape[1], 1)))
-
-    def rows(self, name: str) -> np.ndarray:
-        """View of the cotangents of a region."""
-        place = self.layout.rows()[name]
-        return self.bars[place.start : place.stop]
+        self._growth = Growth(setup.plan, setup.length, tau, np.zeros((lanes.table.lanes, 1)))
 
     @property
     def growth(self) -> np.ndarray:
@@ -103,28 +99,26 @@ class WayBack:
             self._touch(program, table, members[mine], "observe", seeds)
             if measured is not None:
                 self._measured(program, table, members[mine], measured)
-            before = table.copy()
-            place = program.program.layout.rows("q").start
-            before[place : place + len(unprojected)] = unprojected[:, members[mine]]
+            before, nq = table.copy(), self.layout.layout.nq
+            before.set("q", unprojected[:nq, members[mine]])
+            before.set("x", unprojected[nq:, members[mine]])
             self._touch(program, before, members[mine], "project", seeds, table)
 
     def _grown(self, members: np.ndarray, steps: np.ndarray) -> None:
         """Notes the size of cotangents so many steps before the end."""
         nv = self.lanes.setup.plan.nv
-        q, v = self.rows("q")[:, members, None], self.rows("x")[:nv, members, None]
-        self._growth.cotangents(members, steps * self.settings.h, q, v)
+        q, v = self.bars.rows("q", members), self.bars.rows("x", members, slice(nv))
+        self._growth.cotangents(members, steps * self.settings.h, q[..., None], v[..., None])
 
     def _measured(
-        self, program: AdjointProgram, table: np.ndarray, members: np.ndarray, measured: MeasuredAdjoint
+        self, program: AdjointProgram, table: LaneTable, members: np.ndarray, measured: MeasuredAdjoint
     ) -> None:
         """From the accumulators at the start to the state there."""
-        own = self.layout.accumulators()
-        first = program.program.layout.rows("acc").stop - len(own)
-        before, bars = table.copy(), self.rows("acc")
-        bars[:, members] = measured.of_beginning(table[first : first + len(own)], bars[:, members])
-        before[first : first + len(own)] = measured.before(table[first : first + len(own)])
+        begun, before = table.rows("acc", within=METRICS), table.copy()
+        self.bars.set("acc", measured.of_beginning(begun, self.bars.rows("acc", members)), members)
+        before.set("acc", measured.before(begun), within=METRICS)
         self._touch(program, before, members, "measure", None)
-        bars[:, members] = 0.0
+        self.bars.set("acc", 0.0, members)
 
     # -- legs --------------------------------------------------------------------------------------------------------
 
@@ -135,27 +129,28 @@ class WayBack:
             if (keys == keys[:, :1]).all():  # a tenth of a four-bar's way back were sorts of a thousand equal columns
                 yield keys[:-1, 0], int(keys[-1, 0]), np.arange(len(at))
                 return
-            found, which = np.unique(keys, axis=1, return_inverse=True)
-            for k, (*choice, pattern) in enumerate(found.T):
+            distinct, which = np.unique(keys, axis=1, return_inverse=True)
+            for k, (*choice, pattern) in enumerate(distinct.T):
                 yield np.array(choice), int(pattern), np.flatnonzero(np.ravel(which) == k)
 
     def _partition(self, choice: np.ndarray) -> Partition:
         return Partition(tuple(self.lanes.known[s][c] for s, c in enumerate(choice)))
 
-    def _table(self, notes: Notes) -> np.ndarray:
+    def _table(self, notes: Notes) -> LaneTable:
         """The lanes of notes, with no limits."""
-        layout, lanes = self.lanes.layout, self.lanes
-        table = np.zeros((layout.row_count, len(notes.members)), lanes.table.dtype)
-        table[state_rows(lanes)] = notes.columns
-        place = layout.rows("p")
-        table[place.start : place.stop] = lanes.rows("p")[:, notes.members]
-        table[layout.rows("clock").start], table[layout.rows("fraction").start] = notes.clock, 1.0
+        lanes = self.lanes.table
+        table, state = LaneTable.zeros(lanes.layout, len(notes.members), lanes.dtype), len(lanes.state())
+        table.set_state(notes.columns[:state])
+        table.set("acc", notes.columns[state:], within=METRICS)
+        table.set("p", lanes.rows("p", notes.members))
+        table.set("clock", notes.clock)
+        table.set("fraction", 1.0)
         return table
 
     def _by_way(
         self,
         program: AdjointProgram,
-        table: np.ndarray,
+        table: LaneTable,
         steps: np.ndarray,
         members: np.ndarray,
         seeds: np.ndarray,
@@ -172,66 +167,60 @@ class WayBack:
         new = counts != self._counts(table)
         passes = new.any(0) & self._passages.follows[members]
         if not passes.all():
-            own = ~passes
-            self._over(program, np.ascontiguousarray(table[:, own]), steps[own], members[own], seeds)
-        for own, single in ((passes & (steps == 1), True), (passes & (steps > 1), False)):
-            if not own.any():
+            self._over(program, table.take(~passes), steps[~passes], members[~passes], seeds)
+        for here, single in ((passes & (steps == 1), True), (passes & (steps > 1), False)):
+            if not here.any():
                 continue
-            begin, mine, many = np.ascontiguousarray(table[:, own]), members[own], steps[own]
+            begin, mine, many = table.take(here), members[here], steps[here]
             if single:
                 self._sweep(program, begin, many, mine, seeds)
-                self._jump(program, begin, mine, new[:, own])
+                self._jump(program, begin, mine, new[:, here])
                 continue
             half = many // 2
             middle = self._ahead(program, begin, half)
-            self._by_way(program, middle, many - half, mine, seeds, counts[:, own])
+            self._by_way(program, middle, many - half, mine, seeds, counts[:, here])
             self._by_way(program, begin, half, mine, seeds, self._counts(middle))
 
-    def _counts(self, table: np.ndarray) -> np.ndarray:
+    def _counts(self, table: LaneTable) -> np.ndarray:
         """(knots, B) passages of lanes so far."""
-        place = self.lanes.layout.rows("acc")
-        return self._passages.counts(table[place.stop - len(self.lanes.measured) : place.stop])
+        return self._passages.counts(table.rows("acc", within=METRICS))
 
-    def _jump(self, program: AdjointProgram, table: np.ndarray, members: np.ndarray, which: np.ndarray) -> None:
+    def _jump(self, program: AdjointProgram, table: LaneTable, members: np.ndarray, which: np.ndarray) -> None:
         """Back over the impulses of jumps at the beginning of the step in which they are.
 
         Args:
             which: (knots, B) of the jumps.
         """
-        plan, rows, s = self.lanes.setup.plan, program.program.layout.rows, self.settings
+        plan, s = self.lanes.setup.plan, self.settings
         self._touch(program, table, members, "accelerate", None)  # the accelerations there are those after it
-        bars = np.zeros((self.layout.row_count, len(members)), table.dtype)
-        place = self.layout.rows()
-        moving = plan.nv + plan.ns
-        bars[place["dx"].start :][:moving] = self.rows("x")[:moving, members]
-        leg = Leg(program, table, bars, None, np.full(len(members), -1))
+        bars, moving = LaneTable.zeros(self.layout, len(members), table.dtype), slice(plan.nv + plan.ns)
+        bars.set("dx", self.bars.rows("x", members, moving), within=moving)
+        leg = Leg(program, table.array, bars.array, None, np.full(len(members), -1))
         self.back.touch(leg, "accelerate", h=s.h, t0=s.t0, every=s.every, origin=s.before)
-        read = {name: table[rows(name).start : rows(name).stop] for name in ("q", "x", "dx", "p", "clock")}
-        t = s.t0 + read["clock"][0] * s.h
-        states = States(read["q"], read["x"][: plan.nv], read["dx"][: plan.nv], read["p"], t)
-        for k, own in enumerate(which):
-            mine = np.flatnonzero(own)
+        q, x, dx, p = map(table.rows, ("q", "x", "dx", "p"))
+        states = States(q, x[: plan.nv], dx[: plan.nv], p, s.t0 + table.row("clock") * s.h)
+        for k, jumps in enumerate(which):
+            mine = np.flatnonzero(jumps)
             if not len(mine):
                 continue
-            here = np.ascontiguousarray(table[:, mine])
-            here[rows("p").start : rows("p").stop] = self._passages.beyond(k, states.of(mine))
-            self.lanes.kernel.evaluate(program.program, "accelerate", here, s.t0, s.h)
-            beyond = here[rows("dx").start :][: plan.nv]
+            here = table.take(mine)
+            here.set("p", self._passages.beyond(k, states.of(mine)))
+            self.lanes.kernel.evaluate(program.program, "accelerate", here.array, s.t0, s.h)
+            beyond = here.rows("dx", within=slice(plan.nv))
             slopes, good = self._passages.slope(k, states.of(mine), beyond)
-            constants = [place["p"].start + row for row in self._passages.knots[k].constants]
-            found = slopes * bars[constants][:, mine].sum(0)
-            parts = np.split(found, [plan.nq, plan.nq + plan.nv])
+            impulses = slopes * bars.rows("p", mine)[list(self._passages.knots[k].constants)].sum(0)
+            parts = np.split(impulses, [plan.nq, plan.nq + plan.nv])
             for name, part in zip(("q", "x", "p"), parts, strict=True):
-                self.rows(name)[: len(part), members[mine]] += part
+                self.bars.add(name, part, members[mine], slice(len(part)))
             self.followed[members[mine]] += good
 
     def _over(
-        self, program: AdjointProgram, table: np.ndarray, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray
+        self, program: AdjointProgram, table: LaneTable, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray
     ) -> None:
         """Back over so many plain steps of each lane."""
         moves = steps > 0
         if not moves.all():
-            table, steps, members = np.ascontiguousarray(table[:, moves]), steps[moves], members[moves]
+            table, steps, members = table.take(moves), steps[moves], members[moves]
         if not len(members):
             return
         longest = self.back.longest(program)
@@ -244,106 +233,127 @@ class WayBack:
         self._sweep(program, table, steps, members, seeds)
 
     def _off(
-        self, program: AdjointProgram, table: np.ndarray, parts: Sequence[float], members: np.ndarray, seeds: np.ndarray
+        self, program: AdjointProgram, table: LaneTable, parts: Sequence[float], members: np.ndarray, seeds: np.ndarray
     ) -> None:
         """Back over a pattern of steps."""
-        layout, states, done = program.program.layout, [table], 0.0
-        begin, first = table[layout.rows("clock").start].copy(), table.copy()
+        states, done, first = [table], 0.0, table.copy()
+        begin = first.row("clock")
         for part in parts:
-            table[layout.rows("clock").start] = begin + len(parts) * done
-            table[layout.rows("fraction").start] = len(parts) * part
+            table.set("clock", begin + len(parts) * done)
+            table.set("fraction", len(parts) * part)
             table = self._ahead(program, table, 1)
             states.append(table)
             done += part
         end = states.pop()
-        end[layout.rows("clock").start] = begin + len(parts)
+        end.set("clock", begin + len(parts))
         self._touch(program, end, members, "observe", seeds)
-        kept = self._between(program, first, end, begin, members, seeds)
+        earlier = self._between(program, first, end, members, seeds)
         for state in reversed(states):
             self._sweep(program, state, np.ones(len(members), int), members, None)
-        self.bars[:, members] += kept
+        for name, rows in zip(STATE, self._split(earlier), strict=True):
+            self.bars.add(name, rows, members, slice(len(rows)))
 
     def _between(
         self,
         program: AdjointProgram,
-        a: np.ndarray,
-        b: np.ndarray,
-        begin: np.ndarray,
+        a: LaneTable,
+        b: LaneTable,
         members: np.ndarray,
         seeds: np.ndarray,
     ) -> np.ndarray:
         """Cotangents of the instants that were interpolated: those of the end are added, those of the beginning
-        returned."""
-        layout, s = program.program.layout, self.settings
-        moving = self.lanes.setup.plan.nv + self.lanes.setup.plan.ns
-        rows = {name: layout.rows(name)[:count] for name, count in (("q", layout.nq), ("x", moving), ("dx", moving))}
-        states = np.array([k for own in rows.values() for k in own])
-        starts = np.cumsum([0, *map(len, rows.values())])
-        inside = {name: range(at, at + len(own)) for (name, own), at in zip(rows.items(), starts, strict=False)}
-        bars = [k for name, own in rows.items() for k in self.layout.rows()[name][: len(own)]]
-        steps = np.rint(b[layout.rows("clock").start] - begin)
-        kept = np.zeros((self.layout.row_count, len(members)), a.dtype)
+        returned, of q, x and dx one above the other."""
+        s, begin = self.settings, a.row("clock")
+        steps = np.rint(b.row("clock") - begin)
+        earlier = np.zeros_like(self._moving(a))
         for k in range(1, int(steps.max(initial=0))):
             due = np.flatnonzero(((begin + k - s.before) % s.every == 0) & (k < steps))
             if not len(due):
                 continue
-            ends = np.stack([a[states][:, due], b[states][:, due]])
+            ends = np.stack([self._moving(a, due), self._moving(b, due)])
             share, span = k / steps[due], steps[due] * s.h
 
             def between(z: np.ndarray, share: np.ndarray = share, span: np.ndarray = span) -> np.ndarray:
-                return interpolated(self.lanes.setup.plan, inside, z[0], z[1], share, span)
+                return interpolated(self.lanes.setup.plan, z[0], z[1], share, span)
 
-            table = np.ascontiguousarray(b[:, due])
-            table[states], table[layout.rows("clock").start] = between(ends), begin[due] + k
-            own = self.bars[:, members[due]].copy()
-            self.bars[:, members[due]] = 0.0
-            self._touch(program, table, members[due], "observe", seeds)
-            found = self.bars[:, members[due]]
-            both = pulled(between, ends, found[bars])
-            found[bars] = both[1]
-            self.bars[:, members[due]] = own + found
-            kept[np.array(bars)[:, None], due] += both[0]
-        return kept
+            here, bars = b.take(due), self.bars.take(members[due])
+            self._set_moving(here, between(ends))
+            here.set("clock", begin[due] + k)
+            self.bars.put(members[due], LaneTable.zeros(self.layout, len(due), a.dtype))
+            self._touch(program, here, members[due], "observe", seeds)
+            change = self.bars.take(members[due])
+            of_begin, of_end = pulled(between, ends, self._moving(change))
+            self._set_moving(change, of_end)
+            for name in self.layout.columns():
+                bars.add(name, change.rows(name))
+            self.bars.put(members[due], bars)
+            earlier[:, due] += of_begin
+        return earlier
 
-    def _ahead(self, program: AdjointProgram, table: np.ndarray, steps: np.ndarray | int) -> np.ndarray:
+    def _moving(self, lanes: LaneTable, members: Members = ALL) -> np.ndarray:
+        """q, x and dx of lanes, or their cotangents, one above the other, without quadratures."""
+        moving = slice(self.lanes.setup.plan.nv + self.lanes.setup.plan.ns)
+        within = {"q": ALL, "x": moving, "dx": moving}
+        return np.concatenate([lanes.rows(name, members, rows) for name, rows in within.items()])
+
+    def _set_moving(self, lanes: LaneTable, values: np.ndarray) -> None:
+        for name, rows in zip(STATE, self._split(values), strict=True):
+            lanes.set(name, rows, within=slice(len(rows)))
+
+    def _split(self, values: np.ndarray) -> list[np.ndarray]:
+        """q, x and dx of what `_moving` gives."""
+        plan = self.lanes.setup.plan
+        return np.split(values, np.cumsum([plan.nq, plan.nv + plan.ns]))
+
+    def _ahead(self, program: AdjointProgram, lanes: LaneTable, steps: np.ndarray | int) -> LaneTable:
         """Lanes some steps further on."""
-        layout = program.program.layout
-        table, clock = table.copy(), table[layout.rows("clock").start]
-        until = np.where(np.asarray(steps) > 0, clock + (steps - 0.5) * table[layout.rows("fraction").start], clock)
-        table[layout.rows("limit").start : layout.rows("limit").stop] = np.inf
-        group = Group(program.program, table, until, None, np.full(table.shape[1], -1))
+        further, clock = lanes.copy(), lanes.row("clock")
+        until = np.where(np.asarray(steps) > 0, clock + (steps - 0.5) * lanes.row("fraction"), clock)
+        further.set("limit", np.inf)
+        group = Group(program.program, further.array, until, None, np.full(lanes.lanes, -1))
         self.lanes.kernel.advance([group], h=self.settings.h, t0=self.settings.t0)
-        return table
+        return further
 
     def _sweep(
         self,
         program: AdjointProgram,
-        table: np.ndarray,
+        table: LaneTable,
         steps: np.ndarray,
         members: np.ndarray,
         seeds: np.ndarray | None,
     ) -> None:
-        bars = np.ascontiguousarray(self.bars[:, members])
-        bars[self.layout.rows()["steps"].start] = steps
-        leg = Leg(program, table, bars, seeds, members if seeds is not None else np.full(len(members), -1))
+        bars = self.bars.take(members)
+        bars.set("steps", steps)
+        leg = self._leg(program, table, bars, members, seeds)
         s = self.settings
         self.back.sweep([leg], h=s.h, t0=s.t0, every=s.every if seeds is not None else 0, origin=s.before)
-        self.bars[:, members] = bars
+        self.bars.put(members, bars)
 
     def _touch(
         self,
         program: AdjointProgram,
-        table: np.ndarray,
+        table: LaneTable,
         members: np.ndarray,
         phase: str,
         seeds: np.ndarray | None,
-        ends: np.ndarray | None = None,
+        ends: LaneTable | None = None,
     ) -> None:
-        bars = np.ascontiguousarray(self.bars[:, members])
-        leg = Leg(program, table, bars, seeds, members if seeds is not None else np.full(len(members), -1))
-        s = self.settings
-        self.back.touch(leg, phase, ends, h=s.h, t0=s.t0, every=s.every, origin=s.before)
-        self.bars[:, members] = bars
+        bars, s = self.bars.take(members), self.settings
+        leg = self._leg(program, table, bars, members, seeds)
+        array = None if ends is None else ends.array
+        self.back.touch(leg, phase, array, h=s.h, t0=s.t0, every=s.every, origin=s.before)
+        self.bars.put(members, bars)
+
+    def _leg(
+        self,
+        program: AdjointProgram,
+        table: LaneTable,
+        bars: LaneTable,
+        members: np.ndarray,
+        seeds: np.ndarray | None,
+    ) -> Leg:
+        rows = np.full(len(members), -1) if seeds is None else members
+        return Leg(program, table.array, bars.array, seeds, rows)
 
 
 def _bounds(sorted_members: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

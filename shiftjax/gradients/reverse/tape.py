@@ -21,7 +21,7 @@ class Notes:
     """Some lanes where a leg of each begins, or where it ended.
 
     Attributes:
-        members: (K,). clock: (K,) in steps. columns: (rows, K) of `state_rows` of the table.
+        members: (K,). clock: (K,) in steps. columns: (`states_of`, K) with which lanes go on.
         choice: (S, K) index of the partition of every substructure.
         pattern: (K,) of the steps that follow, an index into `PATTERNS`, or `PLAIN_STEPS`.
     """
@@ -91,19 +91,17 @@ class Tape:
     def note(self, lanes: Ensemble, members: np.ndarray, pattern: np.ndarray | int = PLAIN_STEPS) -> None:
         """Notes some lanes where they stand."""
         if len(members):
-            columns = lanes.table[np.ix_(state_rows(lanes), members)]
-            clock, choice = lanes.row("clock")[members], lanes.choice[:, members]
+            columns = np.concatenate([lanes.table.state(members), lanes.measured_of(members)])
+            clock, choice = lanes.clock_of(members), lanes.choice[:, members]
             self.notes.append(Notes(members, clock, columns, choice, np.full(len(members), pattern)))
             self.used += columns.nbytes
         if self.full:
             self.notes.clear()
 
 
-def state_rows(lanes: Ensemble) -> np.ndarray:
-    """Rows of the table with which a lane goes on: q, x, dx, and the accumulators of metrics."""
-    layout = lanes.layout
-    measured = layout.rows("acc")[-len(lanes.measured) :] if len(lanes.measured) else []
-    return np.array([k for rows in (*map(layout.rows, ("q", "x", "dx")), measured) for k in rows])
+def states_of(lanes: Ensemble) -> int:
+    """Numbers with which a lane goes on: q, x, dx, and the accumulators of metrics."""
+    return len(lanes.table.state()) + len(lanes.measured_of())
 
 
 def note_bytes(states: int, itemsize: int, substructures: int) -> int:

@@ -32,7 +32,7 @@ REACHED = 0.7  # of the step at which errors of the method's order would just me
 def sample(lanes: Ensemble, members: np.ndarray) -> None:
     """Adds a sample of those members that have come to the next instant of samples."""
     s = lanes.samples
-    clock = lanes.row("clock")[members].astype(float)
+    clock = lanes.clock_of(members).astype(float)
     here = clock >= next_samples(s.at[members])
     mine, clock = members[here], clock[here]
     if len(mine):
@@ -47,9 +47,9 @@ def _parts(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> tuple[np.
     setup = lanes.setup
     nv, time = setup.plan.nv, steps * lanes.settings.h
     unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
-    fastest = np.abs(lanes.rows("x")[:nv, members].astype(float) / unit).max(0, initial=0.0)
-    kinetic = lanes.rows("rep")[REPORTS.index("kinetic"), members].astype(float)
-    largest = lanes.certificate[ACCUMULATORS.index("kinetic"), members].astype(float)
+    fastest = np.abs(lanes.table.rows("x", members, slice(nv)).astype(float) / unit).max(0, initial=0.0)
+    kinetic = lanes.table.rows("rep", members, REPORTS.index("kinetic")).astype(float)
+    largest = lanes.table.rows("acc", members, ACCUMULATORS.index("kinetic")).astype(float)
     slow = np.maximum(kinetic, SLOWEST * largest)
     return time * fastest, time / np.where(slow > 0, slow, np.inf)
 
@@ -61,15 +61,14 @@ def angle_errors(lanes: Ensemble) -> tuple[np.ndarray, np.ndarray]:
         (B,) by the error of the energy, and the rounding of large angles; (B,) by what is lost at singular poses.
     """
     s, everyone = lanes.samples, np.arange(len(lanes.status))
-    clock = lanes.row("clock").astype(float)
+    clock = lanes.clock_of().astype(float)
     path, slowness = _parts(lanes, everyone, clock - s.at)
     path, slowness = path + s.path, slowness + s.slowness
     if not moves_freely(lanes):
         return np.zeros(len(clock)), np.zeros(len(clock))
-    energy = lanes.certificate[ACCUMULATORS.index("energy_error")].astype(float)
+    energy = lanes.table.rows("acc", within=ACCUMULATORS.index("energy_error")).astype(float)
     seconds = np.maximum(clock, 1.0) * lanes.settings.h
-    q = lanes.rows("q")
-    rounding = np.finfo(q.dtype).eps * np.abs(q).max(0, initial=0.0).astype(float)
+    rounding = np.finfo(lanes.table.dtype).eps * lanes.table.reduce("largest", "q").astype(float)
     with np.errstate(all="ignore"):
         return FACTOR * energy * path * slowness / (2 * seconds) + rounding, s.doubt * path
 
@@ -96,7 +95,7 @@ def figures(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
     A smaller step does not help where a singular pose is the cause: energy and angles do not count then.
     """
-    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
+    acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
     settings, own = lanes.settings, ~_lost(lanes)
     return {
         "energy error": (np.where(own, energy_errors(lanes), 0.0), settings.energy_limit, ""),
@@ -107,7 +106,7 @@ def figures(lanes: Ensemble) -> dict[str, tuple[np.ndarray, float, str]]:
 
 def energy_errors(lanes: Ensemble) -> np.ndarray:
     """(B,) error of the energy balance over the largest kinetic energy or change of potential, whichever is more."""
-    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
+    acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
     scale = np.maximum(acc["kinetic"], acc["potential"])
     with np.errstate(all="ignore"):
         return np.where(scale > 0, acc["energy_error"] / scale, 0.0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftjax.kernels.lane_table import Trips
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import sample
 from shiftjax.run.advance.ensemble import Ensemble
@@ -42,12 +43,12 @@ def run(lanes: Ensemble) -> None:
 
 def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
     before, end, members = lanes.settings.before, lanes.settings.end, len(lanes.status)
-    late = batch[(lanes.status[batch] <= 0) & (lanes.row("clock")[batch] < before)]
+    late = batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < before)]
     if len(late):  # of a run that goes on: the end of the one before cut their steps short
         run_to(lanes, before, late)
         with shielded():
             lanes.begin_metrics(late[lanes.status[late] <= 0])
-            lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.row("clock")[late] == before)])
+            lanes.evaluate("observe", late[(lanes.status[late] <= 0) & (lanes.clock_of(late) == before)])
             sample(lanes, late[lanes.status[late] <= 0])
     until = before
     while until < end:  # at the end of a chunk all lanes wait for the last one
@@ -60,34 +61,31 @@ def _run_batch(lanes: Ensemble, batch: np.ndarray) -> None:
 
 def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> None:
     """Advances all lanes, or some, to a step or their own end; moved steps may go up to three steps past."""
-    clock = lanes.row("clock")
-    members = np.arange(len(clock)) if members is None else members
+    members = np.arange(len(lanes.status)) if members is None else members
     while True:
         stops = np.minimum(until, lanes.ends)
-        running = members[(lanes.status[members] <= 0) & (clock[members] < stops[members])]
+        running = members[(lanes.status[members] <= 0) & (lanes.clock_of(members) < stops[members])]
         if len(running) == 0:
             return
-        lanes.advance(running, stops[running])
-        tripped = running[lanes.row("trip")[running] != 0]
-        if len(tripped):
+        trips = lanes.advance(running, stops[running])
+        if len(trips.members):
             with shielded():
-                handle_trips(lanes, tripped)
+                handle_trips(lanes, trips)
 
 
-def handle_trips(lanes: Ensemble, tripped: np.ndarray) -> None:
+def handle_trips(lanes: Ensemble, trips: Trips) -> None:
     """Repartitions, moves or ends the lanes that froze."""
-    clock, trip, monitors = lanes.row("clock"), lanes.row("trip"), lanes.setup.monitors
+    tripped, code, monitors = trips.members, trips.codes - 1, lanes.setup.monitors
     lanes.keep_before_end(tripped)
-    again = lanes.tried_at[tripped] == clock[tripped]
+    clock = lanes.clock_of(tripped)
+    again = lanes.tried_at[tripped] == clock
     lanes.tries[tripped] = np.where(again, lanes.tries[tripped] + 1, 1)
-    lanes.tried_at[tripped] = clock[tripped]
-    code = np.rint(trip[tripped]).astype(int) - 1
-    trip[tripped] = 0.0
+    lanes.tried_at[tripped] = clock
+    lanes.table.set("trip", 0.0, tripped)
     lanes.rejected[tripped] += 1
     blocks = MONITORS_PER_BLOCK * lanes.setup.blocks
     kind = np.where(code < blocks, code % MONITORS_PER_BLOCK, MONITORS_PER_BLOCK + code - blocks)
-    attempt = lanes.rows("mon")[:blocks][:, tripped]
-    lost = ~np.isfinite(attempt).all(0) | (code == monitors)
+    lost = ~lanes.table.reduce("finite", "mon", tripped, slice(blocks)) | (code == monitors)
     stuck = lanes.tries[tripped] > TRIES * max(1, lanes.setup.blocks)
     lanes.status[tripped[stuck]] = int(Outcome.stuck)
     movable = lanes.settings.move_steps and lanes.setup.blocks > 0
@@ -112,17 +110,17 @@ def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
     trigger switched off steps through as it is. Else the steps are moved off the pose.
     """
     # Where the trigger of the pivots is off, the search on the way here has found nothing better.
-    searched = lanes.rows("armed")[MONITORS_PER_BLOCK * s + 1, members] == 0.0
+    searched = lanes.table.rows("armed", members, MONITORS_PER_BLOCK * s + 1) == 0.0
     if searched.any():
         move_off(lanes, members[searched])
         members = members[~searched]
     if len(members) == 0:
         return
-    found = _Fresh.of(lanes, s, members)
-    curable = ~found.same & (found.ratio >= BETTER * found.old_ratio)
+    fresh = _Fresh.of(lanes, s, members)
+    curable = ~fresh.same & (fresh.ratio >= BETTER * fresh.old_ratio)
     if curable.any():
         if lanes.settings.repartition:
-            adopt(lanes, s, members, found, curable)
+            adopt(lanes, s, members, fresh, curable)
         else:
             step_through(lanes, members[curable])
     if not curable.all():
@@ -152,11 +150,11 @@ class _Fresh:
         if s not in lanes.jacobians:
             lanes.jacobians[s] = jacobian_of(lanes.setup, s)
         rows = lanes.jacobians[s].rows
-        q, p = (lanes.rows(name)[:, members].astype(float) for name in ("q", "p"))
-        t = lanes.settings.t0 + lanes.row("clock")[members].astype(float) * lanes.settings.h
+        q, p = (lanes.table.rows(name, members).astype(float) for name in ("q", "p"))
+        t = lanes.settings.t0 + lanes.clock_of(members).astype(float) * lanes.settings.h
         J = lanes.jacobians[s](q, p, t)
-        found = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision], rows=rows)
-        blocks, which = distinct_blocks(found, lanes.setup.plan.substructures[s])
+        pivots = complete_pivoting(J, RANK_TOLERANCE[lanes.setup.precision], rows=rows)
+        blocks, which = distinct_blocks(pivots, lanes.setup.plan.substructures[s])
         known, choice = lanes.known[s], lanes.choice[s, members]
         number = np.array([known.index(block) if block in known else -1 for block in blocks])
         columns = lanes.setup.plan.substructures[s].columns
@@ -166,7 +164,7 @@ class _Fresh:
         full = dependent.sum(1)
         lost = old.rank < full
         return cls(
-            J, rows, blocks, which, number[which] == choice, found.entries, found.ratio(0),
+            J, rows, blocks, which, number[which] == choice, pivots.entries, pivots.ratio(0),
             np.where(lost, np.inf, old.entries), old.ratio(full),
         )  # fmt: skip
 
@@ -193,26 +191,26 @@ def repartition(lanes: Ensemble, s: int, members: np.ndarray, by_pivot: np.ndarr
 
     Far better pivots are worth a change at a trip of |B|, too: its largest entry may be 1 on both sides.
     """
-    found = _Fresh.of(lanes, s, members)
-    useless = ~worth_adopting(found.same, by_pivot, (found.old_entries, found.entries), (found.old_ratio, found.ratio))
+    fresh, table = _Fresh.of(lanes, s, members), lanes.table
+    useless = ~worth_adopting(fresh.same, by_pivot, (fresh.old_entries, fresh.entries), (fresh.old_ratio, fresh.ratio))
     first = MONITORS_PER_BLOCK * s
     # The pose itself is near singular, or pivoting is greedy: the lane runs on, its pivot trigger off until the pivot
     # has recovered (the kernel arms it again), its B counted from where it is now, or, where the same step has tripped
     # before, from where that step leads: B may double within it.
-    lanes.rows("armed")[first + 1, members[useless & by_pivot]] = 0.0
+    table.set("armed", 0.0, members[useless & by_pivot], first + 1)
     raised = members[useless & ~by_pivot]
-    now_b = found.old_entries[useless & ~by_pivot]
-    now_b = np.where(lanes.tries[raised] > 1, np.maximum(now_b, lanes.rows("mon")[first, raised]), now_b)
-    lanes.rows("limit")[first, raised] = lanes.settings.multiplier * np.maximum(now_b, 1.0)
+    now_b = fresh.old_entries[useless & ~by_pivot]
+    now_b = np.where(lanes.tries[raised] > 1, np.maximum(now_b, table.rows("mon", raised, first)), now_b)
+    table.set("limit", lanes.settings.multiplier * np.maximum(now_b, 1.0), raised, first)
     if not useless.all():
-        adopt(lanes, s, members, found, ~useless)
+        adopt(lanes, s, members, fresh, ~useless)
 
 
-def adopt(lanes: Ensemble, s: int, members: np.ndarray, found: _Fresh, which: np.ndarray) -> None:
+def adopt(lanes: Ensemble, s: int, members: np.ndarray, fresh: _Fresh, which: np.ndarray) -> None:
     """Gives some of the members what GCP found for them."""
     jacobians = None
     if lanes.settings.log_jacobian:
         structure = lanes.setup.plan.substructures[s]
         jacobians = np.zeros((int(which.sum()), structure.rows, len(structure.columns)))
-        jacobians[:, found.rows] = found.jacobian[which]
-    lanes.adopt(s, members[which], found.blocks_of(which), jacobians)
+        jacobians[:, fresh.rows] = fresh.jacobian[which]
+    lanes.adopt(s, members[which], fresh.blocks_of(which), jacobians)

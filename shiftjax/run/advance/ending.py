@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.record import record
 from shiftjax.topology.partition import Block
 
@@ -20,7 +21,7 @@ class Ending:
     Attributes:
         program: what code ran, and how: another one cannot take the lanes up.
         t0: when the first run began [s]. steps: since then; all clocks count from there.
-        table: (rows, B); choice: (S, B) index into blocks[s]; ratio: (S, B) pivot ratio at partition.
+        table: without rows of metrics; choice: (S, B) index into blocks[s]; ratio: (S, B) pivot ratio at partition.
         blocks: for every substructure the partitions that occurred.
         counts: (B,) arrays of the ensemble by name: status, warnings, repartitions ...
         samples: (figures, B).
@@ -29,7 +30,7 @@ class Ending:
     program: tuple[object, ...]
     t0: float
     steps: int
-    table: np.ndarray
+    table: LaneTable
     choice: np.ndarray
     ratio: np.ndarray
     blocks: tuple[tuple[Block, ...], ...]

@@ -1,7 +1,7 @@
 """The lanes of an ensemble: their table of numbers, their partitions and limits, what is recorded, and their start.
 
-Host code above the kernels. The state is one table (rows, B); what is done with some members gathers their columns,
-grouped by what is recorded of them and by the combination of their partitions.
+Host code above the kernels. The state is one `LaneTable`; what is done with some members takes their columns, grouped
+by what is recorded of them and by the combination of their partitions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
+from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members, Trips
 from shiftjax.measures.metric import Measurement
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
@@ -31,6 +32,7 @@ WINDOW = 3e-4
 # Of the model's length, at which a run ends; a projection leaves this much only if a needed row was dropped.
 GAP_LIMIT = {"f64": 1e-5, "f32": 1e-3}
 MASS_LIMIT = 1e12  # diagonal over pivot of Z^T H Z
+CERTIFICATE, METRICS = slice(0, len(ACCUMULATORS)), slice(len(ACCUMULATORS), None)  # of the accumulators
 
 
 @dataclass(frozen=True)
@@ -144,10 +146,10 @@ class Notebook(Protocol):
 
 
 @dataclass(frozen=True)
-class Kept:
+class BeforeEnd:
     """One lane as it stood before steps that were chosen to fit into the span."""
 
-    column: np.ndarray
+    lane: LaneTable
     choice: np.ndarray
     ratio: np.ndarray
     samples: tuple[float, ...]
@@ -159,14 +161,15 @@ class Ensemble:
     """All lanes of one run.
 
     Attributes:
-        table: (rows, B); recordings: of which `recorded` (B,) says each member's; choice: (S, B) index into known[s].
-        ratio: (S, B) pivot ratio where the lane took its partition; status: (B,) Outcome values.
+        table: of their numbers; recordings: of which `recorded` (B,) says each member's.
+        choice: (S, B) index into known[s]; ratio: (S, B) pivot ratio where the lane took its partition.
+        status: (B,) Outcome values.
     """
 
     setup: Setup
     kernel: Kernel
     settings: Settings
-    table: np.ndarray
+    table: LaneTable
     recordings: tuple[Recording, ...]
     recorded: np.ndarray
     choice: np.ndarray
@@ -181,7 +184,7 @@ class Ensemble:
     tried_at: np.ndarray = field(init=False)
     first_choice: np.ndarray = field(init=False)
     samples: Samples = field(init=False)
-    cut_short: dict[int, Kept] = field(init=False, default_factory=dict)  # by member
+    cut_short: dict[int, BeforeEnd] = field(init=False, default_factory=dict)  # by member
     warnings: np.ndarray = field(init=False)  # (B,) bit -o is set where a member has the warning o
     causes: dict[int, str] = field(init=False, default_factory=dict)  # member -> what exactly ended it
     ends: np.ndarray = field(init=False)  # (B,) step after which a lane does not go on; infinite where nothing ends it
@@ -189,7 +192,7 @@ class Ensemble:
     tape: Notebook | None = None
 
     def __post_init__(self) -> None:
-        members = self.table.shape[1]
+        members = self.table.lanes
         self.layout = self.recordings[0].programs.layout  # those of the others differ in channels, which have no rows
         self.repartitions, self.rejected, self.tries = (np.zeros(members, int) for _ in range(3))
         self.tried_at = np.full(members, -1.0)
@@ -211,60 +214,55 @@ class Ensemble:
 
     def keep_before_end(self, members: np.ndarray) -> None:
         """Keeps lanes that froze so near the end of the span that it decides how they go on."""
-        for k in members[self.row("clock")[members] > self.settings.end - max(map(len, PATTERNS))]:
+        for k in members[self.clock_of(members) > self.settings.end - max(map(len, PATTERNS))]:
             member = int(k)
             if member not in self.cut_short:
                 counts = {name: float(getattr(self, name)[member]) for name in COUNTS}
-                column = self.table[:, member].copy()
-                column[self.layout.rows("trip").start] = 0.0
+                lane = self.table.take(np.array([member]))
+                lane.set("trip", 0.0)
                 samples = tuple(float(values[member]) for values in astuple(self.samples))
-                self.cut_short[member] = Kept(
-                    column, self.choice[:, member].copy(), self.ratio[:, member].copy(), samples, counts
+                self.cut_short[member] = BeforeEnd(
+                    lane, self.choice[:, member].copy(), self.ratio[:, member].copy(), samples, counts
                 )
 
-    def rows(self, name: str) -> np.ndarray:
-        """View of a group of rows of the table."""
-        place = self.layout.rows(name)
-        return self.table[place.start : place.stop]
+    def clock_of(self, members: Members = ALL) -> np.ndarray:
+        """(K,) steps done since t0."""
+        return self.table.row("clock", members)
 
-    def row(self, name: str) -> np.ndarray:
-        return self.rows(name)[0]
+    def certificate_of(self, members: Members = ALL) -> np.ndarray:
+        """Accumulators of the certificate, `ACCUMULATORS`."""
+        return self.table.rows("acc", members, CERTIFICATE)
 
-    @property
-    def certificate(self) -> np.ndarray:
-        """View of the accumulators of the certificate, `ACCUMULATORS`."""
-        return self.rows("acc")[: len(ACCUMULATORS)]
-
-    @property
-    def measured(self) -> np.ndarray:
-        """View of the accumulators of the metrics."""
-        return self.rows("acc")[len(ACCUMULATORS) :]
+    def measured_of(self, members: Members = ALL) -> np.ndarray:
+        """Accumulators of the metrics."""
+        return self.table.rows("acc", members, METRICS)
 
     def begin_metrics(self, members: np.ndarray) -> None:
         """The metrics of some members begin where they stand."""
         metrics = self.recordings[0].programs.metrics
         if metrics is not None and len(members):
             self.evaluate("accumulate", members)
-            rows = self.measured[:, members]
+            rows = self.measured_of(members)
             metrics.begin(rows)
-            self.measured[:, members] = rows
+            self.table.set("acc", rows, members, METRICS)
 
-    def between(self, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
-        """The table between two of the same members, at fractions s (B,) of spans of time (B,) [s]."""
-        places = {name: self.layout.rows(name) for name in ("q", "x", "dx")}
-        return interpolated(self.setup.plan, places, a, b, s, span)
+    def between(self, a: LaneTable, b: LaneTable, s: np.ndarray, span: np.ndarray) -> LaneTable:
+        """Lanes between two of the same members, at fractions s (B,) of spans of time (B,) [s]; the rest is b's."""
+        out = b.copy()
+        out.set_state(interpolated(self.setup.plan, a.state(), b.state(), s, span))
+        return out
 
     def groups(self, members: np.ndarray) -> Iterator[tuple[Recording, Partition, np.ndarray]]:
         """Members by what is recorded of them and by combination of partitions."""
         combos = np.concatenate([self.recorded[None, members], self.choice[:, members]])
         if (combos == combos[:, :1]).all():  # the usual case, fifty times as fast
-            found, which = combos[:, :1], None
+            distinct, which = combos[:, :1], None
         else:
-            found, which = np.unique(combos, axis=1, return_inverse=True)
-        for k, (recording, *combo) in enumerate(found.T):
+            distinct, which = np.unique(combos, axis=1, return_inverse=True)
+        for k, (recording, *combo) in enumerate(distinct.T):
             blocks = tuple(self.known[s][c] for s, c in enumerate(combo))
-            mine = members if which is None else members[np.ravel(which) == k]
-            yield self.recordings[recording], Partition(blocks), mine
+            alike = members if which is None else members[np.ravel(which) == k]
+            yield self.recordings[recording], Partition(blocks), alike
 
     def decided(self, members: np.ndarray, clock: np.ndarray, s: int, choice: np.ndarray) -> None:
         """Notes a decision of each of some members for the schedule."""
@@ -277,7 +275,7 @@ class Ensemble:
         s = self.settings
         return Schedule(
             s.h, s.steps, s.begin, tuple(map(tuple, self.known)), PATTERNS, self.first_choice, member,
-            clock - s.before, substructure, choice, np.rint(self.row("clock")).astype(int) - s.before,
+            clock - s.before, substructure, choice, np.rint(self.clock_of()).astype(int) - s.before,
             self.status.copy(), self.rejected.copy(),
         )  # fmt: skip
 
@@ -290,27 +288,27 @@ class Ensemble:
 
     def limit(self, s: int, members: np.ndarray) -> None:
         """Sets the limits of the monitors of substructure s from where they stand."""
-        mon, limit, armed = (self.rows(name) for name in ("mon", "limit", "armed"))
-        first, settings = MONITORS_PER_BLOCK * s, self.settings
+        table, settings, first = self.table, self.settings, MONITORS_PER_BLOCK * s
+        entries, condition = table.rows("mon", members, slice(first, first + 2))
         with np.errstate(all="ignore"):
-            ratio = 1.0 / np.sqrt(mon[first + 1, members].astype(float))
-            entries = np.maximum(mon[first, members], 1.0)
+            ratio = 1.0 / np.sqrt(condition.astype(float))
+            entries = np.maximum(entries, 1.0)
             self.ratio[s, members] = ratio
             on, move = settings.repartition, settings.move_steps
-            limit[first, members] = settings.multiplier * entries if on else np.inf
-            limit[first + 1, members] = (PIVOT_TRIGGER * ratio) ** -2.0 if on else np.inf
-            limit[first + 2, members] = (WINDOW * ratio) ** -2.0 if move else np.inf
-        armed[first : first + 3, members] = 1.0
+            table.set("limit", settings.multiplier * entries if on else np.inf, members, first)
+            table.set("limit", (PIVOT_TRIGGER * ratio) ** -2.0 if on else np.inf, members, first + 1)
+            table.set("limit", (WINDOW * ratio) ** -2.0 if move else np.inf, members, first + 2)
+        table.set("armed", 1.0, members, slice(first, first + MONITORS_PER_BLOCK))
 
     def adopt(self, s: int, members: np.ndarray, blocks: Sequence[Block], jacobians: np.ndarray | None = None) -> None:
         """Gives some members other partitions of substructure s, and logs it."""
-        time = self.settings.t0 + self.row("clock")[members] * self.settings.h
+        time = self.settings.t0 + self.clock_of(members) * self.settings.h
         for k, (member, t, new) in enumerate(zip(members, time, blocks, strict=True)):
             old = self.known[s][self.choice[s, member]]
             jacobian = None if jacobians is None else jacobians[k]
             self.log.append(Repartition(float(t), int(member), s, old, new, jacobian))
         self.choose(s, members, blocks)
-        self.decided(members, self.row("clock")[members], s, self.choice[s, members])
+        self.decided(members, self.clock_of(members), s, self.choice[s, members])
         self.repartitions[members] += 1
         self.evaluate("accelerate", members)
         self.limit(s, members)
@@ -319,75 +317,82 @@ class Ensemble:
 
     def interrupt(self) -> None:
         """Marks the members that have not come to their end."""
-        self.status[(self.status <= 0) & (self.row("clock") < np.minimum(self.settings.end, self.ends))] = int(
+        self.status[(self.status <= 0) & (self.clock_of() < np.minimum(self.settings.end, self.ends))] = int(
             Outcome.interrupted
         )
 
     def evaluate(self, phase: str, members: np.ndarray) -> None:
         """Runs one phase on some members in place; observing writes the tick of their clock."""
-        for recording, partition, mine in self.groups(members):
+        s = self.settings
+        for recording, partition, alike in self.groups(members):
             if phase == "observe" and not recording.out.shape[2]:
                 continue
-            part = np.ascontiguousarray(self.table[:, mine])
-            program = recording.programs.of(partition)
-            seen = self.kernel.evaluate(program, phase, part, self.settings.t0, self.settings.h)
+            lanes = self.table.batch(alike)
+            seen = self.kernel.evaluate(recording.programs.of(partition), phase, lanes.array, s.t0, s.h)
             if phase == "observe":
-                tick = (np.rint(self.row("clock")[mine]).astype(int) - self.settings.before) // self.settings.every
-                recording.out[recording.row(mine), tick] = np.asarray(seen).T
+                tick = (np.rint(self.clock_of(alike)).astype(int) - s.before) // s.every
+                recording.out[recording.row(alike), tick] = np.asarray(seen).T
             else:
-                self.table[:, mine] = part
+                self.table.put(alike, lanes)
 
-    def advance(self, members: np.ndarray, until: float | np.ndarray) -> None:
-        """Lets the kernel run some members up to a step, each to its own where there are several, or to its trip."""
-        until = np.broadcast_to(until, members.shape)
+    def advance(self, members: np.ndarray, until: float | np.ndarray) -> Trips:
+        """Lets the kernel run some members up to a step, each to its own where there are several, or to its trip.
+
+        Returns:
+            those that tripped.
+        """
+        stops = np.broadcast_to(until, members.shape)
         if self.tape is None:
-            self._advance(members, until)
-            return
-        clock, trip = self.row("clock"), self.row("trip")
-        while len(members):
-            self._advance(members, self.tape.stops(clock[members], until))
-            runs = trip[members] == 0
-            self.tape.note(self, members[runs])
-            further = runs & (clock[members] < until)
-            members, until = members[further], until[further]
+            self._advance(members, stops)
+            return self.table.trips(members)
+        running = members
+        while len(running):
+            self._advance(running, self.tape.stops(self.clock_of(running), stops))
+            runs = np.ones(len(running), bool)
+            runs[self.table.trips(running).places] = False
+            self.tape.note(self, running[runs])
+            further = runs & (self.clock_of(running) < stops)
+            running, stops = running[further], stops[further]
+        return self.table.trips(members)
 
     def _advance(self, members: np.ndarray, until: np.ndarray) -> None:
-        stops = np.zeros(self.table.shape[1])
+        stops = np.zeros(self.table.lanes)
         stops[members] = until
-        groups: list[tuple[np.ndarray, Group]] = []
-        for recording, partition, mine in self.groups(members):
-            part = self.table
-            if len(mine) == part.shape[1]:  # no copy is needed
-                mine = np.arange(len(mine))
-            else:
-                part = np.ascontiguousarray(part[:, mine])
-            rows = recording.row(mine)
-            rows[self.row("clock")[mine] < self.settings.before] = -1  # before the first instant of a run that goes on
-            groups.append((mine, Group(recording.programs.of(partition), part, stops[mine], recording.out, rows)))
+        groups: list[Group] = []
+        batches: list[tuple[np.ndarray, LaneTable]] = []
+        for recording, partition, alike in self.groups(members):
+            lanes, rows = self.table.batch(alike), recording.row(alike)
+            rows[self.clock_of(alike) < self.settings.before] = -1  # before the first instant of a run that goes on
+            groups.append(Group(recording.programs.of(partition), lanes.array, stops[alike], recording.out, rows))
+            batches.append((alike, lanes))
         try:
-            self._run([group for _, group in groups])
+            self._run(groups)
         finally:  # an interrupted lane stands at the step that it has reached
             with shielded():
-                for mine, group in groups:
-                    if group.table is not self.table:
-                        self.table[:, mine] = group.table
+                for alike, lanes in batches:
+                    self.table.put(alike, lanes)
 
-    def step(self, members: np.ndarray, table: np.ndarray) -> None:
-        """One step of every member in a table (rows, B) of theirs, in place; nothing is recorded."""
-        place = np.empty(self.table.shape[1], int)
+    def step(self, members: np.ndarray, lanes: LaneTable) -> Trips:
+        """One step of every member in a table of theirs, in place; nothing is recorded.
+
+        Returns:
+            places in that table of those that tripped.
+        """
+        place = np.empty(self.table.lanes, int)
         place[members] = np.arange(len(members))
-        clock = self.layout.rows("clock").start
-        groups: list[tuple[np.ndarray, Group]] = []
-        for recording, partition, mine in self.groups(members):
-            where = place[mine]
-            part = table if len(where) == len(members) else np.ascontiguousarray(table[:, where])
+        groups: list[Group] = []
+        batches: list[tuple[np.ndarray, LaneTable]] = []
+        for recording, partition, alike in self.groups(members):
+            where = place[alike]
+            batch = lanes.batch(where)
             nowhere = np.full(len(where), -1)
-            beyond = np.nextafter(part[clock], np.inf)  # a step moves a clock past whatever comes first
-            groups.append((where, Group(recording.programs.of(partition), part, beyond, None, nowhere)))
-        self._run([group for _, group in groups])
-        for where, group in groups:
-            if group.table is not table:
-                table[:, where] = group.table
+            beyond = np.nextafter(batch.row("clock"), np.inf)  # a step moves a clock past whatever comes first
+            groups.append(Group(recording.programs.of(partition), batch.array, beyond, None, nowhere))
+            batches.append((where, batch))
+        self._run(groups)
+        for where, batch in batches:
+            lanes.put(where, batch)
+        return lanes.trips()
 
     def _run(self, groups: Sequence[Group]) -> None:
         s = self.settings
@@ -424,7 +429,7 @@ def begin(
     """
     setup = recorded[0][0].setup
     layout, members = recorded[0][0].layout, start.q.shape[1]
-    table = np.zeros((layout.row_count, members), DTYPES[setup.precision])
+    table = LaneTable.zeros(layout, members, DTYPES[setup.precision])
     recordings, which = recordings_of(settings, setup, recorded, members)
     lanes = Ensemble(
         setup=setup,
@@ -439,11 +444,13 @@ def begin(
         status=np.where(good, 0, int(Outcome.not_assembled)),
     )
     nv, ns = setup.plan.nv, setup.plan.ns
-    lanes.rows("q")[:], lanes.rows("x")[:nv], lanes.rows("x")[nv : nv + ns] = start.q, start.v, start.states
-    lanes.rows("p")[:] = p
-    lanes.row("fraction")[:] = 1.0
-    lanes.rows("limit")[-2:] = np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]])
-    lanes.rows("armed")[:] = 1.0
+    table.set("q", start.q)
+    table.set("x", start.v, within=slice(nv))
+    table.set("x", start.states, within=slice(nv, nv + ns))
+    table.set("p", p)
+    table.set("fraction", 1.0)
+    table.set("limit", np.array([[GAP_LIMIT[setup.precision] * setup.length], [MASS_LIMIT]]), within=slice(-2, None))
+    table.set("armed", 1.0)
     running = np.flatnonzero(good)
     if len(running) == 0:
         return lanes
@@ -453,7 +460,7 @@ def begin(
     lanes.evaluate("project", running)
     for s in range(setup.blocks):
         lanes.limit(s, running)
-    finite = np.isfinite(lanes.table[layout.rows("q").start : layout.rows("dx").stop]).all(0)
+    finite = np.logical_and.reduce([table.reduce("finite", name) for name in STATE])
     lanes.status[good & ~finite] = int(Outcome.non_finite)
     running = np.flatnonzero(lanes.status == 0)
     begin_certificate(lanes)
@@ -465,12 +472,17 @@ def begin(
 
 def begin_certificate(lanes: Ensemble) -> None:
     """Begins the accumulators of the certificate of lanes at their start, projected."""
-    acc, rep = lanes.certificate, lanes.rows("rep")
-    kinetic, potential = rep[REPORTS.index("kinetic")], rep[REPORTS.index("potential")]
-    acc[ACCUMULATORS.index("gap")], acc[ACCUMULATORS.index("velocity_gap")] = rep[0], rep[1]
+    table, rep = lanes.table, dict(zip(REPORTS, lanes.table.rows("rep"), strict=True))
+    condition = lanes.certificate_of()[ACCUMULATORS.index("squared_condition")]
     for s in range(lanes.setup.blocks):
-        worst = acc[ACCUMULATORS.index("squared_condition")]
-        np.maximum(worst, lanes.rows("mon")[MONITORS_PER_BLOCK * s + 1], out=worst)
-    acc[ACCUMULATORS.index("kinetic")] = kinetic
-    acc[ACCUMULATORS.index("start_energy")] = kinetic + potential
-    acc[ACCUMULATORS.index("start_potential")] = potential
+        condition = np.maximum(condition, table.rows("mon", within=MONITORS_PER_BLOCK * s + 1))
+    begun = {
+        "gap": rep["gap"],
+        "velocity_gap": rep["velocity_gap"],
+        "squared_condition": condition,
+        "kinetic": rep["kinetic"],
+        "start_energy": rep["kinetic"] + rep["potential"],
+        "start_potential": rep["potential"],
+    }
+    for name, values in begun.items():
+        table.set("acc", values, within=ACCUMULATORS.index(name))

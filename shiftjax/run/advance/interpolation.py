@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,22 +11,21 @@ from shiftjax.dynamics.kinematics import coordinate_rates, quaternion_places
 from shiftjax.topology.plan import Plan
 
 
-def interpolated(
-    plan: Plan, places: Mapping[str, range], a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray
-) -> np.ndarray:
+def interpolated(plan: Plan, a: np.ndarray, b: np.ndarray, s: np.ndarray, span: np.ndarray) -> np.ndarray:
     """Quintic through q, v, a at both ends (Hairer, Norsett, Wanner, Solving ODEs I, section II.6).
 
-    Quaternions run through their own derivatives q' and are normalised. An analytic function of the tables, which may
+    Quaternions run through their own derivatives q' and are normalised. An analytic function of both ends, which may
     be complex: so its derivatives are taken.
 
     Args:
-        places: the rows of q, x and dx. a, b: (rows, B) tables at both ends. s: (B,) fractions of the way.
+        a, b: (nq + 2 nx, B) both ends: q, x and dx one above the other. s: (B,) fractions of the way.
         span: (B,) time between both [s].
 
     Returns:
-        a table; rows but those of `places` are those of b.
+        q, x and dx between.
     """
-    q, x, dx = (slice(places[n].start, places[n].stop) for n in ("q", "x", "dx"))
+    nx = (len(b) - plan.nq) // 2
+    q, x, dx = slice(plan.nq), slice(plan.nq, plan.nq + nx), slice(plan.nq + nx, None)
     out = b.copy()
     value, slope, curve = _quintic(s)
     ends = [(end[q], *_rates(plan, end[q], end[x], end[dx])) for end in (a, b)]

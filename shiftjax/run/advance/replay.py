@@ -20,7 +20,7 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
     """Advances all lanes along a schedule; a lane that cannot follow it ends as `non_finite`."""
     settings = lanes.settings
     lanes.settings = dataclasses.replace(settings, repartition=False, move_steps=False)  # no trigger and no window
-    lanes.rows("limit")[:] = np.inf
+    lanes.table.set("limit", np.inf)
     try:
         _follow(lanes, schedule, settings.progress)
     finally:
@@ -60,10 +60,10 @@ def _decide(lanes: Ensemble, schedule: Schedule, decisions: np.ndarray, members:
 def _advance(lanes: Ensemble, members: np.ndarray, until: np.ndarray) -> None:
     """Lets some members run to their steps, by way of the instants of samples."""
     while True:
-        running = (lanes.status[members] <= 0) & (lanes.row("clock")[members] < until)
+        running = (lanes.status[members] <= 0) & (lanes.clock_of(members) < until)
         members, until = members[running], until[running]
         if not len(members):
             return
-        lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members])))
-        lanes.status[members[lanes.row("trip")[members] != 0]] = int(Outcome.non_finite)
+        trips = lanes.advance(members, np.minimum(until, next_samples(lanes.samples.at[members])))
+        lanes.status[trips.members] = int(Outcome.non_finite)
         sample(lanes, members[lanes.status[members] <= 0])

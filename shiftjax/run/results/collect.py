@@ -57,9 +57,9 @@ def collect(
     time = settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks))
     measured = measure(time, channels)
     units = prepared.model.number_units()
-    x = lanes.rows("x").T.astype(float)
+    x = lanes.table.rows("x").T.astype(float)
     final = {
-        "q": pick(lanes.rows("q").T.astype(float)),
+        "q": pick(lanes.table.rows("q").T.astype(float)),
         "v": pick(x[:, : plan.nv]),
         "states": pick(x[:, plan.nv : plan.nv + plan.ns]),
     }
@@ -145,12 +145,12 @@ def _poses(prepared: Prepared, kept: np.ndarray, q: np.ndarray) -> dict[str, np.
 
 def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     """Accuracy figures of every member (design rule 4); NaN, but for the gap, where a member never started."""
-    acc = dict(zip(ACCUMULATORS, lanes.certificate.astype(float), strict=True))
+    acc = dict(zip(ACCUMULATORS, lanes.certificate_of().astype(float), strict=True))
     energy = energy_errors(lanes)
     with np.errstate(all="ignore"):
         condition = np.maximum(acc["squared_condition"], 1.0)
         ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
-    steps = np.floor(lanes.row("clock") + WHOLE).astype(int)
+    steps = np.floor(lanes.clock_of() + WHOLE).astype(int)
     angle = sum(angle_errors(lanes))
     never = ~began.closed | np.isin(lanes.status, (Outcome.unphysical, Outcome.not_assembled))
     gap = np.where(never, began.gap, acc["gap"])

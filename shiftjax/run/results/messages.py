@@ -34,7 +34,7 @@ def messages(prepared: Prepared, lanes: Ensemble, began: Start, before: Result |
     out = [""] * len(lanes.status)
     ended_before = np.zeros(len(out), bool) if before is None else np.atleast_1d(before.status) > 0
     moved = _Moved(prepared, began, np.flatnonzero(began.changed))
-    times = (lanes.settings.t0 + lanes.row("clock").astype(float) * lanes.settings.h).tolist()
+    times = (lanes.settings.t0 + lanes.clock_of().astype(float) * lanes.settings.h).tolist()
     status, warnings = lanes.status.tolist(), lanes.warnings.tolist()
     for k in np.flatnonzero((lanes.status != 0) | (lanes.warnings != 0)).tolist():
         if before is not None and ended_before[k]:
@@ -70,7 +70,7 @@ def _message(prepared: Prepared, lanes: Ensemble, began: Start, moved: _Moved, k
     if outcome is Outcome.inaccurate:
         return said_of(lanes, k)
     if outcome > 0:
-        return f"at {lanes.settings.t0 + lanes.row('clock')[k] * lanes.settings.h:.6g} s: {text}"
+        return f"at {lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h:.6g} s: {text}"
     return text
 
 
@@ -110,7 +110,7 @@ def _list(values: np.ndarray) -> str:
 
 def _gained_rank(prepared: Prepared, lanes: Ensemble, k: int) -> bool:
     """Whether a substructure of member k has more rank where it stands now than its partition."""
-    lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.rows("q")[:, [k]].astype(float)
+    lane, q = prepared.lane_of(np.array([k]), 1.0), lanes.table.rows("q", np.array([k])).astype(float)
     for s, known in enumerate(lanes.known):
         _, J = host.closure(lane, q, s)
         rank = complete_pivoting(J, RANK_TOLERANCE[prepared.setup.precision]).rank[0]
@@ -127,7 +127,7 @@ def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tupl
     told = [c.path for c in observed if c.path.rpartition(".")[2] in ("a", "reaction_force", "reaction_moment")]
     if not told or not lanes.setup.blocks:
         return ()
-    condition = lanes.certificate[ACCUMULATORS.index("squared_condition")].astype(float)
+    condition = lanes.table.rows("acc", within=ACCUMULATORS.index("squared_condition")).astype(float)
     eps = float(np.finfo(lanes.table.dtype).eps)
     uncertain = eps * condition**1.5
     near = np.flatnonzero((lanes.status <= 0) & (uncertain > UNCERTAIN))

@@ -177,12 +177,12 @@ def say_locked(prepared: Prepared, lanes: Ensemble, found: Travel | None) -> Non
     if found is None:
         return
     stopped = np.isin(lanes.status, STOPPED) & np.isfinite(prepared.values).all(0)
-    at_end = lanes.row("clock") >= lanes.ends
+    at_end = lanes.clock_of() >= lanes.ends
     locked = np.isfinite(found.time) & ((at_end & (lanes.status <= 0)) | stopped)
     causes = {int(k): found.cause[k] for k in np.flatnonzero(locked)}
-    early = locked & stopped & (lanes.status != Outcome.locked) & (lanes.row("clock") < lanes.ends - NEAR)
+    early = locked & stopped & (lanes.status != Outcome.locked) & (lanes.clock_of() < lanes.ends - NEAR)
     for k in np.flatnonzero(early):
-        time = lanes.settings.t0 + lanes.row("clock")[k] * lanes.settings.h
+        time = lanes.settings.t0 + lanes.clock_of()[k] * lanes.settings.h
         causes[int(k)] += f" (this run ended before, at {time:.6g} s: {REMEDY[Outcome(int(lanes.status[k]))]})"
     causes |= _stand_still(prepared, lanes, np.flatnonzero(stopped & ~locked))
     lanes.end(causes, Outcome.locked)
@@ -191,11 +191,11 @@ def say_locked(prepared: Prepared, lanes: Ensemble, found: Travel | None) -> Non
 
 def _stand_still(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> dict[int, str]:
     """Causes of members that ended early where no pose a few steps ahead closes their loops."""
-    q = lanes.rows("q")[:, members].astype(float)
-    members, q = members[np.isfinite(q).all(0)], q[:, np.isfinite(q).all(0)]
+    members = members[lanes.table.reduce("finite", "q", members)]
+    q = lanes.table.rows("q", members).astype(float)
     out: dict[int, str] = {}
     s = lanes.settings
-    now = s.t0 + lanes.row("clock")[members].astype(float) * s.h
+    now = s.t0 + lanes.clock_of(members).astype(float) * s.h
     for index, block in enumerate(prepared.plan.substructures):
         drivers = [prepared.plan.constraints[k] for k in block.groups if prepared.plan.constraints[k].prescribes]
         if not drivers or not len(members):

@@ -1,0 +1,167 @@
+"""The numbers of lanes between two calls of a kernel, as an object: rows by name, members as columns.
+
+Nobody outside indexes its array, so that where the numbers live is a matter of this file and of kernels alone. This
+one is of the host. What is asked of it is cut for one that stays on a device: columns are taken and put there, a group
+of rows comes to the host or goes back for the members that are asked for, and most rounds need no more than `trips`
+and the clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+Members = np.ndarray | slice  # numbers of lanes, or (B,) of bool
+ALL = slice(None)
+STATE = ("q", "x", "dx")  # the first groups of every layout
+
+
+class Rows(Protocol):
+    """Names groups of rows: `lane_program.Layout` those of lanes, `adjoint.AdjointLayout` those of cotangents."""
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows."""
+        ...
+
+    def columns(self) -> Mapping[str, int]:
+        """Sizes of the groups in row order."""
+        ...
+
+    def rows(self, name: str) -> range:
+        """The rows of a group."""
+        ...
+
+
+class Trips(NamedTuple):
+    """Lanes that are frozen, of those that were asked for and in their order.
+
+    Attributes:
+        members: (T,). codes: (T,) why, as in `contract`. places: (T,) among those that were asked for.
+    """
+
+    members: np.ndarray
+    codes: np.ndarray
+    places: np.ndarray
+
+
+class LaneTable:
+    """Numbers of B lanes.
+
+    Attributes:
+        layout: names the rows. array: (rows, B), C-contiguous; for kernels, which change it in place.
+    """
+
+    def __init__(self, layout: Rows, array: np.ndarray) -> None:
+        self.layout, self.array = layout, np.ascontiguousarray(array)
+
+    @classmethod
+    def zeros(cls, layout: Rows, lanes: int, dtype: np.dtype | str) -> LaneTable:
+        """A table of zeros."""
+        return cls(layout, np.zeros((layout.row_count, lanes), dtype))
+
+    @property
+    def lanes(self) -> int:
+        """B."""
+        return self.array.shape[1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Of its numbers."""
+        return self.array.dtype
+
+    # -- lanes -------------------------------------------------------------------------------------------------------
+
+    def copy(self) -> LaneTable:
+        """All lanes once more."""
+        return LaneTable(self.layout, self.array.copy())
+
+    def take(self, members: Members) -> LaneTable:
+        """Some lanes, copied."""
+        which = np.arange(self.lanes)[members]
+        return LaneTable(self.layout, np.take(self.array, which, axis=1))
+
+    def put(self, members: Members, lanes: LaneTable) -> None:
+        """Sets some lanes; nothing is to do where they are `batch` of all of them."""
+        if lanes is not self:
+            self.array[:, members] = lanes.array
+
+    def batch(self, members: np.ndarray) -> LaneTable:
+        """Some lanes for a kernel, to be `put` back: this very table where they are all of it in order, else a copy."""
+        if len(members) == self.lanes and np.array_equal(members, np.arange(self.lanes)):
+            return self
+        return self.take(members)
+
+    def fitted(self, layout: Rows) -> LaneTable:
+        """The same lanes in the rows of another layout: each group is cut at its end, or filled up with zeros."""
+        other = LaneTable.zeros(layout, self.lanes, self.dtype)
+        for name, size in layout.columns().items():
+            common = slice(0, min(size, len(self.layout.rows(name))))
+            other.set(name, self.rows(name, within=common), within=common)
+        return other
+
+    # -- rows --------------------------------------------------------------------------------------------------------
+
+    def rows(self, name: str, members: Members = ALL, within: slice | int = ALL) -> np.ndarray:
+        """Numbers of a group of rows, (rows, K) or of one row (K,); of all members they are as of now, for reading.
+
+        Args:
+            within: which rows of the group.
+        """
+        view = self._view(name, within)
+        if members is not ALL:
+            return view[..., members]
+        view.flags.writeable = False
+        return view
+
+    def row(self, name: str, members: Members = ALL) -> np.ndarray:
+        """(K,) the first row of a group."""
+        return self.rows(name, members, 0)
+
+    def state(self, members: Members = ALL) -> np.ndarray:
+        """(nq + 2 nx, K) coordinates, speeds and rates one above the other, for reading."""
+        view = self.array[: self._state]
+        if members is not ALL:
+            return view[:, members]
+        view.flags.writeable = False
+        return view
+
+    def set(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
+        """Sets numbers of a group of rows; arguments as of `rows`."""
+        self._view(name, within)[..., members] = values
+
+    def set_state(self, values: np.ndarray, members: Members = ALL) -> None:
+        """Sets coordinates, speeds and rates."""
+        self.array[: self._state, members] = values
+
+    def add(self, name: str, values: np.ndarray, members: Members = ALL, within: slice | int = ALL) -> None:
+        """Adds to numbers of a group of rows; every member once."""
+        self._view(name, within)[..., members] += values
+
+    def _view(self, name: str, within: slice | int) -> np.ndarray:
+        place = self.layout.rows(name)
+        return self.array[place.start : place.stop][within]
+
+    @property
+    def _state(self) -> int:
+        return sum(len(self.layout.rows(name)) for name in STATE)
+
+    # -- over rows ---------------------------------------------------------------------------------------------------
+
+    def reduce(self, how: str, name: str, members: Members = ALL, within: slice | int = ALL) -> np.ndarray:
+        """(K,) a figure of each lane over a group of rows.
+
+        Args:
+            how: "finite", whether all numbers are; "largest", of their absolute values, 0 of none.
+        """
+        rows = self.rows(name, members, within)
+        return np.asarray(np.isfinite(rows).all(0)) if how == "finite" else np.abs(rows).max(0, initial=0.0)
+
+    def trips(self, members: np.ndarray | None = None) -> Trips:
+        """The frozen ones of some lanes, or of all."""
+        members = np.arange(self.lanes) if members is None else members
+        codes = self.row("trip", members)
+        frozen = np.flatnonzero(codes)
+        return Trips(members[frozen], np.rint(codes[frozen]).astype(int), frozen)
