@@ -33,6 +33,10 @@ class PlacedFrame:
     frame: FrameNumbers | None
 
 
+WORLD = PlacedFrame(0, None)
+ORIGIN = (0.0, 0.0, 0.0)
+
+
 @record
 class ForceElement:
     """One force of a plan, in ints and names."""
@@ -133,8 +137,45 @@ class MotionView(Protocol):
     t: Scalar
     functions: Sequence[Any]
 
-    def chain(self, base: int = 0, *, rooted: bool = False) -> ChainView:
-        """`rooted`: about the root body of a floating mechanism, as inertia and forces are taken."""
+    def chain(self, base: int = 0) -> ChainView:
+        """For rows of a cut loop; all others ask for what a frame does."""
+        ...
+
+    def pose(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> tuple[Mat, Vec]:
+        """Rotation matrix and origin [m] of a frame, along the axes and from the origin of another one.
+
+        All that follows is what an observer on that other frame sees, who may move.
+        """
+        ...
+
+    def point(self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD) -> Vec:
+        """Position [m] of a point that is given in the frame."""
+        ...
+
+    def velocity(self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD) -> Vec:
+        """Velocity [m/s] of a point fixed in the frame; 0 for poses only."""
+        ...
+
+    def angular_velocity(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> Vec:
+        """[rad/s]; 0 for poses only."""
+        ...
+
+    def jacobian(
+        self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD
+    ) -> dict[int, Vec]:
+        """Speed index -> velocity of a point fixed in the frame for a unit of that speed; zeros left out."""
+        ...
+
+    def angular_jacobian(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> dict[int, Vec]:
+        """Speed index -> angular velocity for a unit of that speed; zeros left out."""
+        ...
+
+    def bias(self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD) -> Vec:
+        """Acceleration [m/s^2] of a point fixed in the frame where all q'' = 0."""
+        ...
+
+    def angular_bias(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> Vec:
+        """Angular acceleration [rad/s^2] where all q'' = 0."""
         ...
 
     def values(self, numbers: Named) -> Mapping[str, Any]:

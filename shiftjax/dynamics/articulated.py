@@ -25,7 +25,7 @@ class ArticulatedTree:
     """
 
     def __init__(self, motion: Motion, joints: Collection[int]) -> None:
-        self.plan, self.chain = motion.plan, motion.chain(rooted=True)
+        self.plan, self.chain = motion.plan, motion.rooted
         self.joints = sorted(joints)
         self.speeds = [speed for k in self.joints for speed in self.plan.joints[k].speeds]
         self.worst_pivot: Scalar = 1.0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from shiftjax.algebra import (
@@ -31,8 +32,10 @@ from shiftjax.algebra import (
     transpose,
     zeros,
 )
+from shiftjax.dynamics.frames import Columns, SeenFrame
+from shiftjax.errors import ModelError
 from shiftjax.joints.kind import JointKind
-from shiftjax.plan_elements import FrameNumbers, Named, PlacedFrame, Places
+from shiftjax.plan_elements import ORIGIN, WORLD, FrameNumbers, Named, PlacedFrame, Places
 from shiftjax.rotations import conjugate, normalized, quaternion_product, rotation_of_vector
 from shiftjax.topology.plan import Plan, TreeJoint
 
@@ -124,10 +127,18 @@ class Chain:
     def node(self, k: int) -> BodyState:
         missing = [k]
         while missing[-1] not in self.nodes:
-            missing.append(self.plan.joints[self.plan.nodes[missing[-1]].joint].near)
+            joint = self.plan.nodes[missing[-1]].joint
+            if joint < 0:
+                self._refuse(k)
+            missing.append(self.plan.joints[joint].near)
         for node in reversed(missing[:-1]):
             self._compute(node)
         return self.nodes[k]
+
+    def _refuse(self, k: int) -> None:
+        base, body = (self.plan.nodes[node].path for node in (self.base, k))
+        todo = "Ask `motion.point(frame, relative=other)` and the like, which follow any two frames."
+        raise ModelError(f"motion.chain of {base}", f"the body {body}", "bodies that this one carries", todo)
 
     def screws_of(self, joint: int) -> list[SpeedScrew]:
         self.node(self.plan.joints[joint].far)
@@ -294,14 +305,52 @@ class Motion:
         functions: Sequence[Any] = (),
     ) -> None:
         self.plan, self.params, self.q, self.v, self.t, self.functions = plan, params, q, v, t, functions
-        self._chains: dict[tuple[int, bool], Chain] = {}
-        self._floats = any(joint.near == 0 and joint.kind.free for joint in plan.joints)
+        self._chains: dict[int, Chain] = {}
+        self._seen: dict[tuple[PlacedFrame, PlacedFrame], SeenFrame] = {}
 
-    def chain(self, base: int = 0, *, rooted: bool = False) -> Chain:
-        key = (base, rooted and self._floats)
-        if key not in self._chains:
-            self._chains[key] = Chain(self.plan, self.params, self.q, self.v, base=base, rooted=key[1])
-        return self._chains[key]
+    def chain(self, base: int = 0) -> Chain:
+        """The tree relative to a body, about one point of it."""
+        if base not in self._chains:
+            self._chains[base] = Chain(self.plan, self.params, self.q, self.v, base=base)
+        return self._chains[base]
+
+    @cached_property
+    def rooted(self) -> Chain:
+        """The tree as inertia and loads are taken: where it floats, about its root body; else that of ground."""
+        if any(joint.near == 0 and joint.kind.free for joint in self.plan.joints):
+            return Chain(self.plan, self.params, self.q, self.v, rooted=True)
+        return self.chain()
+
+    def pose(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> tuple[Mat, Vec]:
+        return self._frame(frame, relative).pose()
+
+    def point(self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD) -> Vec:
+        return self._frame(frame, relative).point(p)
+
+    def velocity(self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD) -> Vec:
+        return self._frame(frame, relative).velocity(p)
+
+    def angular_velocity(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> Vec:
+        return self._frame(frame, relative).angular_velocity()
+
+    def jacobian(self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD) -> Columns:
+        return self._frame(frame, relative).jacobian(p)
+
+    def angular_jacobian(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> Columns:
+        return self._frame(frame, relative).angular_jacobian()
+
+    def bias(self, frame: PlacedFrame, p: Sequence[Scalar] = ORIGIN, *, relative: PlacedFrame = WORLD) -> Vec:
+        return self._frame(frame, relative).bias(p)
+
+    def angular_bias(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> Vec:
+        return self._frame(frame, relative).angular_bias()
+
+    def _frame(self, frame: PlacedFrame, relative: PlacedFrame) -> SeenFrame:
+        if (frame, relative) not in self._seen:
+            *branches, base = self.plan.between(frame.node, relative.node)
+            alone, others = ([(self.first_speed(joint), joint) for joint in branch] for branch in branches)
+            self._seen[frame, relative] = SeenFrame(self.chain(base), frame, relative, (alone, others))
+        return self._seen[frame, relative]
 
     def values(self, numbers: Named) -> Mapping[str, Any]:
         """The numbers of an element: field -> scalar, or lists of scalars in the field's shape."""

@@ -44,7 +44,7 @@ class Reactions:
         """
         plan = self.lane.plan
         joint = plan.joints[index]
-        rooted = self.motion.chain(rooted=True)
+        rooted = self.motion.rooted
         moment, force = self.tree.wrenches[index]
         moment = minus(moment, cross(_child_point(rooted, joint), force))
         for k, loop in enumerate(plan.loops):
@@ -86,7 +86,7 @@ class Reactions:
         chain = self.motion.chain(loop.base)
         arm = minus(chain.node(loop.virtual).p, _child_point(chain, plan.joints[index]))
         moment, force = plus(parts[:3], cross(arm, parts[3:])), parts[3:]
-        R = self.motion.chain(rooted=True).node(loop.base).R
+        R = self.motion.rooted.node(loop.base).R
         return matvec(R, moment), matvec(R, force)
 
     def _solved(self, index: int) -> dict[int, Scalar]:

@@ -122,7 +122,7 @@ class Tree:
 
 def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
     """All forces of the plan at one state, and the rates of their internal states (ns,)."""
-    load, rates = Load(), zeros(motion.plan.ns)
+    load, rates = Load(motion, motion.rooted), zeros(motion.plan.ns)
     for element in motion.plan.forces:
         found = FORCES[element.kind].apply(element, motion, load, [states[k] for k in element.states])
         for k, rate in zip(element.states, found, strict=True):
@@ -132,7 +132,7 @@ def loads(motion: Motion, states: Sequence[Scalar]) -> tuple[Load, Vec]:
 
 def composite_mass_matrix(motion: Motion, joints: Sequence[int] | None = None) -> list[Column]:
     """H of the cut tree by composite inertias; `joints`: those of some whole trees only."""
-    plan, chain = motion.plan, motion.chain(rooted=True)
+    plan, chain = motion.plan, motion.rooted
     composite: dict[int, Inertia] = {}
     H: list[Column] = [{} for _ in range(plan.nv)]
     for index in reversed(range(len(plan.joints)) if joints is None else joints):
@@ -159,7 +159,7 @@ def tree_terms(motion: Motion, gravity: Vec, states: Sequence[Scalar], a: Vec | 
     Args:
         states: (ns,) of the forces. a: (nv,) accelerations of the joints, all 0 if left out.
     """
-    plan, chain = motion.plan, motion.chain(rooted=True)
+    plan, chain = motion.plan, motion.rooted
     load, rates = loads(motion, states)
     accelerations = _joint_accelerations(chain, zeros(plan.nv) if a is None else a)
     wrenches: list[tuple[Vec, Vec]] = [(zeros(), zeros())] * len(plan.joints)
@@ -206,7 +206,7 @@ def _joint_accelerations(chain: Chain, a: Vec) -> dict[int, tuple[Vec, Vec]]:
 
 def _first_moment(motion: Motion, node: int, inertia: Inertia) -> Vec:
     """Mass times the centre's position from one point of ground (floating trees have a moving reference point)."""
-    rooted, fixed = motion.chain(rooted=True), motion.chain()
+    rooted, fixed = motion.rooted, motion.chain()
     if rooted is fixed:
         return inertia.moment
     return plus(inertia.moment, scale(inertia.mass, minus(fixed.node(node).p, rooted.node(node).p)))

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.algebra import Scalar, add, cross, dot, plus
+from shiftjax.algebra import Scalar, add, dot
 from shiftjax.field import Field, Role
 from shiftjax.forces.kind import ForceKind, Load
-from shiftjax.plan_elements import ForceElement, MotionView
+from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView
 
 
 class ExternalWrench(ForceKind):
@@ -27,9 +27,7 @@ class ExternalWrench(ForceKind):
     ) -> Sequence[Scalar]:
         n, (placed,) = motion.values(element.numbers), element.frames
         force, moment = n["external_force"], n["external_moment"]
-        origin = motion.chain(rooted=True).node(placed.node).p
-        load.add_wrench(placed.node, plus(moment, cross(origin, force)), force)
+        load.add_wrench_at(placed, ORIGIN, force, moment)
         if motion.v is not None:
-            body = motion.chain().node(placed.node)
-            load.supply(add(dot(moment, body.w), dot(force, plus(body.u, cross(body.w, body.p)))))
+            load.supply(add(dot(moment, motion.angular_velocity(placed)), dot(force, motion.velocity(placed))))
         return ()

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
-from shiftjax.algebra import Scalar, Vec, add, cross, negative, plus, sub
+from shiftjax.algebra import Scalar, Vec, add, cross, matvec, minus, negative, plus, sub, zeros
 from shiftjax.field import Field, Role
-from shiftjax.plan_elements import ForceElement, MotionView, PlacedFrame
+from shiftjax.plan_elements import ORIGIN, WORLD, ChainView, ForceElement, MotionView, PlacedFrame
 from shiftjax.record import record
 
 
@@ -30,10 +30,12 @@ class State:
 class Load:
     """Sum of forces.
 
-    generalized: speed index -> force or torque [N, N m]; wrenches: node -> (moment about the reference point of the
-    node's dynamic chain, force); potential [J] of springs; power [W] of non-conservative forces.
+    about: the chain about whose points moments are taken; generalized: speed index -> force or torque [N, N m];
+    wrenches: node -> (moment, force); potential [J] of springs; power [W] of non-conservative forces.
     """
 
+    motion: MotionView
+    about: ChainView
     generalized: dict[int, Scalar] = field(default_factory=dict)
     wrenches: dict[int, tuple[Vec, Vec]] = field(default_factory=dict)
     potential: Scalar = 0.0
@@ -43,21 +45,56 @@ class Load:
         """A force or torque along one speed."""
         self.generalized[speed] = add(self.generalized.get(speed, 0.0), force)
 
-    def add_wrench(self, node: int, moment: Vec, force: Vec) -> None:
-        """A wrench on one node, its moment about the reference point of the node's dynamic chain."""
+    def add_force_at(
+        self,
+        frame: PlacedFrame,
+        point: Sequence[Scalar],
+        force: Vec,
+        *,
+        axes: PlacedFrame = WORLD,
+        reaction: PlacedFrame = WORLD,
+    ) -> None:
+        """A force [N] on the body of a frame, and its reaction on another.
+
+        Args:
+            point: where it acts [m], given in the frame.
+            axes: the frame along whose axes the force is given.
+            reaction: a frame on whose body the reaction acts, at the same place.
+        """
+        self.add_wrench_at(frame, point, force, zeros(), axes=axes, reaction=reaction)
+
+    def add_torque(
+        self, frame: PlacedFrame, torque: Vec, *, axes: PlacedFrame = WORLD, reaction: PlacedFrame = WORLD
+    ) -> None:
+        """A torque [N m] on the body of a frame, and its reaction on another; arguments as of `add_force_at`."""
+        self.add_wrench_at(frame, ORIGIN, zeros(), torque, axes=axes, reaction=reaction)
+
+    def add_wrench_at(
+        self,
+        frame: PlacedFrame,
+        point: Sequence[Scalar],
+        force: Vec,
+        torque: Vec,
+        *,
+        axes: PlacedFrame = WORLD,
+        reaction: PlacedFrame = WORLD,
+    ) -> None:
+        """A force and a torque together; arguments as of `add_force_at`."""
+        R, _ = self.motion.pose(axes)
+        force, torque = matvec(R, force), matvec(R, torque)
+        turned, origin = self.about.frame(frame)
+        self._add_wrench(frame.node, plus(torque, cross(plus(origin, matvec(turned, point)), force)), force)
+        if reaction.node:
+            # each tree that floats has a point of its own: the way from one body to the other is that seen from ground
+            ground = self.motion.chain()
+            (turned, origin), (_, other) = ground.frame(frame), ground.frame(reaction)
+            span = minus(plus(origin, matvec(turned, point)), other)
+            place, force = plus(self.about.frame(reaction)[1], span), negative(force)
+            self._add_wrench(reaction.node, minus(cross(place, force), torque), force)
+
+    def _add_wrench(self, node: int, moment: Vec, force: Vec) -> None:
         old = self.wrenches.get(node)
         self.wrenches[node] = (moment, force) if old is None else (plus(old[0], moment), plus(old[1], force))
-
-    def add_force_pair(self, motion: MotionView, frames: tuple[PlacedFrame, ...], span: Vec, force: Vec) -> None:
-        """A force on the second of two frames' bodies, and its reaction on the first, `span` from first to second.
-
-        The reaction acts at the second frame's point: with an axis fixed in the first body, the displacement depends on
-        that body's rotation too.
-        """
-        first, second = (motion.chain(rooted=True).frame(placed)[1] for placed in frames)
-        self.add_wrench(frames[1].node, cross(second, force), force)
-        reaction = negative(force)
-        self.add_wrench(frames[0].node, cross(plus(first, span), reaction), reaction)
 
     def add_potential(self, energy: Scalar) -> None:
         """Potential energy [J]."""

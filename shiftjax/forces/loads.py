@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, add, cross, dot, matvec, mul, plus
+from shiftjax.algebra import Scalar, Vec, add, dot, matvec, mul
 from shiftjax.field import Field, Role, number
 from shiftjax.forces.kind import ForceKind, Load
-from shiftjax.plan_elements import ForceElement, MotionView
+from shiftjax.plan_elements import ORIGIN, WORLD, ForceElement, MotionView, PlacedFrame
 from shiftjax.time_laws import INTERPOLATION, OUTSIDE, TIMES, Harmonic, Law, faults_of_table, tabulated
 
 AXES = Field("axes", "in which the wrench is given: those of the world, the body or the frame", "choice",
@@ -52,15 +52,12 @@ class BodyWrench(ForceKind):
     ) -> Sequence[Scalar]:
         words, (placed,) = dict(element.words), element.frames
         force, moment = self.wrench({**motion.values(element.numbers), **words}, motion.t)
-        rooted = motion.chain(rooted=True)
-        turned, point = rooted.frame(placed)
-        if words["axes"] != "world":
-            R = turned if words["axes"] == "frame" else rooted.node(placed.node).R
-            force, moment = matvec(R, force), matvec(R, moment)
-        load.add_wrench(placed.node, plus(moment, cross(point, force)), force)
+        axes = {"world": WORLD, "body": PlacedFrame(placed.node, None), "frame": placed}[words["axes"]]
+        R, _ = motion.pose(axes)
+        force, moment = matvec(R, force), matvec(R, moment)
+        load.add_wrench_at(placed, ORIGIN, force, moment)
         if motion.v is not None:
-            body, (_, place) = motion.chain().node(placed.node), motion.chain().frame(placed)
-            load.supply(add(dot(moment, body.w), dot(force, plus(body.u, cross(body.w, place)))))
+            load.supply(add(dot(moment, motion.angular_velocity(placed)), dot(force, motion.velocity(placed))))
         return ()
 
 

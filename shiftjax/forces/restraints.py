@@ -27,7 +27,7 @@ from shiftjax.algebra import (
 )
 from shiftjax.forces.kind import ForceKind, Load, Switch
 from shiftjax.forces.polynomials import piecewise, piecewise_integral, sides
-from shiftjax.plan_elements import ForceElement, MotionView, NodeState
+from shiftjax.plan_elements import ORIGIN, ForceElement, MotionView, NodeState
 from shiftjax.rotations import AXES
 
 
@@ -45,9 +45,10 @@ class Restraint(ForceKind):
             force = self.force(element, motion, load, motion.coordinate(joint), rate)
             load.add_generalized(motion.first_speed(joint), neg(force))
             return ()
-        span, direction, x, rate = _between(element, motion)
+        direction, x, rate = _between(element, motion)
         force = self.force(element, motion, load, x, rate)
-        load.add_force_pair(motion, element.frames, span, negative(scale(force, direction)))
+        first, second = element.frames
+        load.add_force_at(second, ORIGIN, negative(scale(force, direction)), reaction=first)
         return ()
 
     def force(self, element: ForceElement, motion: MotionView, load: Load, x: Scalar, rate: Scalar | None) -> Scalar:
@@ -62,7 +63,7 @@ class Restraint(ForceKind):
             (joint,) = element.joints
             x = motion.speed(joint) if self.dissipates else motion.coordinate(joint)
         else:
-            _, _, x, rate = _between(element, motion)
+            _, x, rate = _between(element, motion)
             x = (0.0 if rate is None else rate) if self.dissipates else x
         return [Switch(sub(x, knot), *pair) for knot, pair in zip(knots, sides(knots, pieces), strict=True)]
 
@@ -111,8 +112,8 @@ def _polynomials(element: ForceElement, motion: MotionView) -> tuple[Sequence[Sc
     return n["knot_points"], [list(reversed(piece)) for piece in n["coefficients"]]
 
 
-def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Vec, Scalar, Scalar | None]:
-    """Vector from the first frame to the second, direction of the force, displacement and its rate."""
+def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Scalar, Scalar | None]:
+    """Direction of the force, displacement and its rate."""
     world = motion.chain()
     (R, first), (_, second) = (world.frame(placed) for placed in element.frames)
     span = minus(second, first)
@@ -123,10 +124,10 @@ def _between(element: ForceElement, motion: MotionView) -> tuple[Vec, Vec, Scala
         x = sqrt(dot(span, span))
         direction = scale(div(1.0, x), span)
     if motion.v is None:
-        return span, direction, x, None
+        return direction, x, None
     body_1, body_2 = (world.node(placed.node) for placed in element.frames)
     velocity = minus(_velocity(body_2, second), _velocity(body_1, plus(first, span)))
-    return span, direction, x, dot(direction, velocity)
+    return direction, x, dot(direction, velocity)
 
 
 def _velocity(state: NodeState, p: Vec) -> Vec:

@@ -14,8 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, Vec, absolute, add, cross, div, largest, mul, plus, sqrt
-from shiftjax.dynamics.kinematics import ground_point
+from shiftjax.algebra import Scalar, Vec, absolute, add, div, largest, mul, sqrt
 from shiftjax.errors import ModelError, nearest, refuse_text
 from shiftjax.field import filled
 from shiftjax.forces import FORCES
@@ -56,17 +55,15 @@ def _load_unit(plan: Plan, index: int) -> str:
 
 
 def _position(state: ObservedState, frame: Any) -> Vec:
-    return plus(state.motion.chain().frame(frame)[1], ground_point(state.lane.plan, state.lane.params))
+    return state.motion.point(frame)
 
 
 def _orientation(state: ObservedState, frame: Any) -> Vec:
-    return quaternion_of_rotation(state.motion.chain().frame(frame)[0])
+    return quaternion_of_rotation(state.motion.pose(frame)[0])
 
 
 def _velocity(state: ObservedState, frame: Any) -> Vec:
-    chain = state.motion.chain()
-    body = chain.node(frame.node)
-    return plus(body.u, cross(body.w, chain.frame(frame)[1]))
+    return state.motion.velocity(frame)
 
 
 def _row_sum(state: ObservedState, index: int) -> Vec:
@@ -99,7 +96,7 @@ CHANNELS: Table[Quantity] = Table(
         "position": Quantity("frame", _position, "m", 3),
         "orientation": Quantity("frame", _orientation, "1", 4),
         "velocity": Quantity("frame", _velocity, "m/s", 3),
-        "angular_velocity": Quantity("frame", lambda s, frame: list(s.motion.chain().node(frame.node).w), "rad/s", 3),
+        "angular_velocity": Quantity("frame", lambda s, frame: s.motion.angular_velocity(frame), "rad/s", 3),
         "state": Quantity("force", lambda s, k: [s.states[k]], "1"),
         "knots": Quantity("force", _knots, "mixed"),
         "energy.kinetic": Quantity("", lambda s, _: [s.energies["kinetic"]], "J"),

@@ -134,6 +134,17 @@ class Plan:
         """Whether some force is not conservative, so that its work must be integrated to balance the energy."""
         return any(force.dissipates for force in self.forces)
 
+    def between(self, node: int, other: int) -> tuple[list[int], list[int], int]:
+        """The joints that move either node alone, and the deepest node that carries both."""
+        branches: tuple[list[int], list[int]] = ([], [])
+        ends = [node, other]
+        while ends[0] != ends[1]:
+            side = 0 if self.nodes[ends[0]].level >= self.nodes[ends[1]].level else 1
+            joint = self.nodes[ends[side]].joint
+            branches[side].append(joint)
+            ends[side] = self.joints[joint].near
+        return *branches, ends[0]
+
     def read_by_constraints(self) -> set[int]:
         """Places of the numbers that constraints read: a driver may begin at its joint's initial displacement."""
         return {place for group in self.constraints for _, places in group.numbers for place in flat(places)}

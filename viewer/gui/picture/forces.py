@@ -161,7 +161,7 @@ def _elements(track: Track) -> Iterator[Force]:
     """
     for element in track.found.plan.forces:
         if not element.states:
-            load = Load()
+            load = Load(track.motion, track.motion.rooted)
             FORCES[element.kind].apply(element, track.motion, load, [])
             kind = NAMES.get(element.kind) or FORCES[element.kind].drawing or "load"
             yield from _along_joints(track, element, load, kind)
@@ -180,7 +180,7 @@ def _along_joints(track: Track, element: ForceElement, load: Load, kind: str) ->
 
 def _on_bodies(track: Track, element: ForceElement, load: Load, kind: str) -> Iterator[Force]:
     """Wrenches on the bodies of frames. With an axis of the first of two frames, both act at the second one."""
-    chain = track.motion.chain(rooted=True)
+    chain = track.motion.rooted
     for placed in element.frames:
         if placed.node not in load.wrenches:
             continue
