@@ -54,8 +54,8 @@ def arguments() -> argparse.Namespace:
 def designs(name: str, members: int, *, lengths: bool) -> dict[str, np.ndarray]:
     """Path -> (B,) varied numbers, always the same."""
     random = np.random.default_rng(1)
-    found = {SPEEDS[name]: random.uniform(3.0, 15.0, members)}
-    return found | {path: random.uniform(0.8, 1.2, members) for path in LENGTHS if lengths}
+    numbers = {SPEEDS[name]: random.uniform(3.0, 15.0, members)}
+    return numbers | {path: random.uniform(0.8, 1.2, members) for path in LENGTHS if lengths}
 
 
 def measured(name: str, vary: dict[str, np.ndarray], options: argparse.Namespace, *, lengths: bool) -> None:
@@ -68,12 +68,12 @@ def measured(name: str, vary: dict[str, np.ndarray], options: argparse.Namespace
     cpus: dict[str, list[float]] = {"cpu": [], "xla": []}
     results = {}
     for _ in range(options.rounds):
-        for backend, found in walls.items():
+        for backend, seconds in walls.items():
             begun, cpu = time.perf_counter(), time.process_time()
             results[backend] = shiftjax.simulate(
                 name, options.span, STEP, output_step=OUTPUT, vary=vary, backend=backend
             )
-            found.append(time.perf_counter() - begun)
+            seconds.append(time.perf_counter() - begun)
             cpus[backend].append(time.process_time() - cpu)
     ratios = [x / c for c, x in zip(cpus["cpu"], cpus["xla"], strict=True)]
     figures = {
@@ -99,22 +99,22 @@ def measured(name: str, vary: dict[str, np.ndarray], options: argparse.Namespace
 
 def compared(name: str, vary: dict[str, np.ndarray]) -> float:
     """Largest difference of the varied joint's coordinate after a short run; prints what xla's first call compiles."""
-    joint, found, compiled = SPEEDS[name].partition(".")[0], {}, []
+    joint, results, compiled = SPEEDS[name].partition(".")[0], {}, []
     listen = partial(_note, compiled)
     jax.monitoring.register_event_duration_secs_listener(listen)
     for backend in ("cpu", "xla"):
         begun = time.perf_counter()
-        found[backend] = shiftjax.simulate(
+        results[backend] = shiftjax.simulate(
             name, CHECK_SPAN, STEP, output_step=OUTPUT, channels=[f"{joint}.q"], vary=vary, backend=backend
         )
         seconds = time.perf_counter() - begun
-    both = [result.channels[f"{joint}.q"] for result in found.values()]
-    good = np.all([result.status <= 0 for result in found.values()], axis=0)
+    both = [result.channels[f"{joint}.q"] for result in results.values()]
+    good = np.all([result.status <= 0 for result in results.values()], axis=0)
     difference = float(np.abs(both[0] - both[1])[good].max())
-    if not difference < SAME or not (found["cpu"].status == found["xla"].status).all():
+    if not difference < SAME or not (results["cpu"].status == results["xla"].status).all():
         raise SystemExit(f"{name}: xla is {difference:.3g} rad from cpu after {CHECK_SPAN:g} s, allowed {SAME:g}")
     first: dict[str, Any] = {"model": name, "varied": list(vary), "members": len(good), "span_s": CHECK_SPAN}
-    first |= {"xla_wall_s": seconds, "compile_s": found["xla"].compile_s, "programs": found["xla"].programs}
+    first |= {"xla_wall_s": seconds, "compile_s": results["xla"].compile_s, "programs": results["xla"].programs}
     emit("backends_first_call", first | {"compilations": len(compiled), "in_xla_s": sum(compiled)})
     return difference
 

@@ -96,13 +96,13 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
         **{who: rates_of(timings[who].cpus, count) for who, count in counts.items()},
     }
     figures["simulate"] = {"wall_s": timings["long"].wall_s, "compile_s": results["long"].compile_s, **worst}
-    found = {}
+    row = {}
     for who, rate in rates.items():
-        found[who] = {"rate": float(np.median(rate)), "fastest": float(rate.max()), **figures.get(who, {})}
+        row[who] = {"rate": float(np.median(rate)), "fastest": float(rate.max()), **figures.get(who, {})}
         for peer in ("mujoco", "tuned"):
             if peer in rates and who not in ("mujoco", "tuned"):
-                found[who][f"times_{peer}"] = float(np.median(rate / rates[peer]))
-    return found
+                row[who][f"times_{peer}"] = float(np.median(rate / rates[peer]))
+    return row
 
 
 def gaps_only(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> dict[str, Any]:

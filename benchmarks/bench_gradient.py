@@ -153,8 +153,8 @@ class Workload:
         """(10,) changes for a relative change of each number, by differences of fourth order."""
         sides = np.array([2.0, 1.0, -1.0, -2.0])
         factors = 1.0 + SIDE * sides[:, None, None] * np.eye(len(x))
-        found = self.simulated((factors * x).reshape(-1, len(x))).channels[self.case.output][:, -1]
-        return np.array([-1.0, 8.0, -8.0, 1.0]) @ found.reshape(4, -1) / (12.0 * SIDE)
+        values = self.simulated((factors * x).reshape(-1, len(x))).channels[self.case.output][:, -1]
+        return np.array([-1.0, 8.0, -8.0, 1.0]) @ values.reshape(4, -1) / (12.0 * SIDE)
 
 
 @contextmanager
@@ -191,16 +191,16 @@ def measured(name: str, options: argparse.Namespace) -> dict[str, Any]:
     calls = {who: noted(who, getattr(work, who)) for who in inside}
     timings, _ = side_by_side(calls, options.rounds)
     kernel = {who: times[1:] for who, times in inside.items()}  # the first call is not measured
-    found = {**figures, **operations(work)}
+    row = {**figures, **operations(work)}
     for who in calls:
-        found |= {f"{who}_{key}": value for key, value in _seconds(timings[who], kernel[who]).items()}
+        row |= {f"{who}_{key}": value for key, value in _seconds(timings[who], kernel[who]).items()}
     walls = {who: timing.walls for who, timing in timings.items()}
     cpus = {who: timing.cpus for who, timing in timings.items()}
     for key, spent in (("wall", walls), ("cpu", cpus), ("kernel", kernel)):
-        found[f"times_{key}"] = _ratio(spent["gradient"], spent["plain"])
-        found[f"each_{key}"] = (_ratio(spent["tangents"], spent["plain"]) - 1.0) / DIRECTIONS
-    found["aim"] = CASES[name].times
-    return found
+        row[f"times_{key}"] = _ratio(spent["gradient"], spent["plain"])
+        row[f"each_{key}"] = (_ratio(spent["tangents"], spent["plain"]) - 1.0) / DIRECTIONS
+    row["aim"] = CASES[name].times
+    return row
 
 
 def _seconds(timing: Timing, kernel: list[float]) -> dict[str, float]:
@@ -248,15 +248,15 @@ def first(name: str, options: argparse.Namespace) -> dict[str, float]:
         f"work = bench_gradient.Workload({name!r}, 1, {FIRST_STEPS}, {options.threads}); "
         "jax.block_until_ready(work.gradient()); print(time.perf_counter() - t, time.process_time() - c)"
     )
-    found, folder = {}, str(Path(__file__).parent)
+    row, folder = {}, str(Path(__file__).parent)
     with tempfile.TemporaryDirectory() as cache:
         for kind in ("cold", "warm"):
             environment = {**os.environ, "SHIFTJAX_CACHE_DIR": cache}
             environment["PYTHONPATH"] = os.pathsep.join([folder, environment.get("PYTHONPATH", "")])
             command = [sys.executable, "-c", code]
             printed = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE).stdout.split()
-            found |= {f"{kind}_s": float(printed[0]), f"{kind}_cpu_s": float(printed[1])}
-    return {**found, "cold_aim": CASES[name].cold}
+            row |= {f"{kind}_s": float(printed[0]), f"{kind}_cpu_s": float(printed[1])}
+    return {**row, "cold_aim": CASES[name].cold}
 
 
 # -- MuJoCo ------------------------------------------------------------------------------------------------------------
@@ -283,15 +283,15 @@ def beside_mujoco(options: argparse.Namespace) -> dict[str, Any]:
     work = Workload("four_bar", options.members, options.steps, options.threads)
     ours = {"error": work.checked()["error"]}
     timings, results = side_by_side({**calls, "ours": work.gradient}, options.rounds)
-    found: dict[str, Any] = {
+    rows: dict[str, Any] = {
         "ours, ten numbers": {"cpu_s": statistics.median(timings["ours"].cpus) / work.members, **ours}
     }
     for who in calls:
         result, right = results[who], exact[speed if who.endswith("speed") else mass]
         error = float(np.abs(result[:, order] - right).max() / np.abs(right).max())
         assert error < SOFT or "tuned" not in who, f"{who} differs by {error:.3g}"
-        found[who] = {"cpu_s": statistics.median(timings[who].cpus) / len(masses), "error": error}
-    return found
+        rows[who] = {"cpu_s": statistics.median(timings[who].cpus) / len(masses), "error": error}
+    return rows
 
 
 def exact_derivative(model: Model, masses: np.ndarray, path: str, options: argparse.Namespace) -> np.ndarray:
@@ -306,12 +306,12 @@ def exact_derivative(model: Model, masses: np.ndarray, path: str, options: argpa
         )  # fmt: skip
         return result.channels[f"{OUTPUT}.q"][:, -1]
 
-    found = np.asarray(jax.grad(lambda values: final(values).sum())(nominal[path]))
+    slope = np.asarray(jax.grad(lambda values: final(values).sum())(nominal[path]))
     h = SIDE * nominal[path]
     values = [final(nominal[path] + side * h) for side in (2, 1, -1, -2)]
     check = (-values[0] + 8 * values[1] - 8 * values[2] + values[3]) / (12 * h)
-    assert np.abs(check - found).max() < SAME * np.abs(found).max(), np.abs(check - found).max()
-    return found
+    assert np.abs(check - slope).max() < SAME * np.abs(slope).max(), np.abs(check - slope).max()
+    return slope
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
@@ -321,10 +321,10 @@ def main() -> None:
     options = arguments()
     jax.config.update("jax_enable_x64", True)
     for name in options.models:
-        found = measured(name, options)
+        row = measured(name, options)
         if not options.warm:
-            found |= first(name, options)
-        emit("gradient", {"model": name, "members": options.members, "steps": options.steps, **found})
+            row |= first(name, options)
+        emit("gradient", {"model": name, "members": options.members, "steps": options.steps, **row})
     if not options.alone:
         emit("gradient_peers", {"model": "four_bar", "members": options.peer_members, "steps": options.steps,
                                 **beside_mujoco(options)})  # fmt: skip

@@ -96,24 +96,24 @@ def main() -> None:
         seconds = commanded(signal.SIGTERM, words(options.members, Path(folder) / "whole.zarr"), None).end
         full = stored(Path(folder) / "whole.zarr", options.members)
     print(f"{MODEL}, {options.members} members, {SPAN:g} s at 1 ms; a whole command takes {seconds:.1f} s", flush=True)
-    found: dict[tuple[str, str], list[One]] = collections.defaultdict(list)
+    results: dict[tuple[str, str], list[One]] = collections.defaultdict(list)
     cases = itertools.islice(itertools.cycle(itertools.product(SIGNALS, CASES)), options.times)
     for turn, (number, how) in enumerate(cases):
         part, delay = float(rng.uniform(0.0, LATEST)), float(rng.uniform(0.0, AFTER))
         moment = Moment(0.0, 2.4 * seconds * delay) if options.anywhere else Moment(part, delay)
         one = interrupted(number, how, moment, options.members, full)
-        found[how, number.name].append(one)
+        results[how, number.name].append(one)
         print(f"{turn + 1:4} of {options.times}: {how}, {number.name}, {moment.delay:.2f} s after {moment.part:.0%}: "
               f"{one.state}, stopped {one.stop:.2f} s, ended {one.end:.2f} s", flush=True)  # fmt: skip
     print(
         f"{'case':18}{'signal':9}{'times':>6}{'beside':>8}{'none':>6}{'partial':>8}{'whole':>6}{'stop_s':>14}{'end_s':>14}"
     )
-    for (how, name), lines in found.items():
+    for (how, name), lines in results.items():
         figures = counted(lines)
-        told = [", ".join(f"{value:.2f}" for value in figures.get(key, ())) for key in ("stop_s", "end_s")]
+        texts = [", ".join(f"{value:.2f}" for value in figures.get(key, ())) for key in ("stop_s", "end_s")]
         print(f"{how:18}{name:9}{figures['times']:6}{figures['beside']:8}{figures['none']:6}{figures['partial']:8}"
-              f"{figures['whole']:6}{told[0]:>14}{told[1]:>14}", flush=True)  # fmt: skip
-    for (how, name), lines in found.items():
+              f"{figures['whole']:6}{texts[0]:>14}{texts[1]:>14}", flush=True)  # fmt: skip
+    for (how, name), lines in results.items():
         emit("interrupts", {"case": how, "signal": name, "members": options.members, **counted(lines)})
 
 
@@ -241,10 +241,10 @@ def stored(path: Path, done: int, full: np.ndarray | None = None) -> np.ndarray:
     members, trajectories = (tree[name].to_dataset() for name in ("members", "trajectories"))
     status = members["status"].values
     assert int((status != shiftjax.Outcome.interrupted).sum()) == done
-    kept = trajectories["member"].values
+    recorded = trajectories["member"].values
     values = next(v for v in trajectories.data_vars.values() if v.attrs.get("path") == CHANNEL).values
     if full is not None:
-        check(status[kept], values, full[kept])
+        check(status[recorded], values, full[recorded])
     return values
 
 
@@ -271,14 +271,14 @@ def python(
         child.send_signal(number)
         stdout, stderr = child.communicate(timeout=PATIENCE)
     assert child.returncode == 0, (child.returncode, stderr)
-    said = json.loads(stdout.splitlines()[-1])
-    took = max(0.0, said["caught"] - sent)
-    if said["state"] == "early":
+    report = json.loads(stdout.splitlines()[-1])
+    took = max(0.0, report["caught"] - sent)
+    if report["state"] == "early":
         return One("none", took, took)
     data = np.load(folder / "result.npz")
     check(data["status"], data["channel"], full)
     cut = int((data["status"] == shiftjax.Outcome.interrupted).sum())
-    if said["state"] == "whole":
+    if report["state"] == "whole":
         assert cut == 0
         return One("whole", took, took)
     return One("none" if cut == members else "partial", took, took)

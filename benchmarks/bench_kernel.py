@@ -163,15 +163,15 @@ def times_of(
 ) -> tuple[float, ...]:
     """Smallest, tenth percentile and median nanoseconds of one step of one vector, over slices of STEPS steps."""
     member, until = np.full(table.shape[1], -1, np.int64), np.full(table.shape[1], STEPS)
-    found = []
+    times = []
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         lanes = table.copy()
         group = Group(program, lanes, until, None, member)
         took = _seconds(lambda group=group: kernel.advance([group], h=1e-3))
         assert (lanes[program.layout.rows("clock").start] == STEPS).all(), "a lane tripped"
-        found.append(took / STEPS / (table.shape[1] / target.width) * 1e9)
-    return tuple(float(x) for x in np.percentile(found, [0, 10, 50]))
+        times.append(took / STEPS / (table.shape[1] / target.width) * 1e9)
+    return tuple(float(x) for x in np.percentile(times, [0, 10, 50]))
 
 
 if __name__ == "__main__":

@@ -40,14 +40,14 @@ def study(starts: int, iterations: int) -> Definition:
 def by_gradients(definition: Definition, place: Path) -> dict[str, float]:
     """Seconds, the best value, and how many starts came within a millimetre."""
     begun = time.perf_counter()
-    found = optimize(definition, place)
+    optimum = optimize(definition, place)
     seconds = time.perf_counter() - begun
-    design = {path: [value] for path, value in found.best.design.items()}
+    design = {path: [value] for path, value in optimum.best.design.items()}
     again = sweep(dataclasses.replace(definition, samples=None, vary=design))
-    best = found.best.metrics["distance"]
+    best = optimum.best.metrics["distance"]
     assert float(again.table["distance"].iloc[0]) == best < WITHIN
-    runs = int(found.starts["iterations"].sum())
-    solved = int((found.to_pandas()["distance"].to_numpy() < WITHIN).sum())
+    runs = int(optimum.starts["iterations"].sum())
+    solved = int((optimum.to_pandas()["distance"].to_numpy() < WITHIN).sum())
     return {"seconds": seconds, "best": best, "runs": runs, "solved": solved}
 
 
@@ -69,11 +69,11 @@ def by_evolution(definition: Definition, runs: int, population: int) -> dict[str
         return np.where(np.isfinite(values), values, BAD)
 
     begun = time.perf_counter()
-    found = differential_evolution(
+    optimum = differential_evolution(
         objective, list(zip(low, high, strict=True)), popsize=max(1, population // len(paths)), rng=SEED, polish=False,
         maxiter=max(1, runs // population - 1), tol=0.0, vectorized=True, updating="deferred", init="sobol",
     )  # fmt: skip
-    return {"seconds": time.perf_counter() - begun, "best": float(found.fun), "runs": count}
+    return {"seconds": time.perf_counter() - begun, "best": float(optimum.fun), "runs": count}
 
 
 def main() -> None:
@@ -83,11 +83,11 @@ def main() -> None:
     options = parser.parse_args()
     definition = study(options.starts, options.iterations)
     with tempfile.TemporaryDirectory() as folder:
-        ours = by_gradients(definition, Path(folder) / "optimum.zarr")
-    theirs = by_evolution(definition, int(ours["runs"]), options.starts)
-    told = {"starts": options.starts, "iterations": options.iterations}
-    emit("path_synthesis", {"contender": "gradients", **told, **ours})
-    emit("path_synthesis", {"contender": "scipy differential_evolution", **told, **theirs})
+        gradients = by_gradients(definition, Path(folder) / "optimum.zarr")
+    evolution = by_evolution(definition, int(gradients["runs"]), options.starts)
+    settings = {"starts": options.starts, "iterations": options.iterations}
+    emit("path_synthesis", {"contender": "gradients", **settings, **gradients})
+    emit("path_synthesis", {"contender": "scipy differential_evolution", **settings, **evolution})
 
 
 if __name__ == "__main__":

@@ -59,19 +59,19 @@ def measure(kind: str, count: int) -> dict[str, float]:
     """The figures of one case; in the fresh process."""
     start = time.perf_counter()
     model = model_of(kind, count)
-    found = {"load_s": time.perf_counter() - start}
+    seconds = {"load_s": time.perf_counter() - start}
     start = time.perf_counter()
     report = shiftjax.info(model)
-    found["info_s"] = time.perf_counter() - start
+    seconds["info_s"] = time.perf_counter() - start
     if report["bodies"] != count or report["dof"] != count * (6 if kind == "free" else 1):
         raise SystemExit(f"{kind} {count}: {report['bodies']} bodies, {report['dof']} degrees of freedom")
     for name in ("cold_s", "warm_s") if f"{kind} {count}" in RUN else ():
         start = time.perf_counter()
         result = shiftjax.simulate(model, STEPS * STEP, STEP)
-        found[name] = time.perf_counter() - start
+        seconds[name] = time.perf_counter() - start
         if result.status != 0 or result.certificate["energy_error"] > ENERGY:
             raise SystemExit(f"{kind} {count}: status {result.status}, {result.certificate}")
-    return found
+    return seconds
 
 
 def main() -> None:
@@ -86,9 +86,9 @@ def main() -> None:
             command = [sys.executable, __file__, "--one", kind, str(count)]
             environment = {**os.environ, "SHIFTJAX_CACHE_DIR": folder}
             printed = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-        found = json.loads(printed)
-        met = all(found[name] <= goal for name, goal in goals.items())
-        emit("scaling", {"case": kind, "size": count, **{k: round(v, 2) for k, v in found.items()}, "met": met})
+        seconds = json.loads(printed)
+        met = all(seconds[name] <= goal for name, goal in goals.items())
+        emit("scaling", {"case": kind, "size": count, **{k: round(v, 2) for k, v in seconds.items()}, "met": met})
 
 
 if __name__ == "__main__":

@@ -74,13 +74,13 @@ def main() -> None:
         members = int(members * options.scale)
         rates = [bare(min(members, PART), span)]
         with tempfile.TemporaryDirectory() as folder:
-            told = json.dumps([members, span, str(Path(folder) / "study.zarr")])
-            command = [sys.executable, __file__, "--child", told]
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            arguments = json.dumps([members, span, str(Path(folder) / "study.zarr")])
+            command = [sys.executable, __file__, "--child", arguments]
+            printed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         rates.append(bare(min(members, PART), span))  # before and after: the machine may have changed its pace
         rate = statistics.mean(rates)
-        figures = {"members": members, "span": span, "kernel_steps_s": round(rate), **found}
-        figures["share"] = round(found["steps_s"] / rate, 3)
+        figures = {"members": members, "span": span, "kernel_steps_s": round(rate), **printed}
+        figures["share"] = round(printed["steps_s"] / rate, 3)
         figures["met"] = {
             key: figures[key] >= goal if key == "share" else figures[key] <= goal for key, goal in GOALS.items()
         }
@@ -108,9 +108,9 @@ def bare(members: int, span: float) -> float:
     return float(np.sum(result.certificate["steps"])) / spent[0]
 
 
-def child(told: str) -> None:
+def child(arguments: str) -> None:
     """Runs one study and prints its figures."""
-    members, span, out = json.loads(told)
+    members, span, out = json.loads(arguments)
     sweep(definition(64, span), None)  # imports and compiles
     begun = time.perf_counter()
     study = sweep(definition(members, span), out)

@@ -56,7 +56,7 @@ def main() -> None:
         written = {"members": options.members, "kept": options.keep, "write_s": time.perf_counter() - begun}
         command = [sys.executable, __file__, "--measure", str(store), "--frames", str(options.frames)]
         rounds = [json.loads(subprocess.check_output(command)) for _ in range(options.rounds)]
-    if any(found.pop("jax") for found in rounds):
+    if any(figures.pop("jax") for figures in rounds):
         raise SystemExit("wrong: the viewer imported jax")
     from timer import emit  # it imports jax, which the measured process must do without
 
@@ -83,7 +83,7 @@ def write(path: Path, options: argparse.Namespace) -> None:
     vary = {MASS: np.linspace(0.5, 2.0, RUN), LENGTH: np.linspace(0.15, 0.4, RUN)}
     run = shiftjax.simulate("four_bar", vary=vary, span=0.2, step=1e-3, output_step=0.02, keep="all")
     rng, count = np.random.default_rng(0), options.members
-    kept = members_to_keep(options.keep, count)
+    recorded = members_to_keep(options.keep, count)
     status = np.where(rng.random(count) < FAILED, int(Outcome.stuck), int(Outcome.ok))
     figures = {name: np.resize(values, count) for name, values in run.certificate.items()}
     design = {path: rng.uniform(values.min(), values.max(), count) for path, values in run.design.items()}
@@ -95,8 +95,8 @@ def write(path: Path, options: argparse.Namespace) -> None:
         status=status,
         messages=tuple(REMEDY[Outcome(s)] for s in status.tolist()),
         design=design,
-        poses={body: np.resize(pose, (len(kept), *pose.shape[1:])) for body, pose in run.poses.items()},
-        kept=kept,
+        poses={body: np.resize(pose, (len(recorded), *pose.shape[1:])) for body, pose in run.poses.items()},
+        kept=recorded,
     )
     store.write(big, path)
 
@@ -115,21 +115,21 @@ def measured(path: str, frames: int) -> dict[str, Any]:
     with Offscreen(state, SIZE) as window:
         window.key("F3")
         shown(window)
-        found: dict[str, Any] = {"start_s": time.perf_counter() - begun}
-        found |= sorting(window)
+        figures: dict[str, Any] = {"start_s": time.perf_counter() - begun}
+        figures |= sorting(window)
         window.click("tab:Scatter")
-        found["scatter_fps"] = rate(window, frames)
+        figures["scatter_fps"] = rate(window, frames)
         state.explorer.colour = COLOUR
-        found["colour_fps"] = rate(window, frames)
+        figures["colour_fps"] = rate(window, frames)
         state.explorer.colour = ""
-        found["zoom_fps"] = zooming(window, frames)
-        found |= brushing(window)
+        figures["zoom_fps"] = zooming(window, frames)
+        figures |= brushing(window)
         for title, name in (("Parallel axes", "parallel_fps"), ("Histogram", "histogram_fps"), ("Table", "table_fps")):
             window.click(f"tab:{title}")
-            found[name] = rate(window, frames)
-        found["filter_s"] = filtering(window)
+            figures[name] = rate(window, frames)
+        figures["filter_s"] = filtering(window)
     end, peak = memory()
-    return {**found, "end_mb": end, "peak_mb": peak, "jax": "jax" in sys.modules}
+    return {**figures, "end_mb": end, "peak_mb": peak, "jax": "jax" in sys.modules}
 
 
 def shown(window: Offscreen) -> None:
@@ -155,14 +155,14 @@ def rate(window: Offscreen, frames: int) -> float:
 def sorting(window: Offscreen) -> dict[str, float]:
     """A column sorted, and the other way round; the rows are those of NumPy."""
     explorer = window.state.explorer
-    found = {}
+    seconds = {}
     for name, falling in (("sort_s", False), ("sort_again_s", True)):
-        found[name] = timed(lambda: (window.click(f"column:{SORTED}"), shown(window)))
+        seconds[name] = timed(lambda: (window.click(f"column:{SORTED}"), shown(window)))
         values = explorer.table.column(SORTED)
         best = np.lexsort((np.arange(len(values)), -values if falling else values))[:5]
         if explorer.falling != falling or explorer.rows()[:5].tolist() != best.tolist():
             raise SystemExit(f"wrong: {explorer.rows()[:5]} are not the first by {SORTED}")
-    return found
+    return seconds
 
 
 def zooming(window: Offscreen, frames: int) -> float:

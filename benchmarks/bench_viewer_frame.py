@@ -116,11 +116,11 @@ def check_picks(name: str, renderer: Renderer, scene: Scene, snapshot: Snapshot,
                 hits += [(distance, part.path)] if distance is not None else []
         hits.sort()
         near = {path for distance, path in hits if distance < hits[0][0] + CLOSE * scene.size}
-        found = renderer.pick(x, y).part
+        hit = renderer.pick(x, y).part
         if len(near) > 1:
             continue
-        if (found.path if found else None) != (hits[0][1] if hits else None):
-            raise SystemExit(f"{name}: pixel {x}, {y} shows {hits[:1]}, picked was {found and found.path}")
+        if (hit.path if hit else None) != (hits[0][1] if hits else None):
+            raise SystemExit(f"{name}: pixel {x}, {y} shows {hits[:1]}, picked was {hit and hit.path}")
         compared += 1
     return compared
 

@@ -54,10 +54,10 @@ def main() -> None:
         }
         command = [sys.executable, __file__, "--measure", str(store)]
         rounds = [json.loads(subprocess.check_output(command)) for _ in range(options.rounds)]
-    for found in rounds:
-        what = [found.pop(key) for key in ("jax", "worst", "lines")]
-        if what != [False, expected, lines] or found.pop("off_unit") > UNIT:
-            raise SystemExit(f"wrong: {what}, {found}")
+    for figures in rounds:
+        what = [figures.pop(key) for key in ("jax", "worst", "lines")]
+        if what != [False, expected, lines] or figures.pop("off_unit") > UNIT:
+            raise SystemExit(f"wrong: {what}, {figures}")
     from timer import emit  # it imports jax, which the measured process must do without
 
     emit("viewer_start", written | {key: float(np.median([r[key] for r in rounds])) for key in rounds[0]})
@@ -81,7 +81,7 @@ def write(path: Path, options: argparse.Namespace) -> tuple[list[int], int]:
     plan: dict[str, Any] = {"span": 2.0, "step": 1e-2, "output_step": 2e-2, "keep": "all"}
     run = shiftjax.simulate(shiftjax.load("four_bar"), vary={"four_bar:coupler.mass": masses}, **plan)
     rng = np.random.default_rng(0)
-    count, kept = options.members, members_to_keep(options.keep, options.members)
+    count, recorded = options.members, members_to_keep(options.keep, options.members)
     status = np.where(rng.random(count) < FAILED, int(Outcome.stuck), int(Outcome.ok))
     figures = {name: np.resize(values, count) for name, values in run.certificate.items()}
     figures["energy_error"] = figures["energy_error"] * rng.lognormal(size=count)
@@ -94,12 +94,12 @@ def write(path: Path, options: argparse.Namespace) -> tuple[list[int], int]:
         status=status,
         messages=tuple(REMEDY[Outcome(s)] for s in status.tolist()),
         design={path: rng.uniform(0.8, 1.2, count) for path in run.design},
-        poses={body: np.resize(pose, (len(kept), *pose.shape[1:])) for body, pose in run.poses.items()},
-        kept=kept,
+        poses={body: np.resize(pose, (len(recorded), *pose.shape[1:])) for body, pose in run.poses.items()},
+        kept=recorded,
         log=tuple(log),
     )
     store.write(big, path)
-    ranked = sorted(kept.tolist(), key=lambda k: (status[k] <= 0, -figures["energy_error"][k], k))
+    ranked = sorted(recorded.tolist(), key=lambda k: (status[k] <= 0, -figures["energy_error"][k], k))
     return ranked[:WORST], int((members == ranked[0]).sum())
 
 

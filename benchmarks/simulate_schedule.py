@@ -68,9 +68,9 @@ def main() -> None:
     rng = np.random.default_rng(options.seed)
     durations = options.seconds * rng.lognormal(0.0, options.scatter, options.shards)
     cluster = Cluster(options.nodes, options.start, lifetime=options.lifetime)
-    found = schedule(durations.tolist(), cluster, rng)
+    figures = schedule(durations.tolist(), cluster, rng)
     serial = schedule(durations.tolist(), Cluster(1, options.start), rng)["makespan_s"]
-    shown = {key: round(value, 3) for key, value in {**found, "one_node_s": serial}.items()}
+    shown = {key: round(value, 3) for key, value in {**figures, "one_node_s": serial}.items()}
     print(json.dumps({"simulated": True, "shards": options.shards, "nodes": options.nodes, **shown}))
 
 

@@ -56,8 +56,8 @@ def main() -> None:
         off, finished = np.max(apart, axis=0), coarse.status <= 0
         wrong, warned = finished & ~(off < OFF), coarse.status < 0
         counts = [len(off), (~finished).sum(), wrong.sum(), (wrong & ~warned).sum(), (finished & ~wrong & warned).sum()]
-        told = finished & (off > 1e-6) & (off < 0.1)
-        ratio = (off / coarse.certificate["angle_error"])[told].max(initial=0.0)
+        flagged = finished & (off > 1e-6) & (off < 0.1)
+        ratio = (off / coarse.certificate["angle_error"])[flagged].max(initial=0.0)
         totals += counts
         print("{:32} {:6} {:6} {:6} {:9} {:13} {:11.2g}".format(name, *counts, ratio), flush=True)
     print("{:32} {:6} {:6} {:6} {:9} {:13}".format("all", *totals))

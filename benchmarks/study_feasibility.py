@@ -35,11 +35,11 @@ def main() -> None:
             model, vary={path: values[:2] for path, values in vary.items()}, channels=["rocker_pivot.q"]
         )  # compiles
         clock = time.process_time()
-        found = assemble(model, vary=vary, channels=["rocker_pivot.q"], strict_start=True)
+        result = assemble(model, vary=vary, channels=["rocker_pivot.q"], strict_start=True)
         seconds = time.process_time() - clock
-        good, sure = found.status == Outcome.ok, np.abs(beyond) > LIMIT
+        good, sure = result.status == Outcome.ok, np.abs(beyond) > LIMIT
         expected = hinge(vary[CRANK], side, tuple(vary[path] for path in LENGTHS))
-        off = np.abs(wrapped(found.channels["rocker_pivot.q"][:, 0] - expected))[good & sure].max()
+        off = np.abs(wrapped(result.channels["rocker_pivot.q"][:, 0] - expected))[good & sure].max()
         if not np.array_equal(good[sure], beyond[sure] < 0) or off > POSE:
             raise SystemExit(f"side {side}: {(good != (beyond < 0))[sure].sum()} wrongly masked, {off} rad off")
         lengths = np.sort([vary[path] for path in LENGTHS], axis=0)
@@ -47,7 +47,7 @@ def main() -> None:
             "branch": side, "members": members, "assembled": int(good.sum()), "wrong": 0,
             "not_judged": int((~sure).sum()), "off_rad": float(off),
             "grashof": int((lengths[0] + lengths[3] < lengths[1] + lengths[2]).sum()),
-            "unsure": int((found.status == Outcome.branch_unsure).sum()),
+            "unsure": int((result.status == Outcome.branch_unsure).sum()),
             "cpu_us": round(1e6 * seconds / members, 1),
         })  # fmt: skip
 

@@ -30,21 +30,21 @@ def newest(kind: str) -> tuple[str, list[dict[str, Any]]]:
 
 def gaps_table() -> str:
     """Gap and energy error of every setting, a line a mechanism."""
-    file, found = newest("gaps")
+    file, lines = newest("gaps")
     head = ["mechanism", *SETTINGS.values()]
     rows = [
         [f"`{line['model']}`", *(f"{line[who]['gap']:.1e} m, {line[who]['energy_error']:.0e}" for who in SETTINGS)]
-        for line in found
+        for line in lines
     ]
     return f"{_table(head, rows)}\n\nLargest gap of a loop and relative energy error over 4 s, RK4 at 1 ms: `{file}`."
 
 
 def rates_table() -> str:
     """Rates of the step loop, of whole calls and of both settings of MuJoCo."""
-    file, found = newest("ensemble")
+    file, lines = newest("ensemble")
     head = ["mechanism", "stepping", "whole call", "MuJoCo, default", "MuJoCo, tuned", "times"]
     rows = []
-    for line in found:
+    for line in lines:
         rates = [
             f"{line[who]['rate'] / 1e6:.3g} M/s" if who in line else "not measured yet"
             for who in ("stepping", "simulate", "mujoco", "tuned")
@@ -52,8 +52,8 @@ def rates_table() -> str:
         found_times = [line["stepping"].get(key) for key in ("times_mujoco", "times_tuned")]
         times = ", ".join(f"{one:.0f}" for one in found_times if one is not None)
         rows.append([f"`{line['model']}`", *rates, times])
-    members = f"{found[0]['members']:,}".replace(",", " ")
-    setting = f"{members} members, {found[0]['span_s']:g} s, RK4 at 1 ms, {found[0]['cpu']}"
+    members = f"{lines[0]['members']:,}".replace(",", " ")
+    setting = f"{members} members, {lines[0]['span_s']:g} s, RK4 at 1 ms, {lines[0]['cpu']}"
     times = "*Stepping* is the loop itself, *whole call* with start and result; *times* is stepping over default, tuned"
     return f"{_table(head, rows)}\n\n{times}.\n{setting}: `{file}`."
 
@@ -67,23 +67,23 @@ def with_tables(page: str) -> str:
     for name, table in (("gaps", gaps_table()), ("rates", rates_table())):
         mark = re.compile(rf"(<!-- {name}: .*? -->\n).*?(\n<!-- end -->)", re.S)
         assert mark.search(page), f"no place for the table {name}"
-        page = mark.sub(lambda found, table=table: f"{found[1]}{table}{found[2]}", page)
+        page = mark.sub(lambda match, table=table: f"{match[1]}{table}{match[2]}", page)
     return page
 
 
 def peers() -> None:
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    _, found = newest("gaps")
+    _, lines = newest("gaps")
     drawn, both = figure(WIDE, 2, sharey=True)
-    y = np.arange(len(found))
+    y = np.arange(len(lines))
     for axes, key, label in zip(both, ("gap", "energy_error"), ("largest loop gap [m]", "energy error"), strict=True):
         for k, (who, name) in enumerate(SETTINGS.items()):
-            values = [line[who][key] for line in found]
+            values = [line[who][key] for line in lines]
             axes.plot(values, y - 0.24 + 0.16 * k, "o", ms=7, color=COLOURS[who], label=name.replace("`", ""))
         axes.set_xscale("log")
         axes.set(xlabel=label, xlim=(1e-17, 1) if key == "gap" else (1e-14, 1))
         axes.grid(axis="x", color=GREY, alpha=0.25)
-    both[0].set_yticks(y, [line["model"] for line in found])
+    both[0].set_yticks(y, [line["model"] for line in lines])
     both[0].invert_yaxis()
     drawn.legend(*both[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize=8)
     write(drawn, "peers.svg")
