@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 _HOME = {  # names that load on first use
     "Definition": "study.definition",
     "Optimum": "optimization.optimum",
-    "Sensitivity": "sensitivity.slopes",
+    "Sensitivity": "sensitivities.slopes",
     "Study": "stored_study",
     "optimize": "optimization.optimize",
-    "fisher": "sensitivity.information",
-    "sensitivity": "sensitivity.slopes",
+    "fisher": "sensitivities.information",
+    "sensitivity": "sensitivities.slopes",
     "sweep": "execution.sweep",
 }
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
-    from shiftjax.ensembles.sensitivity.information import fisher as fisher
-    from shiftjax.ensembles.sensitivity.slopes import Sensitivity as Sensitivity
-    from shiftjax.ensembles.sensitivity.slopes import sensitivity as sensitivity
+    from shiftjax.ensembles.sensitivities.information import fisher as fisher
+    from shiftjax.ensembles.sensitivities.slopes import Sensitivity as Sensitivity
+    from shiftjax.ensembles.sensitivities.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.stored_study import Study as Study
     from shiftjax.ensembles.study.definition import Definition as Definition
 

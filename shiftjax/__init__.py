@@ -103,12 +103,12 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "Optimum": ("shiftjax.ensembles.optimization.optimum", "An optimisation in its store that has ended."),
         "sensitivity": (
-            "shiftjax.ensembles.sensitivity.slopes",
+            "shiftjax.ensembles.sensitivities.slopes",
             "The slopes of all metrics of a study with all its varied numbers, into its store.",
         ),
-        "Sensitivity": ("shiftjax.ensembles.sensitivity.slopes", "The slopes of a study."),
+        "Sensitivity": ("shiftjax.ensembles.sensitivities.slopes", "The slopes of a study."),
         "fisher": (
-            "shiftjax.ensembles.sensitivity.information",
+            "shiftjax.ensembles.sensitivities.information",
             "Fisher information of parameters in measurements with independent normal errors.",
         ),
     },
@@ -185,9 +185,9 @@ if TYPE_CHECKING:
     from shiftjax.ensembles.execution.sweep import sweep as sweep
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
-    from shiftjax.ensembles.sensitivity.information import fisher as fisher
-    from shiftjax.ensembles.sensitivity.slopes import Sensitivity as Sensitivity
-    from shiftjax.ensembles.sensitivity.slopes import sensitivity as sensitivity
+    from shiftjax.ensembles.sensitivities.information import fisher as fisher
+    from shiftjax.ensembles.sensitivities.slopes import Sensitivity as Sensitivity
+    from shiftjax.ensembles.sensitivities.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.store import store as store
     from shiftjax.ensembles.stored_study import Study as Study
     from shiftjax.ensembles.study.definition import Definition as Definition

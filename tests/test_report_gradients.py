@@ -15,8 +15,8 @@ from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.report.html import number
 from shiftjax.ensembles.report.optima import at_bound, clusters, widths
 from shiftjax.ensembles.report.slopes import ranked
-from shiftjax.ensembles.sensitivity.information import sizes
-from shiftjax.ensembles.sensitivity.slopes import sensitivity
+from shiftjax.ensembles.sensitivities.information import sizes
+from shiftjax.ensembles.sensitivities.slopes import sensitivity
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 

@@ -12,8 +12,8 @@ import pytest
 import shiftjax
 from shiftjax.cli import main
 from shiftjax.ensembles import sweep
-from shiftjax.ensembles.sensitivity.information import fisher
-from shiftjax.ensembles.sensitivity.slopes import sensitivity
+from shiftjax.ensembles.sensitivities.information import fisher
+from shiftjax.ensembles.sensitivities.slopes import sensitivity
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError

@@ -27,7 +27,7 @@ from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import Method, Problem
 from shiftjax.ensembles.optimization.resuming import grows
 from shiftjax.ensembles.optimization.words import Wanted
-from shiftjax.ensembles.sensitivity.derivatives import Runs
+from shiftjax.ensembles.sensitivities.derivatives import Runs
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.replacing import remove
 from shiftjax.ensembles.study import study_file

@@ -26,7 +26,7 @@ Array = Any  # of JAX, traced
 
 
 class Differentiated(Recorded, Protocol):
-    """Members of a group as functions of their numbers, as `ensembles.sensitivity.derivatives.Runs` are."""
+    """Members of a group as functions of their numbers, as `ensembles.sensitivities.derivatives.Runs` are."""
 
     paths: tuple[str, ...]
     parameters: tuple[str, ...]

@@ -18,7 +18,7 @@ from shiftjax.ensembles.report import style
 from shiftjax.ensembles.report.content import MOST_METRICS, MOST_NUMBERS, Content, unit_text
 from shiftjax.ensembles.report.figures import matrix, panels
 from shiftjax.ensembles.report.html import Book, code, key, number, table
-from shiftjax.ensembles.sensitivity.information import Fisher, fisher, sizes
+from shiftjax.ensembles.sensitivities.information import Fisher, fisher, sizes
 from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record

@@ -13,7 +13,7 @@ import numpy as np
 from shiftjax.cli import common
 from shiftjax.cli.progress import Progress
 from shiftjax.ensembles.execution.sweep import SUFFIX
-from shiftjax.ensembles.sensitivity.slopes import Sensitivity, sensitivity
+from shiftjax.ensembles.sensitivities.slopes import Sensitivity, sensitivity
 from shiftjax.ensembles.study.spec import assigned, split_assignment
 from shiftjax.gradients.planning import DIRECTIONS
 from shiftjax.run.results.plain_values import plain
