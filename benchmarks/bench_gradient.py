@@ -228,11 +228,11 @@ def operations(work: Workload) -> dict[str, float]:
         return sum(times * sum(counted(piece, target).values()) for times, piece in pieces)
 
     step = total([*pieces_of_a_step(adjoint.program)])
-    stages = sum(method.needs[1:])
+    stages = method.calls("accelerate")
     again = total([(stages, piece) for piece in adjoint.program.accelerate] +
                   [(1, piece) for piece in adjoint.program.project])  # fmt: skip
     back = total([(stages, piece) for piece in adjoint.accelerate] + [(1, piece) for piece in adjoint.project] +
-                 [(method.stages, piece) for piece in adjoint.drift])  # fmt: skip
+                 [(method.calls("drift"), piece) for piece in adjoint.drift])  # fmt: skip
     return {"operations": step, "operations_again": again, "operations_back": back,
             "times_operations": (step + again + back) / step}  # fmt: skip
 

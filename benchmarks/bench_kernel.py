@@ -106,8 +106,8 @@ def running(name: str) -> tuple[cpu.Kernel, LaneProgram, np.ndarray, dict[str, f
 
 def pieces_of_a_step(program: LaneProgram) -> Iterator[tuple[int, Piece]]:
     """Every piece with how often an accepted step runs it."""
-    stages = sum(program.method.needs[1:])
-    yield from ((stages, piece) for piece in program.accelerate)
+    times = program.method.calls("accelerate")
+    yield from ((times, piece) for piece in program.accelerate)
     yield from ((1, piece) for piece in (*program.project, *program.accumulate))
 
 

@@ -17,13 +17,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from shiftjax.kernels.graph import Graph
-from shiftjax.kernels.lane_program import LaneProgram, Layout, Method, Piece, range_of
+from shiftjax.kernels.lane_program import REVERSED, LaneProgram, Layout, Piece, range_of
 from shiftjax.kernels.reverse import copy_into, reverse
 from shiftjax.kernels.simplify import simplify
+from shiftjax.kernels.step_program import Method
 from shiftjax.record import record
 
 S = TypeVar("S", int, np.ndarray)
-REVERSED = ("drift", "accelerate", "project", "observe", "measure")
 ROOM = 64  # multiple to which the number of accumulators and channels is rounded
 CARRIED = ("q", "x", "dx", "p")  # regions whose cotangents pass from step to step, with the accumulators of metrics
 

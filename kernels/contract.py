@@ -36,17 +36,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
-from shiftjax.kernels.lane_program import LaneProgram, Method
+from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.step_program import Method
 
-# What each phase writes: groups of rows of the table; regions without rows are returned by `evaluate`.
-WRITES = {
-    "drift": ("qdot",),
-    "accelerate": ("dx", "mon"),
-    "project": ("q", "x", "dx", "mon", "rep"),
-    "observe": ("chan",),
-    "accumulate": ("acc",),
-    "events": ("event",),
-}
 SMALLEST = 0.1  # factor of the step size after a step whose error, or whose factor, is not a number
 LARGEST_RETRY = 0.9  # factor of the step size with which a rejected step is tried again, at most
 
@@ -152,7 +144,7 @@ class Backward(Protocol):
         """Reverses one phase in place, at the clocks of the table.
 
         Args:
-            phase: of `adjoint.REVERSED`; "observe" adds the cotangents of the tick of each lane's clock.
+            phase: of `lane_program.REVERSED`; "observe" adds the cotangents of the tick of each lane's clock.
             ends: (rows, B) lanes at the end of the projection that "project" reverses.
         """
         ...

@@ -10,9 +10,20 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from shiftjax.kernels.step_program import Method
 from shiftjax.record import record
 
 PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
+# What each phase writes: groups of rows of the table; regions without rows are returned by `evaluate`.
+WRITES = {
+    "drift": ("qdot",),
+    "accelerate": ("dx", "mon"),
+    "project": ("q", "x", "dx", "mon", "rep"),
+    "observe": ("chan",),
+    "accumulate": ("acc",),
+    "events": ("event",),
+}
+REVERSED = ("drift", "accelerate", "project", "observe", "measure")  # lists of pieces that have reverse pieces
 DTYPES = {"f64": "float64", "f32": "float32"}
 
 
@@ -124,32 +135,6 @@ class Piece:
         count = len(self.inputs)
         for slots in ((*self.inputs, *self.outputs), *self.repeats):
             yield slots[:count], slots[count:]
-
-
-@record
-class Method:
-    """An explicit, possibly partitioned Runge-Kutta table.
-
-    Hairer, Lubich, Wanner, Geometric Numerical Integration, II.2. Stage s: x_s = x + h sum_j A[s][j] dx_j,
-    q_s = q + h sum_j A_hat[s][j] qdot_j at t + c[s] h, qdot_s = drift(q_s, x_s), dx_s = accelerate(q_s, x_s)
-    if needs[s]. End: x + h sum b[s] dx_s, q + h sum b_hat[s] qdot_s, then projected. Stage 0 is the state itself with
-    the dx of the last projection. An embedded method estimates its errors as h sum error[s] dx_s and
-    h sum error[s] qdot_s (Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4).
-    """
-
-    name: str
-    A: tuple[tuple[float, ...], ...]  # row s has s entries, for x
-    A_hat: tuple[tuple[float, ...], ...]  # the same for q
-    b: tuple[float, ...]  # weights of dx at the end
-    b_hat: tuple[float, ...]  # weights of qdot at the end
-    c: tuple[float, ...]  # times of the stages in steps
-    needs: tuple[bool, ...]  # whether dx of the stage is needed
-    error: tuple[float, ...] = ()  # weights of the error estimate; empty for fixed steps
-
-    @property
-    def stages(self) -> int:
-        """Number of stages."""
-        return len(self.b)
 
 
 @record

@@ -1,26 +1,36 @@
 """The reference implementation of the step loop of `contract`.
 
 `StepLoop` is written on numbers that support Python's operators: NumPy arrays with one entry per lane, or traced
-scalars of one lane. The JAX backend runs it (with the stages as a scan); the LLVM backend emits it as text, method by
-method under the same names. `TickLoop` adds output ticks to backends that only run to a given clock.
+scalars of one lane. The JAX backend runs it (with the parts of a step as a scan); the LLVM backend emits it as text,
+method by method under the same names. `TickLoop` adds output ticks to backends that only run to a given clock.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST, WRITES, Group
-from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST, Group
+from shiftjax.kernels.lane_program import WRITES, LaneProgram
+from shiftjax.kernels.step_program import Combine, registers
 
 State = dict[str, tuple[Any, ...]]  # groups of rows of the layout, each a tuple of numbers
 Slots = list[Any]  # the workspace of a lane
 Phases = Mapping[str, Callable[[Slots], None]]  # each phase works on the slots in place
+Terms = Sequence[tuple[tuple[Any, ...], float]]  # values of regions, and their factors
 
 READ = ("q", "x", "dx", "acc", "rep", "mon", "event")  # rows that pieces may read, beside p
+
+
+class Workspace(NamedTuple):
+    """What the instructions of a step work on: slots and registers change in place."""
+
+    slots: Slots
+    registers: dict[str, tuple[Any, ...]]
+    maxima: tuple[Any, ...]  # of the monitors so far
 
 
 class StepLoop:
@@ -33,6 +43,7 @@ class StepLoop:
     def __init__(self, program: LaneProgram, phases: Phases, arithmetic: Any, dtype: np.dtype) -> None:
         self.program, self.layout, self.method = program, program.layout, program.method
         self.phases, self.xp, self.dtype = phases, arithmetic, dtype
+        self.parts = self.method.parts(controlled=self.layout.controlled)
 
     # -- slots -------------------------------------------------------------------------------------------------------
 
@@ -91,64 +102,53 @@ class StepLoop:
         return self.xp.minimum(fraction, left), fraction >= left
 
     def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:
-        """All stages, the end and its projection: the slots, and the largest monitors."""
-        method, slots = self.method, self.slots(p, state)
-        self.phases["drift"](slots)
-        dxs, qdots = [state["dx"]], [self.get(slots, "qdot")]
-        maxima = None
-        for stage in range(1, method.stages):
-            self.place(slots, state, size, h, t0, method.A[stage], method.A_hat[stage], method.c[stage], dxs, qdots)
-            self.phases["drift"](slots)
-            if method.needs[stage]:
-                self.phases["accelerate"](slots)
-                maxima = self.larger(maxima, self.get(slots, "mon"))
-            dxs.append(self.get(slots, "dx"))
-            qdots.append(self.get(slots, "qdot"))
-        self.place(slots, state, size, h, t0, method.b, method.b_hat, 1.0, dxs, qdots)
-        self.estimate(slots, size * h, method.error, dxs, qdots)
-        return slots, self.end(slots, maxima)
+        """The instructions of the method: the slots at the end of the step, and the largest monitors."""
+        slots = self.slots(p, state)
+        clock, zero = state["clock"][0], self.number(0.0) * state["clock"][0]
+        lane = Workspace(
+            slots,
+            {name: (zero,) * len(self.layout.slots(kind)) for name, kind in registers(self.method).items()},
+            tuple(zero - self.number(np.inf) for _ in self.layout.slots("mon")),
+        )
+        return self.run_parts(lane, size * h, lambda at: t0 + (clock + at * size) * h)
 
-    def place(
-        self,
-        slots: Slots,
-        state: State,
-        size: Any,
-        h: Any,
-        t0: Any,
-        row: Sequence[Any],
-        row_hat: Sequence[Any],
-        c: Any,
-        dxs: Sequence[Sequence[Any]],
-        qdots: Sequence[Sequence[Any]],
-    ) -> None:
-        """q, x and t of a stage or of the end."""
-        self.put(slots, "x", self.blend(state["x"], size * h, row, dxs))
-        self.put(slots, "q", self.blend(state["q"], size * h, row_hat, qdots))
-        self.put(slots, "t", (t0 + (state["clock"][0] + c * size) * h,))
+    def run_parts(self, lane: Workspace, step: Any, time: Callable[[Any], Any]) -> tuple[Slots, tuple[Any, ...]]:
+        """All parts of a step of `step` seconds; `time` is t [s] so many steps after its beginning."""
+        for part in self.parts:
+            self.combine(lane, part.combines, step)
+            self.put(lane.slots, "t", (time(part.at),))
+            lane = self.call(lane, part.phases)
+        return lane.slots, lane.maxima
 
-    def blend(self, base: Sequence[Any], step: Any, row: Sequence[Any], rates: Sequence[Sequence[Any]]) -> list[Any]:
-        """base + step sum row[j] rates[j]."""
-        return [b + step * sum((a * rate[k] for a, rate in zip(row, rates, strict=False)), self.number(0.0))
-                for k, b in enumerate(base)]  # fmt: skip
+    def combine(self, lane: Workspace, combines: Sequence[Combine], step: Any) -> None:
+        """Weighted sums of regions, in place."""
+        for one in combines:
+            base = [(self.region(lane, name), a) for name, a in one.base]
+            rates = [(self.region(lane, name), a) for name, a in one.rates]
+            width = len(self.layout.slots(self.method.kind(one.target)))
+            values = tuple(self.weighted(k, base, rates, step) for k in range(width))
+            if one.target in lane.registers:
+                lane.registers[one.target] = values
+            else:
+                self.put(lane.slots, one.target, values)
 
-    def estimate(
-        self, slots: Slots, step: Any, row: Sequence[Any], dxs: Sequence[Sequence[Any]], qdots: Sequence[Sequence[Any]]
-    ) -> None:
-        """Error estimates of x and q, for embedded methods."""
-        if self.layout.controlled:
-            zero = self.number(0.0)
-            self.put(slots, "ex", self.blend([zero] * self.layout.nx, step, row, dxs))
-            self.put(slots, "eq", self.blend([zero] * self.layout.nq, step, row, qdots))
+    def region(self, lane: Workspace, name: str) -> tuple[Any, ...]:
+        """The values of a region of the layout, or of a register."""
+        return lane.registers[name] if name in lane.registers else self.get(lane.slots, name)
 
-    def end(self, slots: Slots, maxima: tuple[Any, ...] | None) -> tuple[Any, ...]:
-        """Projection, norm of the error, events at the end; the largest monitors."""
-        for phase in ("project", "error", "events"):
-            self.phases[phase](slots)
-        return self.larger(maxima, self.get(slots, "mon"))
+    def weighted(self, k: int, base: Terms, rates: Terms, step: Any) -> Any:
+        """Number k of the sum of a base and, times the step, of rates."""
+        total = sum((values[k] if a == 1.0 else a * values[k] for values, a in base), self.number(0.0))
+        return total + step * sum((a * values[k] for values, a in rates), self.number(0.0)) if rates else total
 
-    def larger(self, maxima: tuple[Any, ...] | None, new: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Elementwise maximum that propagates NaN."""
-        return new if maxima is None else tuple(self.xp.maximum(a, b) for a, b in zip(maxima, new, strict=True))
+    def call(self, lane: Workspace, phases: Sequence[str]) -> Workspace:
+        """Phases in place, and the larger of the monitors."""
+        maxima = lane.maxima
+        for phase in phases:
+            self.phases[phase](lane.slots)
+            if "mon" in WRITES.get(phase, ()):
+                maxima = tuple(map(self.xp.maximum, maxima, self.get(lane.slots, "mon")))  # NaN where one is
+        return lane._replace(maxima=maxima)
 
     # -- accept, reject or freeze ------------------------------------------------------------------------------------
 

@@ -18,12 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import core, lax
 
-from shiftjax.kernels.contract import WRITES, Group
+from shiftjax.kernels.contract import Group
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.graph_in_jax import evaluate as evaluate_graph
-from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Method, Piece
+from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
 from shiftjax.kernels.simplify import check_jaxpr
-from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop
+from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, Workspace
+from shiftjax.kernels.step_program import Combine
 from shiftjax.kernels.workers import Stop, run_all
 from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
 
@@ -69,64 +70,40 @@ class Lane(StepLoop):
     def __init__(self, program: LaneProgram, phases: Phases, dtype: np.dtype) -> None:
         super().__init__(program, phases, jnp, dtype)
 
-    def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:
-        """All stages, the end and its projection: the slots, and the largest monitors.
+    def run_parts(self, lane: Workspace, step: Any, time: Callable[[Any], Any]) -> tuple[Slots, tuple[Any, ...]]:
+        """All parts of a step, as a `scan` whose body selects the combinations of a part and its calls.
 
-        The stages are a `scan` whose body selects stage or end: with inlined stages XLA's fusion recomputes across
-        phases without bound (a four-bar's step had not compiled after ten minutes; with a scan it takes 5 s).
+        With the parts one after the other XLA's fusion recomputes across phases without bound (a four-bar's step had
+        not compiled after ten minutes; with a scan it takes 5 s).
         """
-        method, stages = self.method, self.method.stages
-        slots, (clock,) = self.slots(p, state), state["clock"]
-        zeros = {name: tuple(self.number(0.0) * v for v in state[name]) for name in ("q", "x")}
-        self.phases["drift"](slots)
-        carry = (
-            tuple(slots),
-            (state["dx"], *[zeros["x"]] * (stages - 1)),
-            (self.get(slots, "qdot"), *[zeros["q"]] * (stages - 1)),
-            tuple(lax.neg(self.number(np.inf)) + self.number(0.0) * clock for _ in state["mon"]),
-        )
-
-        def placed(carry: Any, table: dict[str, Any]) -> tuple[Slots, list[Any], list[Any]]:
-            slots, dxs, qdots = (list(part) for part in carry[:3])
-            self.place(slots, state, size, h, t0, table["x"], table["q"], table["c"], dxs, qdots)
-            return slots, dxs, qdots
-
-        def stage(carry: Any, table: dict[str, Any]) -> Any:
-            slots, dxs, qdots = placed(carry, table)
-            self.phases["drift"](slots)
-            self.phases["accelerate"](slots)
-            maxima = self.choose(table["needs"], self.larger(carry[3], self.get(slots, "mon")), carry[3])
-            for k in range(1, stages):
-                for rates, name in ((dxs, "dx"), (qdots, "qdot")):
-                    rates[k] = self.choose(table["stage"] == k, self.get(slots, name), rates[k])
-            return tuple(slots), tuple(dxs), tuple(qdots), maxima
-
-        def end(carry: Any, table: dict[str, Any]) -> Any:
-            slots, dxs, qdots = placed(carry, table)
-            self.estimate(slots, size * h, method.error, dxs, qdots)
-            maxima = self.end(slots, carry[3])
-            return tuple(slots), carry[1], carry[2], maxima
-
-        def body(carry: Any, table: dict[str, Any]) -> Any:
-            return lax.cond(table["stage"] < stages, stage, end, carry, table), None
-
-        slots, _, _, maxima = lax.scan(body, carry, self.tables(method))[0]
-        return list(slots), maxima
-
-    def tables(self, method: Method) -> dict[str, Any]:
-        """Coefficients of stages 1 ... and of the end, one row each, padded with zeros."""
-        stages = method.stages
-
-        def padded(rows: Sequence[Sequence[float]]) -> Any:
-            return np.array([[*row, *[0.0] * (stages - len(row))] for row in rows], self.dtype)
-
-        return {
-            "stage": np.arange(1, stages + 1, dtype=np.int32),
-            "x": padded([*method.A[1:], method.b]),
-            "q": padded([*method.A_hat[1:], method.b_hat]),
-            "c": np.array([*method.c[1:], 1.0], self.dtype),
-            "needs": np.array([*method.needs[1:], True]),
+        calls = list(dict.fromkeys(part.phases for part in self.parts))
+        table = {
+            "part": np.arange(len(self.parts), dtype=np.int32),
+            "calls": np.array([calls.index(part.phases) for part in self.parts], np.int32),
+            "at": np.array([part.at for part in self.parts], self.dtype),
         }
+
+        def combining(combines: Sequence[Combine]) -> Callable[[Workspace], Workspace]:
+            def run(lane: Workspace) -> Workspace:
+                lane = Workspace(list(lane.slots), dict(lane.registers), lane.maxima)
+                self.combine(lane, combines, step)
+                return lane
+
+            return run
+
+        def calling(phases: Sequence[str]) -> Callable[[Workspace], Workspace]:
+            return lambda lane: self.call(lane._replace(slots=list(lane.slots)), phases)
+
+        combined = [combining(part.combines) for part in self.parts]
+        called = [calling(phases) for phases in calls]
+
+        def body(lane: Workspace, row: dict[str, Any]) -> tuple[Workspace, None]:
+            lane = lax.switch(row["part"], combined, lane)
+            self.put(lane.slots, "t", (time(row["at"]),))
+            return lax.switch(row["calls"], called, lane), None
+
+        lane = lax.scan(body, lane, table)[0]
+        return lane.slots, lane.maxima
 
 
 def step_function(program: LaneProgram, precision: str = "f64") -> Callable[..., State]:

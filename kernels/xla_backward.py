@@ -19,8 +19,9 @@ from jax import lax
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
 from shiftjax.kernels.contract import Leg
-from shiftjax.kernels.lane_program import DTYPES, Method
+from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.step_loop import Slots, State
+from shiftjax.kernels.step_program import Method
 from shiftjax.kernels.xla import Kernel, Lane, blocks_of, phases_of, run_of
 from shiftjax.kernels.xla_executables import OPTIONS, program_key, unfused
 

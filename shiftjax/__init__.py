@@ -141,7 +141,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "A kind of constraint: declared by class attributes, computed by `rows`.",
         ),
         "METHODS": ("shiftjax.run.programs.integrators", "Every method by its name; assign to a new name to add one."),
-        "Method": ("shiftjax.kernels.lane_program", "An explicit, possibly partitioned Runge-Kutta table."),
+        "Method": (
+            "shiftjax.kernels.step_program",
+            "A method by the instructions between the accepted state and the projection that ends every step.",
+        ),
         "BACKENDS": ("shiftjax.kernels.backends", "Every backend by its name; assign to a new name to add one."),
         "Kernel": (
             "shiftjax.kernels.contract",
@@ -209,7 +212,7 @@ if TYPE_CHECKING:
     from shiftjax.joints import JointKind as JointKind
     from shiftjax.kernels.backends import BACKENDS as BACKENDS
     from shiftjax.kernels.contract import Kernel as Kernel
-    from shiftjax.kernels.lane_program import Method as Method
+    from shiftjax.kernels.step_program import Method as Method
     from shiftjax.measures.channel import Quantity as Quantity
     from shiftjax.measures.channels import CHANNELS as CHANNELS
     from shiftjax.measures.metric import MetricKind as MetricKind

@@ -8,7 +8,8 @@ import numpy as np
 from jax import lax
 
 from shiftjax.kernels.contract import Group, Kernel
-from shiftjax.kernels.lane_program import LaneProgram, Layout, Method, Piece
+from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
+from shiftjax.kernels.step_program import Method, explicit
 from shiftjax.run.programs.integrators import METHODS
 
 DTYPE = {"f64": np.float64, "f32": np.float32}
@@ -149,14 +150,11 @@ def pendulums(program: LaneProgram, lanes: int, precision: str = "f64") -> np.nd
     ].copy()
 
 
-BOGACKI = Method(  # Bogacki, Shampine, A 3(2) pair of Runge-Kutta formulas, Appl. Math. Lett. 2 (1989) 321
+BOGACKI = explicit(  # Bogacki, Shampine, A 3(2) pair of Runge-Kutta formulas, Appl. Math. Lett. 2 (1989) 321
     "bogacki",
     ((), (0.5,), (0.0, 0.75), (2 / 9, 1 / 3, 4 / 9)),
-    ((), (0.5,), (0.0, 0.75), (2 / 9, 1 / 3, 4 / 9)),
-    (2 / 9, 1 / 3, 4 / 9, 0.0),
     (2 / 9, 1 / 3, 4 / 9, 0.0),
     (0.0, 0.5, 0.75, 1.0),
-    (True,) * 4,
     (2 / 9 - 7 / 24, 1 / 3 - 1 / 4, 4 / 9 - 1 / 3, -1 / 8),
 )
 
@@ -167,7 +165,7 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
     Events: the mass passes y = 0, the radius passes the parameter. Channels: x, y, t. With an embedded method the step
     follows the error in parts of the parameter `tolerance`.
     """
-    n = Layout(2, 3, 2, 1, 0, 1, 3, 0, ne=2 if events else 0, controlled=bool(method.error))
+    n = Layout(2, 3, 2, 1, 0, 1, 3, 0, ne=2 if events else 0, controlled=method.controls)
 
     def radius(x, y):
         return lax.sqrt(x * x + y * y)
@@ -196,5 +194,5 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
         (make("observe", lambda x, y, t: (x, y, t), (*q, *n.slots("t")), slots(n, "chan")),),
         (make("accumulate", lambda a, x: (a + 1.0 + 0.0 * x,), (*n.slots("acc"), q[0]), slots(n, "acc")),),
         passing if events else (),
-        control if method.error else (),
+        control if method.controls else (),
     )  # fmt: skip

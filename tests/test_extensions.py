@@ -12,19 +12,25 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import shiftjax
 from shiftjax.constraints import CoordinateFunction, Harmonic
 from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, save, to_dict
 from shiftjax.formats.builder import ModelBuilder
+from shiftjax.run.advance.accuracy import order_of
 from shiftjax.run.info import text
+from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from tests.extensions import gear, kutta, lines_format, maxwell, screw, spin  # noqa: F401
+from tests.extensions import gear, kutta, lines_format, low_storage, maxwell, numpy_backend, screw, spin  # noqa: F401
 from tests.extensions.mechanisms import CASES, PITCH, Case, geared, press
 from tests.laws import check_power, check_rows
 from tests.mechanisms import closed_states, rod
@@ -267,6 +273,37 @@ def test_an_integrator_is_of_the_order_it_says(backend: str) -> None:
     errors = [max(abs(result.channels[name][-1] - fine[name][-1]) for name in channels) for result in found]
     assert 14 < errors[0] / errors[1] < 18
     assert found[0].settings["method"] == "kutta"
+
+
+@pytest.mark.parametrize(("method", "order"), [("williamson", 3), ("midpoint", 2)])
+def test_methods_that_no_table_states(method: str, order: int) -> None:
+    """Two registers, a projection in the middle: their order on a four-bar, and the same numbers by plain NumPy."""
+    channels = ["pivot.q", "pivot.v"]
+    settings: dict[str, Any] = {"method": method, "channels": channels}
+    fine = simulate(geared(), 0.16, 1e-4, channels=channels).channels
+    found = [simulate(geared(), 0.16, h, **settings) for h in (4e-3, 2e-3)]
+    errors = [max(abs(result.channels[name][-1] - fine[name][-1]) for name in channels) for result in found]
+    assert 0.8 * 2**order < errors[0] / errors[1] < 1.2 * 2**order
+    assert order_of(METHODS[method]) == order
+    plain = simulate(geared(), 0.16, 4e-3, backend="numpy", **settings)
+    for name in channels:
+        assert np.abs(plain.channels[name] - found[0].channels[name]).max() < BACKENDS
+
+
+@pytest.mark.parametrize("method", ["williamson", "midpoint"])
+def test_gradients_of_methods_that_no_table_states(method: str) -> None:
+    """Of the last angle by the inertia of the disc: as differences of whole runs say."""
+
+    def last(inertia: Any) -> Any:
+        settings: dict[str, Any] = {"method": method, "channels": ["pivot.q"], "output_step": 0.02}
+        run = shiftjax.simulate(geared(), 0.1, 2e-3, vary={"disc.inertia.Iyy": inertia}, **settings)
+        return run.channels["pivot.q"][:, -1]
+
+    inertias, step = np.array([0.02, 0.04]), 1e-5
+    with jax.enable_x64(True):
+        slopes = np.asarray(jax.grad(lambda inertia: last(inertia).sum())(jnp.asarray(inertias)))
+    differences = (last(inertias + step) - last(inertias - step)) / (2 * step)
+    assert np.abs(slopes - differences).max() < 1e-7 * np.abs(slopes).max()  # of second order in the step
 
 
 @pytest.mark.parametrize("backend", ["cpu", "xla"])

@@ -14,6 +14,7 @@ from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.target import host
 from shiftjax.kernels.simplify import simplify
 from shiftjax.run.programs.integrators import METHODS
+from tests.extensions import low_storage  # noqa: F401
 from tests.sample_programs import advance, get, particle, pendulum, pendulums, piece, slots, table, wheel
 
 ROUNDING = 1e-12  # a few hundred steps of a smooth motion, each off by some rounding errors

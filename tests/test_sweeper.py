@@ -16,7 +16,9 @@ from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm.backward import Backward
 from shiftjax.kernels.llvm.cpu import Kernel
 from shiftjax.kernels.step_loop import StepLoop
+from shiftjax.run.programs.integrators import METHODS
 from tests.complex_runs import STEP, phases_of
+from tests.extensions import low_storage  # noqa: F401
 from tests.sample_programs import particle, pendulum, piece, slots, table, wheel
 
 EQUAL = 1e-12  # of the sum of absolute terms: the same derivative by other operations
@@ -134,7 +136,7 @@ def check(given: Leg, every: int = 0) -> None:
 
 
 @each
-@pytest.mark.parametrize("method", ["rk4", "euler"])
+@pytest.mark.parametrize("method", METHODS)
 def test_cotangents_of_some_steps(name: str, method: str) -> None:
     """State, rates, parameters and metrics at the end, of several full and one partial block of lanes."""
     check(leg(name, 19, 7, method))
@@ -198,7 +200,7 @@ def test_two_legs_are_one() -> None:
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("method", ["rk4", "euler"])
+@pytest.mark.parametrize("method", METHODS)
 def test_the_reference_in_jax_agrees(method: str) -> None:
     """Steps of each lane's own number, ticks, parameters and a metric, by `jax.vjp` of the step loop."""
     seeds = np.random.default_rng(5).standard_normal((19, 5, 2))

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.kernels.adjoint import REVERSED, AdjointLayout, AdjointProgram
+from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
 from shiftjax.kernels.contract import Leg
-from shiftjax.kernels.lane_program import PHASES, Method
+from shiftjax.kernels.lane_program import PHASES, REVERSED
 from shiftjax.kernels.llvm.cpu import CHUNKS_PER_THREAD, CODE, Kernel
 from shiftjax.kernels.llvm.ir_builder import JOB
 from shiftjax.kernels.llvm.slices import Chunk, Pace
 from shiftjax.kernels.llvm.sweeper import longest_leg, sweep_slots, sweeper_identity, sweeper_text
+from shiftjax.kernels.step_program import Method
 from shiftjax.record import record
 
 

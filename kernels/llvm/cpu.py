@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.kernels.contract import WRITES, Group
-from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram, Piece
+from shiftjax.kernels.contract import Group
+from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
 from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
 from shiftjax.kernels.llvm.long_wait import LongWait

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shiftjax.kernels.adjoint import REVERSED
-from shiftjax.kernels.lane_program import PHASES, Layout, Method
+from shiftjax.kernels.lane_program import PHASES, REVERSED, Layout
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.vector_math import Writer
+from shiftjax.kernels.step_program import Method, registers
 
 BACKWARD = ("measure", *(f"back_{phase}" for phase in REVERSED))
 JOB = (  # fields of 8 bytes: pointers, integers, doubles
@@ -34,9 +34,8 @@ class Workspace:
         self.layout = layout
         self.offset = {name: layout.slots(name).start for name in layout.regions()}
         private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
-        private |= {"max_mon": layout.nm, "q0": layout.nq, "x0": layout.nx, "hl": 1, "stop": 1, "until": 1, "active": 1}
-        private |= {f"kx{s}": layout.nx for s in range(method.stages)}
-        private |= {f"kq{s}": layout.nq for s in range(method.stages)}
+        private |= {"max_mon": layout.nm, "hl": 1, "stop": 1, "until": 1, "active": 1}
+        private |= {name: len(layout.slots(kind)) for name, kind in registers(method).items()}
         private |= {"event0": layout.ne, "sum": 1, "flags": 1}
         if layout.controlled:
             private |= {"size": 1, "accepted": 1, "acc0": layout.na}

@@ -16,31 +16,21 @@ from __future__ import annotations
 import dataclasses
 
 from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST
-from shiftjax.kernels.lane_program import LaneProgram, Layout, Method
+from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL
-from shiftjax.kernels.llvm.stage_builder import Copies, StageBuilder
+from shiftjax.kernels.llvm.stage_builder import StageBuilder
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import COPY_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
 from shiftjax.kernels.simplify import simplify
+from shiftjax.kernels.step_program import RATES
 
 HEAD = "(ptr noalias %job, ptr noalias %base, i64 %first, i64 %last) nounwind"
 
 
-def stepper(layout: Layout, method: Method, copies: Copies, name: str, target: Target, *, timed: bool) -> str:
-    """The module with `NAME_advance` and `NAME_evaluate`.
-
-    Args:
-        timed: whether some piece of a stage reads t.
-        copies: which rates of coordinates are speeds. Their stages then use dx alone (Nystrom's form, Hairer, Norsett,
-            Wanner, Solving Ordinary Differential Equations I, II.14): a third fewer stores.
-    """
-    return Stepper(layout, method, target, copies, timed=timed).module(name)
-
-
-def timed(program: LaneProgram) -> bool:
-    """Whether a piece of a stage reads the time."""
+def timed(program: LaneProgram) -> tuple[str, ...]:
+    """The phases of a stage of which a piece reads the time."""
     slot = program.layout.slots("t").start
-    return any(slot in piece.inputs for piece in (program.drift, *program.accelerate))
+    return tuple(phase for phase in RATES if any(slot in piece.inputs for piece in program.phase(phase)))
 
 
 def stepper_identity(program: LaneProgram) -> str:
@@ -51,7 +41,7 @@ def stepper_identity(program: LaneProgram) -> str:
 
 def stepper_text(program: LaneProgram, name: str, target: Target) -> str:
     """The module of the step loop."""
-    return stepper(program.layout, program.method, copies(program, target), name, target, timed=timed(program))
+    return Stepper(program.layout, program.method, target, copies(program, target), timed(program)).module(name)
 
 
 def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
@@ -209,7 +199,7 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
     def restore(self) -> None:
         """Restores q, x, dx of the lanes that do not run, or whose step is rejected."""
         running = self.mask("accepted" if self.controlled else "active")
-        for region, kept in (("q", "q0"), ("x", "x0"), ("dx", "kx0")):
+        for region, kept in (("q", "q0"), ("x", "x0"), ("dx", "dx0")):
             count = len(self.layout.slots(region))
             self.each(
                 count,

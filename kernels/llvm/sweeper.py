@@ -4,14 +4,9 @@
     touch(job, base, first, last)    one list of reverse pieces on the same blocks
 
 A leg is a number of steps without a decision. Its steps run again from their beginning, as `stepper` runs them, and
-leave the arguments of all stages on a tape in the thread's own memory, which fits into the cache; then they are
-reversed. Adjoint of a Runge-Kutta step (Hager, Runge-Kutta methods in optimal control, 2000): with the cotangents
-q^, x^ of the end before its projection and g of the arguments of the stages,
-
-    cotangent of dx_s   = h (b_s x^ + sum over r > s of A[r][s] g_r)
-    cotangent of qdot_s = h (b_hat_s q^ + sum over r > s of A_hat[r][s] g_r)
-
-each carried through the stage to g_s; the cotangent of dx_0 goes to the end of the step before, which gave it.
+leave the arguments of all calls on a tape in the thread's own memory, which fits into the cache; then they are
+reversed, by the instructions that `mirror` derives from those of the method. Of a Runge-Kutta table these are its
+adjoint (Hager, Runge-Kutta methods in optimal control, 2000).
 """
 
 from __future__ import annotations
@@ -19,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
-from shiftjax.kernels.lane_program import Layout, Method
+from shiftjax.kernels.lane_program import Layout
 from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
 from shiftjax.kernels.llvm.stage_builder import Copies
 from shiftjax.kernels.llvm.stepper import HEAD, Stepper, copies, timed
+from shiftjax.kernels.llvm.sums import live, sum_of
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import LOAD_ROWS, RUN, SAVE_ROWS, fill
+from shiftjax.kernels.mirror import bar, mirrored, recorded
+from shiftjax.kernels.step_program import Method, registers
 
 TAPE = 2**20  # bytes of the tape of a leg: it stays in a core's own cache
 
@@ -33,14 +31,13 @@ def private_slots(adjoint: AdjointLayout, method: Method) -> dict[str, int]:
     """Slots of a sweep beside those of the step loop."""
     sizes = {"q": adjoint.layout.nq, "x": adjoint.layout.nx, "dx": adjoint.layout.nx, "p": adjoint.layout.np}
     own = {f"old_{name}": size for name, size in sizes.items()} | {"old_acc": len(adjoint.accumulators())}
-    own |= {f"g{name}{s}": sizes[name] for name in ("q", "x") for s in range(method.stages + 1)}
-    return own | {"steps": 1}
+    return own | {bar(name): sizes[kind] for name, kind in registers(method).items()} | {"steps": 1}
 
 
 def record_slots(adjoint: AdjointLayout, method: Method) -> int:
-    """Numbers of one step on the tape: state and rates of every stage and of the end before it is projected, the
-    accumulators of metrics, the clock."""
-    return (method.stages + 1) * adjoint.state + len(adjoint.accumulators()) + 1
+    """Numbers of one step on the tape: states and rates before its calls, accumulators of metrics, the clock."""
+    _, places = recorded(method.parts(controlled=adjoint.layout.controlled))
+    return places * adjoint.state + len(adjoint.accumulators()) + 1
 
 
 def longest_leg(adjoint: AdjointLayout, method: Method, target: Target) -> int:
@@ -65,23 +62,27 @@ def sweeper_identity(adjoint: AdjointProgram) -> str:
 def sweeper_text(adjoint: AdjointProgram, name: str, target: Target) -> str:
     """The module with `NAME_sweep` and `NAME_touch`."""
     program = adjoint.program
-    made = _Sweeper(adjoint.layout, program.method, target, copies(program, target), timed=timed(program))
+    made = _Sweeper(adjoint.layout, program.method, target, copies(program, target), timed(program))
     return made.module(name)
 
 
 class _Sweeper(Stepper):
     """Emits both functions; `rec` is the LLVM value of the place of the present step on the tape."""
 
-    def __init__(self, adjoint: AdjointLayout, method: Method, target: Target, copied: Copies, *, timed: bool) -> None:
-        super().__init__(adjoint.layout, method, target, copied, timed=timed)
+    def __init__(
+        self, adjoint: AdjointLayout, method: Method, target: Target, copied: Copies, timed: tuple[str, ...]
+    ) -> None:
+        super().__init__(adjoint.layout, method, target, copied, timed)
         self.adjoint = adjoint
         self.space = Workspace(self.layout, method, private_slots(adjoint, method))
         sizes = _regions(adjoint.layout)
-        self.space.offset |= {f"bar_{name}": adjoint.bar(adjoint.layout.slots(name).start) for name in sizes}
+        self.space.offset |= {bar(name): adjoint.bar(adjoint.layout.slots(name).start) for name in sizes}
         self.space.offset |= {"end": adjoint.end.start, "tape": adjoint.slot_count}
         self.space.offset["bar_acc"] = adjoint.bar(adjoint.layout.slots("acc").start + adjoint.first)
         self.space.offset["measured"] = self.space.offset["acc"] + adjoint.first
         self.carried = {**{name: sizes[name] for name in ("q", "x", "dx", "p")}, "acc": len(adjoint.accumulators())}
+        self.places, self.taped = recorded(self.parts)
+        self.back = mirrored(self.parts)
         self.rec = ""
 
     def module(self, name: str) -> str:
@@ -212,8 +213,8 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
         slot = self.w.line(f"add i64 {slot}, {self.space.offset['tape']}")
         return self.w.line(f"getelementptr {self.v}, ptr %ws, i64 {slot}")
 
-    def _of_stage(self, rec: str, stage: int, first: int = 0) -> str:
-        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {stage * self.adjoint.state + first}")
+    def _at_place(self, rec: str, place: int) -> str:
+        return self.w.line(f"getelementptr {self.v}, ptr {rec}, i64 {place * self.adjoint.state}")
 
     def _copy(self, target: str, source: str, slots: int) -> None:
         if slots:
@@ -221,20 +222,30 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
             ends = f"ptr align {one} {target}, ptr align {one} {source}"
             self.emit(f"call void @llvm.memcpy.p0.p0.i64({ends}, i64 {slots * one}, i1 false)")
 
-    def _record(self, stage: int) -> None:
+    def _record(self, place: int) -> None:
         """The state and the rates, to their place on the tape."""
-        self._copy(self._of_stage(self.rec, stage), self.at("q"), self.adjoint.state)
+        self._copy(self._at_place(self.rec, place), self.at("q"), self.adjoint.state)
 
-    def stage_done(self, stage: int) -> None:
-        self._record(stage)
+    def before_calls(self, number: int) -> None:
+        if "project" in self.parts[number].phases:  # which moves q and x
+            self._record(self.places[number][0])
+
+    def after_calls(self, number: int) -> None:
+        if "project" not in self.parts[number].phases:  # with the rates, which reverse pieces may read
+            self._record(self.places[number][0])
+        after = self.places[number][1]
+        if after is not None:
+            self._record(after)
 
     def _ahead(self, k: str) -> None:
         """A step, and what is recorded of it."""
         self.rec = self._place(k)
-        others = self._of_stage(self.rec, self.method.stages + 1)
+        others = self._at_place(self.rec, self.taped)
         self._copy(others, self.at("measured"), self.carried["acc"])
         last = self.w.line(f"getelementptr {self.v}, ptr {others}, i64 {self.carried['acc']}")
         self.emit(f"store {self.v} {self.load('clock')}, ptr {last}")
+        if self.parts[0].combines:
+            self._record(0)
         self.one_step()
         self.call_list("measure")
         self.store(self.w.op("fadd", self.load("clock"), self.load("fraction")), "clock")
@@ -247,7 +258,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
         self.rec = self._place(k)
         after = self._place(self.w.line(f"add i64 {k}, 1"))
         self._copy(self.at("q"), after, self.adjoint.state)  # clock and t are those of the end here
-        others = self._of_stage(self.rec, self.method.stages + 1)
+        others = self._at_place(self.rec, self.taped)
         last = self.w.line(f"getelementptr {self.v}, ptr {others}, i64 {self.carried['acc']}")
         clock = self.w.line(f"load {self.v}, ptr {last}")
         self.store(self.w.op("fadd", clock, self.load("fraction")), "clock")
@@ -258,10 +269,8 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
         self._copy(self.at("measured"), others, self.carried["acc"])
         self.call_list("back_measure")
         self._copy(self.at("end"), after, self.adjoint.state)
-        self._copy(self.at("q"), self._of_stage(self.rec, self.method.stages), self.adjoint.state)
-        self.call_list("back_project")
         self.store(clock, "clock")
-        self._stages()
+        self._parts()
         self._restore_old()
 
     def _keep_old(self) -> None:
@@ -286,50 +295,26 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
             )
         self.emit(f"br label %{go}\n{go}:")
 
-    def _stages(self) -> None:
-        """From the cotangents of the end before its projection to those of the beginning."""
-        m = self.method
-        for name in ("q", "x"):
-            self._copy(self.at(f"g{name}{m.stages}"), self.at(f"bar_{name}"), self.carried[name])
-        for stage in reversed(range(m.stages)):
-            self._copy(self.at("q"), self._of_stage(self.rec, stage), self.adjoint.state)
-            for name in ("q", "x"):
-                self.each(self.carried[name], lambda k, n=name: self.store(self.t.splat(0.0), f"bar_{n}", k))
-            drifts = self._weigh(stage, "q", "bar_qdot", m.A_hat, m.b_hat)
-            self._weigh(stage, "x", "bar_dx", m.A, m.b)
-            if stage:
-                self.set_time(m.c[stage])
-                if m.needs[stage]:
-                    self.call_list("back_accelerate")
-            if drifts:
-                self.call_list("back_drift")
-            for name in ("q", "x"):
-                self._copy(self.at(f"g{name}{stage}"), self.at(f"bar_{name}"), self.carried[name])
-        for name in ("q", "x"):
-            self.each(self.carried[name], lambda k, n=name: self._total(n, k))
+    def _parts(self) -> None:
+        """From the cotangents of the end of a step to those of its beginning."""
+        sums = [[sum_of(one) for one in part.combines] for part in self.back]
+        stored = live(sums, {bar(name) for name in ("q", "x", "qdot", "dx")})
+        for part, some, names in zip(self.back, sums, stored, strict=True):
+            if part.phases:
+                self._copy(self.at("q"), self._at_place(self.rec, part.before), self.adjoint.state)
+                if part.after is not None:
+                    self._copy(self.at("end"), self._at_place(self.rec, part.after), self.adjoint.state)
+                self.set_time(part.at)
+            for phase in part.phases:
+                self.call_list(f"back_{phase}")
+            self.scale(some)
+            for kind in ("q", "x"):
+                these = [one for one in some if self.kind(one.target) == kind]
+                if these:
+                    self.each(self.carried[kind], lambda k, t=these, n=names: self.emit_sums(t, t, n, {"q": k, "x": k}))
 
-    def _weigh(
-        self, stage: int, name: str, target: str, A: tuple[tuple[float, ...], ...], b: tuple[float, ...]
-    ) -> bool:
-        """The cotangent of a rate of a stage; False where it is zero."""
-        m = self.method
-        weights = {r: A[r][stage] for r in range(stage + 1, m.stages)} | {m.stages: b[stage]}
-        weights = {r: a for r, a in weights.items() if a != 0.0}
-
-        def body(k: int | str) -> None:
-            total = self.t.splat(0.0)
-            for r, a in weights.items():
-                total = self.w.fma(self.load(f"g{name}{r}", k), self.t.splat(a), total)
-            self.store(self.w.op("fmul", total, self.load("hl")), target, k)
-
-        self.each(self.carried[name], body)
-        return bool(weights)
-
-    def _total(self, name: str, k: int | str) -> None:
-        total = self.load(f"g{name}{self.method.stages}", k)
-        for stage in range(self.method.stages):
-            total = self.w.op("fadd", total, self.load(f"g{name}{stage}", k))
-        self.store(total, f"bar_{name}", k)
+    def kind(self, name: str) -> str:
+        return super().kind(name.removeprefix(bar("")))
 
     # -- cotangents of channels --------------------------------------------------------------------------------------
 

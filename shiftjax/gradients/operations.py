@@ -17,8 +17,9 @@ from shiftjax.disk_cache import folder, replace, sources
 from shiftjax.gradients.forward.tangent_programs import BATCHES, Phases, TangentPrograms
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.kernels.adjoint import AdjointProgram, measuring
-from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.kernels.lane_program import PHASES, LaneProgram, Layout, Piece
 from shiftjax.kernels.simplify import simplify
+from shiftjax.kernels.step_program import RATES, Combine, Method
 from shiftjax.record import record
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.topology.partition import Partition
@@ -81,25 +82,22 @@ def _counted(programs: Programs, partition: Partition) -> Operations:
 
 def step_of(program: LaneProgram, precision: str) -> float:
     """Operations of an accepted step of a lane, nothing recorded."""
-    method, layout = program.method, program.layout
-    once = sum(count(program.phase(name), precision) for name in ("project", "error", "events", "accumulate"))
-    drift, accelerate = count((program.drift,), precision), count(program.accelerate, precision)
-    states = 2 * (_weights(method.A, method.b) * layout.nx + _weights(method.A_hat, method.b_hat) * layout.nq)
-    return once + method.stages * drift + sum(method.needs[1:]) * accelerate + states
+    method = program.method
+    calls = sum(method.calls(name) * count(program.phase(name), precision) for name in PHASES)
+    return calls + count(program.accumulate, precision) + _combined(method, program.layout)
 
 
 def _back(adjoint: AdjointProgram, precision: str) -> float:
     """Of the way back over a step: as `llvm.sweeper` calls the pieces."""
-    method, layout = adjoint.method, adjoint.layout.layout
-    once = count(adjoint.project, precision) + count(adjoint.measure, precision)
-    drift, accelerate = count(adjoint.drift, precision), count(adjoint.accelerate, precision)
-    states = 2 * (_weights(method.A, method.b) * layout.nx + _weights(method.A_hat, method.b_hat) * layout.nq)
-    return once + method.stages * drift + sum(method.needs[1:]) * accelerate + states
+    method = adjoint.method
+    calls = sum(method.calls(name) * count(getattr(adjoint, name), precision) for name in (*RATES, "project"))
+    return calls + count(adjoint.measure, precision) + _combined(method, adjoint.layout.layout)
 
 
-def _weights(rows: Iterable[Iterable[float]], end: Iterable[float]) -> int:
-    """Entries of a Runge-Kutta table that are not 0."""
-    return sum(weight != 0.0 for row in (*rows, end) for weight in row)
+def _combined(method: Method, layout: Layout) -> int:
+    """Of the combinations of a step: a product and a sum for every rate."""
+    combines = [one for one in method.instructions if isinstance(one, Combine)]
+    return sum(2 * len(one.rates) * len(layout.slots(method.kind(one.target))) for one in combines)
 
 
 def count(pieces: Iterable[Piece], precision: str) -> int:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.contract import WRITES
-from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
+from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram
 from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_loop import StepLoop, TickLoop
 from tests.graphs import evaluate

@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
-from shiftjax.kernels.lane_program import Method
+from shiftjax.kernels.step_program import Combine, Method
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
@@ -160,17 +160,17 @@ def order_of(method: Method) -> int:
     """The order of a method, from an oscillator over the same time with two steps."""
 
     def error(h: float, steps: int) -> float:
-        q, v = 1.0, 0.0
+        lane = {"q": 1.0, "x": 0.0, "dx": -1.0}
         for _ in range(steps):
-            rates: list[float] = []
-            speeds: list[float] = []
-            for row, row_hat in zip((*method.A, method.b), (*method.A_hat, method.b_hat), strict=True):
-                x = v + h * sum(a * r for a, r in zip(row, rates, strict=False))
-                y = q + h * sum(a * r for a, r in zip(row_hat, speeds, strict=False))
-                rates.append(-y)
-                speeds.append(x)
-            q, v = y, x
-        return float(np.hypot(q - np.cos(h * steps), v + np.sin(h * steps)))
+            for one in method.instructions:
+                if isinstance(one, Combine):
+                    base, rates = (sum(a * lane[name] for name, a in part) for part in (one.base, one.rates))
+                    lane[one.target] = base + h * rates
+                elif one.phase == "drift":
+                    lane["qdot"] = lane["x"]
+                else:
+                    lane["dx"] = -lane["q"]
+        return float(np.hypot(lane["q"] - np.cos(h * steps), lane["x"] + np.sin(h * steps)))
 
     return max(1, round(np.log2(error(0.05, 20) / error(0.025, 40))))
 
