@@ -107,11 +107,11 @@ def measured(path: str, frames: int) -> dict[str, Any]:
     from shiftjax.viewer.gui.offscreen import Offscreen
     from shiftjax.viewer.gui.state.state import State
     from shiftjax.viewer.scene.scene import FAST
-    from shiftjax.viewer.study import opening
+    from shiftjax.viewer.study.member_scenes import MemberScenes
     from shiftjax.viewer.study.study import Study
 
     study = Study.open(path)
-    state = State(study, opening.first_scene(study), look=FAST)
+    state = State(MemberScenes(study), look=FAST)
     with Offscreen(state, SIZE) as window:
         window.key("F3")
         shown(window)
@@ -167,7 +167,7 @@ def sorting(window: Offscreen) -> dict[str, float]:
 
 def zooming(window: Offscreen, frames: int) -> float:
     """Frames a second while the wheel turns in each."""
-    from shiftjax.viewer.gui.panes import ui
+    from shiftjax.viewer.gui.widgets import ui
 
     box = ui.item_boxes["study:scatter"]
     middle = box.x + box.width / 2, box.y + box.height / 2
@@ -181,7 +181,7 @@ def zooming(window: Offscreen, frames: int) -> float:
 
 def brushing(window: Offscreen) -> dict[str, float]:
     """A box over a ninth of the plot; its members are those of NumPy but for a pixel at its edges."""
-    from shiftjax.viewer.gui.panes import ui
+    from shiftjax.viewer.gui.widgets import ui
 
     explorer, box = window.state.explorer, ui.item_boxes["study:scatter"]
     corners = [(box.x + part * box.width, box.y + part * box.height) for part in (1 / 3, 2 / 3)]

@@ -19,7 +19,7 @@ import pytest
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.gradients.jumps import passages
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests import many, sweeps
 from tests.bars import stored
@@ -57,7 +57,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 @pytest.fixture(scope="module")
 def scene(study: Study) -> Scene:
     """Of the first of them."""
-    return opening.first_scene(study)
+    return MemberScenes(study).first
 
 
 @pytest.fixture

@@ -11,15 +11,16 @@ from shiftjax.viewer import side_by_side
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.actions.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.motion import framing
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.members.study_like import Design
+from shiftjax.viewer.motion import sampling
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study import designs
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, ROCKER
 
@@ -38,7 +39,7 @@ def longer() -> Study:
 
 @pytest.fixture
 def state(study: Study, scene: Scene) -> State:
-    return State(study, scene, look=FAST)
+    return State(MemberScenes(study, scene), look=FAST)
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_one_camera_sees_both_motions(state: State, longer: Study) -> None:
     open_beside(state, right)
     camera = state.view.camera
     for item in (Design(state.scenes, 0), right):
-        points = framing.of_motion(item.study, item.scene, [item.member]).points
+        points = sampling.extent_of_motion(item.study, item.scene, [item.member]).points
         clip = np.column_stack([points, np.ones(len(points))]) @ (camera.projection(1.0) @ camera.view()).T
         assert (np.abs(clip[:, :2] / clip[:, 3:]) <= 1.0).all()
     assert state.current_camera(right_of(state)) == camera

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import pytest
 
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.state.layout import Layout, Sizes, layout
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from tests.bars import stored
 
 SIZE = (1000, 560)
@@ -19,7 +19,7 @@ GRIP = 3.0  # points: half a border, where a drag may begin
 @pytest.fixture(scope="module")
 def state(tmp_path_factory: pytest.TempPathFactory) -> State:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(study, opening.first_scene(study), look=FAST)
+    return State(MemberScenes(study), look=FAST)
 
 
 @pytest.fixture

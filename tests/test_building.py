@@ -26,7 +26,8 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.attachments import BuildContext, Style, levels
 from shiftjax.viewer.scene.automatic import solid
-from shiftjax.viewer.scene.building import PALETTE, scene_of
+from shiftjax.viewer.scene.building import scene_of
+from shiftjax.viewer.scene.colours import PALETTE
 from shiftjax.viewer.scene.joint_shapes import PURPLE, RED, ULTRAMARINE
 from shiftjax.viewer.scene.lights import lights_of
 from shiftjax.viewer.scene.likeness import stem

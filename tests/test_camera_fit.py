@@ -14,11 +14,12 @@ from shiftjax.errors import ModelError
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.motion import framing
+from shiftjax.viewer.members.study_like import Design
+from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.scene.transforms import transformed
 from shiftjax.viewer.study import designs
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 
 MODELS = ("vehicle_chassis", "slider_crank_turntable")  # one falls, one swings
@@ -68,7 +69,7 @@ def test_every_body_stays_in_the_picture(design: Design, view: str, aspect: floa
 def test_the_fit_is_not_loose(design: Design) -> None:
     """Some corner comes within the margin of an edge: the picture is not larger than it must be."""
     (way,) = designs.framed([design], (), "iso", 16 / 9)
-    points = framing.of_motion(design.study, design.scene, [0]).points
+    points = sampling.extent_of_motion(design.study, design.scene, [0]).points
     assert np.abs(on_screen(way.camera, points, 16 / 9)).max() > 0.9
 
 
@@ -113,7 +114,7 @@ def test_the_ground_is_the_lowest_point(design: Design) -> None:
 
 
 def test_the_window_begins_with_the_whole_motion(design: Design) -> None:
-    state = State(design.study, design.scene)
+    state = State(MemberScenes(design.study, design.scene))
     for aspect in (1.0, 1.8, 0.5):
         state.view.resize(aspect)
         assert share_inside(designs.Framed(state.current_camera(), None, None, np.zeros(3)), design, aspect) == 1.0
@@ -123,7 +124,7 @@ def test_the_window_begins_with_the_whole_motion(design: Design) -> None:
 
 
 def test_a_moved_camera_stays_where_it_is(design: Design) -> None:
-    state = State(design.study, design.scene)
+    state = State(MemberScenes(design.study, design.scene))
     actions.orbit(state, 0.1, 0.0)
     before = state.view.camera
     state.view.resize(2.0)
@@ -133,7 +134,7 @@ def test_a_moved_camera_stays_where_it_is(design: Design) -> None:
 
 
 def test_frame_all_frames_what_is_drawn_now(design: Design) -> None:
-    state = State(design.study, design.scene)
+    state = State(MemberScenes(design.study, design.scene))
     state.go_to(2.0)
     actions.run(state, "frame_all")
     now = framing.extent_at(design.scene, state.poses()).points
@@ -149,7 +150,7 @@ def test_frame_all_frames_what_is_drawn_now(design: Design) -> None:
 
 
 def test_following_is_centred_and_survives_standard_views(design: Design) -> None:
-    state = State(design.study, design.scene)
+    state = State(MemberScenes(design.study, design.scene))
     state.pick_path(design.scene.nodes[1])
     actions.run(state, "follow_pick")
     for name in ("front", "top", "iso"):

@@ -19,7 +19,7 @@ from shiftjax.viewer.export.motion import motion_of
 from shiftjax.viewer.motion.mechanism import mechanism
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.test_export import Glb
 
@@ -35,7 +35,7 @@ def study() -> Study:
 
 @pytest.fixture(scope="module")
 def scene(study: Study) -> Scene:
-    return opening.first_scene(study)
+    return MemberScenes(study).first
 
 
 def widest(study: Study, scene: Scene, time: np.ndarray, tracks: dict[int, np.ndarray], parts: int = 8) -> float:

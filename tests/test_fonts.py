@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import fonts, ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import fonts, ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.scene.scene import FAST
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from tests.bars import CRANK, stored
 
 MATH = fonts.OWN.parent / "latex" / "latinmodern-math.otf"  # of the bundle; has signs that its plain fonts lack
@@ -27,12 +27,12 @@ def context() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> State:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(study, opening.first_scene(study), look=FAST)
+    return State(MemberScenes(study), look=FAST)
 
 
 def named(state: State, name: str) -> State:
     """The same study with another name of the crank in its tree."""
-    found = State(state.study, state.scene, look=FAST)
+    found = State(MemberScenes(state.study, state.scene), look=FAST)
     found.rows = tuple(dataclasses.replace(r, name=name) if r.key == f"body:{CRANK}" else r for r in found.rows)
     return found
 

@@ -14,9 +14,11 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
+from shiftjax.viewer.gui.state import present
 from shiftjax.viewer.gui.state.clock import FASTEST, SLOWEST
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
 
@@ -31,12 +33,12 @@ SIZE = (400, 300)  # of the view in tests without a window
 
 @pytest.fixture
 def state(study: Study, scene: Scene) -> State:
-    return State(study, scene, look=FAST)
+    return State(MemberScenes(study, scene), look=FAST)
 
 
 @pytest.fixture
 def workbench(study: Study, scene: Scene) -> State:
-    return State(study, scene, look=FAST, map="workbench")
+    return State(MemberScenes(study, scene), look=FAST, map="workbench")
 
 
 def pointer_of(state: State) -> Pointer:
@@ -434,13 +436,13 @@ def test_values_of_joints_are_those_that_were_recorded(state: State) -> None:
         channel = "rocker_pivot.q" if path.endswith("rocker_pivot") else f"{path}.q"
         for k, t in enumerate(state.study.time):
             state.clock.time = float(t)
-            off = state.value(path)[0] - state.study.channel(channel, 0)[k]
+            off = present.joint_value(state, path)[0] - state.study.channel(channel, 0)[k]
             assert abs(math.remainder(off, 2 * math.pi)) < CLOSED
 
 
 def test_mobility_adds_up_to_the_degrees_of_freedom(state: State) -> None:
-    assert sum(state.mobility().values()) == pytest.approx(state.study.report["dof"])
-    assert min(state.mobility().values()) > 0
+    assert sum(present.mobility(state).values()) == pytest.approx(state.study.report["dof"])
+    assert min(present.mobility(state).values()) > 0
 
 
 # -- between stored instants -------------------------------------------------------------------------------------------
@@ -458,4 +460,4 @@ def test_instants_only_or_poses_between_them(state: State) -> None:
     finally:
         actions.run(state, "instants")
     np.testing.assert_array_equal(state.poses(), moved)
-    assert sum(state.mobility().values()) == pytest.approx(1.0, abs=CLOSED)
+    assert sum(present.mobility(state).values()) == pytest.approx(1.0, abs=CLOSED)

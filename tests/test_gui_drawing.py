@@ -11,13 +11,15 @@ import pytest
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import tooltips, ui
+from shiftjax.viewer.gui.panes import tooltips
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.gui.state.display import PARENT
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import Scene, Snapshot
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import PLAIN, gl, no_errors  # noqa: F401
@@ -31,7 +33,7 @@ Shoot = Callable[[Snapshot], np.ndarray]
 
 @pytest.fixture
 def state(study: Study, scene: Scene) -> State:
-    return State(study, scene, look=PLAIN)
+    return State(MemberScenes(study, scene), look=PLAIN)
 
 
 @pytest.fixture
@@ -132,7 +134,7 @@ def test_m58_a_picked_thing_is_drawn_as_its_class(state: State, shoot: Shoot) ->
 
 
 def test_what_is_under_the_cursor_has_a_thin_outline(study: Study, scene: Scene) -> None:
-    with Offscreen(State(study, scene, look=PLAIN), (700, 420)) as window:
+    with Offscreen(State(MemberScenes(study, scene), look=PLAIN), (700, 420)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         plain = window.screen.view_image().astype(int)
@@ -153,7 +155,7 @@ def test_what_is_under_the_cursor_has_a_thin_outline(study: Study, scene: Scene)
 
 
 def test_a_ghost_tells_its_numbers_and_is_shown_by_a_click(study: Study, scene: Scene) -> None:
-    with Offscreen(State(study, scene, ghosts=(1,), look=PLAIN, map="workbench"), (700, 420)) as window:
+    with Offscreen(State(MemberScenes(study, scene), ghosts=(1,), look=PLAIN, map="workbench"), (700, 420)) as window:
         state = window.state
         found = ghost_pixel(window, 1)
         assert found is not None
@@ -178,7 +180,7 @@ def ghost_pixel(window: Offscreen, member: int) -> tuple[float, float] | None:
 
 def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: Scene) -> None:
     """Frames lie before and within the bars: a class that is not pickable must not shield those behind it."""
-    with Offscreen(State(study, scene, look=PLAIN, map="workbench"), (700, 420)) as window:
+    with Offscreen(State(MemberScenes(study, scene), look=PLAIN, map="workbench"), (700, 420)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         x, y = state.current_camera().pixel(state.body_poses()[CRANK][:3], size)
@@ -201,7 +203,7 @@ def test_values_are_those_of_the_members_own_numbers(state: State) -> None:
 
 
 def test_s32_the_eyes_of_joints_and_frames_hide_them(study: Study, scene: Scene) -> None:
-    with Offscreen(State(study, scene, look=PLAIN), (900, 700)) as window:
+    with Offscreen(State(MemberScenes(study, scene), look=PLAIN), (900, 700)) as window:
         state = window.state
         state.display.set("frame", draw="visible")
         state.panels.opened |= {row.key for row in state.rows}

@@ -15,7 +15,7 @@ from shiftjax.viewer.gui.panes import propertypane
 from shiftjax.viewer.gui.state import elements, tree
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.scene import FAST
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.documents import driven
 from tests.mechanisms import rod
@@ -97,7 +97,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def test_a_click_on_a_driver_shows_its_numbers_of_the_member(study: Study) -> None:
-    with Offscreen(State(study, opening.first_scene(study), look=FAST), (1000, 700)) as window:
+    with Offscreen(State(MemberScenes(study), look=FAST), (1000, 700)) as window:
         state = window.state
         state.panels.opened |= {"group:a:drivers"}
         window.frames(2)

@@ -15,12 +15,12 @@ from shiftjax.run.simulate import simulate
 from shiftjax.viewer.gui.actions.beside import choose as choose_beside
 from shiftjax.viewer.gui.actions.beside import open_beside
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study.ended import GREY, ended
-from shiftjax.viewer.study.member_scenes import Design
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 
 SPEEDS = [0.1, 3.0]  # of the rocker [rad/s]; the second drives it past the end of its travel
@@ -61,7 +61,7 @@ def test_where_a_member_ended(study: Study, result: Result) -> None:
 
 
 def test_bodies_are_grey_after_the_end(study: Study) -> None:
-    state = State(study, opening.first_scene(study), member=1)
+    state = State(MemberScenes(study), member=1)
     found = state.ended()
     assert found is not None
     state.go_to(found.time - 0.01)
@@ -75,7 +75,7 @@ def test_bodies_are_grey_after_the_end(study: Study) -> None:
 
 def test_an_end_is_marked(study: Study) -> None:
     """On the timeline where time passes it, and in the half of the view that shows the member."""
-    state = State(study, opening.first_scene(study), member=1)
+    state = State(MemberScenes(study), member=1)
     with Offscreen(state) as screen:
         found = state.ended()
         assert found is not None
@@ -102,7 +102,7 @@ def test_an_end_is_marked(study: Study) -> None:
 
 def test_the_window_goes_on_while_members_are_simulated(bare: Study) -> None:
     """Every frame is drawn; the members are shown when they have come."""
-    state = State(bare, opening.first_scene(bare))
+    state = State(MemberScenes(bare))
     assert state.choice.member == 0
     with Offscreen(state, (700, 400)) as screen:
         state.choose("worst:2")
@@ -119,7 +119,7 @@ def test_the_window_goes_on_while_members_are_simulated(bare: Study) -> None:
 
 
 def test_the_right_half_waits_too(bare: Study) -> None:
-    state = State(bare, opening.first_scene(bare))
+    state = State(MemberScenes(bare))
     open_beside(state, Design(state.scenes, 0))
     assert state.beside is not None
     choose_beside(state, state.beside, "1")
@@ -133,7 +133,7 @@ def test_the_right_half_waits_too(bare: Study) -> None:
 
 
 def test_a_failure_of_the_simulator_is_said(bare: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = State(bare, opening.first_scene(bare))
+    state = State(MemberScenes(bare))
     assert bare._again is not None and bare._again._process is not None
     bare._again._process.kill()
     bare._again._process.wait()

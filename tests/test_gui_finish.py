@@ -11,12 +11,14 @@ import pytest
 
 from shiftjax.viewer.gui.actions import actions, exporting
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import gizmo, labels, ui
+from shiftjax.viewer.gui.panes import gizmo, labels
 from shiftjax.viewer.gui.panes.timeline import ticks
 from shiftjax.viewer.gui.state.layout import roomy
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 
 SIZE = (1000, 640)
@@ -24,7 +26,7 @@ SIZE = (1000, 640)
 
 @pytest.fixture
 def window(study: Study, scene: Scene) -> Iterator[Offscreen]:
-    with Offscreen(State(study, scene, look=FAST), SIZE) as screen:
+    with Offscreen(State(MemberScenes(study, scene), look=FAST), SIZE) as screen:
         yield screen
 
 

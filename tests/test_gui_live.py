@@ -13,13 +13,13 @@ from shiftjax.poses import to_world
 from shiftjax.run.live import Live
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.history import History
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.scene import FAST
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from tests.bars import COUPLER
 
 LENGTH = "four_bar:crank:tip.T[0]"
@@ -36,8 +36,8 @@ def session() -> Iterator[Session]:
 
 @pytest.fixture
 def window(session: Session) -> Iterator[Offscreen]:
-    scene = opening.first_scene(session.history)
-    with Offscreen(State(session.history, scene, look=FAST, live=session), SIZE) as screen:
+    scene = MemberScenes(session.history).first
+    with Offscreen(State(MemberScenes(session.history, scene), look=FAST, live=session), SIZE) as screen:
         yield screen
 
 
@@ -177,7 +177,7 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
     from tests.bars import stored
 
     study = stored(tmp_path_factory.mktemp("study"))
-    state = State(study, opening.first_scene(study), look=FAST)
+    state = State(MemberScenes(study), look=FAST)
     actions.HOLD["pull"][0](state, actions.Hit(COUPLER, np.zeros(3)))
     assert "--live" in state.panels.messages[-1]
 
@@ -237,7 +237,7 @@ def test_a_loop_of_ones_own_is_watched() -> None:
     run = Live("pendulum")
     history = History(run.model, run.nodes, report=run.report)
     history.add(run.time, run.poses())
-    with Offscreen(State(history, opening.first_scene(history), look=FAST), (640, 420)) as window:
+    with Offscreen(State(MemberScenes(history), look=FAST), (640, 420)) as window:
         pictures = []
         for _ in range(3):
             run.advance(0.2)

@@ -25,13 +25,14 @@ from shiftjax.poses import matrices
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state import plots, tree
 from shiftjax.viewer.gui.state.layout import layout
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.scene.scene import FAST, Scene, Strokes
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, LENGTHS, ROCKER
 
@@ -43,7 +44,7 @@ SIZE = (1000, 560)
 
 @pytest.fixture
 def window(study: Study, scene: Scene) -> Iterator[Offscreen]:
-    with Offscreen(State(study, scene, look=FAST), SIZE) as screen:
+    with Offscreen(State(MemberScenes(study, scene), look=FAST), SIZE) as screen:
         yield screen
 
 
@@ -351,16 +352,16 @@ def test_additions_that_fail_are_told_and_taken_away(window: Offscreen) -> None:
 def test_windows_open_and_close_again_and_again(study: Study, scene: Scene) -> None:
     pictures = []
     for _ in range(3):
-        with Offscreen(State(study, scene, look=FAST), (320, 240)) as window:
+        with Offscreen(State(MemberScenes(study, scene), look=FAST), (320, 240)) as window:
             pictures.append(window.image())
     assert np.array_equal(pictures[0], pictures[1]) and np.array_equal(pictures[0], pictures[2])
 
 
 def test_a_study_without_trajectories_or_such_a_member_is_refused(study: Study, scene: Scene) -> None:
     with pytest.raises(ModelError, match="member"):
-        State(study, scene, member=7)
+        State(MemberScenes(study, scene), member=7)
     with pytest.raises(ModelError, match="map of keys"):
-        State(study, scene, map="emacs")
+        State(MemberScenes(study, scene), map="emacs")
 
 
 def test_pictures_never_replace_each_other(tmp_path: Path) -> None:
@@ -415,7 +416,7 @@ def xvfb() -> Iterator[str]:
 
 
 def test_without_a_display_the_error_says_so(study: Study, tmp_path: Path) -> None:
-    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, opening.first_scene(study))\n"
+    script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, MemberScenes(study).first)\n"
     done = run_window(tmp_path, script, "")
     assert done.returncode != 0 and "ModelError: window: found" in done.stderr and "display" in done.stderr
 
@@ -431,14 +432,14 @@ def test_a_real_window_opens_draws_takes_keys_and_closes(study: Study, tmp_path:
 SCRIPT_HEAD = """
 import subprocess, sys, time, warnings
 warnings.simplefilter("error")
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.gui.app import Window
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.study import Study
 study = Study.open({where!r})
 """
 SCRIPT = """
-scene = opening.first_scene(study)
+scene = MemberScenes(study).first
 
 def until(window, done):
     end = time.monotonic() + 8

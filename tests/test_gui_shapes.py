@@ -13,17 +13,17 @@ from shiftjax.mechanism.records import Geometry
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import actions, shape_editing
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.panels import DEFAULT_RATE, RATES
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene import added_shapes, shapes
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.geometry import shape_of
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK
 from tests.studio import PLAIN
@@ -38,7 +38,7 @@ SQUARE = np.array([[-0.1, 0, -0.1], [0.1, 0, -0.1], [0.1, 0, 0.1], [-0.1, 0, 0.1
 
 @pytest.fixture
 def state(study: Study, scene: Scene) -> State:
-    return State(study, scene, look=PLAIN, map="workbench")
+    return State(MemberScenes(study, scene), look=PLAIN, map="workbench")
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def digger() -> Study:
 
 def test_m60_pixels_of_tree_closing_and_locked_joints(digger: Study) -> None:
     """Each joint alone in the picture: the light changes how bright it is, hardly which colour."""
-    state = State(digger, opening.first_scene(digger), look=PLAIN, map="workbench")
+    state = State(MemberScenes(digger), look=PLAIN, map="workbench")
     for name in ("link", "ground"):
         state.display.set(name, draw="hidden")
     closing = next(iter(state.mechanism.closures))

@@ -16,14 +16,15 @@ from shiftjax.models import names
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import legend, ui
+from shiftjax.viewer.gui.panes import legend
 from shiftjax.viewer.gui.picture import forces, symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import key
-from shiftjax.viewer.gui.state import groups, values
+from shiftjax.viewer.gui.state import groups, present, values
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, CRANK, ROCKER, stored
 from tests.studio import PLAIN
@@ -48,7 +49,7 @@ def wishbone() -> Study:
 
 
 def state_of(study: Study) -> State:
-    return State(study, opening.first_scene(study), look=PLAIN)
+    return State(MemberScenes(study), look=PLAIN)
 
 
 # -- groups of topology ------------------------------------------------------------------------------------------------
@@ -93,7 +94,7 @@ def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) ->
 
 def test_m59_symbols_are_off_until_their_key(bars: Study) -> None:
     for map in ("playback", "workbench"):
-        state = State(bars, opening.first_scene(bars), look=PLAIN, map=map)
+        state = State(MemberScenes(bars), look=PLAIN, map=map)
         assert snapshot(state).symbols is None
         for letter, name in (("Y", "route"), ("Z", "glyph"), ("W", "force")):
             key(state, letter, NONE)
@@ -127,7 +128,7 @@ def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: Study, wish
         assert np.allclose(rim @ axis, 0.0, atol=ROUNDING)
         assert np.allclose(np.linalg.norm(rim, axis=1), symbols.GLYPH * state.scene.size)
         assert np.cross(rim[0], rim[1]) @ axis > 0, "the arrow turns the wrong way"
-    free = state.mobility()
+    free = present.mobility(state)
     order = sorted(found, key=lambda path: free[path])
     assert [found[path].colour[3] for path in order] == sorted(found[path].colour[3] for path in order)
     suspension = state_of(wishbone)
@@ -141,7 +142,7 @@ def test_m59_a_joint_that_its_loops_hold_has_no_glyph() -> None:
     """A triangle of three hinges about one direction cannot move."""
     study = Study.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
     state = state_of(study)
-    held = {path for path, share in state.mobility().items() if share < symbols.LOCKED}
+    held = {path for path, share in present.mobility(state).items() if share < symbols.LOCKED}
     assert f"{'excavator'}:foot" in held
     assert {symbol.path for symbol in symbols.glyphs(state)} == set(state.mechanism.joints) - held
 
@@ -165,7 +166,7 @@ def test_m58_symbols_of_a_translucent_class_are_faint_and_of_hidden_joints_away(
 
 
 def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: Study) -> None:
-    with Offscreen(State(bars, opening.first_scene(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
+    with Offscreen(State(MemberScenes(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         state.display.set("route", draw="visible")

@@ -18,7 +18,6 @@ from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import FAST, Ghosts, Mesh, Part, Snapshot
 from shiftjax.viewer.scene.transforms import transformed
-from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.ghosts import ghosts_of
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
@@ -120,7 +119,7 @@ def test_every_member_has_its_springs(tmp_path: Path) -> None:
 
 
 def test_the_state_shows_the_member_looked_at(scenes: MemberScenes) -> None:
-    state = State(scenes.study, opening.first_scene(scenes.study), look=FAST)
+    state = State(MemberScenes(scenes.study), look=FAST)
     camera = state.view.camera
     for member in (0, 6, 3):
         state.show_member(member)

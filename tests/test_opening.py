@@ -10,7 +10,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.formats import load
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 
 BODY = "meshed_pendulum:link"
@@ -42,17 +42,17 @@ def test_meshes_are_found_beside_the_models_file(
     monkeypatch.chdir(tmp_path / "elsewhere")
     study = Study.open(stored)
     assert Path(study.source) == source.resolve()
-    with_mesh = opening.first_scene(study)
+    with_mesh = MemberScenes(study).first
     assert with_mesh.warnings == ()
     shutil.rmtree(source.parent)
-    without = opening.first_scene(Study.open(stored))
+    without = MemberScenes(Study.open(stored)).first
     assert vertices(with_mesh) != vertices(without) > 0
 
 
 def test_a_store_whose_model_is_gone_is_shown_with_automatic_shapes(source: Path, stored: Path) -> None:
     shutil.rmtree(source.parent)
     moved = stored.rename(stored.with_name("moved.zarr"))
-    scene = opening.first_scene(Study.open(moved))
+    scene = MemberScenes(Study.open(moved)).first
     assert vertices(scene) > 0
     (warning,) = scene.warnings
     assert "link.obj" in warning and "no such file" in warning and str(source.parent) in warning

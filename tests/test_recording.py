@@ -12,10 +12,11 @@ from PIL import Image
 from shiftjax.viewer import recording
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene.scene import FAST, Scene
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 
 COMPRESSED = 6.0  # of 255: mean error of H.264 at quality 20 on smooth pictures, measured 1 to 3
@@ -25,7 +26,7 @@ ROUNDING = 1e-12  # sums of a few doubles of order one
 @pytest.fixture
 def window(study: Study, scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offscreen]:
     monkeypatch.chdir(tmp_path)
-    with Offscreen(State(study, scene, look=FAST), (701, 401)) as screen:
+    with Offscreen(State(MemberScenes(study, scene), look=FAST), (701, 401)) as screen:
         yield screen
 
 
@@ -112,7 +113,7 @@ def test_a_paused_study_is_recorded_by_the_clock(window: Offscreen) -> None:
 def test_closing_the_window_finishes_the_file(study: Study, scene: Scene, tmp_path: Path,
                                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    with Offscreen(State(study, scene, look=FAST), (400, 300)) as window:
+    with Offscreen(State(MemberScenes(study, scene), look=FAST), (400, 300)) as window:
         actions.run(window.state, "play")
         actions.run(window.state, "record")
         window.frames(3)

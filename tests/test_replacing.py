@@ -15,10 +15,11 @@ from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.test_gui_panes import run_window, xvfb
 
@@ -44,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def state(study: Study, scene: Scene, folder: Path, monkeypatch: pytest.MonkeyPatch) -> State:
     monkeypatch.chdir(folder)
-    return State(study, scene, look=FAST)
+    return State(MemberScenes(study, scene), look=FAST)
 
 
 @pytest.fixture

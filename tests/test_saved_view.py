@@ -16,7 +16,7 @@ from shiftjax.viewer.gui.actions import actions, grid, saved, selecting
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
 from tests.test_gui_panes import run_window, xvfb
@@ -24,12 +24,12 @@ from tests.test_gui_panes import run_window, xvfb
 
 @pytest.fixture(scope="module")
 def bars(many_members: Study) -> Scene:
-    return opening.first_scene(many_members)
+    return MemberScenes(many_members).first
 
 
 @pytest.fixture
 def state(many_members: Study, bars: Scene) -> State:
-    return State(many_members, bars)
+    return State(MemberScenes(many_members, bars))
 
 
 def changed(state: State) -> State:
@@ -59,7 +59,7 @@ def test_what_is_saved_is_restored(state: State, many_members: Study, bars: Scen
     written = saved.document(state)
     same = {name for name in written if written[name] == fresh[name]}
     assert same == {"format", "version", "study", "beside"}, "the test changes all the others"
-    other = State(many_members, bars)
+    other = State(MemberScenes(many_members, bars))
     saved.load(other, path)
     assert saved.document(other) == written
     assert other.explorer.cells == state.explorer.cells and other.choice.member == state.choice.member
@@ -73,7 +73,7 @@ def test_a_member_beside_is_restored(state: State, many_members: Study, bars: Sc
     state.choose("kept")
     actions.run(state, "beside")
     path = saved.save(state, tmp_path / "two.json")
-    other = State(many_members, bars)
+    other = State(MemberScenes(many_members, bars))
     saved.load(other, path)
     assert other.beside is not None and state.beside is not None and other.beside.member == state.beside.member
 
@@ -141,7 +141,7 @@ def test_a_member_that_was_not_kept_is_simulated_again(
     path = saved.save(state, tmp_path / "view.json")
     path.write_text(json.dumps(saved.document(state) | {"member": 3, "time": 0.05, "grid": [0, 3]}))
     study = Study.open(many_members.where)
-    other = State(study, bars)
+    other = State(MemberScenes(study, bars))
     saved.load(other, path)
     assert other.choice.member == 0 and not other.explorer.cells, "it waits"
     study.prepare([3])
@@ -223,7 +223,7 @@ def test_a_grid_grows_and_ends(state: State) -> None:
 
 def test_at_most_64_ghosts_spread_over_the_selection(many_members: Study, bars: Scene) -> None:
     study = Study.open(many_members.where)
-    state = State(study, bars)
+    state = State(MemberScenes(study, bars))
     explorer = state.explorer
     selecting.select(state, np.arange(MEMBERS) < MEMBERS // 2)
     assert len(state.choice.chosen) == KEPT // 2 and explorer.note.startswith(f"{KEPT // 2} of 10,000 selected")

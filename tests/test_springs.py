@@ -16,7 +16,7 @@ from shiftjax.viewer.gl.part_instances import PartInstances
 from shiftjax.viewer.gui.state.tree import scene_rows
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.scene import Scene, Snapshot, Spring
-from shiftjax.viewer.scene.springs import KINDS, SPRING, figure, placed, stretched
+from shiftjax.viewer.scene.spring_figures import KINDS, SPRING, figure, placed, stretched
 from shiftjax.viewer.scene.transforms import transform, transformed
 from tests.lone import STILL
 from tests.pictures import SUN

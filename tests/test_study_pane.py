@@ -8,13 +8,14 @@ import pytest
 
 from shiftjax.viewer.gui.actions import saved, selecting
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import legend, plotpane, ui
+from shiftjax.viewer.gui.panes import legend, plotpane
 from shiftjax.viewer.gui.panes.study import scatter_tab
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST, Scene
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.many import ANGLE, COUPLER, CRANK, KEPT, MEMBERS, SWING, TIP
 
@@ -26,12 +27,12 @@ FEW = 0.003  # part of a plot's pixels that must change where something is drawn
 
 @pytest.fixture(scope="module")
 def bars(many_members: Study) -> Scene:
-    return opening.first_scene(many_members)
+    return MemberScenes(many_members).first
 
 
 @pytest.fixture
 def window(many_members: Study, bars: Scene) -> Iterator[Offscreen]:
-    with Offscreen(State(many_members, bars, look=FAST), SIZE) as screen:
+    with Offscreen(State(MemberScenes(many_members, bars), look=FAST), SIZE) as screen:
         screen.key("F3")
         screen.frames(2)
         yield screen
@@ -240,7 +241,7 @@ def test_worst_five_in_a_grid_saved_and_reopened(
     state.explorer.file = str(tmp_path / "worst.json")
     saved.save_here(state)
     assert "written" in state.panels.messages[-1]
-    with Offscreen(State(many_members, bars, look=FAST), SIZE) as other:
+    with Offscreen(State(MemberScenes(many_members, bars), look=FAST), SIZE) as other:
         saved.load(other.state, tmp_path / "worst.json")
         other.frames(3)
         assert saved.document(other.state) == saved.document(state)
@@ -290,9 +291,10 @@ def test_a_plot_shows_the_band_and_others_behind_the_current_member(
     window: Offscreen, many_members: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plotpane, "SECONDS", 0.0)  # one member a frame
-    state, curves = window.state, PlotCurves()
+    state = window.state
+    curves = state.pane_data(PlotCurves)
     window.key("F3")
-    state.explorer.curves, state.choice.ghosts_on = curves, False
+    state.choice.ghosts_on = False
     window.frames(2)
     bare = plot_of(window)
     while curves.band(many_members, ANGLE, 10.0) is None:
@@ -313,7 +315,7 @@ def test_a_plot_shows_the_band_and_others_behind_the_current_member(
 def test_plots_have_one_time_axis(window: Offscreen) -> None:
     window.key("F3")
     window.frames(2)
-    curves = window.state.explorer.curves
+    curves = window.state.pane_data(PlotCurves)
     before = curves.span
     window.wheel(2, f"plot:{ANGLE}")
     window.frames(2)
@@ -323,7 +325,7 @@ def test_plots_have_one_time_axis(window: Offscreen) -> None:
 
 def test_curves_beyond_what_was_recorded(window: Offscreen, many_members: Study) -> None:
     window.state.pick_path("four_bar:crank_pin")
-    assert window.state.explorer.curves.names(many_members, "four_bar:crank_pin")[0] == "four_bar:crank_pin.q"
+    assert window.state.pane_data(PlotCurves).names(many_members, "four_bar:crank_pin")[0] == "four_bar:crank_pin.q"
     window.frames(2)
     assert "plot:four_bar:crank_pin.q" in ui.item_boxes
 

@@ -16,10 +16,10 @@ SCRIPT = """
 import os, time
 import numpy as np
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.actions import saved
 os.chdir({folder!r})
-scene = opening.first_scene(study)
+scene = MemberScenes(study).first
 
 def frames(window, count=2):
     for _ in range(count):
@@ -92,7 +92,7 @@ with Window(study, scene, look=FAST, size=(1100, 760)) as window:
     print("recorded", any(name.endswith(".mp4") for name in os.listdir(".")))
 
 locked = Study.open("locked.zarr")
-with Window(locked, opening.first_scene(locked), look=FAST, size=(1100, 760)) as window:
+with Window(locked, MemberScenes(locked).first, look=FAST, size=(1100, 760)) as window:
     frames(window)
     write(window, "members", "failed")
     print("failed", window.state.choice.member == 1 and {"ended", "banner:left"} <= {*ui.item_boxes})

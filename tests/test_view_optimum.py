@@ -19,9 +19,10 @@ from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import grid
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.designs import captions
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.member_scenes import MemberScenes
 
 PATHS = ["four_bar:coupler:tip.T[0]", "four_bar:rocker.mass"]
 FRAMES = 1e-9  # m, of what two designs' poses differ by where they are the same
@@ -95,7 +96,7 @@ def test_designs_of_another_start_and_of_all(optimum: Optimum) -> None:
 def test_a_grid_and_captions_tell_iteration_and_objective(optimum: Optimum) -> None:
     with opening.opened(str(optimum.path)) as study:
         scenes = MemberScenes(study)
-        state = State(study, scenes.first)
+        state = State(MemberScenes(study, scenes.first))
         state.choose("all")
         grid.toggle(state)
         assert state.explorer.cells == (0, 1, 2)

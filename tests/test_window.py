@@ -11,10 +11,10 @@ from tests.test_gui_panes import SCRIPT_HEAD, run_window, xvfb
 SCRIPT = """
 import glob, os
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
-from shiftjax.viewer.gui.panes.bundle import glfw, imgui
+from shiftjax.viewer.members.study_like import Design
+from shiftjax.viewer.gui.widgets.bundle import glfw, imgui
 os.chdir({folder!r})
-scene = opening.first_scene(study)
+scene = MemberScenes(study).first
 with Window(study, scene, look=FAST, size=(640, 420), beside=Design(MemberScenes(study, scene), 2)) as window:
     def frames(count):
         for _ in range(count):

@@ -11,9 +11,9 @@ from PIL import Image
 from shiftjax.ensembles import sweep
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.panes import ui
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.study import opening
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 
 SIZE = (1100, 800)
@@ -30,7 +30,7 @@ def study_pane() -> None:
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         study = Study.open(sweep(definition, Path(folder) / "four_bars.zarr").path)
-        with Offscreen(State(study, opening.first_scene(study)), SIZE) as window:
+        with Offscreen(State(MemberScenes(study)), SIZE) as window:
             window.key("F3")
             window.frames(2)
             window.click("tab:Scatter")

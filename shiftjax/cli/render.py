@@ -11,14 +11,16 @@ import numpy as np
 
 from shiftjax.cli import parsing, showing
 from shiftjax.errors import ModelError
-from shiftjax.viewer import rendering, side_by_side, study_like
+from shiftjax.viewer import rendering, side_by_side
 from shiftjax.viewer.gl.renderer import Renderer
+from shiftjax.viewer.members import study_like
+from shiftjax.viewer.members.ghost_choice import drawn as ghosts_drawn
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.scene.scene import Snapshot
 from shiftjax.viewer.study import designs
 from shiftjax.viewer.study.ended import Ended, ended, greyed
-from shiftjax.viewer.study.ghosts import drawn as ghosts_drawn
 from shiftjax.viewer.study.ghosts import ghosts_of
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.member_scenes import MemberScenes
 
 MARKS = frozenset({"kind:frame", "kind:centre"})  # shown in a window on demand
 

@@ -20,13 +20,13 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
 from shiftjax.models import names
 from shiftjax.viewer.export.motion import WIDE_TURN, widest_turn
+from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.scene.scene import FAST, RenderSettings, Scene
-from shiftjax.viewer.study import opening
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study import member_scenes, opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.resimulation import named
 from shiftjax.viewer.study.study import Study
-from shiftjax.viewer.study_like import StudyLike
 
 FEWEST = 5  # instants from which poses between them follow
 
@@ -184,7 +184,7 @@ def beside(left: Design, options: argparse.Namespace) -> Iterator[Design | None]
     an optimisation has its last one beside it, unless the options say what is shown."""
     text: str | None = options.beside
     if text is None:
-        yield None if options.member or options.ghosts else opening.last_beside(left.scenes)
+        yield None if options.member or options.ghosts else member_scenes.last_beside(left.scenes)
         return
     name, at, choice = text.rpartition("@")
     name, choice = (name, choice) if at else (text, "")

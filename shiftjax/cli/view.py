@@ -12,10 +12,11 @@ from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gui import app
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.study import opening
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
+from shiftjax.viewer.study.member_scenes import MemberScenes
 
 if TYPE_CHECKING:
     from shiftjax.run.live import Live
@@ -76,7 +77,7 @@ def _live(options: argparse.Namespace) -> int:
     live = live_of(options, [slider.path for slider in sliders])
     with Session(live, {s.path: (s.low, s.high) for s in sliders}) as session:
         session.history.at_instants = options.at_instants
-        scene = opening.first_scene(session.history)
+        scene = MemberScenes(session.history).first
         showing.report_warnings(scene)
         app.show(session.history, scene, live=session, **_choices(options))
     return 0

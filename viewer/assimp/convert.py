@@ -16,8 +16,8 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.record import record
-from shiftjax.viewer.assimp.normals import unit, with_normals
 from shiftjax.viewer.assimp.pieces import Piece
+from shiftjax.viewer.scene.normals import unit, with_normals
 from shiftjax.viewer.scene.scene import Colour, Mesh, Texture
 
 WIDTHS = {1: 1, 2: 2, 4: 3}  # aiPrimitiveType -> vertices a face

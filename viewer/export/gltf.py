@@ -27,11 +27,11 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
+from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import upright
 from shiftjax.viewer.scene.colours import ghost_opacity
 from shiftjax.viewer.scene.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
-from shiftjax.viewer.scene.springs import colour_of, figure, stretched
-from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.scene.spring_figures import colour_of, figure, stretched
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
 FLOAT, SHORT, LONG = 5126, 5123, 5125  # component types

@@ -19,11 +19,11 @@ from shiftjax.viewer.export.keys import refined
 from shiftjax.viewer.export.motion import Motion, motion_of
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
 from shiftjax.viewer.export.sheets import sheets_of
+from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
 from shiftjax.viewer.scene.colours import ghost_opacity
 from shiftjax.viewer.scene.scene import Mesh, Part, RenderSettings, Scene, SceneLight, Spring
-from shiftjax.viewer.scene.springs import drawn_parts
-from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.scene.spring_figures import drawn_parts
 
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
 FLOOR_INSTANTS = 200  # used for the height of the grid

@@ -15,10 +15,10 @@ from shiftjax.mechanism.records import FrameRef
 from shiftjax.poses import continuous, interpolated, rotate, to_world
 from shiftjax.record import record
 from shiftjax.viewer.export.motion import MOST, Motion
+from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.mechanism import axis_of, mechanism
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study_like import StudyLike
 
 HEIGHT = 1080  # pixels of the shorter side of a page or window
 PIXEL = 1.0  # of a gap that is not seen

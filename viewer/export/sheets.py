@@ -9,9 +9,9 @@ import numpy as np
 
 from shiftjax.run.results.plain_values import CERTIFICATE
 from shiftjax.viewer.export.pack import Pack
+from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.curves import Curve
-from shiftjax.viewer.study_like import StudyLike
 
 MOST_PLOTS = 8
 MOST_ROWS = 60  # of a table

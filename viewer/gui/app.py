@@ -2,7 +2,7 @@
 
 A user loop adds poses to a `History` and calls `Window.frame`:
 
-    with Window(history, opening.first_scene(history)) as window:
+    with Window(history, MemberScenes(history).first) as window:
         while window.frame():
             ...
             history.add(time, poses)
@@ -26,17 +26,18 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.actions import saved as saved_views
 from shiftjax.viewer.gui.actions.beside import open_beside
-from shiftjax.viewer.gui.panes.bundle import glfw, imgui
+from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.layout import roomy
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets.bundle import glfw, imgui
+from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.recording import new_file
 from shiftjax.viewer.scene.scene import RenderSettings, Scene, Strokes
-from shiftjax.viewer.study import opening
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
-from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.study import member_scenes, opening
+from shiftjax.viewer.study.member_scenes import MemberScenes
 
 SIZE = (1280, 800)
 NO_WINDOW: Any = None  # the clipboard belongs to no window: GLFW warns where one is named
@@ -85,7 +86,7 @@ def _reopened(name: str, kept: dict[str, Any]) -> Window:
         member = opening.first_member(study)
         study.prepare([member])
         scenes = MemberScenes(study)
-        return _run(study, scenes.first, {**kept, "member": member, "beside": opening.last_beside(scenes)})
+        return _run(study, scenes.first, {**kept, "member": member, "beside": member_scenes.last_beside(scenes)})
 
 
 class Window:
@@ -117,7 +118,7 @@ class Window:
                 that is no view of this study.
         """
         _require_main_thread()
-        self.state = State(study, scene, member, ghosts, look, keys, live)
+        self.state = State(MemberScenes(study, scene), member, ghosts, look, keys, live)
         if beside is not None:
             open_beside(self.state, beside)
         if view != self.state.view.standard:
@@ -135,7 +136,7 @@ class Window:
         self._clock = self._drawn = time.perf_counter()
         try:
             self._listen()  # before any other library sets callbacks: a later call would replace these
-            self.screen = Screen(self.state)
+            self.screen = Screen(self.state, panes.draw)
             self._clipboard()
         except BaseException:
             glfw.destroy_window(self._window)

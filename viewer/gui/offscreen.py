@@ -12,10 +12,11 @@ from OpenGL import GL
 from shiftjax.errors import ModelError, nearest
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.target import pixels_of
-from shiftjax.viewer.gui.panes import ui
+from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
 
 NONE: Held = (False, False, False)
 FRAME = 1 / 15  # s from frame to frame
@@ -30,7 +31,7 @@ class Offscreen:
         self._context = context.headless()
         self._framebuffer, self._buffer = int(GL.glGenFramebuffers(1)), int(GL.glGenRenderbuffers(1))
         self.resize(size)
-        self.screen = Screen(state)
+        self.screen = Screen(state, panes.draw)
         self.frames(2)  # the first one only measures
 
     def __enter__(self) -> Offscreen:

@@ -5,6 +5,7 @@ It works in any current GL context, a window's or one without a display; positio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,6 @@ from OpenGL import GL
 from shiftjax.viewer.gui import pointer
 from shiftjax.viewer.gui.actions import movie_recording as recording
 from shiftjax.viewer.gui.actions.beside import under_cursor
-from shiftjax.viewer.gui.panes import fonts, panes
-from shiftjax.viewer.gui.panes.bundle import imgui, implot
-from shiftjax.viewer.gui.panes.textures import Textures
 from shiftjax.viewer.gui.picture import symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.picture.renderers import Views
@@ -24,6 +22,9 @@ from shiftjax.viewer.gui.pointer import Held, Pointer
 from shiftjax.viewer.gui.state.layout import Layout, layout
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import fonts
+from shiftjax.viewer.gui.widgets.bundle import imgui, implot
+from shiftjax.viewer.gui.widgets.textures import Textures
 
 BUTTONS = {"Left": 0, "Right": 1, "Middle": 2}
 MODIFIERS = (imgui.Key.mod_ctrl, imgui.Key.mod_alt, imgui.Key.mod_shift)
@@ -41,9 +42,10 @@ KEYS: dict[str, Any] = {
 class Screen:
     """Draws a state and passes input to it. Every call needs the GL context that was current at construction."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, draw_panes: Callable[[State, float, float], Layout]) -> None:
+        """draw_panes: called once a frame with the state, width and height [points]; gives the layout."""
         self.state, self.pointer = state, Pointer(state, self._hit)
-        self._scale = 1.0
+        self._draw_panes, self._scale = draw_panes, 1.0
         self._mouse: tuple[float, float] | None = None  # in the view, last position
         self.layout: Layout = layout(1280, 720, 20, panes=True)
         self._context = imgui.create_context()
@@ -77,7 +79,7 @@ class Screen:
         imgui.get_style().font_scale_dpi = self.state.panels.zoom
         imgui.new_frame()
         try:
-            self.layout = panes.draw(self.state, width, height)
+            self.layout = self._draw_panes(self.state, width, height)
         finally:
             imgui.render()
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, framebuffer)

@@ -12,7 +12,7 @@ import numpy as np
 
 from shiftjax.errors import one_of
 from shiftjax.outcome import Outcome
-from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.members.member_numbers import MemberNumbers
 
 MEMBER, STATUS = "member", "status"
 DIGITS = 6  # of a number in the table
@@ -26,7 +26,7 @@ class MemberTable:
             the certificate.
     """
 
-    def __init__(self, study: StudyLike) -> None:
+    def __init__(self, study: MemberNumbers) -> None:
         self.study = study
         self.names: tuple[str, ...] = (MEMBER, STATUS, *study.design, *study.metrics)
         self.column = functools.cache(self._column)  # name -> (members,) read-only numbers

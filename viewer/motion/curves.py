@@ -14,12 +14,14 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.measures.channels import CHANNELS, channels
 from shiftjax.measures.observed_state import ObservedState
+from shiftjax.mechanism.paths import split
 from shiftjax.record import record
 from shiftjax.topology.partition import Partition
 from shiftjax.viewer.members.choice import resolved
+from shiftjax.viewer.members.study_like import StudyLike
+from shiftjax.viewer.motion.coordinates import bodies_of
 from shiftjax.viewer.motion.joint_tracks import along
-from shiftjax.viewer.motion.mechanism import bodies_of, lane_of, mechanism_of, numbers_of
-from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.motion.mechanism import lane_of, mechanism_of, numbers_of
 
 OF_JOINTS = ("q", "v")
 OF_FRAMES = ("position", "orientation", "velocity", "angular_velocity")
@@ -45,14 +47,19 @@ def names(study: StudyLike) -> Sequence[str]:
 
 def _recorded(study: StudyLike) -> dict[str, str]:
     """Full path -> channel as it was recorded, whose leading assemblies may be left out."""
+    return {full_name(study, channel): channel for channel in study.channels}
 
-    def full(channel: str) -> str:
-        try:
-            return study.model.resolve(channel)
-        except ModelError:
-            return channel
 
-    return {full(channel): channel for channel in study.channels}
+def owner_of(study: StudyLike, channel: str) -> str:
+    """The full path of the owner of a channel; leading assemblies may be missing in its name."""
+    return split(full_name(study, channel))[0]
+
+
+def full_name(study: StudyLike, channel: str) -> str:
+    try:
+        return study.model.resolve(channel)
+    except ModelError:
+        return channel
 
 
 def computed(study: StudyLike) -> list[str]:

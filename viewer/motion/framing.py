@@ -6,7 +6,7 @@ any number of members costs only those that are shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,10 +16,7 @@ from shiftjax.record import record
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Part, Scene
 from shiftjax.viewer.scene.transforms import box_corners, transformed
-from shiftjax.viewer.study_like import StudyLike
 
-SAMPLES = 240  # instants of a motion, fewer where there are many bodies:
-POINTS = 400_000  # corners in all, 10 MB
 FRAMED = ("body", "joint", "ground", "shape")  # kinds of parts; marks such as frames do not count
 HULL = 256  # directions: between two of them a sphere is cut by 0.3 % of its radius
 GROWTH = 0.3  # of its size: by how much an extent that was left grows beyond what left it
@@ -99,19 +96,6 @@ def extent_of(boxes: np.ndarray, poses: np.ndarray, scene: Scene) -> Extent:
     if not len(found):
         found = box_corners(np.array(scene.centre) + scene.size * np.array([[-1.0] * 3, [1.0] * 3]))
     return Extent(found)
-
-
-def sampled(study: StudyLike, member: int, most: int = SAMPLES) -> np.ndarray:
-    """(m, nodes, 7) poses of a member at stored instants, the first and last among them."""
-    track = study.track(member)
-    most = max(2, min(most, POINTS // (8 * track.shape[1])))
-    return track[np.unique(np.linspace(0, len(track) - 1, most).round().astype(int))]
-
-
-def of_motion(study: StudyLike, scene: Scene, members: Sequence[int]) -> Extent:
-    """The extent of the whole motion of some members, drawn with the parts of one of them."""
-    each = max(2, SAMPLES // max(len(members), 1))
-    return joined(extent_at(scene, sampled(study, int(member), each)) for member in members)
 
 
 # -- following ---------------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from shiftjax.mechanism.model import Model
 from shiftjax.poses import continuous
 from shiftjax.record import record
 from shiftjax.viewer.members.choice import Choices, resolved
+from shiftjax.viewer.members.study_like import NOBODY, Drawable, Placed
 from shiftjax.viewer.motion.between import Between, Tracks
-from shiftjax.viewer.study_like import NOBODY, Drawable, Placed
 
 MAX_INSTANTS = 36000  # ten minutes at 60 a second; 2 MB for each body
 CAPACITY = 256  # instants, of the first arrays
@@ -54,7 +54,8 @@ class History:
     """
 
     members, kept, simulated = 1, ONLY, NOBODY
-    at_instants = False
+    at_instants, growing = False, True
+    titles: Sequence[str] = ()
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import unused
 from shiftjax.mechanism.paths import child
-from shiftjax.viewer.assimp.normals import with_normals
+from shiftjax.viewer.scene.normals import with_normals
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene
 
 SIZE = 0.12  # of a new shape, in model sizes

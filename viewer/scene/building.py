@@ -19,6 +19,7 @@ from shiftjax.poses import matrices
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, Style, levels, other_points
 from shiftjax.viewer.scene.automatic import LAYERED, Layer, body_shapes
+from shiftjax.viewer.scene.colours import GREY, PALETTE
 from shiftjax.viewer.scene.geometry import Drawn, LoadMesh, finder, shape_of
 from shiftjax.viewer.scene.joint_shapes import joint_parts, telescope_shapes
 from shiftjax.viewer.scene.layers import layers_of
@@ -30,21 +31,6 @@ from shiftjax.viewer.scene.springs import springs_of
 from shiftjax.viewer.scene.terrain import terrain_parts
 from shiftjax.viewer.scene.transforms import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
 
-PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
-    (0.90, 0.52, 0.18, 1.0),
-    (0.22, 0.60, 0.58, 1.0),
-    (0.92, 0.76, 0.30, 1.0),
-    (0.47, 0.65, 0.84, 1.0),
-    (0.56, 0.69, 0.34, 1.0),
-    (0.78, 0.59, 0.45, 1.0),
-    (0.63, 0.67, 0.72, 1.0),
-    (0.93, 0.66, 0.55, 1.0),
-    (0.36, 0.52, 0.43, 1.0),
-    (0.72, 0.79, 0.54, 1.0),
-    (0.56, 0.48, 0.40, 1.0),
-    (0.43, 0.75, 0.78, 1.0),
-)
-GREY: Colour = (0.50, 0.51, 0.53, 1.0)
 AXIS_COLOURS: tuple[Colour, ...] = ((0.85, 0.20, 0.20, 1.0), (0.20, 0.65, 0.25, 1.0), (0.20, 0.35, 0.90, 1.0))
 CENTRE_COLOUR: Colour = (0.10, 0.10, 0.10, 1.0)
 

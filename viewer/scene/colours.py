@@ -1,9 +1,26 @@
-"""Conversion of sRGB colours to linear light, and the opacity of ghosts. NumPy only."""
+"""Colours of bodies, conversion of sRGB colours to linear light, the opacity of ghosts. NumPy only."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.viewer.scene.scene import Colour
+
+PALETTE: tuple[Colour, ...] = (  # of bodies; away from the colours of joints
+    (0.90, 0.52, 0.18, 1.0),
+    (0.22, 0.60, 0.58, 1.0),
+    (0.92, 0.76, 0.30, 1.0),
+    (0.47, 0.65, 0.84, 1.0),
+    (0.56, 0.69, 0.34, 1.0),
+    (0.78, 0.59, 0.45, 1.0),
+    (0.63, 0.67, 0.72, 1.0),
+    (0.93, 0.66, 0.55, 1.0),
+    (0.36, 0.52, 0.43, 1.0),
+    (0.72, 0.79, 0.54, 1.0),
+    (0.56, 0.48, 0.40, 1.0),
+    (0.43, 0.75, 0.78, 1.0),
+)
+GREY: Colour = (0.50, 0.51, 0.53, 1.0)
 LOWEST, HIGHEST = 0.02, 0.3  # opacities of many ghosts and of few
 
 

@@ -12,7 +12,7 @@ from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.layers import shift_along
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part
 from shiftjax.viewer.scene.sliding import OVERHANG, Slide, joint_frames
-from shiftjax.viewer.scene.springs import SPRING
+from shiftjax.viewer.scene.spring_figures import SPRING
 from shiftjax.viewer.scene.transforms import transform
 
 ULTRAMARINE: Colour = (0.16, 0.14, 0.70, 1.0)  # joints of the tree

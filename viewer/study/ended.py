@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.record import record
+from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.scene import Colour, Scene
-from shiftjax.viewer.study_like import StudyLike
 
 GREY: Colour = (0.55, 0.55, 0.55, 1.0)  # of what stands still since its run has ended
 

@@ -13,12 +13,11 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
-from shiftjax.record import record
 from shiftjax.viewer import assimp
+from shiftjax.viewer.members.study_like import Design, ScenesLike, StudyLike
 from shiftjax.viewer.scene.attachments import Style
 from shiftjax.viewer.scene.building import bodies_of, scene_of, style_for
 from shiftjax.viewer.scene.scene import Part, Scene
-from shiftjax.viewer.study_like import StudyLike
 
 SCENES = 24  # in the cache: a grid has 16
 INSTANTS = 48  # of a run, from which layers and the lengths of rods follow
@@ -45,13 +44,17 @@ class MemberScenes:
         self._varied = any(not path.startswith(SHAPELESS) for path in study.design)
         self.scene = functools.lru_cache(SCENES)(self._scene)  # member -> its scene
         self.bodies = functools.lru_cache(BODIES)(self._bodies)  # member -> the parts of its bodies
-        self.first = first or self._made(self.number, self._style)
+        self.first: Scene = first or self._made(self.number, self._style)
         if self._varied:
             self._style  # noqa: B018 - from the present numbers; those of a running simulation may change
 
-    @functools.cached_property
+    @property
     def number(self) -> int:
         """The first member that can be drawn."""
+        return self._number
+
+    @functools.cached_property
+    def _number(self) -> int:
         reasons: list[str] = []
         for members in (self.study.kept, self.study.simulated, np.arange(self.study.members)):
             drawable = self.study.drawable(members)
@@ -110,20 +113,10 @@ class MemberScenes:
         return tuple(part for part in self.first.parts if part.kind == "body")
 
 
-@record
-class Design:
-    """A member of a study, ready to be drawn."""
-
-    scenes: MemberScenes
-    member: int
-
-    @property
-    def study(self) -> StudyLike:
-        return self.scenes.study
-
-    @property
-    def scene(self) -> Scene:
-        return self.scenes.scene(self.member)
+def last_beside(scenes: ScenesLike) -> Design | None:
+    """The last design of an optimisation, which is shown beside the first; None of another study or of one design."""
+    study = scenes.study
+    return Design(scenes, study.members - 1) if study.titles and study.members > 1 else None
 
 
 def _same(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:

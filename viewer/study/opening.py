@@ -17,10 +17,7 @@ import numpy as np
 from shiftjax.ensembles.optimization.store_kind import is_optimization, refuse_start
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
-from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
 from shiftjax.viewer.study.study import Study
-from shiftjax.viewer.study_like import StudyLike
 
 OUTPUT_STEP = 0.02  # s, of a model whose file names none
 
@@ -119,16 +116,3 @@ def first_member(study: Study) -> int:
     if not len(found.ids):
         raise ModelError(study.where, found.reason or "no member", "a member that can be drawn", "Run it again.")
     return int(found.ids[0])
-
-
-def last_beside(scenes: MemberScenes) -> Design | None:
-    """The last design of an optimisation, which is shown beside the first; None of another study or of one design."""
-    study = scenes.study
-    return (
-        Design(scenes, study.members - 1) if isinstance(study, Study) and study.titles and study.members > 1 else None
-    )
-
-
-def first_scene(study: StudyLike) -> Scene:
-    """The scene of a study, at the start of the first member that can be drawn."""
-    return MemberScenes(study).first

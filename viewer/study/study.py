@@ -28,9 +28,9 @@ from shiftjax.poses import continuous, held
 from shiftjax.run.results.labelled import to_tree
 from shiftjax.run.results.result import Result
 from shiftjax.viewer.members.choice import Choices, resolved
+from shiftjax.viewer.members.study_like import NOBODY, Drawable, Placed
 from shiftjax.viewer.motion.between import Between, Tracks
 from shiftjax.viewer.study.resimulation import MOST, Resimulation, Simulated
-from shiftjax.viewer.study_like import NOBODY, Drawable, Placed
 
 CACHE_BYTES = 256 << 20  # of trajectories; 200 members of 10 bodies and 1000 instants take 120 MB
 GROUND_POSE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
@@ -91,6 +91,7 @@ class Study:
     revision = 0
     at_instants = False
     titles: Sequence[str] = ()
+    growing = False  # all instants are stored
 
     def __init__(self, tree: xr.DataTree, where: str, cache_bytes: int = CACHE_BYTES) -> None:
         self.where = where
@@ -322,6 +323,10 @@ class Study:
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray:
         """(k, nodes, 7) of several members at one time [s]."""
         return self.placed(members, t).poses
+
+    def near(self, time: float, count: int) -> Study:
+        """The study itself: its instants do not move on."""
+        return self
 
     def placed(self, members: Sequence[int] | np.ndarray, t: float) -> Placed:
         """The poses of several members at one time [s], and which of them are those of the nearest stored instant."""

@@ -18,9 +18,9 @@ from shiftjax.viewer.gui.actions import movie_recording as recording
 from shiftjax.viewer.gui.state import groups, keys, values
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.motion import framing
+from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.scene.camera import VIEWS, Camera
-from shiftjax.viewer.scene.springs import drawn_parts
+from shiftjax.viewer.scene.spring_figures import drawn_parts
 
 TURN = math.radians(180.0)  # of a drag over the whole shorter side of the view
 ZOOM = 3.0  # a drag over the height divides the distance by e^3
@@ -164,7 +164,7 @@ def follow(state: State, path: str | None) -> None:
 
 def follow_named(state: State, name: str) -> None:
     """Follows a body by name, or `framing.ALL`, and frames what is near it; ModelError for an unknown name."""
-    followed, poses = framing.follow(state.scene, name), framing.sampled(state.study, state.choice.member)
+    followed, poses = framing.follow(state.scene, name), sampling.sampled(state.study, state.choice.member)
     state.view.fit(framing.beside_followed(followed, state.scene, poses))
     camera = state.view.camera
     state.view.follow(followed, poses[0])

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import designs
-from shiftjax.viewer.study.member_scenes import Design
 
 ONE_HALF = "A running simulation fills the view."
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from shiftjax.errors import ModelError, one_of
 from shiftjax.viewer.export import gltf, html
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.members.ghost_choice import drawn
 from shiftjax.viewer.recording import new_file
-from shiftjax.viewer.study.ghosts import drawn
 
 KINDS = (".html", ".glb")
 

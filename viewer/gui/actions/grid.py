@@ -8,10 +8,9 @@ from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.members.distributions import spread
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.side_by_side import BAR
 from shiftjax.viewer.study import designs
-from shiftjax.viewer.study.member_scenes import Design
-from shiftjax.viewer.study.study import Study
 
 SIZES = (4, 9, 16)  # members, one after the other
 SHARE = 1.5  # so many times a size are shown at once, too
@@ -37,7 +36,7 @@ def members_for(state: State, count: int) -> list[int]:
     chosen, explorer = state.choice.chosen, state.explorer
     if len(chosen) <= count:
         return [int(member) for member in chosen]
-    if isinstance(state.study, Study) and state.study.titles and (np.diff(chosen) > 0).all():  # iterations in order
+    if state.study.titles and (np.diff(chosen) > 0).all():  # iterations in order
         return [int(chosen[k]) for k in np.linspace(0, len(chosen) - 1, count).round().astype(int)]
     if state.choice.text:
         return [int(member) for member in chosen[:count]]

@@ -24,8 +24,8 @@ from shiftjax.viewer.gui.state.explorer import TABS
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.study.member_scenes import Design
 
 FORMAT = {"format": "shiftjax view", "version": 1}
 SUFFIX, HINT = ".json", "view.json"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.layout import Box, Layout
 from shiftjax.viewer.gui.state.panels import Panels
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 GRIP = 6.0  # width [points]
 SHOWN = imgui.ImVec4(0.35, 0.55, 0.85, 0.9)

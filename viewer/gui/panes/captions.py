@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shiftjax.viewer.gui.actions import beside, grid
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.layout import Box, halves
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 INK, PAPER = imgui.ImVec4(0.08, 0.1, 0.14, 1.0), imgui.ImVec4(0.92, 0.94, 0.97, 0.7)
 FRAME = imgui.ImVec4(1.0, 0.55, 0.08, 1.0)  # about the cell of the current member

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.panes import gizmo, ui
-from shiftjax.viewer.gui.panes.bundle import imgui
-from shiftjax.viewer.gui.state.layout import Box, halves
+from shiftjax.viewer.gui.state.layout import Box, axes_side, halves
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.study.ended import Ended
 
 INK, PAPER, MARK = (imgui.ImVec4(1.0, 1.0, 1.0, 1.0), imgui.ImVec4(0.55, 0.1, 0.08, 0.88),
@@ -44,7 +44,7 @@ def draw(state: State, view: Box) -> None:
     """A banner in each half whose member ended early."""
     for name in ("left", "right"):
         ui.item_boxes.pop(f"banner:{name}", None)
-    axes = gizmo.side_of(state, view)
+    axes = axes_side(view, state.panels.zoom)
     if state.beside is None:
         _banner("left", _right_of(axes, view), state.ended())
         return

@@ -6,14 +6,14 @@ import numpy as np
 
 from shiftjax.record import record
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
-from shiftjax.viewer.gui.state.layout import Box
+from shiftjax.viewer.gui.state.layout import AXIS_DISC, AXIS_LENGTH, Box, axes_side
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
 
 SIDES = ("right", "left", "back", "front", "top", "bottom")  # standard views along an axis
-REACH, RADIUS, EDGE = 34.0, 8.0, 10.0  # length of an axis, of the disc at its end, distance from the corner [points]
+EDGE = 10.0  # distance from the corner [points]
 COLOURS = ((0.80, 0.20, 0.20), (0.15, 0.55, 0.20), (0.15, 0.35, 0.85))  # of x, y, z
 FLAGS = ui.BARE | int(imgui.WindowFlags_.no_background | imgui.WindowFlags_.no_scrollbar)
 WHITE = imgui.ImVec4(1.0, 1.0, 1.0, 1.0)
@@ -43,15 +43,9 @@ def ends(camera: Camera, up: tuple[float, float, float]) -> list[End]:
     return sorted(out, key=lambda end: end.depth)
 
 
-def side_of(state: State, view: Box) -> float:
-    """How wide and high the axes are at the lower left of the view [points]; 0 where it has no room for them."""
-    side = state.panels.zoom * 2 * (REACH + RADIUS)
-    return side if view.width >= 4 * side and view.height >= 3 * side else 0.0
-
-
 def draw(state: State, view: Box) -> None:
     """Draws the axes and their ends as buttons, where the view has room for them."""
-    side = side_of(state, view)
+    side = axes_side(view, state.panels.zoom)
     if not side:
         return
     box = Box(view.x + EDGE, view.y + view.height - side - EDGE, side, side)
@@ -66,17 +60,17 @@ def draw(state: State, view: Box) -> None:
 def _end(state: State, end: End, box: Box) -> None:
     zoom, paint = state.panels.zoom, imgui.get_window_draw_list()
     middle = imgui.ImVec2(box.x + box.width / 2, box.y + box.height / 2)
-    at = imgui.ImVec2(middle.x + zoom * REACH * end.place[0], middle.y + zoom * REACH * end.place[1])
+    at = imgui.ImVec2(middle.x + zoom * AXIS_LENGTH * end.place[0], middle.y + zoom * AXIS_LENGTH * end.place[1])
     positive = not end.label.startswith("-")
     colour = imgui.get_color_u32(imgui.ImVec4(*COLOURS[end.axis], 1.0 if positive else 0.45))
     if positive:
         paint.add_line(middle, at, colour, 2.0 * zoom)
-    paint.add_circle_filled(at, zoom * RADIUS * (1.0 if positive else 0.7), colour)
+    paint.add_circle_filled(at, zoom * AXIS_DISC * (1.0 if positive else 0.7), colour)
     if positive and end.label:
         size = imgui.calc_text_size(end.label)
         paint.add_text(imgui.ImVec2(at.x - size.x / 2, at.y - size.y / 2), imgui.get_color_u32(WHITE), end.label)
-    imgui.set_cursor_screen_pos(imgui.ImVec2(at.x - zoom * RADIUS, at.y - zoom * RADIUS))
-    if imgui.invisible_button(end.view, imgui.ImVec2(2 * zoom * RADIUS, 2 * zoom * RADIUS)):
+    imgui.set_cursor_screen_pos(imgui.ImVec2(at.x - zoom * AXIS_DISC, at.y - zoom * AXIS_DISC))
+    if imgui.invisible_button(end.view, imgui.ImVec2(2 * zoom * AXIS_DISC, 2 * zoom * AXIS_DISC)):
         actions.view(state, end.view)
     ui.remember_item(f"axes:{end.view}")
     imgui.set_item_tooltip(f"{state.table.actions[end.view].words}{f' ({end.label})' if end.label else ''}")

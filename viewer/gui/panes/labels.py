@@ -7,12 +7,12 @@ import numpy as np
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.paths import parts
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.colours import FADED
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.gui.state.values import frame_in_world
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 SHIFT = 6.0  # points to the right of the point
 OUTLINE = (1.0, 1.0, 1.0)  # around the text, for contrast

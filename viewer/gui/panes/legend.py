@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.gui.panes import colourbar, ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.picture import forces
 from shiftjax.viewer.gui.state import groups
 from shiftjax.viewer.gui.state.colours import SLIDES, TURNS
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import colourbar, ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
+from shiftjax.viewer.members.ghost_choice import drawn
+from shiftjax.viewer.scene.ramp import ends
 from shiftjax.viewer.scene.scene import Colour
-from shiftjax.viewer.study.ghosts import drawn, ends
 
 MOST = 24  # groups listed by name
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.gui.widgets import buttons, ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
+from shiftjax.viewer.motion.live_run import LiveRun
 
 LABEL = 150.0  # of the name of a slider [points]
 
 
-def draw(state: State, live: Session) -> None:
+def draw(state: State, live: LiveRun) -> None:
     """Draws into the current pane."""
-    ui.button(state, "Restart", "restart")
+    buttons.button(state, "Restart", "restart")
     imgui.same_line()
     _, live.restarts = imgui.checkbox("a change restarts", live.restarts)
     ui.remember_item("restarts")
@@ -32,7 +32,7 @@ def draw(state: State, live: Session) -> None:
         imgui.pop_style_color()
 
 
-def facts(live: Session) -> list[tuple[str, str]]:
+def facts(live: LiveRun) -> list[tuple[str, str]]:
     """Status of the run."""
     speed = f"x{live.actual_speed:.2f} (x{live.speed:g} requested)" if live.running else "paused"
     return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.actions import exporting, saved
+from shiftjax.viewer.gui.actions import actions, exporting, saved
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.panes import (
     borders,
@@ -14,15 +14,15 @@ from shiftjax.viewer.gui.panes import (
     timeline,
     tooltips,
     treepane,
-    ui,
     windows,
 )
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.panes.study import pane
 from shiftjax.viewer.gui.state import keys
 from shiftjax.viewer.gui.state.layout import Box, Layout, halves, layout
 from shiftjax.viewer.gui.state.panels import RATES, Panels
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import buttons, ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.movie import MOVIES
 from shiftjax.viewer.scene.camera import VIEWS
 
@@ -67,6 +67,9 @@ def draw(state: State, width: float, height: float) -> Layout:
         gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
     windows.draw(state, found.view)
     tooltips.draw(state)
+    for name in panels.clicked:
+        actions.run(state, name)
+    panels.clicked.clear()
     return found
 
 
@@ -93,7 +96,7 @@ def _menus(state: State) -> float:
 def _lines(state: State, names: tuple[str, ...]) -> None:
     for name in names:
         if name:
-            ui.line(state, name)
+            buttons.menu_item(state, name)
         else:
             imgui.separator()
 
@@ -101,8 +104,8 @@ def _lines(state: State, names: tuple[str, ...]) -> None:
 def _file(state: State) -> None:
     imgui.text_disabled(state.study.where)
     _open(state)
-    ui.line(state, "screenshot")
-    ui.line(state, "record", on=state.recording is not None)
+    buttons.menu_item(state, "screenshot")
+    buttons.menu_item(state, "record", on=state.recording is not None)
     if imgui.begin_menu("Record as"):
         for kind in MOVIES:
             if imgui.menu_item_simple(kind[1:].upper(), "", state.panels.record_as == kind):
@@ -166,22 +169,22 @@ def _view(state: State) -> None:
         imgui.end_menu()
     _lines(state, LOOK)
     imgui.separator()
-    ui.line(state, "orthographic", on=state.view.camera.orthographic)
+    buttons.menu_item(state, "orthographic", on=state.view.camera.orthographic)
     for name, kind in (("frames", "frame"), ("centres", "centre"), ("joints", "joint")):
-        ui.line(state, name, on=state.display.drawn(kind) != "hidden")
+        buttons.menu_item(state, name, on=state.display.drawn(kind) != "hidden")
     for name, kind in (("routes", "route"), ("glyphs", "glyph"), ("forces", "force"), ("names", "name")):
-        ui.line(state, name, on=state.display.drawn(kind) != "hidden")
-    ui.line(state, "grouping", on=bool(state.grouping))
-    ui.line(state, "arrows", on=state.arrows_on)
-    ui.line(state, "shadows", on=state.look.shadows)
-    ui.line(state, "instants", on=state.study.at_instants)
-    ui.line(state, "trace", on=state.view.trace is not None)
+        buttons.menu_item(state, name, on=state.display.drawn(kind) != "hidden")
+    buttons.menu_item(state, "grouping", on=bool(state.grouping))
+    buttons.menu_item(state, "arrows", on=state.arrows_on)
+    buttons.menu_item(state, "shadows", on=state.look.shadows)
+    buttons.menu_item(state, "instants", on=state.study.at_instants)
+    buttons.menu_item(state, "trace", on=state.view.trace is not None)
     imgui.separator()
-    ui.line(state, "panes", on=state.panels.panes_on)
-    ui.line(state, "study", on=state.explorer.shown_on)
-    ui.line(state, "info", on=state.panels.info_on)
-    ui.line(state, "fullscreen")
-    ui.line(state, "dump_display")
+    buttons.menu_item(state, "panes", on=state.panels.panes_on)
+    buttons.menu_item(state, "study", on=state.explorer.shown_on)
+    buttons.menu_item(state, "info", on=state.panels.info_on)
+    buttons.menu_item(state, "fullscreen")
+    buttons.menu_item(state, "dump_display")
     imgui.set_next_item_width(140)
     changed, rate = imgui.slider_float("frames a second, at least", state.panels.rate, *RATES, "%.0f")
     ui.remember_item("rate")
@@ -196,15 +199,15 @@ def _view(state: State) -> None:
 
 
 def _members(state: State) -> None:
-    ui.line(state, "ghosts", on=state.choice.ghosts_on)
-    ui.line(state, "beside", on=state.beside is not None)
-    ui.line(state, "grid", on=bool(state.explorer.cells))
+    buttons.menu_item(state, "ghosts", on=state.choice.ghosts_on)
+    buttons.menu_item(state, "beside", on=state.beside is not None)
+    buttons.menu_item(state, "grid", on=bool(state.explorer.cells))
     _lines(state, MEMBERS)
 
 
 def _help(state: State) -> None:
-    ui.line(state, "help", on=state.panels.help_on)
-    ui.line(state, "dump_keys")
+    buttons.menu_item(state, "help", on=state.panels.help_on)
+    buttons.menu_item(state, "dump_keys")
     for name in keys.MAPS:
         if imgui.menu_item_simple(f"keys: {name}", "", state.map == name):
             state.map = name

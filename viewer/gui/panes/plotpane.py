@@ -8,17 +8,17 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui, implot
 from shiftjax.viewer.gui.state import plots
 from shiftjax.viewer.gui.state.layout import Box
+from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import Band
+from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
+from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.curves import Curve
-from shiftjax.viewer.motion.history import History
-from shiftjax.viewer.study.ghosts import MOST as MOST_GHOSTS
-from shiftjax.viewer.study.ghosts import ramp
-from shiftjax.viewer.study_like import StudyLike
+from shiftjax.viewer.scene.ramp import ramp
 from shiftjax.viewer.ticks import ticks
 
 HEIGHT = 150.0
@@ -33,7 +33,7 @@ SECONDS = 0.01  # of each frame for collecting a band
 
 def draw(state: State) -> None:
     """A plot for each curve of the pick; of what was recorded without one."""
-    own = state.explorer.curves
+    own = state.pane_data(PlotCurves)
     names = own.names(state.study, state.selection.pick)
     if not names:
         imgui.text_disabled("no channel of this was recorded")
@@ -84,7 +84,7 @@ def _title(state: State, name: str, current: Curve, band: Band | None) -> None:
 
 def _axes(state: State, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:
     """One time axis for all plots, whose ends are known after the plot; a vertical one that fits, ticks that differ."""
-    own, growing = state.explorer.curves, isinstance(state.study, History)
+    own, growing = state.pane_data(PlotCurves), state.study.growing
     implot.setup_axes("t [s]", "", 0, FIT)
     if own.span is None or growing:
         own.span = state.span
@@ -114,7 +114,7 @@ def _band(current: Curve, band: Band | None) -> None:
 
 def _others(state: State, name: str) -> None:
     """Curves of the other members, in the colours of their ghosts; the right half's has a legend."""
-    own, others = state.explorer.curves, compared(state)
+    own, others = state.pane_data(PlotCurves), compared(state)
     lines = own.lines(others, name)
     metric = state.choice.colour_by
     colours = ramp(np.array([float(line.study.metrics[metric][line.member]) if metric in line.study.metrics else np.nan
@@ -155,7 +155,7 @@ def _cursor(state: State, k: int, current: Curve) -> None:
 
 def _remember(state: State, name: str) -> None:
     """The limits of this plot and its rectangle."""
-    own, found = state.explorer.curves, implot.get_plot_limits()
+    own, found = state.pane_data(PlotCurves), implot.get_plot_limits()
     own.limits[name] = (found.y.min, found.y.max)
     corner, size = implot.get_plot_pos(), implot.get_plot_size()
     ui.item_boxes[f"plot:{name}"] = Box(corner.x, corner.y, size.x, size.y)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.poses import to_world
-from shiftjax.viewer.gui.panes import legend, livepane, plotpane, shapepane, ui
-from shiftjax.viewer.gui.panes.bundle import imgui
-from shiftjax.viewer.gui.state import elements, values
+from shiftjax.viewer.gui.panes import legend, livepane, plotpane, shapepane
+from shiftjax.viewer.gui.state import elements, present, values
 from shiftjax.viewer.gui.state.display import DRAWN, PARENT
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.gui.state.tree import number
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 
 def draw(state: State, box: Box) -> None:
@@ -70,8 +71,8 @@ def _joint(state: State, path: str) -> list[tuple[str, str]]:
         ("type", joint.type + (", closes a loop" if path in state.mechanism.closures else "")),
         ("parent", joint.parent.path),
         ("child", joint.child.path),
-        ("value", " ".join([*(f"{q:.5f}" for q in state.value(path)), unit])),
-        ("mobility", f"{state.mobility()[path]:.5f}"),
+        ("value", " ".join([*(f"{q:.5f}" for q in present.joint_value(state, path)), unit])),
+        ("mobility", f"{present.mobility(state)[path]:.5f}"),
     ]
     rows += [("stiffness", " ".join(f"{c:g}" for c in joint.stiffness))] if joint.stiffness else []
     rows += [("damping", " ".join(f"{c:g}" for c in joint.damping))] if joint.damping else []

@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 
 from shiftjax.mechanism.frozen_json import FrozenJson
-from shiftjax.viewer.gui.actions import actions, shape_editing
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.actions import shape_editing
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 SPEED = 0.002  # of the model's size, for a point of dragging
 SMALLEST = 1e-4  # of the model's size: smallest length
@@ -39,7 +39,7 @@ def draw(state: State) -> None:
     if edited or changed:
         shape_editing.edit(state, path, dataclasses.replace(geometry, options=FrozenJson(options)))
     if imgui.button("remove the shape"):
-        actions.run(state, "remove")
+        state.panels.clicked.append("remove")
     ui.remember_item("shape:remove")
 
 

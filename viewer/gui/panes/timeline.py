@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 
 from shiftjax.viewer.gui.actions import beside
-from shiftjax.viewer.gui.panes import endings, ui
-from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.panes import endings
 from shiftjax.viewer.gui.panes.study import suggesting
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import buttons, ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 BOX_WIDTH, BESIDE_WIDTH = 170.0, 110.0  # of the boxes of members [points]
 PLAY, GAP = 52.0, 24.0  # width of the button that plays or pauses; gap between groups [points]
@@ -27,7 +28,7 @@ def draw(state: State, box: Box) -> None:
         playing = "Pause" if state.clock.playing else "Play"
         for label, name in (("|<", "to_start"), ("<", "step_back"), (playing, "play"),
                             (">", "step_forward"), (">|", "to_end")):  # fmt: skip
-            ui.button(state, label, name, width=state.panels.zoom * PLAY if name == "play" else 0.0)
+            buttons.button(state, label, name, width=state.panels.zoom * PLAY if name == "play" else 0.0)
             imgui.same_line()
         imgui.set_next_item_width(-imgui.calc_text_size(duration).x - GAP)
         moved, time = imgui.slider_float("##time", state.clock.time, first, max(last, first + 1e-12), "%.4f s")
@@ -39,11 +40,11 @@ def draw(state: State, box: Box) -> None:
         imgui.same_line(0, GAP / 2)
         imgui.text_disabled(duration)
         ui.remember_item("duration")
-        ui.button(state, "-", "slower")
+        buttons.button(state, "-", "slower")
         imgui.same_line()
         ui.fixed_text(f"x{state.clock.speed:g}", "x0.0625")
         imgui.same_line()
-        ui.button(state, "+", "faster")
+        buttons.button(state, "+", "faster")
         imgui.same_line()
         _, state.clock.looping = imgui.checkbox("loop", state.clock.looping)
         ui.remember_item("looped")
@@ -53,12 +54,12 @@ def draw(state: State, box: Box) -> None:
 
 def _chooser(state: State) -> None:
     """Controls for the current and the chosen members."""
-    ui.button(state, "<", "previous_member")
+    buttons.button(state, "<", "previous_member")
     imgui.same_line()
     count = state.study.members
     ui.fixed_text(f"member {state.choice.member} of {count}", f"member {count} of {count}")
     imgui.same_line()
-    ui.button(state, ">", "next_member")
+    buttons.button(state, ">", "next_member")
     imgui.same_line()
     _beside(state)
     imgui.same_line(0, GAP)
@@ -89,7 +90,7 @@ def _chooser(state: State) -> None:
 
 def _beside(state: State) -> None:
     """Controls for the right half of the view."""
-    ui.button(state, "one view" if state.beside else "beside", "beside")
+    buttons.button(state, "one view" if state.beside else "beside", "beside")
     if state.beside is None:
         return
     imgui.same_line()

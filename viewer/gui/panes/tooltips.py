@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
+from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import designs
-from shiftjax.viewer.study.member_scenes import Design
 
 
 def draw(state: State) -> None:

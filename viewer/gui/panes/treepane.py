@@ -6,12 +6,12 @@ import numpy as np
 
 from shiftjax.joints import KINDS
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
-from shiftjax.viewer.gui.state import tree
+from shiftjax.viewer.gui.state import present, tree
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.selection import Hit, Selection
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 INDENT = 12.0  # points a level
 TABLE = int(imgui.TableFlags_.scroll_y | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable)
@@ -113,7 +113,7 @@ def value_text(state: State, row: tree.Row) -> str:
     """The current value of a joint; for others the value of the row."""
     if row.kind != "joint" or row.path not in state.mechanism.joints:
         return row.value
-    found = state.value(row.path)
+    found = present.joint_value(state, row.path)
     unit = KINDS[state.mechanism.joints[row.path].type].unit if len(found) == 1 else ""
     return " ".join([*(f"{number:.4f}" for number in np.atleast_1d(found)), unit]).strip() or row.value
 
@@ -121,8 +121,8 @@ def value_text(state: State, row: tree.Row) -> str:
 def mobility_text(state: State, row: tree.Row) -> str:
     """The mobility of a joint; for an assembly, the sum over all joints in it."""
     if row.kind == "joint" and row.path in state.mechanism.joints:
-        return f"{state.mobility()[row.path]:.4f}"
+        return f"{present.mobility(state)[row.path]:.4f}"
     if row.kind == "assembly":
-        inside = [m for path, m in state.mobility().items() if path.startswith(row.path + ":")]
+        inside = [m for path, m in present.mobility(state).items() if path.startswith(row.path + ":")]
         return f"{sum(inside):.4f}" if inside else ""
     return ""

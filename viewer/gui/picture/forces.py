@@ -21,12 +21,13 @@ from shiftjax.mechanism.records import FrameRef
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.poses import to_world
 from shiftjax.record import record
-from shiftjax.viewer.gui.state import plots
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.members.study_like import StudyLike
+from shiftjax.viewer.motion import curves
+from shiftjax.viewer.motion.coordinates import bodies_of
 from shiftjax.viewer.motion.joint_tracks import along
-from shiftjax.viewer.motion.mechanism import Mechanism, bodies_of
+from shiftjax.viewer.motion.mechanism import Mechanism
 from shiftjax.viewer.scene.scene import Colour
-from shiftjax.viewer.study_like import StudyLike
 
 RECENT = 64  # latest instants of a running simulation from which forces are computed
 LONGEST = 0.35  # of the arrow of the run's largest force, in model sizes
@@ -78,7 +79,7 @@ def run_of(study: StudyLike, found: Mechanism, member: int) -> Run:
 def forces_of(state: State) -> Run:
     """The forces of the current member along its run, cached; of a running simulation, around the present time."""
     if state.live is not None:
-        near = functools.partial(state.live.history.near, state.clock.time, RECENT)
+        near = functools.partial(state.study.near, state.clock.time, RECENT)
         return state.cached("forces", lambda: run_of(near(), state.mechanism, state.choice.member))
     return state.cached_for_member("forces", lambda: run_of(state.study, state.mechanism, state.choice.member))
 
@@ -194,7 +195,7 @@ def _on_bodies(track: Track, element: ForceElement, load: Load, kind: str) -> It
 
 def _reactions(track: Track) -> Iterator[Force]:
     for channel in track.study.channels:
-        path = plots.owner_of(track.study, channel)
+        path = curves.owner_of(track.study, channel)
         if channel.endswith(REACTION) and path in track.found.joints:
             vectors = np.asarray(track.study.channel(channel, track.member), float)[: len(track.time)]
             yield track.on(track.found.joints[path].child, path, "reaction", vectors)

@@ -12,7 +12,7 @@ from shiftjax.viewer.gui.picture import symbols
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.scene import Mesh, Part
-from shiftjax.viewer.scene.springs import drawn_parts, placed
+from shiftjax.viewer.scene.spring_figures import drawn_parts, placed
 
 
 def hits_at(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:

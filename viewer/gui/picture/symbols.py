@@ -13,7 +13,7 @@ from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import to_world
 from shiftjax.record import record
 from shiftjax.viewer.gui.picture import forces
-from shiftjax.viewer.gui.state import values
+from shiftjax.viewer.gui.state import present, values
 from shiftjax.viewer.gui.state.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.scene import Colour, Strokes
@@ -121,7 +121,7 @@ def curve(points: np.ndarray) -> np.ndarray:
 
 def glyphs(state: State) -> list[Symbol]:
     """Arcs and double arrows of every joint that can move; none for one that its loops lock."""
-    found, poses, free = state.mechanism, state.body_poses(), state.mobility()
+    found, poses, free = state.mechanism, state.body_poses(), present.mobility(state)
     size = GLYPH * state.scene.size
     out = []
     for path, joint in found.joints.items():

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.record import record
-from shiftjax.viewer.study_like import Drawable, StudyLike
+from shiftjax.viewer.members.study_like import Drawable, StudyLike
 
 
 @record

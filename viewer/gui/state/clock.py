@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.motion.live_run import LiveRun
 
 SLOWEST, FASTEST = 1 / 16, 16.0  # factors of real time
 
@@ -35,7 +35,7 @@ class Clock:
         else:
             self.time, self.playing = last, False
 
-    def follow(self, live: Session, span: tuple[float, float], revision: int) -> str:
+    def follow(self, live: LiveRun, span: tuple[float, float], revision: int) -> str:
         """Advances with a running simulation; playing from an earlier instant continues it from there.
 
         Args:

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
-from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.members import completing
 from shiftjax.viewer.members.distributions import spread
+from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
+from shiftjax.viewer.members.member_numbers import MemberNumbers
 from shiftjax.viewer.members.member_table import MEMBER, STATUS, MemberTable
-from shiftjax.viewer.study.ghosts import MOST as MOST_GHOSTS
-from shiftjax.viewer.study_like import StudyLike
 
 TABS = ("table", "scatter", "parallel", "histogram")
 COMBINATIONS = ("replace", "add", "within")  # of what is brushed with what was selected before
@@ -47,11 +46,10 @@ class Explorer:
         revision: grows with every change of these two.
         note: how many of the selected members are ghosts.
         cells: members of the grid in the view, empty while there is one view; hovered: the one under the cursor.
-        curves: those of the plots, and bands of them.
         file: typed name of a view's file.
     """
 
-    def __init__(self, study: StudyLike) -> None:
+    def __init__(self, study: MemberNumbers) -> None:
         self.study, self.table = study, MemberTable(study)
         self.shown_on, self.tab = False, TABS[0]
         design, metrics = list(study.design), list(study.metrics)
@@ -62,7 +60,7 @@ class Explorer:
         self.bars, self.axes = self.y, [*design[:OF_DESIGN], *metrics[:2]] or [MEMBER, STATUS]
         self.expression, self.typed, self.wrong, self.note, self.file = "", "", "", "", ""
         self.shown, self.selected = np.ones(self.table.rows, bool), np.zeros(self.table.rows, bool)
-        self.revision, self.curves = 0, PlotCurves()
+        self.revision = 0
         self.drag: Drag | None = None
         self.limits: dict[str, tuple[float, float, float, float]] = {}  # plot -> x from, to, y from, to
         self.fit = True  # whether the axes of all plots fit what is shown, in the next frame

@@ -12,6 +12,7 @@ SMALLEST = 16.0  # smallest side of the view
 LEAST = 40.0  # smallest size of a pane by dragging
 ROOMY = (900.0, 540.0)  # least width and height of a window that begins with panes at both sides
 STUDY_SHARE = 0.45  # of the study pane in the height over the time line
+AXIS_LENGTH, AXIS_DISC = 34.0, 8.0  # of the axes in the corner: length of one, radius of the disc at its end [points]
 VIEW_SHARE = 0.2  # smallest share of the view in the window's width and height
 
 
@@ -102,3 +103,9 @@ def roomy(width: float, height: float) -> bool:
 def _within(wanted: float | None, otherwise: float, most: float) -> float:
     """A size set by the user, within bounds; else the default."""
     return otherwise if wanted is None else max(min(wanted, most), min(LEAST, otherwise))
+
+
+def axes_side(view: Box, zoom: float) -> float:
+    """How wide and high the axes are at the lower left of the view [points]; 0 where it has no room for them."""
+    side = zoom * 2 * (AXIS_LENGTH + AXIS_DISC)
+    return side if view.width >= 4 * side and view.height >= 3 * side else 0.0

@@ -24,6 +24,7 @@ class Panels:
         messages: the latest ones; message: the one in the status bar, "" once its problem is solved.
         menu_on: whether a menu is open; menu_closes: whether it closes in the next frame.
         record_as: suffix of the next movie.
+        clicked: names of actions whose buttons or menu items were clicked in this frame.
         requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT",
             "open:PATH".
         rate: lowest frame rate of the window [1/s]; frame_seconds: of the latest frames, smoothed [s].
@@ -39,6 +40,7 @@ class Panels:
         self.message, self._about = "", ""
         self.menu_on = self.menu_closes = False
         self.record_as = ".mp4"
+        self.clicked: list[str] = []
         self.requests: list[str] = []
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
         self.own: dict[str, Callable[[Any], None]] = {}

@@ -12,10 +12,9 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import split
 from shiftjax.record import record
 from shiftjax.viewer.members.distributions import Band, band
+from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.curves import Curve
-from shiftjax.viewer.motion.history import History
-from shiftjax.viewer.study_like import StudyLike
 
 MOST = 6  # plots at once
 CACHED = 512  # curves
@@ -49,13 +48,13 @@ class PlotCurves:
     def names(self, study: StudyLike, pick: str | None) -> list[str]:
         """The curves of an item, see `curves_of`."""
         key = (id(study), pick)
-        if self._names[0] != key or isinstance(study, History):
+        if self._names[0] != key or study.growing:
             self._names = (key, curves_of(study, pick))
         return self._names[1]
 
     def get(self, study: StudyLike, member: int, name: str) -> Curve:
         """A curve of a member; ModelError as of `curves.curve`."""
-        if isinstance(study, History):
+        if study.growing:
             return curves.curve(study, member, name)
         key = (id(study), name, member, study.revision)
         found = self._known.pop(key, None)
@@ -81,7 +80,7 @@ class PlotCurves:
         Args:
             seconds: of wall time that a call takes at most, but for one curve.
         """
-        if isinstance(study, History) or len(study.kept) < LEAST_IN_BAND:
+        if study.growing or len(study.kept) < LEAST_IN_BAND:
             return None
         key = (id(study), name)
         if key not in self._bands:
@@ -132,13 +131,13 @@ def curves_of(study: StudyLike, pick: str | None) -> list[str]:
 
     Without an item, of what was recorded, or of the joints if nothing was.
     """
-    if isinstance(study, History):
+    if study.growing:
         return channels_of(study, pick)
     recorded = list(study.channels) if pick is None else channels_of(study, pick)
     if pick is None:
         return (recorded or [name for name in curves.computed(study) if name.endswith(".q")])[:MOST]
     more = [name for name in curves.computed(study) if split(name)[0] == pick]
-    have = {_full(study, name) for name in recorded}
+    have = {curves.full_name(study, name) for name in recorded}
     return [*recorded, *(name for name in more if name not in have)][:MOST]
 
 
@@ -146,20 +145,8 @@ def channels_of(study: StudyLike, path: str | None) -> list[str]:
     """The recorded channels of an item and of its children; the first few of all without a pick."""
     if path is None:
         return list(study.channels)[:MOST]
-    own = [channel for channel in study.channels if _belongs(owner_of(study, channel), path)]
+    own = [channel for channel in study.channels if _belongs(curves.owner_of(study, channel), path)]
     return own[:MOST]
-
-
-def owner_of(study: StudyLike, channel: str) -> str:
-    """The full path of the owner of a channel; leading assemblies may be missing in its name."""
-    return split(_full(study, channel))[0]
-
-
-def _full(study: StudyLike, channel: str) -> str:
-    try:
-        return study.model.resolve(channel)
-    except ModelError:
-        return channel
 
 
 def _belongs(owner: str, path: str) -> bool:

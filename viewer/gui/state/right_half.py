@@ -6,10 +6,9 @@ import dataclasses
 
 import numpy as np
 
+from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.study.member_scenes import Design
-from shiftjax.viewer.study_like import StudyLike
 
 
 @dataclasses.dataclass(eq=False)

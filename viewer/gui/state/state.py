@@ -7,14 +7,14 @@ Everything that is drawn follows from it, so that tests need no window. Each con
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
-from shiftjax.viewer.gui.state import keys, tree, values
+from shiftjax.viewer.gui.state import keys, tree
 from shiftjax.viewer.gui.state.awaited import Awaited
 from shiftjax.viewer.gui.state.clock import Clock
 from shiftjax.viewer.gui.state.current_member import Choice
@@ -24,19 +24,20 @@ from shiftjax.viewer.gui.state.panels import Panels
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.selection import MODES, Selection
 from shiftjax.viewer.gui.state.viewpoint import Viewpoint
-from shiftjax.viewer.motion import framing
+from shiftjax.viewer.members.ghost_choice import drawn
+from shiftjax.viewer.members.study_like import Design, Placed, ScenesLike, span
+from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.motion.framing import Extent
-from shiftjax.viewer.motion.session import Session
+from shiftjax.viewer.motion.live_run import LiveRun
+from shiftjax.viewer.motion.mechanism import mechanism
 from shiftjax.viewer.recording import Recording
 from shiftjax.viewer.scene import added_shapes
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
-from shiftjax.viewer.scene.springs import drawn_parts
+from shiftjax.viewer.scene.spring_figures import drawn_parts
 from shiftjax.viewer.study.ended import Ended, ended
-from shiftjax.viewer.study.ghosts import drawn
-from shiftjax.viewer.study.member_scenes import Design, MemberScenes
-from shiftjax.viewer.study_like import Placed, StudyLike, span
 
+T = TypeVar("T")
 LOWER = 0.05  # of the model's size: how far below a new lowest point of a running simulation the ground is put
 CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 
@@ -57,12 +58,18 @@ class State:
         recording: the movie that is being written.
     """
 
-    def __init__(self, study: StudyLike, scene: Scene, member: int | None = None, ghosts: Iterable[int] = (),
+    def __init__(self, scenes: ScenesLike, member: int | None = None, ghosts: Iterable[int] = (),
                  look: RenderSettings | None = None, map: str = "playback",
-                 live: Session | None = None) -> None:  # fmt: skip
+                 live: LiveRun | None = None) -> None:  # fmt: skip
+        """scenes: of the study that is shown.
+
+        Raises:
+            ModelError: no such map of keys; a member that cannot be drawn.
+        """
         one_of("map of keys", map, keys.MAPS)
-        self.study, self.scene, self.look, self.live = study, scene, look or RenderSettings(), live
-        self.scenes = MemberScenes(study, scene)
+        study, scene = scenes.study, scenes.first
+        self.study, self.scenes, self.scene = study, scenes, scene
+        self.look, self.live = look or RenderSettings(), live
         self.map, self.table = map, keys.table()
         member = self.scenes.number if member is None else int(member)
         study.poses(member, float(study.time[0]))  # ModelError for a member that cannot be drawn
@@ -86,6 +93,7 @@ class State:
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[State], Strokes]] = []
         self.recording: Recording | None = None
+        self._pane_data: dict[Any, Any] = {}
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
         self._at_instant: tuple[tuple[int, float, int, bool], dict[str, Any]] = ((-1, 0.0, 0, False), {})
@@ -179,7 +187,7 @@ class State:
 
     def _load_member(self, member: int) -> None:
         """Loads the mechanism and the scene of a member."""
-        self.choice.member, self.mechanism = member, values.mechanism(self.study.model_of(member))
+        self.choice.member, self.mechanism = member, mechanism(self.study.model_of(member))
         scene = self.scenes.scene if self.live is None else self.scenes.updated
         self.scene = added_shapes.keep_added(self.scene, scene(member))
 
@@ -202,14 +210,6 @@ class State:
         """Body path -> (7,) now."""
         return self.cached("bodies", lambda: dict(zip(self.study.nodes, self.poses(), strict=True)))
 
-    def value(self, path: str) -> np.ndarray:
-        """The value of a joint now: (1,) [rad or m], or more for a joint of several coordinates."""
-        return self.cached(f"value:{path}", lambda: values.value(self.mechanism, path, self.body_poses()))
-
-    def mobility(self) -> dict[str, float]:
-        """Joint path -> its mobility now, see `values.mobility`."""
-        return self.cached("mobility", lambda: values.mobility(self.mechanism, self.body_poses()))
-
     def current_camera(self, right: RightHalf | None = None) -> Camera:
         """The camera to draw from: that of the state, moved with the followed body, or that of the right half."""
         if right is not None and right.camera is not None:
@@ -228,11 +228,11 @@ class State:
             return self._reached
         members = self._members_shown()
         name = f"motion of {members}"
-        found = self.cached_for_member(name, lambda: framing.of_motion(self.study, self.scene, members))
+        found = self.cached_for_member(name, lambda: sampling.extent_of_motion(self.study, self.scene, members))
         right = self.beside
         if right is None or (right.study is self.study and right.member == self.choice.member):
             return found
-        return framing.joined([found, framing.of_motion(right.study, right.scene, [right.member])])
+        return framing.joined([found, sampling.extent_of_motion(right.study, right.scene, [right.member])])
 
     def _members_shown(self) -> list[int]:
         """The current member, and the ghost instances where they are drawn; the members of a grid."""
@@ -255,11 +255,11 @@ class State:
 
     def _lowest_shown(self) -> float | None:
         """The ground of the member, below what the right half reaches, too: both stand on one ground."""
-        own = framing.ground_of(self.scene, framing.sampled(self.study, self.choice.member))
+        own = framing.ground_of(self.scene, sampling.sampled(self.study, self.choice.member))
         right = self.beside
         if own is None or right is None:
             return own
-        other = framing.ground_of(right.scene, framing.sampled(right.study, right.member))
+        other = framing.ground_of(right.scene, sampling.sampled(right.study, right.member))
         return own if other is None else min(own, other)
 
     def hidden_paths(self) -> frozenset[str]:
@@ -280,6 +280,10 @@ class State:
         parts = [*drawn_parts(self.scene), *(drawn_parts(self.beside.scene) if self.beside is not None else ())]
         parts = [p for p in parts if self.display.drawn(self.class_of(p)) == drawn]
         return {p.path if p.kind == "joint" else f"kind:{p.kind}" for p in parts}
+
+    def pane_data(self, kind: Callable[[], T]) -> T:
+        """What a pane keeps for as long as the window is open, by its class; made on first use."""
+        return _once(self._pane_data, kind, kind)
 
     def cached(self, name: str, make: Callable[[], Any]) -> Any:
         """Cache of values that depend on member and time only."""
@@ -375,7 +379,7 @@ class State:
             return False, None
 
 
-def _once(known: dict[str, Any], name: str, make: Callable[[], Any]) -> Any:
+def _once(known: dict[Any, Any], name: Any, make: Callable[[], Any]) -> Any:
     if name not in known:
         known[name] = make()
     return known[name]

@@ -12,8 +12,8 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, ORIGIN, Assembly, Body, Frame, Joint, Restraint
 from shiftjax.record import record
-from shiftjax.run.results.result import plain
-from shiftjax.viewer.study_like import StudyLike
+from shiftjax.run.results.plain_values import plain
+from shiftjax.viewer.members.study_like import StudyLike
 
 OPEN = ("assembly", "bodies", "joints", "fixed", "run")  # kinds of rows that are open at first
 GROUPS = {  # name of a group -> the lists of an assembly whose elements it holds

@@ -12,9 +12,10 @@ import numpy as np
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FIXED
-from shiftjax.viewer.motion.mechanism import Mechanism, axis_of, bodies_of, coordinates, frame_in_world, mechanism
+from shiftjax.viewer.motion.coordinates import bodies_of, coordinates
+from shiftjax.viewer.motion.mechanism import Mechanism, axis_of, frame_in_world
 
-__all__ = ("KINDS", "Mechanism", "axis_of", "frame_in_world", "mechanism", "mobility", "motion_at", "screws", "value")
+__all__ = ("KINDS", "Mechanism", "axis_of", "frame_in_world", "mobility", "motion_at", "screws", "value")
 
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 

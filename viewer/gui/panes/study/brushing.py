@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shiftjax.record import record
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui, implot
 from shiftjax.viewer.gui.state.explorer import Drag, Explorer
 from shiftjax.viewer.gui.state.layout import Box
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.ticks import ticks
 
+CURRENT = imgui.ImVec4(1.0, 1.0, 1.0, 1.0)  # of the member that is open
 STILL = 4.0  # points a click may move
 EDGE = imgui.ImVec4(1.0, 0.55, 0.08, 1.0)
 INSIDE = imgui.ImVec4(1.0, 0.55, 0.08, 0.18)

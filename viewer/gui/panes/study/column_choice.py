@@ -1,12 +1,12 @@
-"""A button with the list of all columns of a study, to choose some of them."""
+"""Choices among the columns of a study: a button with the list of all, to choose some; a box, to choose one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 
 def changed(explorer: Explorer, label: str, title: str, chosen: Collection[str], item: str) -> list[str] | None:
@@ -27,3 +27,18 @@ def changed(explorer: Explorer, label: str, title: str, chosen: Collection[str],
                 found = [n for n in explorer.table.names if (on if n == name else n in chosen)]
         imgui.end_popup()
     return found
+
+
+def axis_box(explorer: Explorer, zoom: float, label: str, attribute: str) -> None:
+    """A box of all columns for an axis of a plot."""
+    names = [*([""] if attribute == "colour" else []), *explorer.table.names]
+    shown = [explorer.short(name) if name else "one colour" for name in names]
+    imgui.align_text_to_frame_padding()
+    imgui.text_unformatted(label)
+    imgui.same_line()
+    imgui.set_next_item_width(zoom * 150)
+    changed, at = imgui.combo(f"##{attribute}", names.index(getattr(explorer, attribute)), shown)
+    ui.remember_item(f"axis:{attribute}")
+    if changed:
+        setattr(explorer, attribute, names[at])
+        explorer.fit = True

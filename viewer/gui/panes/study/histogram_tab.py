@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes.bundle import imgui, implot
-from shiftjax.viewer.gui.panes.study import brushing, scatter_tab
+from shiftjax.viewer.gui.panes.study import brushing, column_choice
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import histogram
 
 BINS = 60
@@ -16,7 +16,7 @@ SHADE, MARK = imgui.ImVec4(0.45, 0.6, 0.8, 0.8), imgui.ImVec4(1.0, 0.55, 0.08, 0
 
 def draw(state: State) -> None:
     explorer = state.explorer
-    scatter_tab.axis_box(state, "of", "bars")
+    column_choice.axis_box(explorer, state.panels.zoom, "of", "bars")
     imgui.same_line()
     imgui.text_disabled("drag: select, Shift adds, Ctrl within")
     column, room = explorer.bars, imgui.get_content_region_avail()
@@ -35,7 +35,7 @@ def draw(state: State) -> None:
                 spec = implot.Spec(fill_color=colour, line_color=colour)
                 implot.plot_bars(name, middles, counts.astype(float), 0.92 * wide, spec)
             here = np.array([float(explorer.table.column(column)[state.choice.member])])
-            implot.plot_inf_lines("##open", here, implot.Spec(line_color=scatter_tab.CURRENT))
+            implot.plot_inf_lines("##open", here, implot.Spec(line_color=brushing.CURRENT))
             found = brushing.brush(explorer, "histogram")
             if found is not None and not found.click:
                 ends = (found.low[0], -np.inf), (found.high[0], np.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.study.ghosts import RAMP
+from shiftjax.viewer.scene.ramp import RAMP
 
 MARK = (255, 140, 20)  # of what is selected, 0..255
 FAINTEST = 60  # opacity of a cell with one member, 0..255

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.panes.study import histogram_tab, parallel_tab, scatter_tab, suggesting, table_tab
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.study.ghosts import MOST as MOST_GHOSTS
+from shiftjax.viewer.gui.widgets import buttons, ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
+from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
 
 DRAWN = {
     "table": ("Table", table_tab.draw),
@@ -66,7 +66,7 @@ def _expression(state: State) -> None:
     ui.remember_item("fit")
     imgui.set_item_tooltip("the axes of all plots show everything")
     imgui.same_line()
-    ui.button(state, "grid", "grid")
+    buttons.button(state, "grid", "grid")
     imgui.same_line()
     shown, selected = explorer.counts()
     imgui.text(f"{shown:,} of {explorer.table.rows:,} shown, {selected:,} selected")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui, implot
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, images
-from shiftjax.viewer.gui.panes.textures import Textures
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui, implot
+from shiftjax.viewer.gui.widgets.textures import Textures
 from shiftjax.viewer.members.distributions import BINS, line_density
 
 DENSE = 400  # lines above which their density is drawn

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes import colourbar, ui
-from shiftjax.viewer.gui.panes.bundle import imgui, implot
-from shiftjax.viewer.gui.panes.study import brushing, images
-from shiftjax.viewer.gui.panes.textures import Textures
+from shiftjax.viewer.gui.panes.study import brushing, column_choice, images
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import colourbar
+from shiftjax.viewer.gui.widgets.bundle import imgui, implot
+from shiftjax.viewer.gui.widgets.textures import Textures
 from shiftjax.viewer.members.distributions import density
-from shiftjax.viewer.study.ghosts import RAMP
+from shiftjax.viewer.scene.ramp import RAMP
 
 DENSE = 20_000  # points in the axes above which their density is drawn
 CELL = 3.0  # points of the window a cell of the density
@@ -19,14 +19,13 @@ BAR = 110.0  # room for the bar of colours [points]
 LEVELS = 24  # colours of single points
 STEEL = imgui.ImVec4(0.45, 0.65, 0.9, 0.8)
 MARK = imgui.ImVec4(1.0, 0.55, 0.08, 1.0)
-CURRENT = imgui.ImVec4(1.0, 1.0, 1.0, 1.0)
 COUNT = "members"
 
 
 def draw(state: State) -> None:
     explorer = state.explorer
     for label, attribute in (("x", "x"), ("y", "y"), ("colour", "colour")):
-        axis_box(state, label, attribute)
+        column_choice.axis_box(explorer, state.panels.zoom, label, attribute)
         imgui.same_line()
     imgui.text_disabled("drag: select, Shift adds, Ctrl within; click: open; right drag, wheel: move, zoom")
     table, room = explorer.table, imgui.get_content_region_avail()
@@ -52,22 +51,6 @@ def draw(state: State) -> None:
     if scale is not None and bar:
         imgui.same_line()
         colourbar.upright("study:colours", *scale, size[1] - 8)
-
-
-def axis_box(state: State, label: str, attribute: str) -> None:
-    """A box of all columns for an axis of a plot."""
-    explorer = state.explorer
-    names = [*([""] if attribute == "colour" else []), *explorer.table.names]
-    shown = [explorer.short(name) if name else "one colour" for name in names]
-    imgui.align_text_to_frame_padding()
-    imgui.text_unformatted(label)
-    imgui.same_line()
-    imgui.set_next_item_width(state.panels.zoom * 150)
-    changed, at = imgui.combo(f"##{attribute}", names.index(getattr(explorer, attribute)), shown)
-    ui.remember_item(f"axis:{attribute}")
-    if changed:
-        setattr(explorer, attribute, names[at])
-        explorer.fit = True
 
 
 def limits_now() -> tuple[float, float, float, float]:
@@ -161,5 +144,5 @@ def _current(state: State) -> None:
     x, y = (np.array([float(explorer.table.column(name)[member])]) for name in (explorer.x, explorer.y))
     clear = imgui.ImVec4(0.0, 0.0, 0.0, 0.0)
     spec = implot.Spec(marker=int(implot.Marker_.circle), marker_size=6.0, marker_fill_color=clear,
-                       marker_line_color=CURRENT, line_weight=2.0)  # fmt: skip
+                       marker_line_color=brushing.CURRENT, line_weight=2.0)  # fmt: skip
     implot.plot_scatter("##open", x, y, spec)

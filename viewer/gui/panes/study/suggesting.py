@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.explorer import Explorer
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members import completing
 
 FLOATING = ui.BARE | int(imgui.WindowFlags_.always_auto_resize | imgui.WindowFlags_.no_focus_on_appearing)

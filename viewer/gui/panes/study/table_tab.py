@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.panes.study import column_choice
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 FLAGS = int(
     imgui.TableFlags_.scroll_x | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable

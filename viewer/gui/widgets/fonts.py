@@ -10,7 +10,7 @@ from pathlib import Path
 
 import imgui_bundle
 
-from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 OWN = Path(imgui_bundle.__file__).parent / "assets" / "fonts" / "DroidSans.ttf"
 SYSTEM = tuple(map(Path, (  # fonts with Chinese, Japanese and Korean; the first one found is used

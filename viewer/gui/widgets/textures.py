@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from OpenGL import GL
 
-from shiftjax.viewer.gui.panes.bundle import imgui
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 MOST = 48  # textures of a screen
 

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
-from shiftjax.viewer.gui.panes import ui
-from shiftjax.viewer.gui.panes.bundle import imgui
-from shiftjax.viewer.study.ghosts import RAMP
+from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.gui.widgets.bundle import imgui
+from shiftjax.viewer.scene.ramp import RAMP
 from shiftjax.viewer.ticks import ticks
 
 WIDTH = 14.0  # points

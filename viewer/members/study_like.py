@@ -1,4 +1,6 @@
-"""The protocol of what a window shows, members with poses at any time: stored studies and histories of running ones."""
+"""The protocols of what a window shows: members with poses at any time, of stored studies and of running simulations,
+and their scenes.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ import numpy as np
 
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
+from shiftjax.viewer.members.member_numbers import MemberNumbers
+from shiftjax.viewer.scene.scene import Part, Scene
 
 NOBODY = np.zeros(0, np.int64)
 
@@ -32,13 +36,13 @@ class Placed:
     snapped: np.ndarray  # (B,) where the poses of the nearest stored instant are shown instead of those of the time
 
 
-class StudyLike(Protocol):
+class StudyLike(MemberNumbers, Protocol):
     """Attributes and methods as in `Study`."""
 
     at_instants: bool
+    titles: Sequence[str]  # what members are called beside their number; empty where by that only
+    growing: bool  # whether instants are added and replaced while it is shown
 
-    @property
-    def where(self) -> str: ...
     @property
     def model(self) -> Model: ...
     @property
@@ -46,24 +50,9 @@ class StudyLike(Protocol):
     @property
     def settings(self) -> dict[str, Any]: ...
     @property
-    def members(self) -> int: ...
-    @property
-    def kept(self) -> np.ndarray: ...
-    @property
-    def simulated(self) -> np.ndarray:
-        """(k,) members that were simulated again, in memory."""
-        ...
-
-    @property
     def time(self) -> np.ndarray: ...
     @property
     def nodes(self) -> tuple[str, ...]: ...
-    @property
-    def design(self) -> Mapping[str, np.ndarray]: ...
-    @property
-    def metrics(self) -> Mapping[str, np.ndarray]: ...
-    @property
-    def status(self) -> np.ndarray: ...
     @property
     def channels(self) -> Mapping[str, str]: ...
     @property
@@ -72,7 +61,6 @@ class StudyLike(Protocol):
         ...
 
     def value(self, name: str, member: int) -> float: ...
-    def unit(self, name: str) -> str: ...
     def model_of(self, member: int) -> Model: ...
     def base_of(self, member: int) -> Model:
         """The model with the parts of a member, before its numbers: the same object for members of the same parts."""
@@ -83,7 +71,6 @@ class StudyLike(Protocol):
         ...
 
     def message(self, member: int) -> str: ...
-    def choose(self, text: str) -> np.ndarray: ...
     def drawable(self, ids: Sequence[int] | np.ndarray) -> Drawable: ...
     def request(self, members: Sequence[int] | np.ndarray) -> None:
         """Has members simulated again whose poses are not there, without waiting for them."""
@@ -104,6 +91,10 @@ class StudyLike(Protocol):
     def poses(self, member: int, t: float | np.ndarray) -> np.ndarray: ...
     def end(self, member: int) -> float: ...
     def track(self, member: int) -> np.ndarray: ...
+    def near(self, time: float, count: int) -> StudyLike:
+        """So many instants at most about a time [s], of a run that goes on; a stored study is near as a whole."""
+        ...
+
     def placed(self, members: Sequence[int] | np.ndarray, t: float) -> Placed: ...
     def poses_of(self, members: Sequence[int] | np.ndarray, t: float) -> np.ndarray: ...
     def channel(self, path: str, member: int) -> np.ndarray: ...
@@ -113,3 +104,35 @@ def span(one: StudyLike, other: StudyLike | None) -> tuple[float, float]:
     """First and last stored instant [s] of both studies, or of the one there is."""
     times = [study.time for study in (one, other) if study is not None]
     return min(float(time[0]) for time in times), max(float(time[-1]) for time in times)
+
+
+class ScenesLike(Protocol):
+    """The scenes of a study's members; as in `MemberScenes`."""
+
+    study: StudyLike
+    first: Scene  # that of `number`, at its start
+
+    @property
+    def number(self) -> int:
+        """The first member that can be drawn."""
+        ...
+
+    def scene(self, member: int) -> Scene: ...
+    def updated(self, member: int) -> Scene: ...
+    def bodies(self, member: int) -> tuple[Part, ...]: ...
+
+
+@record
+class Design:
+    """A member of a study, ready to be drawn."""
+
+    scenes: ScenesLike
+    member: int
+
+    @property
+    def study(self) -> StudyLike:
+        return self.scenes.study
+
+    @property
+    def scene(self) -> Scene:
+        return self.scenes.scene(self.member)

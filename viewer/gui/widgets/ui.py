@@ -1,14 +1,12 @@
-"""Shared by all panes: rectangles of drawn items, buttons and menu items of actions."""
+"""Shared by all panes: windows at fixed places, texts, rectangles of drawn items."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.panes.bundle import imgui
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.widgets.bundle import imgui
 
 FIXED = int(
     imgui.WindowFlags_.no_move
@@ -60,24 +58,6 @@ def tell_if_cut(text: str, room: float) -> None:
     """A tooltip on the last item where its text is wider than its room [points]."""
     if imgui.calc_text_size(text).x > room:
         imgui.set_item_tooltip(text)
-
-
-def button(state: State, label: str, name: str, width: float = 0.0) -> None:
-    """A button of an action, with a tooltip; width: [points], 0 for that of its label."""
-    if imgui.button(f"{label}##{name}", imgui.ImVec2(width, 0)):
-        actions.run(state, name)
-    remember_item(name)
-    action = state.table.actions[name]
-    imgui.set_item_tooltip("\n".join([action.words, " or ".join(action.bindings(state.map))]))
-
-
-def line(state: State, name: str, *, on: bool = False) -> None:
-    """A menu item of an action, with its first binding."""
-    action = state.table.actions[name]
-    shortcut = (*action.bindings(state.map), "")[0]
-    if imgui.menu_item_simple(action.words, shortcut, on):
-        actions.run(state, name)
-    remember_item(f"menu:{name}")
 
 
 def facts(rows: list[tuple[str, str]]) -> None:

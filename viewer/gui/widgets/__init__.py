@@ -1,0 +1,1 @@
+"""Widgets of all panes, on the GUI library alone."""
