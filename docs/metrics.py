@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.measures.expressions import FUNCTIONS, VECTORS
+from shiftjax.measures.dialects import FUNCTIONS
 from shiftjax.measures.metrics import METRICS
 
 INTRODUCTION = """# Metrics
@@ -40,8 +40,8 @@ EXPRESSIONS = f"""## Expressions
 
 An expression is made of channels by path (`tip.position[0]`, [Paths and channels](paths.md)), numbers with or without
 a unit (`90deg`), the time `t`, `pi`, `+ - * / **`, lists and the functions
-{", ".join(f"`{name}`" for name in FUNCTIONS)}, all number by number, and
-{" and ".join(f"`{name}`" for name in VECTORS)} of vectors.
+{", ".join(f"`{name}`" for name, function in FUNCTIONS.items() if not function.of_vectors)}, all number by number, and
+{" and ".join(f"`{name}`" for name, function in FUNCTIONS.items() if function.of_vectors)} of vectors.
 A name with other characters than letters, digits and `_` stands in backticks. Metrics themselves may be added, divided
 and so on, as `share` above.
 

@@ -10,7 +10,7 @@ from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_loop import Slots, StepLoop
 from shiftjax.measures.channel import Channel
-from shiftjax.run.metric_texts import Metrics
+from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.start.prepared import Prepared

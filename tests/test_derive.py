@@ -17,7 +17,10 @@ from shiftjax.ensembles.study.sample import sample
 from shiftjax.ensembles.study.spec import parse_set, parse_vary
 from shiftjax.errors import ModelError
 from shiftjax.formats.units import check_unit, unit_in_si
-from shiftjax.run.derive import evaluate, with_derived
+from shiftjax.measures.dialects import NUMBERS
+from shiftjax.measures.evaluation import evaluate_number
+from shiftjax.measures.grammar import parse
+from shiftjax.run.derive import with_derived
 
 ROUNDED = 1e-15  # the same formula, written in another order of operations
 MODEL = shiftjax.load("four_bar")
@@ -36,7 +39,7 @@ TIP, LENGTHS = "coupler:tip.T[0]", np.linspace(0.42, 0.6, 5)
 )
 def test_expressions(text: str, value: float) -> None:
     numbers = {"a": np.float64(3.0), "b:c.T[0]": np.float64(-4.0), "`odd.name={`:x.mass": np.float64(5.0)}
-    assert evaluate(text, numbers, "here") == pytest.approx(value, abs=ROUNDED)
+    assert evaluate_number(parse(text, "here", NUMBERS), numbers, "here") == pytest.approx(value, abs=ROUNDED)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_expressions(text: str, value: float) -> None:
 )  # fmt: skip
 def test_nothing_else_is_evaluated(text: str) -> None:
     with pytest.raises(ModelError, match=r"derive x: found .*allowed: numbers, paths in braces"):
-        evaluate(text, {"a": np.float64(1.0)}, "derive x")
+        evaluate_number(parse(text, "derive x", NUMBERS), {"a": np.float64(1.0)}, "derive x")
 
 
 @pytest.mark.parametrize(

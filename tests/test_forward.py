@@ -20,11 +20,11 @@ from shiftjax.kernels.forward import forward
 from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.simplify import simplify
 from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.run_metrics import Metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.ensemble import Settings
 from shiftjax.run.advance.schedule import STEPS
 from shiftjax.run.beginning import start_from
-from shiftjax.run.metric_texts import Metrics
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared

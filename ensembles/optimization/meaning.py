@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,8 @@ from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.definition_keys import inside
 from shiftjax.ensembles.study.group import Group
 from shiftjax.errors import ModelError, nearest
-from shiftjax.measures.expressions import evaluate, parse
+from shiftjax.measures.evaluation import evaluate
+from shiftjax.measures.expression import Expression, is_path, names
 
 
 def bounds(
@@ -24,13 +24,13 @@ def bounds(
     Raises:
         ModelError: bounds of no parameter, a parameter of one value.
     """
-    numbers, own = group.model.numbers(), dict[str, tuple[float, float, float]]()
+    numbers, of_laws = group.model.numbers(), dict[str, tuple[float, float, float]]()
     for vary in definition.varied:
         law, full = vary.in_si(), group.model.resolve(vary.path)
         if law.distribution in ("normal", "lognormal"):
-            own[full] = (0.0 if law.distribution == "lognormal" else -np.inf, np.inf, law.high)
+            of_laws[full] = (0.0 if law.distribution == "lognormal" else -np.inf, np.inf, law.high)
         else:
-            own[full] = (law.low, law.high, max(law.high - law.low, abs(numbers.get(full, 0.0)) * 1e-3))
+            of_laws[full] = (law.low, law.high, max(law.high - law.low, abs(numbers.get(full, 0.0)) * 1e-3))
     stated = {}
     for path, low, high in wanted.bounds:
         full = group.model.resolve(path)
@@ -38,7 +38,9 @@ def bounds(
             where = inside("optimize.bounds", path)
             raise ModelError(where, "no parameter", ", ".join(parameters), "Vary it, or leave it out.")
         stated[full] = (-np.inf if low is None else low, np.inf if high is None else high)
-    low, high, scale = np.array([own.get(p, (-np.inf, np.inf, abs(numbers[p]) or 1.0)) for p in parameters], float).T
+    low, high, scale = np.array(
+        [of_laws.get(p, (-np.inf, np.inf, abs(numbers[p]) or 1.0)) for p in parameters], float
+    ).T
     for k, path in enumerate(parameters):
         low[k], high[k] = stated.get(path, (low[k], high[k]))
         if not low[k] < high[k]:
@@ -56,37 +58,29 @@ def parameters(wanted: Wanted, group: Group) -> tuple[str, ...]:
     known = tuple(group.vary())
     if not known:
         raise ModelError("optimize", "nothing that varies", "numbers in [vary]", "Say what may change.")
-    found = []
+    chosen = []
     for path in wanted.parameters:
         full = group.model.resolve(path)
         if full not in known:
             todo = nearest(full, known) or "Add it to [vary]."
             raise ModelError("optimize.parameters", repr(path), ", ".join(known), todo)
-        found.append(full)
-    return tuple(found) or known
+        chosen.append(full)
+    return tuple(chosen) or known
 
 
-def expressions(wanted: Wanted, metrics: Sequence[str]) -> dict[str, ast.expr]:
+def expressions(wanted: Wanted, metrics: Sequence[str]) -> dict[str, Expression]:
     """The objective, constraints and residuals of metrics, by their texts; a constraint as what is to be 0 at most.
 
     Raises:
-        ModelError: what is no expression of names of metrics.
+        ModelError: other names in them than those of metrics, vectors.
     """
-    texts = {"objective": wanted.objective} if wanted.objective else {}
-    texts |= {c.text: f"{c.left} - ({c.right})" for c in wanted.constraints}
-    if wanted.data is None:
-        texts |= {text: text for text in wanted.residuals}
-    return {name: _expression(text, name, metrics) for name, text in texts.items()}
-
-
-def _expression(text: str, name: str, metrics: Sequence[str]) -> ast.expr:
-    """An expression whose names are those of metrics."""
-    where = "optimize.objective" if name == "objective" else f"optimize, {name}"
-    parsed = parse(text, where)
-    if parsed.paths:
-        todo = "Make a metric of it, and name that."
-        raise ModelError(where, repr(parsed.paths[0]), f"names of metrics: {', '.join(metrics)}", todo)
-    found = evaluate(parsed.node, {metric: [1.0] for metric in metrics}, where)
-    if len(found) != 1:
-        raise ModelError(where, f"{len(found)} numbers", "one number", "Pick with [k].")
-    return parsed.node
+    for text, node in wanted.expressions:
+        where = "optimize.objective" if text == "objective" else f"optimize, {text}"
+        for name in names(node):
+            if is_path(name) and name.text not in metrics:
+                todo = "Make a metric of it, and name that."
+                raise ModelError(where, repr(name.text), f"names of metrics: {', '.join(metrics)}", todo)
+        size = len(evaluate(node, {metric: [1.0] for metric in metrics}, where))
+        if size != 1:
+            raise ModelError(where, f"{size} numbers", "one number", "Pick with [k].")
+    return dict(wanted.expressions)

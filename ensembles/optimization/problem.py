@@ -20,7 +20,7 @@ from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import Group
 from shiftjax.gradients.doubts import Doubts
-from shiftjax.measures.expressions import evaluate
+from shiftjax.measures.evaluation import evaluate
 
 Array = Any  # of JAX, traced
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
 from shiftjax.ensembles.study.spec import assigned
 from shiftjax.errors import ModelError, nearest, need, need_count, need_mapping, need_number, one_of, refuse_text
-from shiftjax.measures.expressions import parse
+from shiftjax.measures.dialects import LANES
+from shiftjax.measures.expression import RELATIONS, Expression, Operation, parts
+from shiftjax.measures.grammar import parse
 from shiftjax.record import record
 
 LEAST_SQUARES = ("levenberg_marquardt", "gauss_newton")
@@ -17,7 +18,6 @@ MONOTONE = ("lbfgs",)  # its curvature is of steps that go down
 OPTAX = ("adam", "adamw", "adabelief", "adagrad", "adamax", "lion", "nadam", "radam", "rmsprop", "sgd", "yogi")
 METHODS = (*OPTAX, *MONOTONE, *LEAST_SQUARES)
 RATE = 0.05  # of a bounded number's way through the middle of its bounds: a step of 1/80 of their distance
-_RELATION = re.compile(r"(>=|<=|==)")
 
 
 class Ending(IntEnum):
@@ -31,11 +31,10 @@ class Ending(IntEnum):
 
 @record
 class Constraint:
-    """An inequality, `left` <= `right`, or an equality."""
+    """An inequality, or an equality: an expression of names of metrics that is 0 at most, or 0."""
 
     text: str
-    left: str
-    right: str
+    excess: Expression
     equal: bool
 
 
@@ -51,6 +50,7 @@ class Wanted:
         parameters: those of the varied paths that are changed, all where empty.
         bounds: path -> smallest and largest value in SI, None for none; those of its law where left out.
         constraints: on metrics.
+        expressions: the objective, the constraints' `excess` and residuals of metrics by their texts, read.
         starts: how many; as many as the study has members where None.
         method: one of `METHODS`. options: of the optimiser of optax.
         learning_rate, final_learning_rate: of the first and of the last iteration; the same where None.
@@ -66,6 +66,7 @@ class Wanted:
     parameters: tuple[str, ...]
     bounds: tuple[tuple[str, float | None, float | None], ...]
     constraints: tuple[Constraint, ...]
+    expressions: tuple[tuple[str, Expression], ...]
     starts: int | None
     method: str
     options: tuple[tuple[str, Any], ...]
@@ -105,14 +106,17 @@ def wanted(words: Mapping[str, Any], where: str = "optimize") -> Wanted:
     if constraints and residuals:
         todo = "Make an objective of the residuals."
         raise ModelError(f"{where}.constraints", f"with {method}", "with a method of optax", todo)
-    if objective:
-        parse(objective, f"{where}.objective")
     data = words.get("data")
     need(f"{where}.data", data, (str, type(None)), "the path of a .csv file")
+    expressions = {"objective": parse(objective, f"{where}.objective", LANES)} if objective else {}
+    expressions |= {constraint.text: constraint.excess for constraint in constraints}
+    if data is None:
+        expressions |= {text: parse(text, f"{where}.residuals", LANES) for text in residuals}
     return Wanted(
         objective, residuals, _sigmas(f"{where}.sigmas", words.get("sigmas", {}), residuals), data,
         _texts(f"{where}.parameters", words.get("parameters", ())),
         _bounds(f"{where}.bounds", words.get("bounds", {})), constraints,
+        tuple(expressions.items()),
         _count(where, words, "starts", None), method, _options(f"{where}.options", words.get("options", {})),
         _number(where, words, "learning_rate", 1.0 if method in MONOTONE else RATE),
         _number(where, words, "final_learning_rate", None), _count(where, words, "iterations", 100) or 0,
@@ -174,16 +178,15 @@ def _bound(where: str, value: Any, free: str) -> float | None:
     return None if value in (free, float(free)) else assigned(value, where)[0]
 
 
-def _constraint(where: str, text: Any) -> Constraint:
-    parts = _RELATION.split(text)
-    if len(parts) != 3:
-        todo = "Make two of a range."
-        raise ModelError(where, repr(text)[:80], 'a relation of metrics, as "swing >= 0.5" or "height == 0.2"', todo)
-    left, relation, right = (part.strip() for part in parts)
-    left, right = (right, left) if relation == ">=" else (left, right)
-    for side in (left, right):
-        parse(side, where)
-    return Constraint(text, left, right, relation == "==")
+def _constraint(where: str, text: str) -> Constraint:
+    relation = parse(text, where, LANES)
+    if not (isinstance(relation, Operation) and relation.sign in ("<=", ">=", "==")) or any(
+        isinstance(side, Operation) and side.sign in RELATIONS for side in parts(relation)
+    ):
+        allowed = 'a relation of metrics, as "swing >= 0.5" or "height == 0.2"'
+        raise ModelError(where, repr(text)[:80], allowed, "Make two of a range.")
+    small, large = (relation.right, relation.left) if relation.sign == ">=" else (relation.left, relation.right)
+    return Constraint(text, Operation("-", small, large), relation.sign == "==")
 
 
 TEXT, POSITIVE = {"type": "string"}, {"type": "number", "exclusiveMinimum": 0}

@@ -21,7 +21,7 @@ from shiftjax.ensembles.report.html import Book, code, key, number, table
 from shiftjax.ensembles.report.optima import Cluster, at_bound, clusters, widths
 from shiftjax.ensembles.report.page import shell
 from shiftjax.ensembles.report.writing import check_target, save, save_page
-from shiftjax.measures.expressions import evaluate
+from shiftjax.measures.evaluation import evaluate
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 

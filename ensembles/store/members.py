@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.errors import ModelError, nearest
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
-from shiftjax.run.results.plain_values import CERTIFICATE
 
 ROLES = ("design", "switch", "metric", "certificate", "status", "message")  # the order in which columns are shown
 

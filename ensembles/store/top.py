@@ -5,17 +5,17 @@ Members that failed, and those where the value is not finite, are never among th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import numpy as np
 
 from shiftjax.ensembles.store.members import Column, Members, listed
 from shiftjax.ensembles.store.ranking import ranked
 from shiftjax.errors import ModelError, need_count, one_of
-from shiftjax.measures.expressions import unit_of
+from shiftjax.measures.dialects import NUMBERS
+from shiftjax.measures.evaluation import evaluate_number
+from shiftjax.measures.expression import names
+from shiftjax.measures.expression_units import unit_of
+from shiftjax.measures.grammar import parse
 from shiftjax.record import record
-from shiftjax.run.derive import evaluate, parsed
 
 ENDS = ("largest", "smallest", "worst")
 
@@ -71,29 +71,15 @@ def column_of(members: Members, text: str) -> Column:
     """The column of a name, or the values of an expression of columns in braces."""
     if "{" not in text or any(column.name == text for column in members.columns):
         return members.column(text, "top")
+    node = parse(text, f"top {text}", NUMBERS)
+    columns = {name.text: members.column(name.text, "top") for name in names(node) if name.braces}
     with np.errstate(all="ignore"):  # a value that is not finite is never listed
-        values = np.asarray(evaluate(text, _Columns(members), f"top {text}"), np.float64)
+        by_name = {name: column.values for name, column in columns.items()}
+        values = np.asarray(evaluate_number(node, by_name, f"top {text}"), np.float64)
     if values.ndim == 0:
         raise ModelError(f"top {text}", "one number for all", "an expression of columns", "Write {swing} / {mass}.")
-    node, paths = parsed(text, f"top {text}")
-    unit = unit_of(node, {name: members.column(path, "top").unit for name, path in paths.items()}) or "1"
+    unit = unit_of(node, {name: column.unit for name, column in columns.items()}) or "1"
     return Column(text, "metric", unit, values, text)
-
-
-class _Columns(Mapping[str, Any]):
-    """Values by the name of a column, or the end of its path."""
-
-    def __init__(self, members: Members) -> None:
-        self._members = members
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self._members.column(name, "top").values
-
-    def __iter__(self) -> Iterator[str]:
-        return (column.name for column in self._members.columns)
-
-    def __len__(self) -> int:
-        return len(self._members.columns)
 
 
 def _worst_end(column: Column) -> str:

@@ -23,10 +23,10 @@ from shiftjax.ensembles.study.sample import refuse_undrawn
 from shiftjax.ensembles.study.spec import NUMBERS, Vary, varied
 from shiftjax.errors import ModelError, nearest, need_mapping, wrong
 from shiftjax.formats.writer import to_dict
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
-from shiftjax.run.results.plain_values import CERTIFICATE
 
 Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most

@@ -14,7 +14,9 @@ from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import Group, total
 from shiftjax.errors import ModelError
 from shiftjax.measures.channels import channels
-from shiftjax.measures.expressions import parse
+from shiftjax.measures.dialects import LANES
+from shiftjax.measures.expression import is_path, names
+from shiftjax.measures.grammar import parse
 from shiftjax.mechanism.frozen_json import thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.analysis import analyze
@@ -82,6 +84,7 @@ def _has(plan: Plan, model: Model, paths: Sequence[str]) -> bool:
 def _paths(words: str | Mapping[str, Any]) -> tuple[str, ...]:
     """The channels that a metric is taken of; none of one that is no expression."""
     try:
-        return parse(words if isinstance(words, str) else words.get("of", ""), "").paths
+        node = parse(words if isinstance(words, str) else words.get("of", ""), "", LANES)
     except ModelError:
         return ()
+    return tuple(name.text for name in names(node) if is_path(name))

@@ -26,8 +26,8 @@ from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.measures.channels import channels
+from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.derive import with_derived
-from shiftjax.run.metric_texts import Metrics
 from shiftjax.run.results.result import plain
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.verdict import verdict

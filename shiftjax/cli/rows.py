@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shiftjax.run.results.plain_values import CERTIFICATE, counted, figure_text, worst
+from shiftjax.measures.certificate import CERTIFICATE
+from shiftjax.run.results.plain_values import counted, figure_text, worst
 
 METRIC_HEAD = ("metric", "smallest", "member", "median", "largest", "member", "unit")
 

@@ -12,7 +12,8 @@ import numpy as np
 from shiftjax.cli import common, parsing, running
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.stored_study import Study, lone
-from shiftjax.run.results.plain_values import CERTIFICATE, figure_text
+from shiftjax.measures.certificate import CERTIFICATE
+from shiftjax.run.results.plain_values import figure_text
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 

@@ -33,9 +33,9 @@ from shiftjax.ensembles.study.keeping import USUAL, extreme_words, keep
 from shiftjax.ensembles.study.sample import sample
 from shiftjax.ensembles.study.spec import FORMS, parse_vary
 from shiftjax.errors import ModelError
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.results.plain_values import CERTIFICATE
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 

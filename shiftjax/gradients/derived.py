@@ -12,8 +12,10 @@ from jax.core import Tracer
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from shiftjax.errors import ModelError
+from shiftjax.measures.evaluation import evaluate_number
+from shiftjax.measures.expression import Expression
 from shiftjax.mechanism.model import Model
-from shiftjax.run.derive import Expression, Numbers, evaluate, wanted_of
+from shiftjax.run.derive import Formula, Numbers, Rule, rules_of
 
 Array = Any  # of JAX, traced
 
@@ -22,7 +24,7 @@ def derived(
     model: Model,
     design: Mapping[str, Array],
     assign: Mapping[str, float] | None,
-    derive: Mapping[str, Expression],
+    derive: Mapping[str, Formula],
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """`run.derive.with_derived` of traced numbers.
 
@@ -36,31 +38,31 @@ def derived(
         ModelError: as there; a function that needs NumPy arrays.
     """
     base = model.replace(assign) if assign else model
-    wanted = wanted_of(model, design, assign or (), derive)
+    rules = rules_of(model, design, assign or (), derive)
     known = {**{path: np.float64(value) for path, value in base.numbers().items()}, **design}
     members = len(next(iter(design.values()), (0.0,)))
-    values = _Traced(model, known, wanted, members)
-    found = {path: values[path] for path in wanted}
-    same = {path: float(value) for path, value in found.items() if not value.ndim and not isinstance(value, Tracer)}
-    columns = {path: jnp.broadcast_to(value, members) for path, value in found.items() if path not in same}
+    values = _Traced(model, known, rules, members)
+    numbers = {path: values[path] for path in rules}
+    same = {path: float(value) for path, value in numbers.items() if not value.ndim and not isinstance(value, Tracer)}
+    columns = {path: jnp.broadcast_to(value, members) for path, value in numbers.items() if path not in same}
     return {**design, **columns}, {**(assign or {}), **same}
 
 
 class _Traced(Numbers):
     """Numbers of which some are traced."""
 
-    def _value(self, expression: Expression, where: str) -> Any:
-        if isinstance(expression, str):
-            found = evaluate(expression, _Operands(self), where)
-            return found.values if isinstance(found, _Operand) else found
+    def _value(self, rule: Rule, where: str) -> Any:
+        if isinstance(rule, Expression):
+            value = evaluate_number(rule, _Operands(self), where)
+            return value.values if isinstance(value, _Operand) else value
         try:
-            return expression(self)
+            return rule(self)
         except jax.errors.TracerArrayConversionError as error:
             allowed = "a function made of operators and jax.numpy, since JAX traces the numbers"
             raise ModelError(where, "a function made of numpy", allowed, "Write jnp. for np.") from error
 
-    def _array(self, found: Any) -> Any:
-        return jnp.asarray(found, float) if isinstance(found, jax.Array) else np.asarray(found, float)
+    def _array(self, value: Any) -> Any:
+        return jnp.asarray(value, float) if isinstance(value, jax.Array) else np.asarray(value, float)
 
 
 class _Operand(NDArrayOperatorsMixin):

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from shiftjax.gradients.complex_step import pulled
-from shiftjax.run.metric_texts import Metrics
+from shiftjax.measures.run_metrics import Metrics
 
 BEFORE = 1.0  # s, and units of an expression: how far the instant before the start is put away from it
 

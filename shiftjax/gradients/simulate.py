@@ -18,10 +18,10 @@ from shiftjax.formats.files import load
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.transforms import Differentiable, Same, differentiable
+from shiftjax.measures.run_metrics import check_name, text_of_function
 from shiftjax.mechanism.model import Model
 from shiftjax.run.arguments import CHECKS, check_arguments
 from shiftjax.run.arguments import asked as told
-from shiftjax.run.metric_texts import check_name, text_of_function
 from shiftjax.run.programs.precision import need_x64
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.simulate import simulate as run_simulate

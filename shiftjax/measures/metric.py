@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,29 +62,3 @@ class MetricKind:
     options: tuple[tuple[str, Option], ...] = ()
     vector: bool = False
     of_an_instant: bool = False
-
-
-class Measurement(Protocol):
-    """All metrics of a run, as the lanes see them; `run.metric_texts` makes one of what the user wrote."""
-
-    @property
-    def size(self) -> int:
-        """Number of accumulators."""
-        ...
-
-    @property
-    def of_partition(self) -> bool:
-        """Whether the code depends on the lane's partition."""
-        ...
-
-    def identity(self) -> tuple[object, ...]:
-        """What decides the code of `update`."""
-        ...
-
-    def update(self, accumulators: Vec, state: Any, t: Scalar) -> Vec:
-        """The accumulators at the end of a step, from its `ObservedState`; lane code."""
-        ...
-
-    def begin(self, rows: np.ndarray) -> None:
-        """Fills the accumulators (k, B) of lanes at their start, of which time and expressions are right."""
-        ...

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, absolute, add, div, dot, larger, less, minus, mul, norm_squared, select, sub
-from shiftjax.measures.expressions import MIXED
+from shiftjax.measures.expression_units import MIXED
 from shiftjax.measures.metric import Instant, MetricKind, Option, Options
 from shiftjax.table import Table
 

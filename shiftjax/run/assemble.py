@@ -12,13 +12,13 @@ from shiftjax.constraints import CoordinateFunction
 from shiftjax.formats.files import load
 from shiftjax.kernels.backends import make_kernel
 from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.ensemble import Settings
 from shiftjax.run.arguments import asked, check_arguments
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
-from shiftjax.run.derive import Expression, with_derived
+from shiftjax.run.derive import Formula, with_derived
 from shiftjax.run.memory import Need, need_of, refuse_too_much
-from shiftjax.run.metric_texts import Definition, Metrics
 from shiftjax.run.results.collect import collect
 from shiftjax.run.results.messages import messages, notes
 from shiftjax.run.results.result import Result, members_to_keep
@@ -37,7 +37,7 @@ def assemble(
     keep: int | str | Sequence[int] = "none",
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float] | None = None,
-    derive: Mapping[str, Expression] | None = None,
+    derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
     strict_start: bool = False,
     drive: Mapping[str, Drivable] | None = None,

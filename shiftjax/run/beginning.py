@@ -15,12 +15,12 @@ from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Kernel
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.run_metrics import Metrics
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import GAP_LIMIT, Ensemble, Settings, begin
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.going_on import go_on, program_of
-from shiftjax.run.metric_texts import Metrics
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import refuse_beyond_tables

@@ -1,55 +1,35 @@
 """Numbers that follow from others, as `derive={"rod.mass": "7.8 * {rod:tip.T[0]}"}`. Host code, no jax.
 
-An expression is made of numbers, number paths in braces, + - * / **, parentheses, pi and `FUNCTIONS`, all in SI;
-nothing else is evaluated. A derived number may follow from other derived ones; circles are refused. What follows from
-no varied number is the same for all members.
+An expression is one of `measures.grammar` over number paths in braces, in SI where no unit is written. A derived number
+may follow from other derived ones; circles are refused. What follows from no varied number is the same for all members.
 """
 
 from __future__ import annotations
 
-import ast
-import math
-import operator
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from shiftjax.errors import ModelError, nearest, need_number
+from shiftjax.errors import ModelError, need_number
+from shiftjax.measures.dialects import NUMBERS
+from shiftjax.measures.evaluation import evaluate_number
+from shiftjax.measures.expression import Expression
+from shiftjax.measures.grammar import parse
 from shiftjax.mechanism.model import Model
 
-Expression = str | Callable[[Mapping[str, Any]], Any]  # a text, or a function of the numbers by path
-Function = Callable[..., Any]
-
-FUNCTIONS: dict[str, tuple[Function, int]] = {  # name -> function, number of arguments
-    **{name: (getattr(np, name), 1) for name in ("sin", "cos", "tan", "sqrt", "exp", "log", "abs")},
-    **{name: (getattr(np, "arc" + name[1:]), 1) for name in ("asin", "acos", "atan")},
-    "atan2": (np.arctan2, 2),
-    "min": (np.minimum, 2),
-    "max": (np.maximum, 2),
-}
-OPERATORS: dict[type, Function] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-}
-ALLOWED = f"numbers, paths in braces, + - * / **, pi and {', '.join(FUNCTIONS)}"
-LONGEST = 2000  # characters of an expression
-_PATH = re.compile(r"\{((?:`[^`]*`|[^{}`])+)\}")
+Function = Callable[[Mapping[str, Any]], Any]  # of the numbers by path
+Formula = str | Function  # as the user states it
+Rule = Expression | Function  # the same, read
 
 
 class Numbers(Mapping[str, Any]):
     """The numbers of all members by path: () where all members have the same, else (B,); derived ones on demand."""
 
-    def __init__(self, model: Model, known: Mapping[str, Any], derive: Mapping[str, Expression], members: int) -> None:
+    def __init__(self, model: Model, known: Mapping[str, Any], rules: Mapping[str, Rule], members: int) -> None:
         self._model, self._members = model, members
         self._known = dict(known)  # full path -> values
-        self._derive = dict(derive)  # full path -> what is not evaluated yet
+        self._rules = dict(rules)  # full path -> what is not evaluated yet
         self._asked: list[str] = []  # derived numbers that wait for others
 
     def __getitem__(self, path: str) -> Any:
@@ -57,10 +37,10 @@ class Numbers(Mapping[str, Any]):
         if full in self._asked:
             circle = " <- ".join([*self._asked[self._asked.index(full) :], full])
             raise ModelError(f"derive {full}", f"a circle: {circle}", "numbers that follow from others", "Break it.")
-        if full in self._derive:
+        if full in self._rules:
             self._asked.append(full)
-            self._known[full] = self._evaluated(full, self._derive[full])
-            del self._derive[full]
+            self._known[full] = self._evaluated(full, self._rules[full])
+            del self._rules[full]
             self._asked.pop()
         return self._known[full]
 
@@ -70,31 +50,31 @@ class Numbers(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._known)
 
-    def _evaluated(self, full: str, expression: Expression) -> Any:
+    def _evaluated(self, full: str, rule: Rule) -> Any:
         where = f"derive {full}"
         with np.errstate(all="ignore"):  # what is not finite is an outcome of its member
-            found = self._value(expression, where)
+            value = self._value(rule, where)
         try:
-            values = self._array(found)
+            values = self._array(value)
         except (TypeError, ValueError):
-            raise ModelError(where, repr(found)[:80], "numbers", "Return a number or one a member.") from None
+            raise ModelError(where, repr(value)[:80], "numbers", "Return a number or one a member.") from None
         if values.shape not in ((), (self._members,)):
             allowed = f"one number, or one a member, shape ({self._members},)"
             raise ModelError(where, f"shape {values.shape}", allowed, "Correct the function.")
         return values
 
-    def _value(self, expression: Expression, where: str) -> Any:
-        return evaluate(expression, self, where) if isinstance(expression, str) else expression(self)
+    def _value(self, rule: Rule, where: str) -> Any:
+        return evaluate_number(rule, self, where) if isinstance(rule, Expression) else rule(self)
 
-    def _array(self, found: Any) -> Any:
-        return np.asarray(found, float)
+    def _array(self, value: Any) -> Any:
+        return np.asarray(value, float)
 
 
 def with_derived(
     model: Model,
     vary: Mapping[str, Any] | None,
     assign: Mapping[str, float] | None,
-    derive: Mapping[str, Expression] | None,
+    derive: Mapping[str, Formula] | None,
 ) -> tuple[dict[str, Any] | None, dict[str, float]]:
     """`vary` and `assign` of a run with the derived numbers among them.
 
@@ -111,41 +91,41 @@ def with_derived(
     sizes = {len(values) for values in columns.values()}
     if len(sizes) > 1:
         raise ModelError("vary", f"lengths {sorted(sizes)}", "one length for all", "Give every path as many values.")
-    wanted = wanted_of(model, columns, assigned, derive)
+    rules = rules_of(model, columns, assigned, derive)
     known = {**{path: np.float64(value) for path, value in numbers.items()}, **columns}
-    values = Numbers(model, known, wanted, sizes.pop() if sizes else 1)
-    found = {path: values[path] for path in wanted}
-    same = {path: float(value) for path, value in found.items() if value.ndim == 0}
-    return (None if vary is None else {**vary, **{p: v for p, v in found.items() if v.ndim}}), {**assigned, **same}
+    values = Numbers(model, known, rules, sizes.pop() if sizes else 1)
+    derived = {path: values[path] for path in rules}
+    same = {path: float(value) for path, value in derived.items() if value.ndim == 0}
+    return (None if vary is None else {**vary, **{p: v for p, v in derived.items() if v.ndim}}), {**assigned, **same}
 
 
-def wanted_of(
-    model: Model, varied: Iterable[str], assigned: Iterable[str], derive: Mapping[str, Expression]
-) -> dict[str, Expression]:
-    """Full path -> what the number follows from.
+def rules_of(
+    model: Model, varied: Iterable[str], assigned: Iterable[str], derive: Mapping[str, Formula]
+) -> dict[str, Rule]:
+    """Full path -> what the number follows from, texts read.
 
     Args:
         varied: full paths of the varied numbers. assigned: paths of those that are set for all members.
 
     Raises:
-        ModelError: no such number, one that is varied or set, too, something that is no expression.
+        ModelError: no such number, one that is varied or set, too, something that is no expression or function.
     """
     numbers = model.numbers()
     taken = {**dict.fromkeys(varied, "vary"), **dict.fromkeys((full_path(model, p, numbers) for p in assigned), "set")}
-    wanted: dict[str, Expression] = {}
-    for path, expression in derive.items():
+    rules: dict[str, Rule] = {}
+    for path, formula in derive.items():
         full = full_path(model, path, numbers)
-        if full in taken or full in wanted:
+        if full in taken or full in rules:
             found = f"the same number in {taken.get(full, 'derive')}, too"
             raise ModelError(f"derive {path}", found, "each number once", "Leave one of them out.")
-        if not (isinstance(expression, str) or callable(expression)):
-            raise ModelError(f"derive {path}", repr(expression)[:80], "a text or a function", "Write '2 * {PATH}'.")
-        wanted[full] = expression
-    return wanted
+        if not (isinstance(formula, str) or callable(formula)):
+            raise ModelError(f"derive {path}", repr(formula)[:80], "a text or a function", "Write '2 * {PATH}'.")
+        rules[full] = parse(formula, f"derive {full}", NUMBERS) if isinstance(formula, str) else formula
+    return rules
 
 
 def derived_columns(
-    model: Model, vary: Mapping[str, Any], derive: Mapping[str, Expression] | None
+    model: Model, vary: Mapping[str, Any], derive: Mapping[str, Formula] | None
 ) -> dict[str, np.ndarray]:
     """The varied and the derived numbers, one value a member, by their full paths.
 
@@ -187,77 +167,3 @@ def _column(path: str, values: Any) -> np.ndarray:
     if column.ndim != 1:
         raise ModelError(f"vary {path}", f"shape {column.shape}", "one value a member, shape (B,)", "Flatten it.")
     return column
-
-
-def evaluate(text: str, numbers: Mapping[str, Any], where: str) -> Any:
-    """The value of an expression.
-
-    Raises:
-        ModelError: anything in it that is not allowed.
-    """
-    node, paths = parsed(text, where)
-    try:
-        return _value(node, paths, numbers, where)
-    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
-        if isinstance(error, ModelError):
-            raise
-        raise _refused(where, text, ALLOWED) from None
-
-
-def parsed(text: str, where: str) -> tuple[ast.expr, dict[str, str]]:
-    """An expression as Python's parser reads it, and the path of every name in it.
-
-    Raises:
-        ModelError: no expression.
-    """
-    paths: list[str] = []
-
-    def place(match: re.Match[str]) -> str:
-        paths.append(match[1].strip())
-        return f" _{len(paths) - 1} "
-
-    outside = _PATH.sub("", text)
-    if len(text) > LONGEST or "_" in outside or "{" in outside or "}" in outside:
-        raise _refused(where, text, ALLOWED)
-    try:
-        node = ast.parse(_PATH.sub(place, text).strip(), mode="eval").body
-    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
-        raise _refused(where, text, ALLOWED) from None
-    return node, {f"_{k}": path for k, path in enumerate(paths)}
-
-
-def _value(node: ast.expr, paths: Mapping[str, str], numbers: Mapping[str, Any], where: str) -> Any:
-    """The value of a node; only what is named here is evaluated."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        return np.float64(node.value)
-    if isinstance(node, ast.Name) and node.id in paths:
-        return numbers[paths[node.id]]
-    if isinstance(node, ast.Name) and node.id == "pi":
-        return np.float64(math.pi)
-    if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
-        return OPERATORS[type(node.op)](_value(node.operand, paths, numbers, where))
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        sides = (_value(side, paths, numbers, where) for side in (node.left, node.right))
-        return OPERATORS[type(node.op)](*sides)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        function, count = FUNCTIONS.get(node.func.id, (None, 0))
-        if function is None:
-            raise _refused(where, f"{node.func.id}(...)", ALLOWED, nearest(node.func.id, FUNCTIONS))
-        if len(node.args) != count:
-            raise _refused(where, f"{node.func.id} of {len(node.args)}", f"{node.func.id} of {count}")
-        return function(*(_value(argument, paths, numbers, where) for argument in node.args))
-    if isinstance(node, ast.Name):
-        raise _refused(where, node.id, ALLOWED, f"Is it a path? Write {{{node.id}}}.")
-    raise _refused(where, _written(node, paths), ALLOWED)
-
-
-def _written(node: ast.expr, paths: Mapping[str, str]) -> str:
-    """A part of an expression as the user wrote it."""
-    text = ast.unparse(node)
-    for name, path in paths.items():
-        text = text.replace(name, f"{{{path}}}")
-    return text
-
-
-def _refused(where: str, found: str, allowed: str, todo: str = "") -> ModelError:
-    return ModelError(where, repr(found[:80]), allowed, todo or "Write it like 7.8 * {rod:tip.T[0]}.")

@@ -26,7 +26,7 @@ from shiftjax.poses import rotate
 from shiftjax.record import record
 from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.derive import Expression, derived_columns
+from shiftjax.run.derive import Formula, derived_columns
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
@@ -88,7 +88,7 @@ class Live:
         step: float = 1e-3,
         channels: Sequence[str] = (),
         drive: Mapping[str, Drivable] | None = None,
-        derive: Mapping[str, Expression] | None = None,
+        derive: Mapping[str, Formula] | None = None,
         method: str = "rk4",
         backend: str | None = None,
     ) -> None:

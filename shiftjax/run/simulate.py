@@ -18,6 +18,7 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.xla import told_before
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.channels import channels as channels_of
+from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import judge
@@ -27,10 +28,9 @@ from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.arguments import asked, check_arguments
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
-from shiftjax.run.derive import Expression, with_derived
+from shiftjax.run.derive import Formula, with_derived
 from shiftjax.run.going_on import ending_of
 from shiftjax.run.memory import Need, need_of, refuse_too_much
-from shiftjax.run.metric_texts import Definition, Metrics
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.results.collect import WHOLE, collect
 from shiftjax.run.results.interrupted import Interrupted
@@ -60,7 +60,7 @@ def simulate(
     log_jacobian: bool = False,
     vary: Mapping[str, Any] | None = None,
     assign: Mapping[str, float] | None = None,
-    derive: Mapping[str, Expression] | None = None,
+    derive: Mapping[str, Formula] | None = None,
     hold: Sequence[str] = (),
     start: Result | None = None,
     strict_start: bool = False,

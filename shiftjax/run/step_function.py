@@ -19,7 +19,7 @@ from shiftjax.mechanism.paths import listed
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
-from shiftjax.run.derive import Expression, derived_columns
+from shiftjax.run.derive import Formula, derived_columns
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.precision import need_x64
@@ -47,7 +47,7 @@ class Simulator:
     """
 
     def __init__(
-        self, prepared: Prepared, step_size: float, backend: str | None, derive: Mapping[str, Expression]
+        self, prepared: Prepared, step_size: float, backend: str | None, derive: Mapping[str, Formula]
     ) -> None:
         self.prepared, self.step_size, self.backend = prepared, step_size, backend
         self._derive = derive
@@ -140,7 +140,7 @@ def compile(
     precision: str = "f64",
     backend: str | None = None,
     drive: Mapping[str, Drivable] | None = None,
-    derive: Mapping[str, Expression] | None = None,
+    derive: Mapping[str, Formula] | None = None,
 ) -> Simulator:
     """Compiles one step of a model.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.run.results.plain_values import CERTIFICATE
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.viewer.export.pack import Pack
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves

@@ -21,10 +21,10 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from shiftjax.errors import ModelError, nearest
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.paths import listed, shortened
 from shiftjax.outcome import Outcome
 from shiftjax.record import record
-from shiftjax.run.results.plain_values import CERTIFICATE
 
 EXAMPLES = '17 | 3,7,9 | 10:20 | all | kept | failed | worst:5 | best:5:NAME of kept | a query such as "gap < 1e-9"'
 RANKED_BY = "energy_error"

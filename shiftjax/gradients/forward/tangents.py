@@ -23,10 +23,10 @@ from shiftjax.kernels.contract import Kernel
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.lane_table import LaneTable
 from shiftjax.measures.channel import Channel
+from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.advance.ensemble import Settings, begin_certificate, recordings_of
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
-from shiftjax.run.metric_texts import Metrics
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -96,7 +96,7 @@ class Forward:
     """
 
     def __init__(self, prepared: Prepared, kernel: Kernel, observed: Sequence[Channel], measured: Metrics) -> None:
-        for name in measured.functions:
+        for name in measured.functions_of_arrays:
             allowed, todo = "metrics that are texts", "Take the function of the channels, which have derivatives."
             raise ModelError(f"metric {name}", "a function of arrays, of which there is no derivative", allowed, todo)
         self.prepared, self.kernel, self.measured = prepared, kernel, measured

@@ -24,7 +24,7 @@ from shiftjax.algebra import Scalar
 from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.forces import FORCES
 from shiftjax.gradients.complex_step import complex_step
-from shiftjax.run.metric_texts import Metrics
+from shiftjax.measures.run_metrics import Metrics
 from shiftjax.run.programs.setup import Setup
 from shiftjax.run.start.host_evaluation import per_member
 

@@ -15,7 +15,7 @@ import numpy as np
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Layout
 from shiftjax.kernels.lane_table import ALL, STATE, LaneTable, Members, Trips
-from shiftjax.measures.metric import Measurement
+from shiftjax.measures.accumulators import Accumulators
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.samples import Samples
@@ -92,7 +92,7 @@ class Programs(Protocol):
         ...
 
     @property
-    def metrics(self) -> Measurement | None:
+    def metrics(self) -> Accumulators | None:
         """What is measured, None for nothing."""
         ...
 

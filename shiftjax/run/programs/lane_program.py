@@ -20,8 +20,8 @@ from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
+from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.channel import Channel
-from shiftjax.measures.metric import Measurement
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.programs.setup import (
@@ -30,10 +30,9 @@ from shiftjax.run.programs.setup import (
     REPORTS,
     SUMS,
     Setup,
-    is_foreign,
+    foreign_sources,
     scratch_of,
     shared_scratch,
-    source_of,
 )
 from shiftjax.run.programs.tracing import tracer
 from shiftjax.topology.islands import Island, islands
@@ -50,7 +49,7 @@ class Programs:
         width: scalars of the channels. layout: of a lane.
     """
 
-    def __init__(self, setup: Setup, channels: Sequence[Channel] = (), metrics: Measurement | None = None) -> None:
+    def __init__(self, setup: Setup, channels: Sequence[Channel] = (), metrics: Accumulators | None = None) -> None:
         self.setup, self.channels, self.identity = setup, tuple(channels), setup.identity()
         self.width = sum(channel.size for channel in channels)
         self.metrics = metrics if metrics is not None and metrics.size else None
@@ -138,12 +137,8 @@ class Builder:
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
             watched = any(channel.quantity.of_partition for channel in self.channels)
-            own = {channel.quantity.observe for channel in self.channels if is_foreign(channel.quantity.observe)}
-            depends = (
-                [c.path for c in self.channels],
-                sorted(map(source_of, own)),
-                self.partition if watched else None,
-            )
+            sources = foreign_sources(channel.quantity.observe for channel in self.channels)
+            depends = ([c.path for c in self.channels], sources, self.partition if watched else None)
             observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends),)
         return LaneProgram(
             layout,
@@ -160,7 +155,8 @@ class Builder:
         if self.metrics is None:
             return ()
         own = self.slots("acc")[len(ACCUMULATORS) :]
-        depends = (self.metrics.identity(), self.partition if self.metrics.of_partition else None)
+        sources = foreign_sources(self.metrics.functions)
+        depends = (tuple(self.metrics.terms), sources, self.partition if self.metrics.of_partition else None)
         reads = [*self.state_slots, *self.slots("dx", self.nv), *own]
         return (self.piece("metrics", self.measure, reads, own, depends),)
 

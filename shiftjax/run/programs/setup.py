@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -128,7 +128,7 @@ class Setup:
         matrices = [[float(x).hex() for x in row] for R in self.matrices for row in R]
         functions = [_function_text(function) for function in self.functions]
         head = (self.plan, self.varied, float(self.length).hex(), self.precision, functions, self.quadratures)
-        text = repr((head, constants, matrices, source_hash(), list(_foreign_sources(self.plan))))
+        text = repr((head, constants, matrices, source_hash(), foreign_sources(_kinds_of(self.plan))))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -165,18 +165,22 @@ def shared_scratch(plan: Plan) -> int:
     return sum(scratch_of(plan, k) for k in range(len(plan.substructures))) if len(plan.substructures) > 1 else 0
 
 
-def _foreign_sources(plan: Plan) -> Iterator[str]:
-    """The sources of kinds that come from outside the package."""
-    kinds: Iterable[Any] = (
+def _kinds_of(plan: Plan) -> Iterable[object]:
+    """The kinds that a model is made of."""
+    return (
         *(joint.kind for joint in plan.joints),
         *(p for joint in plan.joints for p in joint.kind.primitives),
         *(FORCES[force.kind] for force in plan.forces),
         *(CONSTRAINTS[group.kind] for group in plan.constraints),
     )
-    return (source_of(kind) for kind in kinds if is_foreign(kind))
 
 
-def is_foreign(thing: object) -> bool:
+def foreign_sources(things: Iterable[object]) -> tuple[str, ...]:
+    """The sources of those kinds and functions that come from outside the package."""
+    return tuple(sorted({source_of(thing) for thing in things if _is_foreign(thing)}))
+
+
+def _is_foreign(thing: object) -> bool:
     """Whether a kind or a function comes from outside the package, so that `source_hash` does not cover it."""
     home = inspect.getmodule(thing if callable(thing) else type(thing))
     return home is None or not home.__name__.startswith("shiftjax.")

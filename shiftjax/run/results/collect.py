@@ -10,13 +10,13 @@ import numpy as np
 import shiftjax.run.start.host_evaluation as host
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.measures.channel import Channel
+from shiftjax.measures.run_metrics import Measured
 from shiftjax.outcome import Outcome
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.advance.accuracy import angle_errors, energy_errors
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import Ensemble, Repartition
 from shiftjax.run.programs.setup import ACCUMULATORS
-from shiftjax.run.results.plain_values import Measured
 from shiftjax.run.results.result import CERTIFICATE, Result
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start

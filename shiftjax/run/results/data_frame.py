@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.outcome import Outcome
-from shiftjax.run.results.plain_values import CERTIFICATE
 
 
 def to_frame(result: Any) -> pd.DataFrame:

@@ -13,10 +13,11 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.errors import ModelError
+from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.log_table import log_dataset
-from shiftjax.run.results.plain_values import CERTIFICATE, members_to_keep, plain
+from shiftjax.run.results.plain_values import members_to_keep, plain
 from shiftjax.version import VERSION
 
 COMPONENTS = ("x", "y", "z", "qw", "qx", "qy", "qz")

@@ -1,4 +1,4 @@
-"""What results are told in: the figures of the certificate, plain values, choices of members. Host only, no jax."""
+"""What results are told in: figures of the certificate, plain values, choices of members. Host only, no jax."""
 
 from __future__ import annotations
 
@@ -9,34 +9,6 @@ from typing import Any
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.record import record
-
-CERTIFICATE: dict[str, str] = {
-    "gap": "m",
-    "velocity_gap": "m/s",
-    "energy_error": "1",
-    "angle_error": "rad",
-    "repartitions": "1",
-    "pivot_ratio": "1",
-    "steps": "1",
-    "rejected": "1",
-    "start_change": "rad",
-}
-
-
-@record
-class Measured:
-    """The metrics of all members.
-
-    Attributes:
-        values: name -> (B,), not numbers where a member ended early. units, texts: name -> unit, and what it is.
-        extremes: channel path -> (B, 2, size) the smallest and the largest value over all steps.
-    """
-
-    values: Mapping[str, np.ndarray]
-    extremes: Mapping[str, np.ndarray]
-    units: Mapping[str, str]
-    texts: Mapping[str, str]
 
 
 def is_known(values: Any) -> bool:

@@ -15,12 +15,12 @@ import numpy as np
 from shiftjax.errors import ModelError
 from shiftjax.formats.writer import to_dict
 from shiftjax.markup import html_lines
+from shiftjax.measures.certificate import CERTIFICATE as CERTIFICATE
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.schedule import Schedule
-from shiftjax.run.results.plain_values import CERTIFICATE as CERTIFICATE
 from shiftjax.run.results.plain_values import is_known
 from shiftjax.run.results.plain_values import members_to_keep as members_to_keep
 from shiftjax.run.results.plain_values import plain as plain

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.run.results.plain_values import CERTIFICATE, is_known, worst
+from shiftjax.measures.certificate import CERTIFICATE
+from shiftjax.run.results.plain_values import is_known, worst
 
 LISTED = 6  # varied numbers and channels that are named
 

@@ -1,0 +1,214 @@
+"""Texts to trees: the one grammar of metrics, derived numbers, objectives, constraints, and columns of members.
+
+    relation  := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)*
+    sum       := product (("+" | "-") product)*;    product := signed (("*" | "/") signed)*
+    signed    := ("+" | "-") signed | picked ["**" signed]
+    picked    := primary ("[" relation "]")*
+    primary   := number [unit] | name | path | "{" path "}" | text | "(" list ")" | "[" list "]"
+               | name "(" (relation | name "=" relation) separated by "," ")"
+
+A path has a point or a colon, as `rod:tip.position`; other characters than letters, digits and `_` stand in backticks.
+`#` and what follows it on a line is a remark. Nothing of a text is evaluated as Python.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from shiftjax.formats.units import WORDS, unit_in_si
+from shiftjax.measures.dialects import Dialect
+from shiftjax.measures.expression import (
+    BINDING,
+    Call,
+    Expression,
+    Name,
+    Negative,
+    Number,
+    Operation,
+    Pick,
+    Text,
+    Vector,
+)
+
+LONGEST = 20_000  # characters: a target curve of some hundred points
+DEEPEST = 100  # brackets and signs within each other
+_SEGMENT = r"(?:`[^`]*`|[A-Za-z_]\w*)"
+_PATH = rf"{_SEGMENT}(?:\[\d+\](?=\.))?(?:[.:]{_SEGMENT}(?:\[\d+\](?=[.:]))?)+"
+_UNIT = "|".join(sorted((re.escape(word) for word in WORDS if word.isalpha()), key=len, reverse=True))
+_TOKEN = re.compile(
+    r"(?P<space>(?:\s|\#[^\n]*)+)"
+    r"|(?P<text>\"[^\"]*\"|'[^']*')"
+    r"|\{(?P<braces>(?:`[^`]*`|[^{}`])+)\}"
+    rf"|(?P<path>{_PATH})"
+    rf"|(?P<number>(?:\d[\d_]*\.?[\d_]*|\.\d+)(?:[eE][-+]?\d+)?)(?: ?(?P<unit>{_UNIT})(?![\w(.:]))?"
+    r"|(?P<name>[A-Za-z_]\w*)"
+    r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/<>=(),\[\]])"
+)
+
+
+class _Unreadable(ValueError):
+    """What no rule of the grammar takes; the text is a hint for the user."""
+
+
+def parse(text: str, where: str, dialect: Dialect) -> Expression:
+    """Reads a text.
+
+    Args:
+        where: what it is of, for errors. dialect: what such a text is made of, for errors.
+
+    Raises:
+        ModelError: no expression.
+    """
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+        allowed = f"{dialect.allowed}, in up to {LONGEST} characters"
+        raise dialect.refused(where, repr(text)[:80], allowed)
+    try:
+        return _Parser(text, where).whole()
+    except _Unreadable as error:
+        raise dialect.refused(where, repr(text)[:80], dialect.allowed, str(error)) from None
+
+
+class _Parser:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str, where: str) -> None:
+        self.tokens = [*_tokens(text, where), ("end", "")]
+        self.at = self.depth = 0
+
+    @property
+    def sign(self) -> str:
+        """The sign that comes next, "" where something else does."""
+        kind, value = self.tokens[self.at]
+        return str(value) if kind == "sign" else ""
+
+    def take(self) -> tuple[str, str | float]:
+        token = self.tokens[self.at]
+        self.at += 1
+        return token
+
+    def expect(self, sign: str) -> None:
+        if self.sign != sign:
+            raise _Unreadable
+        self.at += 1
+
+    def whole(self) -> Expression:
+        found = self.listed("")
+        if self.tokens[self.at][0] != "end":
+            raise _Unreadable
+        return found
+
+    def operation(self, lowest: int = 1) -> Expression:
+        """What binds at least so strongly."""
+        left = self.signed()
+        while (binding := BINDING.get(self.sign, 0)) >= lowest:
+            sign = str(self.take()[1])
+            left = Operation(sign, left, self.operation(binding + 1))
+        return left
+
+    def signed(self) -> Expression:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise _Unreadable
+        if self.sign in ("+", "-"):
+            negative = self.take()[1] == "-"
+            found = self.signed()
+            found = Negative(found) if negative else found
+        else:
+            found = self.picked()
+            if self.sign == "**":
+                self.at += 1
+                found = Operation("**", found, self.signed())
+        self.depth -= 1
+        return found
+
+    def picked(self) -> Expression:
+        found = self.primary()
+        while self.sign == "[":
+            self.at += 1
+            found = Pick(found, self.listed("]"))
+            self.expect("]")
+        return found
+
+    def primary(self) -> Expression:
+        kind, value = self.take()
+        if kind == "number":
+            return Number(float(value))
+        if kind == "text":
+            return Text(str(value))
+        if kind in ("braces", "path"):
+            return Name(str(value), kind == "braces")
+        if kind == "name":
+            return self.call(str(value)) if self.sign == "(" else Name(str(value))
+        if value == "(":
+            found = self.listed(")")
+            self.expect(")")
+            return found
+        if value == "[":
+            found = Vector(self.items("]")[0])
+            self.expect("]")
+            return found
+        raise _Unreadable
+
+    def listed(self, end: str) -> Expression:
+        """One expression, or several with commas between them."""
+        items, commas = self.items(end)
+        return items[0] if len(items) == 1 and not commas else Vector(items)
+
+    def items(self, end: str) -> tuple[tuple[Expression, ...], int]:
+        """Expressions up to a sign, and the number of commas."""
+        found, commas = [], 0
+        while self.sign != end or not end:
+            found.append(self.operation())
+            if self.sign != ",":
+                break
+            self.at, commas = self.at + 1, commas + 1
+        return tuple(found), commas
+
+    def call(self, function: str) -> Call:
+        arguments, options = [], []
+        self.expect("(")
+        while self.sign != ")":
+            if self.tokens[self.at][0] == "name" and self.tokens[self.at + 1] == ("sign", "="):
+                name = str(self.take()[1])
+                self.at += 1
+                options.append((name, self.operation()))
+            elif options:
+                raise _Unreadable
+            else:
+                arguments.append(self.operation())
+            if self.sign != ",":
+                break
+            self.at += 1
+        self.expect(")")
+        return Call(function, tuple(arguments), tuple(options))
+
+
+def _tokens(text: str, where: str) -> Iterator[tuple[str, str | float]]:
+    """Kind and value of every token."""
+    at = 0
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise _Unreadable("A power is written x**2." if text[at] == "^" else "")
+        at, kind = match.end(), next(name for name in _KINDS if match[name] is not None)
+        if kind == "number":
+            yield kind, _number(match["number"], match["unit"], where)
+        elif kind == "text":
+            yield kind, match["text"][1:-1]
+        elif kind != "space":
+            yield kind, match[kind].strip()
+
+
+_KINDS = ("space", "text", "braces", "path", "number", "name", "sign")
+
+
+def _number(digits: str, unit: str | None, where: str) -> float:
+    try:
+        value = float(digits)
+    except ValueError:
+        raise _Unreadable from None
+    if not math.isfinite(value):
+        raise _Unreadable
+    return value * unit_in_si(unit, where)[0] if unit else value

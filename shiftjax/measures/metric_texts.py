@@ -1,0 +1,197 @@
+"""Texts of metrics, expressions of calls of `METRICS` on expressions of channels -> terms, and a tree over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shiftjax.errors import ModelError, nearest, need_mapping
+from shiftjax.measures.channel import Channel
+from shiftjax.measures.dialects import FUNCTIONS, LANES
+from shiftjax.measures.evaluation import constant, evaluate
+from shiftjax.measures.expression import Call, Expression, Name, Text, Vector, is_path, names, replaced, written
+from shiftjax.measures.expression_units import unit_of
+from shiftjax.measures.grammar import parse
+from shiftjax.measures.metric import MetricKind, Option
+from shiftjax.measures.metrics import METRICS
+from shiftjax.measures.terms import Signal, Term
+from shiftjax.record import record
+
+Options = Mapping[str, Any]  # name -> number, text or tuple of numbers, None where it is none of them
+
+
+@record
+class Metric:
+    """One metric: an expression of its terms, which are named by their texts."""
+
+    text: str
+    node: Expression
+    terms: tuple[Term, ...]
+    unit: str
+
+
+class Reader:
+    """Reads one metric.
+
+    Args:
+        where: what it is, for errors. channels: those of some paths. span: first and last time of the run [s].
+    """
+
+    def __init__(
+        self, where: str, channels: Callable[[Sequence[str]], Sequence[Channel]], span: tuple[float, float]
+    ) -> None:
+        self.where, self.channels, self.span = where, channels, span
+
+    def read(self, definition: str | Mapping[str, Any]) -> Metric:
+        """The metric of a text, or of a mapping of kind, of and options.
+
+        Raises:
+            ModelError: what is no metric, unknown channels, times outside of the run.
+        """
+        if isinstance(definition, Mapping):
+            term = self._of_mapping(definition)
+            text = ", ".join(f"{name}={value!r}" for name, value in definition.items())
+            return Metric(text, Name(term.text()), (term,), term.unit)
+        terms: dict[str, Term] = {}
+        node = self._over_terms(parse(definition, self.where, LANES), terms)
+        if not terms:
+            todo = f"Write it like maximum({definition.strip()})."
+            raise LANES.refused(self.where, repr(definition)[:80], f"a call of {', '.join(METRICS)}", todo)
+        size = _size(node, dict.fromkeys(terms, 1), self.where)
+        if size != 1:
+            raise LANES.refused(self.where, f"{size} numbers", "one number", "Make a metric of each.")
+        unit = unit_of(node, {text: term.unit for text, term in terms.items()}) or "1"
+        return Metric(definition, node, tuple(terms.values()), unit)
+
+    def _over_terms(self, node: Expression, terms: dict[str, Term]) -> Expression:
+        """The expression with the name of a term for every call of a metric; the terms are added to `terms`."""
+        if isinstance(node, Call) and node.function in METRICS:
+            term = self._of_call(node)
+            terms[term.text()] = term
+            return Name(term.text())
+        if isinstance(node, Call) and node.function not in FUNCTIONS:
+            hint = nearest(node.function, (*METRICS, *FUNCTIONS))
+            raise LANES.refused(self.where, f"{node.function}(...)", ", ".join(METRICS), hint)
+        if isinstance(node, Name) and is_path(node):
+            todo = f"Take one of {', '.join(METRICS)} of it."
+            raise LANES.refused(self.where, f"{node.text} outside of a metric", "channels inside of metrics", todo)
+        return replaced(node, lambda inner: self._over_terms(inner, terms))
+
+    def _of_call(self, call: Call) -> Term:
+        name, kind, where = call.function, METRICS[call.function], f"{self.where}: {call.function}"
+        known = [option for option, _ in kind.options]
+        if not call.arguments or len(call.arguments) > 1 + len(known):
+            allowed = f"{name}(expression{''.join(', ' + option for option in known)})"
+            raise LANES.refused(where, f"{len(call.arguments)} arguments", allowed, "Correct it.")
+        stated = dict(zip(known, map(_literal, call.arguments[1:]), strict=False))
+        for option, value in call.options:
+            if option not in known or option in stated:
+                hint = nearest(option, known) or "Leave it out."
+                raise LANES.refused(where, f"option {option!r}", ", ".join(known) or "no options", hint)
+            stated[option] = _literal(value)
+        return self._term(where, name, call.arguments[0], stated)
+
+    def _of_mapping(self, definition: Mapping[str, Any]) -> Term:
+        need_mapping(self.where, definition)
+        name, of = str(definition.get("kind")), definition.get("of")
+        if name not in METRICS:
+            hint = nearest(str(name), METRICS) or "Give `kind`."
+            raise LANES.refused(f"{self.where}: kind", repr(name), ", ".join(METRICS), hint)
+        if not isinstance(of, str):
+            allowed = "an expression of channels"
+            raise LANES.refused(f"{self.where}: of", repr(of), allowed, "Write of = 'tip.position'.")
+        node = parse(of, self.where, LANES)
+        stated = {key: _frozen(value) for key, value in definition.items() if key not in ("kind", "of")}
+        known = [option for option, _ in METRICS[name].options]
+        for key in stated:
+            if key not in known:
+                hint, allowed = nearest(key, known) or "Leave it out.", ", ".join(known) or "no options"
+                raise LANES.refused(f"{self.where}: {key}", "an unknown option", allowed, hint)
+        return self._term(self.where, name, node, stated)
+
+    def _term(self, where: str, name: str, node: Expression, stated: Options) -> Term:
+        kind = METRICS[name]
+        term = Term(name, self._signal(node, kind), self._options(where, kind, stated))
+        self._check_points(term)
+        return term
+
+    def _signal(self, node: Expression, kind: MetricKind) -> Signal:
+        """The expression that a metric is taken of."""
+        used = list(dict.fromkeys(name.text for name in names(node) if is_path(name)))
+        channels = dict(zip(used, self.channels(used), strict=True))
+        text = written(node)
+        size = _size(node, {name: channel.size for name, channel in channels.items()} | {"t": 1}, self.where)
+        if size != 1 and not kind.vector:
+            todo = "Pick with [k], or take its norm(...)."
+            raise LANES.refused(self.where, f"{text}, {size} numbers", "one number", todo)
+        unit = unit_of(node, {name: channel.unit for name, channel in channels.items()} | {"t": "s"})
+        return Signal(text, node, tuple(channels.items()), size, unit or "1")
+
+    def _options(self, where: str, kind: MetricKind, stated: Options) -> tuple[tuple[str, Any], ...]:
+        """All options of a kind, those that are not stated by their defaults."""
+        options = []
+        for name, option in kind.options:
+            value = stated.get(name, option.default)
+            if value is None:
+                raise LANES.refused(where, f"no {name}", f"{name}: {option.meaning}", f"Write {name}=...")
+            _check_option(f"{where}: {name}", option, value)
+            options.append((name, value))
+            times = value if name == "times" else (value,) if name == "time" else ()
+            if any(not self.span[0] <= t <= self.span[1] * (1 + 1e-12) for t in times):
+                allowed = f"times from {self.span[0]:g} to {self.span[1]:g} s"
+                todo = "Run longer, or take another time."
+                raise LANES.refused(f"{where}: {name}", f"{value!r}"[:80], allowed, todo)
+        return tuple(options)
+
+    def _check_points(self, term: Term) -> None:
+        stated = term.stated
+        sizes = {len(p) if isinstance(p, tuple) else 1 for p in stated.get("points", ())}
+        if sizes - {term.signal.size}:
+            found = f"points of {sorted(sizes)} numbers for an expression of {term.signal.size}"
+            todo = "Write the coordinates that are meant, as [tip.position[0], tip.position[1]]."
+            raise LANES.refused(f"{self.where}: points", found, "points of as many numbers", todo)
+        if "times" in stated and len(stated["times"]) != len(stated["points"]):
+            found = f"{len(stated['times'])} times for {len(stated['points'])} points"
+            raise LANES.refused(f"{self.where}: times", found, "one time a point", "Correct one of them.")
+
+
+def _size(node: Expression, sizes: Mapping[str, int], where: str) -> int:
+    """How many numbers an expression has; raises where it is none."""
+    with np.errstate(all="ignore"):  # it need not be defined for numbers that no run has
+        return len(evaluate(node, {name: [np.ones(1)] * size for name, size in sizes.items()}, where))
+
+
+def _literal(node: Expression) -> Any:
+    """A number, a text, with quotes or without, or nested tuples of numbers; None for anything else."""
+    match node:
+        case Text(text):
+            return text
+        case Name(text) if text != "pi":
+            return text
+        case Vector(items):
+            return tuple(map(_literal, items))
+    return constant(node)
+
+
+def _frozen(value: Any) -> Any:
+    """Lists and arrays as tuples."""
+    value = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if isinstance(value, list | tuple):
+        return tuple(_frozen(inner) for inner in value)
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _check_option(where: str, option: Option, value: Any) -> None:
+    if option.kind == "word":
+        if value not in option.words:
+            raise ModelError(where, repr(value)[:80], ", ".join(option.words), "Choose one of them.")
+        return
+    flat = [value]
+    if option.kind == "point list":
+        rows = value if isinstance(value, tuple) and value else (None,)
+        flat = [x for row in rows for x in (row if isinstance(row, tuple) else (row,))]
+    if not all(isinstance(x, float) and np.isfinite(x) for x in flat):
+        allowed = "finite numbers in a list" if option.kind == "point list" else "a finite number"
+        raise ModelError(where, repr(value)[:80], allowed, "Correct it.")
