@@ -7,12 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.kernels import xla, xla_backward
-from shiftjax.kernels.contract import Backward, Kernel
-from shiftjax.kernels.llvm import backward, cpu
+from shiftjax.kernels import xla_backward
+from shiftjax.kernels.contract import Backward, Kernel, Reversible
+from shiftjax.kernels.llvm import backward
 from shiftjax.table import Table
 
-BACKENDS: Table[Callable[[str, int | None], Kernel]] = Table("backend", {"cpu": cpu.Kernel, "xla": xla.Kernel})
+BACKENDS: Table[Callable[[str, int | None], Kernel]] = Table(
+    "backend", {"cpu": backward.ReversibleKernel, "xla": xla_backward.ReversibleKernel}
+)
 MOST_THREADS = 4096  # more than any machine has
 
 
@@ -33,6 +35,4 @@ def make_kernel(backend: str | None, precision: str, threads: int | None = None)
 
 def make_backward(kernel: Kernel) -> Backward | None:
     """What carries cotangents back over the steps of a kernel; None for a backend that has nothing of the kind."""
-    if isinstance(kernel, cpu.Kernel):
-        return backward.Backward(kernel)
-    return xla_backward.Backward(kernel) if isinstance(kernel, xla.Kernel) else None
+    return kernel.backward() if isinstance(kernel, Reversible) else None

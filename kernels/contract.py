@@ -31,7 +31,7 @@ shortened to end exactly at the next output tick or where the lane stops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -147,4 +147,13 @@ class Backward(Protocol):
             phase: of `lane_program.REVERSED`; "observe" adds the cotangents of the tick of each lane's clock.
             ends: (rows, B) lanes at the end of the projection that "project" reverses.
         """
+        ...
+
+
+@runtime_checkable
+class Reversible(Protocol):
+    """A kernel over whose steps cotangents are carried back, so that its runs have derivatives."""
+
+    def backward(self) -> Backward:
+        """What carries them."""
         ...

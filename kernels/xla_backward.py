@@ -81,6 +81,14 @@ class Backward:
             leg.bars[:, block.lanes] = found[:, : len(block.lanes)]
 
 
+class ReversibleKernel(Kernel):
+    """The kernel of the backend `xla`, with its way back."""
+
+    def backward(self) -> Backward:
+        """See `contract.Reversible`."""
+        return Backward(self)
+
+
 def _clock(leg: Leg) -> np.ndarray:
     """(B,)"""
     return leg.table[leg.adjoint.program.layout.rows("clock").start]

@@ -18,7 +18,8 @@ from shiftjax.gradients.forward.tangent_programs import BATCHES, TangentPrograms
 from shiftjax.gradients.operations import step_of
 from shiftjax.gradients.planning import Planner, by_differences, without_derivative
 from shiftjax.kernels.backends import BACKENDS
-from shiftjax.kernels.llvm import cpu
+from shiftjax.kernels.contract import Backward
+from shiftjax.kernels.llvm import backward, cpu
 from shiftjax.topology.partition import Partition
 
 PATHS = tuple(f"four_bar:{path}" for path in ("coupler.mass", "coupler:tip.T[0]", "rocker.mass"))
@@ -152,6 +153,24 @@ class Alone:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)
+
+
+class Outside(Alone):
+    """A kernel that is none of ours, with a way back."""
+
+    def backward(self) -> Backward:
+        return backward.Backward(self._kernel)
+
+
+def test_a_kernel_from_outside_brings_its_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for it, whatever its class: cotangents to the last bit as of the backend whose code it uses."""
+    monkeypatch.setitem(BACKENDS, "outside", Outside)
+    assert not without_derivative({"backend": "outside"})
+    other = DifferentiableRun(shiftjax.load("four_bar"), PATHS, arguments(backend="outside"), warns=False)
+    x = designs(2)
+    bars = np.zeros((1, len(x), run().outputs))
+    bars[:, :, run().recorded :][..., : len(METRICS)] = 1.0
+    assert np.array_equal(other.adjoint(x, bars), run().adjoint(x, bars))
 
 
 def test_what_has_no_derivative_is_done_by_differences(monkeypatch: pytest.MonkeyPatch) -> None:

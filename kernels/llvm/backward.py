@@ -118,3 +118,11 @@ class Backward:
             places = [JOB.index(name) for name in ("out", "ticks", "channels")]
             job[places] = leg.seeds.ctypes.data, *leg.seeds.shape[1:]
         return job, (leg.table, bars, leg.seeds, member, ready)
+
+
+class ReversibleKernel(Kernel):
+    """The kernel of the backend `cpu`, with its way back."""
+
+    def backward(self) -> Backward:
+        """See `contract.Reversible`."""
+        return Backward(self)
