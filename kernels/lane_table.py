@@ -136,7 +136,7 @@ class LaneTable:
         """Sets coordinates, speeds and rates."""
         self.array[: self._state, members] = values
 
-    def add(self, name: str, values: np.ndarray, members: Members = ALL, within: slice | int = ALL) -> None:
+    def add(self, name: str, values: np.ndarray | float, members: Members = ALL, within: slice | int = ALL) -> None:
         """Adds to numbers of a group of rows; every member once."""
         self._view(name, within)[..., members] += values
 

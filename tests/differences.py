@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from shiftjax.mechanism.model import Model
+from shiftjax.run.options import Options
 from shiftjax.run.results.result import Result
-from shiftjax.run.simulate import simulate
+from shiftjax.run.simulate import run_with
 
 STATIC = ("time", "units", "model", "report", "settings", "metric_units", "metric_texts")
 STEPS = {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}  # central differences of order 4
@@ -22,8 +23,8 @@ class Differences:
     The shapes of its outputs are those of one nominal member. `calls` notes what was called, with how many members.
     """
 
-    def __init__(self, model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any]) -> None:
-        self.model, self.vary, self.arguments = model, vary, arguments
+    def __init__(self, model: Model, vary: tuple[str, ...], options: Options) -> None:
+        self.model, self.vary, self.options = model, vary, options
         self.calls: list[tuple[str, int]] = []
         numbers = model.numbers()
         nominal = self._result(np.array([[numbers.get(path, 0.0) for path in vary]]))
@@ -63,7 +64,7 @@ class Differences:
         return found
 
     def _result(self, x: np.ndarray) -> Result:
-        return simulate(self.model, **self.arguments, vary=dict(zip(self.vary, x.T, strict=True)))
+        return run_with(self.model, self.options.changed(vary=dict(zip(self.vary, x.T, strict=True))))
 
     def _outputs(self, x: np.ndarray) -> np.ndarray:
         result = self._result(x)

@@ -16,6 +16,7 @@ from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.simplify import simplify
 from shiftjax.mechanism.model import Model
+from shiftjax.run.options import options_of
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.run.start.prepare import prepare
@@ -36,7 +37,7 @@ def varied(model: Any, *ends: str, **options: Any) -> Prepared:
     """A model with all numbers of its equations varied whose paths end so; with no end given, with all of them."""
     model = shiftjax.load(model) if isinstance(model, str) else model
     numbers = {k: x for k, x in model.numbers().items() if k.endswith(ends or "") and ".initial_" not in k}
-    return prepare(model, {path: np.full(1, x) for path, x in numbers.items()}, **options)
+    return prepare(model, {path: np.full(1, x) for path, x in numbers.items()}, options_of(**options))
 
 
 def sprung() -> Model:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.formats import load
+from shiftjax.run.options import options_of
 from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
@@ -81,7 +82,7 @@ def accelerations(
     document: Document, states: Sequence[State], cut: Sequence[str] = (), free: Sequence[str] = ()
 ) -> list[dict[str, np.ndarray]]:
     """Accelerations of every joint in every state, each under its own partition."""
-    prepared = prepare(load(document), {}, cut=cut)
+    prepared = prepare(load(document), {}, options_of(cut=cut))
     q, v = arrays(prepared, states)
     own = own_blocks(prepared, q, free)
     out: list[dict[str, np.ndarray]] = [{} for _ in states]

@@ -15,6 +15,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
 from shiftjax.run.info import info
+from shiftjax.run.options import options_of
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare, start_of
@@ -181,14 +182,14 @@ def test_hold_keeps_joints_in_their_order() -> None:
         return abs(now - written[f"a:j{k}.initial_displacement"])
 
     for hold in (["j1", "j5"], ["j5", "j2"], ["j3"], []):
-        prepared = prepare(five_bar(), {}, hold=hold)
+        prepared = prepare(five_bar(), {}, options_of(hold=hold))
         start = prepared.file_start
         assert start.closed.all() and largest_gaps(prepared, start)[0] < CLOSED
         moved = {f"j{k}": moved_of(prepared, k) for k in range(1, 6)}
         assert all(moved[joint] < KEPT for joint in hold)
         assert 1e-3 < max(moved.values()) < 1.0
     # Three joints are more than two freedoms: the first two stay.
-    prepared = prepare(five_bar(), {}, hold=["j4", "j3", "j1"])
+    prepared = prepare(five_bar(), {}, options_of(hold=["j4", "j3", "j1"]))
     assert moved_of(prepared, 4) < KEPT and moved_of(prepared, 3) < KEPT and moved_of(prepared, 1) > 1e-3
 
 

@@ -25,6 +25,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.ensemble import Settings
 from shiftjax.run.advance.schedule import STEPS
 from shiftjax.run.beginning import start_from
+from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
@@ -96,7 +97,7 @@ class Run:
     ) -> Run:
         model = shiftjax.load(model) if isinstance(model, str) else model
         options = {"span": span, "step": step, "output_step": every * step, "channels": (), "metrics": None, **more}
-        prepared = prepare(model, vary, **{key: more[key] for key in ("drive", "method") if key in more})
+        prepared = prepare(model, vary, options_of(**{key: more[key] for key in ("drive", "method") if key in more}))
         resolve = prepared.model.resolve
         observed = channels_of(prepared.plan, options["channels"], resolve)
         measured = Metrics(options["metrics"], prepared.plan, resolve, (0.0, span))

@@ -18,6 +18,7 @@ from shiftjax.errors import ModelError
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import LOST
 from shiftjax.mechanism.model import Model
+from shiftjax.run.options import options_of
 
 FRICTION = 2.0  # N
 WITHIN = 2e-3  # s, of an instant: a step of 1 ms to either side
@@ -120,8 +121,8 @@ def test_kinks_and_smooth_forces_say_nothing(model: Model) -> None:
         warnings.simplefilter("error")
         _, jumps = jax.grad(lambda v: last_speed(model, v), has_aux=True)(jnp.array([1.0, 2.0, 3.0]))
     assert not np.asarray(jumps).any()
-    run = DifferentiableRun(model, [model.resolve(KEY)], {"span": 0.01, "step": 1e-3, "channels": ["slide.v"]})
-    assert run.static["report"]["jumps"] == [] and not run.arguments.get("metrics")
+    run = DifferentiableRun(model, [model.resolve(KEY)], options_of(span=0.01, step=1e-3, channels=["slide.v"]))
+    assert run.static["report"]["jumps"] == [] and not run.options.recording.metrics
 
 
 @pytest.mark.usefixtures("jumps_ignored")
@@ -183,7 +184,7 @@ def test_members_without_gradient_are_told() -> None:
 def grown(model: Model | str, paths: Sequence[str], x: Sequence[float], channel: str, **more: Any) -> list[float]:
     """Growth in forward mode, along all numbers, and in reverse mode, of the last value of a channel."""
     model = shiftjax.load(model) if isinstance(model, str) else model
-    given = {"span": 10.0, "step": 2e-3, "output_step": 0.5, "channels": [channel], **more}
+    given = options_of(span=10.0, step=2e-3, output_step=0.5, channels=[channel]).changed(**more)
     run = DifferentiableRun(model, [model.resolve(path) for path in paths], given, warns=False)
     values, bars = np.array([x]), np.zeros((1, 1, run.outputs))
     bars[0, 0, run.recorded - 1] = 1.0

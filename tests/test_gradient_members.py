@@ -15,6 +15,7 @@ import pytest
 import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.gradients.differentiable_run import DifferentiableRun
+from shiftjax.run.options import options_of
 from tests.start_mechanisms import five_bar
 
 MASS, LENGTH, ANGLE = "four_bar:coupler.mass", "four_bar:coupler:tip.T[0]", "rocker_pivot.q"
@@ -88,7 +89,7 @@ def test_remembered_tapes_stay_within_the_budget() -> None:
     """The tapes of several runs share it, and the newest one has at least half of it."""
     model = shiftjax.load("four_bar")
     memory = 40e3
-    run = DifferentiableRun(model, (MASS, LENGTH), RUN, memory=memory)
+    run = DifferentiableRun(model, (MASS, LENGTH), options_of(**RUN, tape_memory=memory))
     rng = np.random.default_rng(0)
     for _ in range(5):
         x = np.stack([MASSES, LENGTHS], 1) * (1 + 1e-3 * rng.standard_normal((7, 2)))

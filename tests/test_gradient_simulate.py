@@ -6,7 +6,7 @@ import inspect
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -19,6 +19,7 @@ from shiftjax.constraints import Harmonic
 from shiftjax.errors import ModelError
 from shiftjax.gradients.simulate import front_door
 from shiftjax.mechanism.model import Model
+from shiftjax.run.options import Options
 from shiftjax.run.simulate import simulate as run_simulate
 from tests.differences import Differences
 
@@ -36,10 +37,8 @@ class Making:
         self.runs: list[Differences] = []
         self.simulate = front_door(run_simulate, self._make)
 
-    def _make(
-        self, model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any], traced: tuple[str, ...]
-    ) -> Differences:
-        self.runs.append(Differences(model, vary, arguments))
+    def _make(self, model: Model, vary: tuple[str, ...], options: Options, traced: tuple[str, ...]) -> Differences:
+        self.runs.append(Differences(model, vary, options))
         return self.runs[-1]
 
     def calls(self) -> list[tuple[str, int]]:

@@ -15,6 +15,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.gradients.start.assembled_start import StartDerivative
 from shiftjax.gradients.start.least_norm import LeastNorm, pseudo_inverse
 from shiftjax.mechanism.model import Model
+from shiftjax.run.options import options_of
 from shiftjax.run.start.host_evaluation import per_member
 from shiftjax.run.start.prepare import prepare, start_of
 from shiftjax.run.start.prepared import Prepared
@@ -29,7 +30,7 @@ TRANSPOSED = 1e-13  # of the sum of the products' sizes
 
 
 def derivative_of(model: Model, values: dict[str, float], **options: Any) -> tuple[Prepared, StartDerivative]:
-    prepared = prepare(model, {path: [value] for path, value in values.items()}, **options)
+    prepared = prepare(model, {path: [value] for path, value in values.items()}, options_of(**options))
     return prepared, StartDerivative(prepared, start_of(prepared))
 
 
@@ -40,7 +41,7 @@ def differences(model: Model, values: dict[str, float], **options: Any) -> np.nd
     vary = {path: np.full(len(values) * copies, value) for path, value in values.items()}
     for k, own in enumerate(vary.values()):
         own[k * copies : (k + 1) * copies] += offsets[k]
-    start = start_of(prepare(model, vary, **options))
+    start = start_of(prepare(model, vary, options_of(**options)))
     found = np.concatenate([start.q, start.v, start.states]).reshape(-1, len(values), len(STEPS), len(ORDER_6[0]))
     return np.moveaxis(found @ ORDER_6[1] / np.array(STEPS), 0, -1)
 
@@ -116,7 +117,7 @@ def test_a_driven_crank_starts_as_its_constants_say(kind: str) -> None:
     """Position and speed of the driver at the beginning; and a length beside it."""
     model = shiftjax.load("four_bar")
     motion, names = DRIVES[kind]
-    model = prepare(model, {}, drive={"crank_pivot": motion}).model
+    model = prepare(model, {}, options_of(drive={"crank_pivot": motion})).model
     check(model, shifted(model, *(f"crank_pivot_drive.{name}" for name in names), "coupler:tip.T[0]"))
 
 

@@ -10,6 +10,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.run.options import options_of
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from tests.mechanisms import rod
@@ -53,7 +54,7 @@ def test_a_driven_slider_is_off_by_metres() -> None:
     model, far, reach = load("slider_crank"), 1.5, 0.4
     drive = {"guide": Harmonic(offset=far)}
     result = simulate(model, 0.01, 1e-3, drive=drive)
-    prepared = prepare(model, {}, drive=drive)
+    prepared = prepare(model, {}, options_of(drive=drive))
     off = float(prepared.file_start.gap[0])
     assert prepared.setup.length < 0.5 and off == pytest.approx(far - reach, rel=1e-3)
     assert result.certificate["gap"] == pytest.approx(off, rel=1e-12)

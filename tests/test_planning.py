@@ -20,6 +20,7 @@ from shiftjax.gradients.planning import Planner, by_differences, without_derivat
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.contract import Backward
 from shiftjax.kernels.llvm import backward, cpu
+from shiftjax.run.options import Options, options_of
 from shiftjax.topology.partition import Partition
 
 PATHS = tuple(f"four_bar:{path}" for path in ("coupler.mass", "coupler:tip.T[0]", "rocker.mass"))
@@ -28,9 +29,9 @@ FORETOLD = 0.2  # of the memory that arrays take at the largest
 METRICS = {"swing": "rms(rocker_pivot.v)", "end": "final(rocker_pivot.q)"}
 
 
-def arguments(**more: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {"span": 0.1, "step": 1e-3, "output_step": 0.1, "hold": ["crank_pivot"], "keep": "none"}
-    return {**given, "channels": [], "metrics": METRICS, "threads": 1, **more}
+def arguments(**more: Any) -> Options:
+    given = options_of(span=0.1, step=1e-3, output_step=0.1, hold=["crank_pivot"], metrics=METRICS, threads=1)
+    return given.changed(**more)
 
 
 @cache
@@ -103,7 +104,7 @@ def test_memory_is_foretold(direction: str) -> None:
 def test_the_tape_is_foretold() -> None:
     """To the byte that a tape tells, with notes as far apart as the room asks for, and where the driver looks."""
     members, room = 64, 400_000.0
-    small = DifferentiableRun(shiftjax.load("four_bar"), PATHS, arguments(step=1e-5), memory=room, warns=False)
+    small = DifferentiableRun(shiftjax.load("four_bar"), PATHS, arguments(step=1e-5, tape_memory=room), warns=False)
     small.run(designs(members))
     (taped,) = small._known.values()
     own = Planner(small.begun)
@@ -165,7 +166,7 @@ class Outside(Alone):
 def test_a_kernel_from_outside_brings_its_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is asked for it, whatever its class: cotangents to the last bit as of the backend whose code it uses."""
     monkeypatch.setitem(BACKENDS, "outside", Outside)
-    assert not without_derivative({"backend": "outside"})
+    assert not without_derivative(options_of(backend="outside"))
     other = DifferentiableRun(shiftjax.load("four_bar"), PATHS, arguments(backend="outside"), warns=False)
     x = designs(2)
     bars = np.zeros((1, len(x), run().outputs))
@@ -188,7 +189,7 @@ def test_what_has_no_derivative_is_done_by_differences(monkeypatch: pytest.Monke
     found = central(MovedRuns(shiftjax.load("four_bar"), PATHS, given), x, range(3))
     np.testing.assert_allclose(found.slopes[:, 0], forward(x)[:, 1], rtol=AGREE, atol=1e-10)
     monkeypatch.setitem(BACKENDS, "alone", Alone)
-    assert "'alone' has none" in without_derivative({"backend": "alone"})
+    assert "'alone' has none" in without_derivative(options_of(backend="alone"))
     with pytest.raises(ModelError, match="of what has no derivative: metric last"):
         by_differences(3, why, "reverse")
     with pytest.raises(ModelError, match="direction"):

@@ -14,6 +14,7 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.measures.channels import channels
+from shiftjax.run.options import options_of
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start import host_evaluation as host
@@ -45,7 +46,7 @@ Wrenches = dict[str, np.ndarray]  # joint -> (6,) moment and force on the child,
 
 def reactions(document: Document, states: Sequence[State], cut: Sequence[str] = ()) -> list[Wrenches]:
     """The library's wrenches of every joint in every state, each under its own partition."""
-    prepared = prepare(load(document), {}, cut=cut)
+    prepared = prepare(load(document), {}, options_of(cut=cut))
     q, v = arrays(prepared, states)
     a, _ = solved(prepared, q, v)
     lane = prepared.file_lane()
@@ -151,7 +152,7 @@ def test_the_cut_does_not_change_determinate_reactions(case: int | str) -> None:
     movable = [k for k in loop.joints if 0 < prepared.plan.joints[k].nv and not prepared.plan.joints[k].chord]
     for k in (movable[0], movable[-1]):
         name = prepared.plan.joints[k].path.rsplit(":", 1)[-1]
-        again = prepare(load(document), {}, cut=[name]).plan
+        again = prepare(load(document), {}, options_of(cut=[name])).plan
         assert any(j.chord and j.path.endswith(f":{name}") for j in again.joints)
         for one, other in zip(reactions(document, states, cut=[name]), expected, strict=True):
             scale = max(np.abs(w).max() for w in other.values())

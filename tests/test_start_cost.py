@@ -11,6 +11,7 @@ import pytest
 import shiftjax.run.start.closing as closing
 from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
+from shiftjax.run.options import options_of
 from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start import recorded
 from shiftjax.run.start.geometries import designs_of
@@ -98,7 +99,9 @@ def test_registers_are_used_again_and_constants_stay() -> None:
 def test_a_function_with_jax_is_evaluated_directly() -> None:
     """Its derivatives come from JAX, which a tape cannot follow."""
     tie = {"gear": CoordinateFunction(("a:left", "a:right_joint"), lambda q, t: q[0] + 0.5 * q[1] * q[1])}
-    prepared = prepare(given.five_bar(left=-2.0, right=-1.1), {"left.initial_displacement": [-2.1, -1.9]}, tie=tie)
+    prepared = prepare(
+        given.five_bar(left=-2.0, right=-1.1), {"left.initial_displacement": [-2.1, -1.9]}, options_of(tie=tie)
+    )
     lane = prepared.lane_of(np.arange(2), 1.0)
     plan, right = prepared.plan, prepared.plan.joint_index("a:right_joint")
     for angle in (0.3, 0.4, 0.5, 0.6):

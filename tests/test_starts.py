@@ -11,6 +11,7 @@ import pytest
 from shiftjax import ConstantSpeed, Outcome, Polynomial, load, simulate
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
+from shiftjax.run.options import options_of
 from shiftjax.run.start.prepare import prepare, start_of
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
@@ -24,7 +25,7 @@ SIDES = (1, -1)
 
 def started(model: Model, **arguments: Any) -> tuple[Prepared, Start, dict[str, np.ndarray]]:
     """A model's start and the coordinates of its joints of one coordinate, by plain name."""
-    prepared = prepare(model, arguments.pop("vary", {}), **arguments)
+    prepared = prepare(model, arguments.pop("vary", {}), options_of(**arguments))
     start = start_of(prepared)
     joints = [joint for joint in prepared.plan.joints if joint.nq == 1]
     return prepared, start, {joint.path.split(":")[-1]: start.q[joint.q] for joint in joints}
@@ -329,7 +330,7 @@ def test_what_a_drive_does_not_move_is_kept_or_reported(own: bool) -> None:
     def begun(hinge: float, drive: Any) -> Start:
         model = given.four_bar(crank=-1.0, hinge=hinge)
         if own:
-            model, drive = prepare(model, {}, drive={"crank_joint": drive}).model, {}
+            model, drive = prepare(model, {}, options_of(drive={"crank_joint": drive})).model, {}
             return started(load(to_dict(model)))[1]
         return started(model, drive={"crank_joint": drive})[1]
 

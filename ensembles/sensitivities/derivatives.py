@@ -14,6 +14,7 @@ from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.run.beginning import Begun
+from shiftjax.run.options import options_of
 
 Array = Any  # of JAX, traced
 
@@ -31,17 +32,17 @@ class Runs:
     ) -> None:
         self.group, self.paths, self.parameters = group, tuple(group.vary()), tuple(parameters)
         self._columns = [self.paths.index(path) for path in self.parameters]
-        given = {**group.settings, "channels": list(channels), "keep": "none", "threads": threads}
+        given = options_of(**group.settings).changed(channels=list(channels), keep="none", threads=threads, derive=None)
         if not channels:
-            given["output_step"] = given.get("span") or group.model.settings.span
-        self._derive, self._assign = given.pop("derive", None), None
+            given = given.changed(output_step=given.numerics.span or group.model.settings.span)
+        self._derive = group.settings.get("derive")
         full, followed = self.paths, self.parameters
         if self._derive:
             with jax.enable_x64(True):
-                columns, self._assign = derived(group.model, self._named(jnp.ones((1, len(full)))), None, self._derive)
+                columns, assign = derived(group.model, self._named(jnp.ones((1, len(full)))), None, self._derive)
             full = tuple(columns)
             followed = tuple(path for path in full if path in followed or path not in self.paths)
-            given["assign"] = self._assign
+            given = given.changed(assign=assign)
         self._run = DifferentiableRun(group.model, full, given, traced=followed, warns=False)
         self._full = full
         channels_of, metrics, _, _ = self._run.split(np.zeros((1, self._run.outputs)))

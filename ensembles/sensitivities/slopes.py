@@ -32,6 +32,7 @@ from shiftjax.gradients.differences import PLACES, MovedRuns, central
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.gradients.planning import Planned, Planner, by_differences, without_derivative
 from shiftjax.run.memory import Need, free_memory
+from shiftjax.run.options import options_of
 
 GROUP, DONE, SIGMAS = "sensitivity", "shards_done", "sigmas"
 BLOCK = 512  # members whose slopes are taken at once
@@ -195,7 +196,7 @@ def _planned(plan: Plan, direction: str | None, threads: int | None) -> Planned:
     """The way to the slopes of a study; its costs are those of the first model."""
     group = plan.groups[0]
     paths, outcomes = tuple(group.vary()), len(plan.definition.metrics)
-    if why := without_derivative(group.settings):
+    if why := without_derivative(options_of(**group.settings)):
         return by_differences(len(paths), why, direction)
     members = min(BLOCK, plan.size, group.members)
     planner = Planner(Runs(group, paths, threads=threads).begun)
@@ -212,11 +213,11 @@ class _Slopes:
     def __init__(self, group: Group, differs: bool, threads: int | None) -> None:
         self.parameters = tuple(group.vary())
         self._runs = None if differs else Runs(group, self.parameters, threads=threads)
-        given = {**group.settings, "channels": [], "keep": "none", "threads": threads}
-        given["output_step"] = given.get("span") or group.model.settings.span
         needs = list[Need]()
-        self._moved = MovedRuns(group.model, self.parameters, {**given, "announce": needs.append})
-        self._needs, self._precision = needs, given.get("precision") or "f64"
+        given = options_of(**group.settings).changed(channels=[], keep="none", threads=threads, announce=needs.append)
+        given = given.changed(output_step=given.numerics.span or group.model.settings.span)
+        self._moved = MovedRuns(group.model, self.parameters, given)
+        self._needs, self._precision = needs, given.numerics.precision
         self.metrics = self._moved.metrics if self._runs is None else self._runs.metrics
 
     def of(self, x: np.ndarray, direction: str) -> tuple[np.ndarray, np.ndarray, Doubts]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from shiftjax.formats.schema import schema
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.measures.channels import channels
 from shiftjax.measures.run_metrics import Metrics
-from shiftjax.run.derive import with_derived
+from shiftjax.run.options import options_of
 from shiftjax.run.results.result import plain
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.verdict import verdict
@@ -217,9 +218,9 @@ def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
 
 def _plan(group: Group) -> Plan:
     """The plan of a group, unless its first member states a start that it cannot have, as of a joint that is driven."""
-    derive = group.settings.get("derive")
-    vary, assign = with_derived(group.model, group.vary(0, 1), None, derive)
-    return prepare(group.model, vary or {}, hold=group.settings.get("hold", ()), assign=assign, refuse=False).plan
+    given = options_of(vary=group.vary(0, 1), derive=group.settings.get("derive"), hold=group.settings.get("hold", ()))
+    design = given.design.worked_out(group.model)
+    return prepare(group.model, design.vary or {}, replace(given, design=design), refuse=False).plan
 
 
 def show_study(name: str, outlined: dict[str, Any]) -> None:

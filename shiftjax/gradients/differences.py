@@ -7,14 +7,14 @@ smallest at h = eps^(1/5) of the length over which f changes, for which the numb
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
-from shiftjax.run.simulate import simulate
+from shiftjax.run.options import Options
+from shiftjax.run.simulate import run_with
 
 ORDER = 4
 PLACES = (-2, -1, 1, 2)  # in steps
@@ -42,18 +42,18 @@ class MovedRuns:
     """Metrics of plain runs of one model, those that are functions of arrays among them.
 
     Args:
-        vary: full paths of the V numbers that vary. arguments: of `simulate` beside them.
+        vary: full paths of the V numbers that vary. options: all others of `simulate`.
     """
 
-    def __init__(self, model: Model, vary: Sequence[str], arguments: Mapping[str, Any]) -> None:
-        self.model, self.vary, self.arguments = model, tuple(vary), dict(arguments)
-        self.metrics = tuple(arguments.get("metrics") or ())
+    def __init__(self, model: Model, vary: Sequence[str], options: Options) -> None:
+        self.model, self.vary, self.options = model, tuple(vary), options
+        self.metrics = tuple(options.recording.metrics or ())
 
     def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Metrics (B, M) and status (B,) of designs (B, V)."""
         columns = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
-        found = simulate(self.model, vary=columns, **self.arguments)
-        return np.stack([found.metrics[name] for name in self.metrics], axis=1).astype(float), found.status
+        result = run_with(self.model, self.options.changed(vary=columns))
+        return np.stack([result.metrics[name] for name in self.metrics], axis=1).astype(float), result.status
 
 
 def steps_of(x: np.ndarray, precision: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,10 +29,11 @@ from shiftjax.kernels.contract import Backward, Kernel
 from shiftjax.mechanism.model import Model
 from shiftjax.run.beginning import Begun
 from shiftjax.run.memory import free_memory
+from shiftjax.run.options import Options
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
-from shiftjax.run.simulate import simulate
+from shiftjax.run.simulate import run_with
 
 REMEMBERED = 4  # runs whose tapes are kept
 SHARE = 0.25  # of the free memory, for all tapes
@@ -65,8 +66,8 @@ class DifferentiableRun:
 
     Args:
         vary: full paths of the P varied numbers.
-        arguments: all others of `simulate`. traced: those of `vary` that must have a derivative; all where left out.
-        memory: bytes that tapes may take; a quarter of what is free where left out.
+        options: all others of `simulate`; `tape_memory` is that of the tapes. traced: those of `vary` that must have a
+            derivative; all where left out.
         warns: whether a derivative that tells less than it seems warns, once a call.
 
     Attributes:
@@ -81,16 +82,14 @@ class DifferentiableRun:
         self,
         model: Model,
         vary: Sequence[str],
-        arguments: Mapping[str, Any],
+        options: Options,
         traced: Sequence[str] | None = None,
-        memory: float | None = None,
         *,
         warns: bool = True,
     ) -> None:
         self.model, self.vary = model, tuple(vary)
         self.traced = self.vary if traced is None else tuple(traced)
-        self.arguments = {name: value for name, value in arguments.items() if name != "watch"}
-        self._memory, self._warns = memory, warns
+        self.options, self._warns = options, warns
         self.doubts: Doubts | None = None
         self._refused = False  # asked once whether a derivative is
         self._known: OrderedDict[bytes, _Taped] = OrderedDict()
@@ -111,7 +110,7 @@ class DifferentiableRun:
         self.outputs = self.recorded + len(self._metrics) + 2 + len(self._figures)
         self._constants = {path: numbers[path] for path in self._jumps.constants if path not in self.vary}
         if self._jumps.metrics:
-            self.arguments["metrics"] = {**(self.arguments.get("metrics") or {}), **self._jumps.metrics}
+            self.options = options.changed(metrics={**(options.recording.metrics or {}), **self._jumps.metrics})
             self._begun = self._simulated(x, np.inf).begun
 
     @property
@@ -292,7 +291,8 @@ class DifferentiableRun:
     @cached_property
     def memory(self) -> float:
         """Bytes that tapes may take."""
-        return SHARE * free_memory() if self._memory is None else float(self._memory)
+        memory = self.options.machine.tape_memory
+        return SHARE * free_memory() if memory is None else float(memory)
 
     def _taped(self, x: np.ndarray) -> _Taped:
         """The run of some numbers; its tape may be full."""
@@ -323,7 +323,7 @@ class DifferentiableRun:
 
         vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
         vary |= {path: np.full(len(x), number) for path, number in self._constants.items()}
-        result = simulate(self.model, vary=vary, watch=watch, **self.arguments)
+        result = run_with(self.model, self.options.changed(vary=vary, watch=watch))
         begun, tape = found[0]
         tape.note(begun.lanes, np.arange(len(x)))
         return _Taped(begun, tape, result)
@@ -347,7 +347,7 @@ class DifferentiableRun:
         if self._backward is None or self._backward[0] is not kernel:
             found = make_backward(kernel)
             if found is None:
-                backend = repr(str(self.arguments.get("backend")))
+                backend = repr(str(self.options.machine.backend))
                 raise ModelError("backend", backend, '"cpu" or "xla" for derivatives', "Leave backend out.")
             self._backward = kernel, found
         return self._backward[1]

@@ -11,7 +11,6 @@ from dataclasses import field
 from functools import cached_property
 from math import ceil, log2
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from shiftjax.record import record
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.beginning import Begun
 from shiftjax.run.memory import free_memory, size
+from shiftjax.run.options import Options
 from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.topology.partition import Partition
@@ -222,13 +222,13 @@ class Planner:
         return members * notes * note_bytes(self._states, self._item, len(self.begun.lanes.known)), again
 
 
-def without_derivative(arguments: Mapping[str, Any]) -> str:
-    """Why runs with some arguments of `simulate` have no derivative but by differences, "" where they have."""
-    for name, metric in (arguments.get("metrics") or {}).items():
+def without_derivative(options: Options) -> str:
+    """Why runs with some options have no derivative but by differences, "" where they have."""
+    for name, metric in (options.recording.metrics or {}).items():
         if callable(metric):
             return f"metric {name} is a function of arrays"
-    backend, precision = arguments.get("backend"), arguments.get("precision") or "f64"
-    if backend is not None and make_backward(make_kernel(backend, precision, arguments.get("threads"))) is None:
+    backend, precision, threads = options.machine.backend, options.numerics.precision, options.machine.threads
+    if backend is not None and make_backward(make_kernel(backend, precision, threads)) is None:
         return f"the backend {backend!r} has none"
     return ""
 

@@ -20,8 +20,9 @@ from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.measures.run_metrics import check_name, text_of_function
 from shiftjax.mechanism.model import Model
-from shiftjax.run.arguments import CHECKS, check_arguments
 from shiftjax.run.arguments import asked as told
+from shiftjax.run.arguments import check_arguments
+from shiftjax.run.options import Options, options_of
 from shiftjax.run.programs.precision import need_x64
 from shiftjax.run.results.result import Result, members_to_keep
 from shiftjax.run.simulate import simulate as run_simulate
@@ -55,9 +56,8 @@ class TracedRun(Differentiable, Protocol):
         ...
 
 
-# Of the model, the full paths of the varied numbers, all other arguments of `simulate`, its defaults among them, and
-# the paths of the numbers that are traced.
-Make = Callable[[Model, tuple[str, ...], Mapping[str, Any], tuple[str, ...]], TracedRun]
+# Of the model, the full paths of the varied numbers, all other options, and the paths of the numbers that are traced.
+Make = Callable[[Model, tuple[str, ...], Options, tuple[str, ...]], TracedRun]
 
 
 def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]:
@@ -86,9 +86,8 @@ def front_door(simulate: Callable[P, Result], make: Make) -> Callable[P, Result]
         asked = [kwargs.get(name) for name in ("vary", "drive")]
         if not any(is_traced(values) for group in asked if isinstance(group, Mapping) for values in group.values()):
             return simulate(*args, **kwargs)
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        return _traced(of, **given.arguments)
+        given = signature.bind(*args, **kwargs).arguments
+        return _traced(of, given.pop("model"), options_of(**given))
 
     return traceable
 
@@ -98,35 +97,33 @@ def is_traced(values: object) -> bool:
     return any(isinstance(each, Tracer) for each in (values if isinstance(values, list | tuple) else (values,)))
 
 
-def _traced(
-    of: Callable[[_Key], TracedRun], model: Model | str, vary: Mapping[str, Any] | None, **others: Any
-) -> Result:
+def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Options) -> Result:
     """The result of a run whose numbers are not known yet."""
     begun = clock.perf_counter()
-    check_arguments(**{name: others[name] for name in CHECKS if name in others}, vary=vary)
-    need_x64(others["precision"])
+    check_arguments(**options.flat())
+    precision, asked = options.numerics.precision, options.recording.metrics or {}
+    need_x64(precision)
     model = model if isinstance(model, Model) else load(model)
-    motions = others["drive"]
-    design = vary or {}
+    design, assign, motions = options.design.vary or {}, options.design.assign, options.motion.drive
     with jax.ensure_compile_time_eval():  # what follows from known numbers alone is known, also inside of jax.jit
-        if derive := others.pop("derive"):
-            design, others["assign"] = derived(model, _design(model, design), others["assign"], derive)
-        model, columns, others["drive"] = _driven(model, motions or {})
+        if options.design.derive:
+            design, assign = derived(model, _design(model, design), assign, options.design.derive)
+        model, columns, drive = _driven(model, motions or {})
     design = _design(model, {**design, **columns})
-    _refuse(len(next(iter(design.values()))), **others)
-    asked = others["metrics"] or {}
+    _refuse(len(next(iter(design.values()))), options)
     functions = {name: metric for name, metric in asked.items() if callable(metric)}
-    others["metrics"] = {name: metric for name, metric in asked.items() if name not in functions}
+    texts = {name: metric for name, metric in asked.items() if name not in functions}
+    others = options.changed(vary=None, derive=None, assign=assign, drive=drive, metrics=texts)
     with jax.ensure_compile_time_eval():
         run = of(_Key(model, tuple(design), others, tuple(path for path in design if is_traced(design[path]))))
-    y = differentiable(run, precision=others["precision"])(jnp.stack([*design.values()], axis=1))
+    y = differentiable(run, precision=precision)(jnp.stack([*design.values()], axis=1))
     channels, metrics, status, certificate = run.split(y)
     status = _count(status)
     metrics |= _measured(functions, run.static["time"], channels, status)
-    static, texts = dict(run.static), {name: text_of_function(f) for name, f in functions.items()}
-    static["metric_texts"] = {**static["metric_texts"], **texts}
+    static = dict(run.static)
+    static["metric_texts"] = {**static["metric_texts"], **{name: text_of_function(f) for name, f in functions.items()}}
     static["metric_units"] = {**static["metric_units"], **dict.fromkeys(functions, "1")}
-    static["settings"] = {**static["settings"], **told(drive=motions)}
+    static["settings"] = {**static["settings"], **told(options, ["drive"])}
     return Result(
         **static,
         channels=channels,
@@ -190,7 +187,7 @@ def _refuse_assigned(assign: object) -> None:
             raise ModelError(f"assign {path}", "a number that JAX traces", "known numbers", todo)
 
 
-def _refuse(members: int, **given: Any) -> None:
+def _refuse(members: int, options: Options) -> None:
     """Refuses arguments that have no meaning before the numbers are known."""
     todo = {
         "start": "Run the whole span in one call.",
@@ -198,6 +195,7 @@ def _refuse(members: int, **given: Any) -> None:
         "extremes": 'Ask for metrics: "minimum(...)" and "maximum(...)".',
         "log_jacobian": "Ask for it in a call with numbers.",
     }
+    given = options.flat()
     for name, instead in todo.items():
         if given[name]:
             raise ModelError(
@@ -234,10 +232,10 @@ def _count(values: Array) -> Array:
 class _Key:
     """A model and arguments, equal to others that make the same run."""
 
-    def __init__(self, model: Model, vary: tuple[str, ...], others: dict[str, Any], traced: tuple[str, ...]) -> None:
+    def __init__(self, model: Model, vary: tuple[str, ...], others: Options, traced: tuple[str, ...]) -> None:
         self.wanted = model, vary, others, traced
         named = (model.name, model.version, model.source, model.warnings, model.replaced, model.origin)
-        self._frozen = model, named, vary, traced, _frozen(others)
+        self._frozen = model, named, vary, traced, _frozen(others.flat())
         self._hash = hash(self._frozen)
 
     def __eq__(self, other: object) -> bool:
@@ -262,11 +260,4 @@ def _frozen(value: Any) -> Any:
     return type(value), value
 
 
-def _run(
-    model: Model, vary: tuple[str, ...], arguments: Mapping[str, Any], traced: tuple[str, ...]
-) -> DifferentiableRun:
-    others = {name: value for name, value in arguments.items() if name != "tape_memory"}
-    return DifferentiableRun(model, vary, others, traced, arguments["tape_memory"])
-
-
-simulate = front_door(run_simulate, _run)
+simulate = front_door(run_simulate, DifferentiableRun)

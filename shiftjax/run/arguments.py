@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import need, need_count, need_function, need_mapping, need_number, one_of, refuse_text
+from shiftjax.errors import ModelError, need, need_count, need_function, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.options import Options
+from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.results.result import Result
 
 Check = Callable[[str, Any], None]
+LARGEST = float(np.finfo(float).max)
 
 
 def _optional(check: Check) -> Check:
@@ -36,6 +41,15 @@ def _tie(where: str, value: Any) -> None:
         need(f"{where} {name}", function, CoordinateFunction, "a CoordinateFunction")
 
 
+def _limit(where: str, value: Any) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.number)
+        or not (0 < value <= LARGEST or value == np.inf)
+    ):
+        raise ModelError(where, repr(value), "a positive number", "Give one, or math.inf for no limit.")
+
+
 CHECKS: dict[str, Check] = {
     **dict.fromkeys(("vary", "assign", "derive", "drive"), _optional(need_mapping)),
     "tie": _optional(_tie),
@@ -44,6 +58,8 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start"), _flag),
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
+    "method": lambda where, value: check_method(value),
+    **dict.fromkeys(("energy_limit", "gap_limit", "angle_limit"), _limit),
     "backend": _backend,
     "precision": lambda where, value: one_of(where, value, DTYPES),
     "threads": _optional(lambda where, value: need_count(where, value, 1)),
@@ -59,14 +75,16 @@ CHECKS: dict[str, Check] = {
 
 
 def check_arguments(**given: Any) -> None:
-    """Raises `ModelError` where an argument of a run is of a wrong kind."""
+    """Raises `ModelError` where an argument of a run is of a wrong kind; what depends on others is checked later."""
     for name, value in given.items():
-        CHECKS[name](name, value)
+        if name in CHECKS:
+            CHECKS[name](name, value)
 
 
-def asked(**given: Any) -> dict[str, Any]:
-    """Arguments of a run as a result tells them: collections of its own, functions as texts, the backend by name."""
-    return {name: TOLD.get(name, lambda value: value)(value) for name, value in given.items()}
+def asked(options: Options, names: Iterable[str]) -> dict[str, Any]:
+    """Options of a run as a result tells them: collections of its own, functions as texts, the backend by name."""
+    given = options.flat()
+    return {name: TOLD.get(name, lambda value: value)(given[name]) for name in names}
 
 
 def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:

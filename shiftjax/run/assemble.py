@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,8 +18,9 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.ensemble import Settings
 from shiftjax.run.arguments import asked, check_arguments
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
-from shiftjax.run.derive import Formula, with_derived
+from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need, need_of, refuse_too_much
+from shiftjax.run.options import options_of
 from shiftjax.run.results.collect import collect
 from shiftjax.run.results.messages import messages, notes
 from shiftjax.run.results.result import Result, members_to_keep
@@ -27,6 +29,7 @@ from shiftjax.run.start.prepare import prepare
 from shiftjax.run.topology_report import report_of
 
 STEP = 1e-3  # s: that of a run from here; nothing depends on it
+ASKED = ("assign", "hold", "drive", "tie", "backend", "strict_start")  # options that a result tells
 
 
 def assemble(
@@ -70,13 +73,16 @@ def assemble(
         ModelError: anything the model or the arguments make impossible; a metric of a motion.
     """
     begun = clock.perf_counter()
-    check_arguments(
-        vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, metrics=metrics,
-        strict_start=strict_start, backend=backend, precision=precision, threads=threads, announce=announce,
+    given = options_of(
+        channels=channels, metrics=metrics, keep=keep, vary=vary, assign=assign, derive=derive, hold=hold,
+        strict_start=strict_start, drive=drive, tie=tie, backend=backend, precision=precision, threads=threads,
+        announce=announce,
     )  # fmt: skip
+    check_arguments(**given.flat())
     model = model if isinstance(model, Model) else load(model)
-    vary, assign = with_derived(model, vary, assign, derive)
-    prepared = prepare(model, vary or {}, hold=hold, assign=assign, precision=precision, drive=drive, tie=tie)
+    design = given.design.worked_out(model)
+    given = replace(given, design=design)
+    prepared = prepare(model, design.vary or {}, given)
     observed = channels_of(prepared.plan, channels, prepared.model.resolve)
     measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (0.0, 0.0))
     measured.refuse_of_motions()
@@ -88,16 +94,12 @@ def assemble(
     refuse_too_much(need := need_of(prepared, observed, len(kept), 1))
     announce(need)
     began = start_from(prepared, None, faulty)
-    lanes = lanes_at(
-        prepared, make_kernel(backend, precision, threads), settings, began,
-        first_partitions(prepared, began, settings, None, ()), observed, measured, kept, None, faulty,
-        strict_start=strict_start,
-    )  # fmt: skip
+    kernel = make_kernel(backend, precision, threads)
+    blocks = first_partitions(prepared, began, settings, given.numerics)
+    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, kept, faulty, given)
     return collect(
-        prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
+        prepared, lanes, began, observed, kept, batched=design.vary is not None or len(prepared.vary) > 0,
         measure=partial(measured.figures, lanes.measured_of(), 0.0, lanes.status > 0),
         messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
-        report=report_of(prepared),
-        asked=asked(assign=assign, hold=hold, drive=drive, tie=tie, backend=backend, strict_start=strict_start),
-        wall=lambda: clock.perf_counter() - begun,
+        report=report_of(prepared), asked=asked(given, ASKED), wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip

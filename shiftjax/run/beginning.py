@@ -19,8 +19,8 @@ from shiftjax.measures.run_metrics import Metrics
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ending import Ending
 from shiftjax.run.advance.ensemble import GAP_LIMIT, Ensemble, Settings, begin
-from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.going_on import go_on, program_of
+from shiftjax.run.options import NumericsOptions, Options
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.result import Result
 from shiftjax.run.start.drives import refuse_beyond_tables
@@ -100,14 +100,13 @@ def lanes_at(
     observed: Sequence[Channel],
     measured: Metrics,
     kept: np.ndarray,
-    before: Result | None,
     faulty: Mapping[int, str],
-    *,
-    strict_start: bool,
+    options: Options,
 ) -> Ensemble:
     """All members at their start, or as an earlier run left them; of those kept all coordinates are recorded, too."""
+    before = None if options.numerics.independent else options.start.start
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
-    if strict_start:
+    if options.start.strict_start:
         good &= ~began.changed
     good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
@@ -144,12 +143,13 @@ def _can_go_on(prepared: Prepared, settings: Settings, ending: Ending | None, id
 
 
 def first_partitions(
-    prepared: Prepared, began: Start, settings: Settings, schedule: Schedule | None, independent: Sequence[str]
+    prepared: Prepared, began: Start, settings: Settings, numerics: NumericsOptions
 ) -> list[list[Block]]:
     """For every substructure the partition of every member."""
+    schedule = numerics.schedule
     if schedule is None:
-        return partitions(prepared, began, settings.multiplier, independent)
-    if independent:
+        return partitions(prepared, began, settings.multiplier, numerics.independent)
+    if numerics.independent:
         raise ModelError("independent", "a schedule, too", "one of them", "The schedule holds all partitions.")
     schedule.check(prepared.plan, prepared.members, (settings.h, settings.steps, settings.t0))
     return schedule.partitions()

@@ -27,6 +27,7 @@ from shiftjax.record import record
 from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.derive import Formula, derived_columns
+from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
@@ -118,7 +119,7 @@ class Live:
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
         self.model, self._derive = model, dict(derive or {})
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
-        found = prepare(model, self._derived(wanted), method=method, pulled=True, drive=functions)
+        found = prepare(model, self._derived(wanted), options_of(method=method, drive=functions), pulled=True)
         every = channels_of(found.plan, [*seen, *channels], model.resolve)
         refuse_open_welds(found)
         refuse_massless_motion(found, found.file_start)

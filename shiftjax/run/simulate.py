@@ -28,10 +28,10 @@ from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.arguments import asked, check_arguments
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
-from shiftjax.run.derive import Formula, with_derived
+from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
 from shiftjax.run.memory import Need, need_of, refuse_too_much
-from shiftjax.run.programs.integrators import check_method
+from shiftjax.run.options import Options, options_of
 from shiftjax.run.results.collect import WHOLE, collect
 from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.results.messages import messages, notes, recorded_near_singular
@@ -43,7 +43,11 @@ from shiftjax.run.topology_report import report_of
 from shiftjax.run.travel.limits import hold_back, say_locked
 
 DEFAULT_STEP = 1e-3  # s
-LARGEST = float(np.finfo(float).max)
+# Options that a result tells beside those that its lanes have, in their order.
+ASKED = (
+    "assign", "hold", "independent", "drive", "tie", "cut", "cluster", "backend", "strict_start", "energy_limit",
+    "gap_limit", "angle_limit",
+)  # fmt: skip
 
 
 def simulate(
@@ -143,66 +147,67 @@ def simulate(
         ModelError: anything the model or the arguments make impossible.
         Interrupted: Ctrl-C; a KeyboardInterrupt whose `result` holds the members that are done.
     """
+    given = options_of(
+        span=span, step=step, method=method, output_step=output_step, channels=channels, metrics=metrics,
+        extremes=extremes, keep=keep, log_jacobian=log_jacobian, vary=vary, assign=assign, derive=derive, hold=hold,
+        start=start, strict_start=strict_start, drive=drive, tie=tie, repartition=repartition, move_steps=move_steps,
+        schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
+        energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, threads=threads,
+        tape_memory=tape_memory, progress=progress, announce=announce, watch=watch,
+    )  # fmt: skip
+    return run_with(model, given)
+
+
+def run_with(model: Model | str, options: Options) -> Result:
+    """`simulate` of options that stand in records.
+
+    Raises:
+        ModelError, Interrupted: as of `simulate`.
+    """
     begun = clock.perf_counter()
-    check_arguments(
-        vary=vary, assign=assign, derive=derive, drive=drive, tie=tie, channels=channels, hold=hold, cut=cut,
-        independent=independent, metrics=metrics, extremes=extremes,
-        log_jacobian=log_jacobian, repartition=repartition, move_steps=move_steps,
-        cluster=cluster, start=start, strict_start=strict_start, schedule=schedule, backend=backend,
-        precision=precision, threads=threads, tape_memory=tape_memory, progress=progress, announce=announce,
-        watch=watch,
-    )  # fmt: skip
+    check_arguments(**options.flat())
     model = model if isinstance(model, Model) else load(model)
-    check_method(method)
-    times = _clock(model, span, step, output_step, CLOCKS[precision])
-    vary, assign = with_derived(model, vary, assign, derive)
-    prepared = prepare(
-        model, vary or {}, hold=hold, assign=assign, method=method, precision=precision, drive=drive, tie=tie,
-        cut=cut, cluster=cluster,
+    numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
+    times = _clock(model, options)
+    design = options.design.worked_out(model)
+    prepared = prepare(model, design.vary or {}, replace(options, design=design))
+    observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
+    began_at = end_of(before.ending, before.settings) if before is not None else 0.0
+    measured = Metrics(
+        recording.metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
+        observed if recording.extremes else (),
     )  # fmt: skip
-    observed = channels_of(prepared.plan, channels, prepared.model.resolve)
-    began_at = end_of(start.ending, start.settings) if start is not None else 0.0
-    measured = Metrics(metrics, prepared.plan, prepared.model.resolve, (began_at, began_at + times[0] * times[1]),
-                       observed if extremes else ())  # fmt: skip
-    kernel = make_kernel(backend, precision, threads)
-    limits: dict[str, Any] = {"energy_limit": energy_limit, "gap_limit": gap_limit, "angle_limit": angle_limit}
-    _check_limits(**limits)
+    kernel = make_kernel(machine.backend, numerics.precision, machine.threads)
     settings = Settings(
-        *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=repartition,
-        move_steps=move_steps, log_jacobian=log_jacobian, progress=progress, **limits,
+        *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=numerics.repartition,
+        move_steps=numerics.move_steps, log_jacobian=recording.log_jacobian, progress=machine.progress,
+        **numerics.limits,
     )  # fmt: skip
     faulty = unsound(prepared, settings.t0, settings.t0 + settings.h * settings.steps)
-    kept = members_to_keep(keep, prepared.members)
-    refuse_too_much(need := _need(prepared, observed, len(kept), settings, backend))
-    announce(need)
-    began = start_from(prepared, start, faulty)
-    blocks = first_partitions(prepared, began, settings, schedule, independent)
-    lanes = lanes_at(
-        prepared, kernel, settings, began, blocks, observed, measured, kept, None if independent else start, faulty,
-        strict_start=strict_start,
-    )  # fmt: skip
+    kept = members_to_keep(recording.keep, prepared.members)
+    refuse_too_much(need := _need(prepared, observed, len(kept), settings, machine.backend))
+    machine.announce(need)
+    began = start_from(prepared, before, faulty)
+    blocks = first_partitions(prepared, began, settings, numerics)
+    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, kept, faulty, options)
     bounds = hold_back(prepared, lanes, began)
-    watch(Begun(prepared, began, lanes, measured))
-    given = asked(
-        assign=assign, hold=hold, independent=independent, drive=drive, tie=tie, cut=cut, cluster=cluster,
-        backend=backend, strict_start=strict_start, **limits,
-    )  # fmt: skip
+    machine.watch(Begun(prepared, began, lanes, measured))
 
     def gather() -> Result:
         say_locked(prepared, lanes, bounds)
         judge(lanes)
-        whole = schedule is None and not (lanes.status == Outcome.interrupted).any()
+        whole = numerics.schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
-            prepared, lanes, began, observed, kept, batched=vary is not None or len(prepared.vary) > 0,
+            prepared, lanes, began, observed, kept, batched=design.vary is not None or len(prepared.vary) > 0,
             measure=partial(measured.figures, lanes.measured_of(), settings.begin, lanes.status > 0),
-            messages=messages(prepared, lanes, began, start),
-            notes=(*(() if start is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
+            messages=messages(prepared, lanes, began, before),
+            notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),
-            ending=ending_of(lanes) if whole else None, report=report_of(prepared), asked=given,
-            wall=lambda: clock.perf_counter() - begun,
+            ending=ending_of(lanes) if whole else None, report=report_of(prepared),
+            asked=asked(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
-    return _run(lanes, schedule, gather)
+    return _run(lanes, numerics.schedule, gather)
 
 
 def _need(prepared: Prepared, observed: Sequence[Channel], kept: int, settings: Settings, backend: str | None) -> Need:
@@ -211,17 +216,6 @@ def _need(prepared: Prepared, observed: Sequence[Channel], kept: int, settings: 
     if backend == "xla":
         need = replace(need, faster=told_before(float(prepared.members) * settings.steps))
     return need
-
-
-def _check_limits(**limits: float) -> None:
-    """Refuses limits of accuracy that are none."""
-    for name, value in limits.items():
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float | np.number)
-            or not (0 < value <= LARGEST or value == np.inf)
-        ):
-            raise ModelError(name, repr(value), "a positive number", "Give one, or math.inf for no limit.")
 
 
 def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
@@ -237,11 +231,10 @@ def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result
         raise Interrupted(gather) from signal
 
 
-def _clock(
-    model: Model, span: float | None, step: float | None, output_step: float | None, most: float
-) -> tuple[float, int, int]:
-    """Step [s], number of steps, of which there are `most`, steps between outputs."""
-    span = model.settings.span if span is None else span
+def _clock(model: Model, options: Options) -> tuple[float, int, int]:
+    """Step [s], number of steps, steps between outputs."""
+    step, output_step, most = options.numerics.step, options.recording.output_step, CLOCKS[options.numerics.precision]
+    span = model.settings.span if options.numerics.span is None else options.numerics.span
     if span is None:
         raise ModelError("span", "nothing", "seconds to run", "Give span=, or an integrator block with time_span.")
     output = model.settings.output_step if output_step is None else output_step

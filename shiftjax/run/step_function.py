@@ -20,6 +20,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
 from shiftjax.run.derive import Formula, derived_columns
+from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.precision import need_x64
@@ -82,7 +83,9 @@ class Simulator:
         vary = {path: given[path] for path in self.prepared.vary}  # the order of the program's slots
         drive = {group.name: setup.functions[group.function] for group in self.prepared.plan.constraints
                  if group.prescribes and group.function >= 0}  # fmt: skip
-        again = prepare(self.prepared.model, vary, method=setup.method, precision=setup.precision, drive=drive)
+        again = prepare(
+            self.prepared.model, vary, options_of(method=setup.method, precision=setup.precision, drive=drive)
+        )
         began = start_of(again)
         members = again.members
         settings = Settings(self.step_size, 1, 1, multiplier=self._multiplier)
@@ -167,7 +170,7 @@ def compile(
     nominal: dict[str, Any] = {path: [numbers.get(path, 0.0)] for path in paths}
     if derive:
         nominal = derived_columns(model, nominal, derive)
-    prepared = prepare(model, nominal, method=method, precision=precision, drive=functions)
+    prepared = prepare(model, nominal, options_of(method=method, precision=precision, drive=functions))
     refuse_beyond_tables(prepared.plan, prepared.lane_of(np.arange(1), 1.0), 0.0, np.inf)
     refuse_massless_motion(prepared, prepared.file_start)
     refuse_impossible(prepared.model, prepared.vary, prepared.values)

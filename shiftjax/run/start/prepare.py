@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.constraints import CoordinateFunction
-from shiftjax.errors import ModelError, refuse_text
+from shiftjax.errors import ModelError
 from shiftjax.field import Role
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
+from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup
 from shiftjax.run.start.assembly import assemble
 from shiftjax.run.start.branches import TOLD
 from shiftjax.run.start.closing import LaneOf
-from shiftjax.run.start.drives import Drivable, driven, refuse_driven
+from shiftjax.run.start.drives import driven, refuse_driven
 from shiftjax.run.start.host_evaluation import StartLane
 from shiftjax.run.start.prepared import Prepared, joints_of, start_lane
 from shiftjax.run.start.stated import Start, Statements
@@ -29,6 +29,7 @@ from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan, flat
 
 KEPT = 16  # plans of models that were prepared
+DEFAULT = Options()
 RESIZED = 2.0  # a model whose size was changed by more is a new one: no walk leads there from the old one
 
 _prepared: dict[tuple[Plan, str], tuple[Plan, tuple[Matrix, ...]]] = {}
@@ -37,24 +38,15 @@ _prepared: dict[tuple[Plan, str], tuple[Plan, tuple[Matrix, ...]]] = {}
 def prepare(
     model: Model,
     vary: Mapping[str, object],
+    options: Options = DEFAULT,
     *,
-    hold: Sequence[str] = (),
-    assign: Mapping[str, float] | None = None,
-    method: str = "rk4",
-    precision: str = "f64",
-    drive: Mapping[str, Drivable] | None = None,
-    tie: Mapping[str, CoordinateFunction] | None = None,
     pulled: bool = False,
-    cut: Sequence[str] = (),
-    cluster: bool = True,
     refuse: bool = True,
 ) -> Prepared:
     """Analyses the model and sorts its numbers into constants, program inputs and start values.
 
     Args:
-        vary: number path -> (B,) values. assign: number path -> value for all members.
-        drive: joint -> its prescribed motion, as of `run.start.drives.driven`.
-        tie: name -> a function of coordinates that stays zero.
+        vary: number path -> (B,) values, derived numbers among them, in place of those of the options.
         pulled: True gives every body a wrench from outside, its numbers varied beside those of `vary`.
         refuse: False analyses a model although parts of it cannot be simulated.
 
@@ -63,16 +55,16 @@ def prepare(
     """
     if refuse:
         refuse_unsupported(model)
-    for where, paths in (("hold", hold), ("cut", cut)):
-        refuse_text(where, paths)
-    model, varied, functions = driven(model, {} if drive is None else drive)
-    vary, tie, base = {**vary, **varied}, tie or {}, model.origin or model
+    numerics, assign, hold = options.numerics, options.design.assign, options.start.hold
+    drive, tie = options.motion.drive or {}, options.motion.tie or {}
+    model, varied, functions = driven(model, drive)
+    vary, base = {**vary, **varied}, model.origin or model
     model = model.replace(assign) if assign else model
     assigned = model.replaced
     plan = analyze(
         model,
-        cut=cut,
-        cluster=cluster,
+        cut=numerics.cut,
+        cluster=numerics.cluster,
         driven=tuple(functions),
         functions={name: given.joints for name, given in tie.items()},
         external_wrenches=pulled,
@@ -95,8 +87,8 @@ def prepare(
         varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
         matrices=matrices,
         length=length,
-        method=method,
-        precision=precision,
+        method=numerics.method,
+        precision=numerics.precision,
         functions=(*functions.values(), *tie.values()),
     )
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
@@ -105,7 +97,7 @@ def prepare(
     lane = start_lane(setup, file)
     always: LaneOf = lambda members, fraction: lane  # noqa: E731
     told = [path for path, joint in model.joints() if "initial_displacement" in joint.stated]  # a note tells of them
-    elsewhere = _led_elsewhere(lane, {*told, *map(model.resolve, drive or ())})
+    elsewhere = _led_elsewhere(lane, {*told, *map(model.resolve, drive)})
     said = replace(said, alone=said.alone and not elsewhere)
     file_start = assemble(plan, lane, always, 1, replace(said, alone=not elsewhere))
     return Prepared(

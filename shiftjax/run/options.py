@@ -1,0 +1,148 @@
+"""The options of a run as records: made once from the keywords of `simulate`, taken whole by everything below it.
+
+What each means stands in the docstring of `simulate`; here is what belongs together. `options_of` makes them, what is
+left out with the values that `simulate` has, and `Options.changed` others of them, both by the names of the keywords.
+What stands higher in the chain of imports has no type here: `arguments` checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.mechanism.model import Model
+from shiftjax.record import record
+from shiftjax.run.advance.schedule import Schedule
+from shiftjax.run.derive import Formula, with_derived
+from shiftjax.run.start.drives import Drivable
+
+
+def _nothing(about: Any) -> None:
+    """Is told something, and does nothing."""
+
+
+@record
+class DesignOptions:
+    """Which designs are run."""
+
+    vary: Mapping[str, Any] | None = None
+    assign: Mapping[str, float] | None = None
+    derive: Mapping[str, Formula] | None = None
+
+    def worked_out(self, model: Model) -> DesignOptions:
+        """The same designs with the derived numbers among those that vary or are assigned.
+
+        Raises:
+            ModelError: as of `run.derive.with_derived`.
+        """
+        return DesignOptions(*with_derived(model, self.vary, self.assign, self.derive))
+
+
+@record
+class StartOptions:
+    """Where they start."""
+
+    hold: Sequence[str] = ()
+    start: Any = None  # a `Result`, or None
+    strict_start: bool = False
+
+
+@record
+class MotionOptions:
+    """What is prescribed."""
+
+    drive: Mapping[str, Drivable] | None = None
+    tie: Mapping[str, CoordinateFunction] | None = None
+
+
+@record
+class NumericsOptions:
+    """How their motion is computed: steps, choice of coordinates, numbers, and what is accurate enough."""
+
+    span: float | None = None
+    step: float | None = None
+    method: str = "rk4"
+    repartition: bool = True
+    move_steps: bool = True
+    schedule: Schedule | None = None
+    independent: Sequence[str] = ()
+    cut: Sequence[str] = ()
+    cluster: bool = True
+    precision: str = "f64"
+    energy_limit: float = 1e-3
+    gap_limit: float = 1e-6
+    angle_limit: float = 1e-3
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """What is accurate enough."""
+        return {name: getattr(self, name) for name in ("energy_limit", "gap_limit", "angle_limit")}
+
+
+@record
+class RecordingOptions:
+    """What is recorded of it."""
+
+    output_step: float | None = None
+    channels: Sequence[str] = ()
+    metrics: Mapping[str, Any] | None = None  # a `run_metrics.Definition` each
+    extremes: bool = False
+    keep: int | str | Sequence[int] = "none"
+    log_jacobian: bool = False
+
+
+@record
+class MachineOptions:
+    """What computes it, and who is told."""
+
+    backend: str | None = None
+    threads: int | None = None
+    tape_memory: float | None = None
+    progress: Callable[[float], None] = _nothing
+    announce: Callable[[Any], None] = _nothing  # of a `memory.Need`
+    watch: Callable[[Any], None] = _nothing  # of a `beginning.Begun`
+
+
+@record
+class Options:
+    """All options of a run."""
+
+    design: DesignOptions = DesignOptions()
+    start: StartOptions = StartOptions()
+    motion: MotionOptions = MotionOptions()
+    numerics: NumericsOptions = NumericsOptions()
+    recording: RecordingOptions = RecordingOptions()
+    machine: MachineOptions = MachineOptions()
+
+    def flat(self) -> dict[str, Any]:
+        """Keyword -> value."""
+        groups = (getattr(self, group.name) for group in fields(self))
+        return {field.name: getattr(group, field.name) for group in groups for field in fields(group)}
+
+    def changed(self, **given: Any) -> Options:
+        """The same with other values of some keywords.
+
+        Raises:
+            TypeError: no such keyword.
+        """
+        if unknown := given.keys() - GROUPS.keys():
+            raise TypeError(f"no options of a run: {', '.join(sorted(unknown))}")
+        groups: dict[str, dict[str, Any]] = {}
+        for name, value in given.items():
+            groups.setdefault(GROUPS[name], {})[name] = value
+        return replace(self, **{group: replace(getattr(self, group), **named) for group, named in groups.items()})
+
+
+# Keyword -> the group that has it.
+GROUPS = {field.name: group.name for group in fields(Options) for field in fields(getattr(Options(), group.name))}
+
+
+def options_of(**given: Any) -> Options:
+    """Options by the keywords of `simulate`.
+
+    Raises:
+        TypeError: no such keyword.
+    """
+    return Options().changed(**given)
