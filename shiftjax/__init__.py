@@ -33,6 +33,10 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
             "shiftjax.formats.solids",
             "The solid inside a closed mesh; a closed mesh inside another one, turned inside out, is a hollow.",
         ),
+        "load_plugin": (
+            "shiftjax.plugins",
+            "Loads a module that enters parts of its own into the tables: kinds, channels, metrics, methods, readers.",
+        ),
         "info": (
             "shiftjax.run.info",
             "What a model is made of: the report of `shiftjax info --json`; coordinates are counted in speeds.",
@@ -219,6 +223,7 @@ if TYPE_CHECKING:
     from shiftjax.measures.metrics import METRICS as METRICS
     from shiftjax.mechanism.model import Model as Model
     from shiftjax.outcome import Outcome as Outcome
+    from shiftjax.plugins import load_plugin as load_plugin
     from shiftjax.run.advance.schedule import Schedule as Schedule
     from shiftjax.run.assemble import assemble as assemble
     from shiftjax.run.info import info as info

@@ -150,8 +150,10 @@ def select(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
         if yes == no:
             return yes
         dtype = np.float64 if _x64() else np.float32
-        return lax.select(condition, np.asarray(yes, dtype), np.asarray(no, dtype))
-    return lax.select(condition, *_like(yes, no))
+        yes, no = np.asarray(yes, dtype), np.asarray(no, dtype)
+    # members stand in arrays where a derivative is taken on the host; () in the code of a lane
+    yes, no = (np.broadcast_to(x, condition.shape) if isinstance(x, NUMPY) else x for x in _like(yes, no))
+    return lax.select(condition, yes, no)
 
 
 def _x64() -> bool:

@@ -18,6 +18,7 @@ from shiftjax.ensembles.study.group import Group, total
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.formats.writer import to_dict
+from shiftjax.plugins import load_plugins_of
 from shiftjax.record import record
 from shiftjax.run.results.plain_values import plain
 from shiftjax.version import VERSION
@@ -49,9 +50,11 @@ def opened(folder: str) -> Plan:
     """The plan of a store.
 
     Raises:
-        ModelError: no study, one of another version, or one whose designs are not those that it was begun with.
+        ModelError: no study, one of another version or with plug-ins that are not here, or one whose designs are not
+            those that it was begun with.
     """
     about = study_store.about_of(Path(folder))
+    load_plugins_of(about)
     return _plan(folder, json.dumps({key: about[key] for key in PLANNED}))
 
 

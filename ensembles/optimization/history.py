@@ -23,6 +23,7 @@ from shiftjax.ensembles.optimization.store_kind import KIND, attributes
 from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, flush, missing_of, opened_group
 from shiftjax.ensembles.store.study_store import array_of, say, writing
 from shiftjax.errors import ModelError
+from shiftjax.plugins import STORED, present
 from shiftjax.run.results.labelled import FORMAT
 from shiftjax.shield import shielded
 
@@ -106,7 +107,7 @@ class History:
                     _labels(made, axis, entries)
                 for name, like in (first if group == "evaluations" else shown(first)).items():
                     _growing(made, name, like, iterations)
-            root.attrs.update({**FORMAT, **about, KIND: 1, DONE: 0, COMPLETE: False})
+            root.attrs.update({**FORMAT, STORED: present(), **about, KIND: 1, DONE: 0, COMPLETE: False})
             files.settle()
             draft.rename(self.place)
             flush([self.place.parent])

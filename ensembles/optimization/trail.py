@@ -23,6 +23,7 @@ from shiftjax.ensembles.study.definition import from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import Group
 from shiftjax.errors import ModelError
+from shiftjax.plugins import need_plugins
 from shiftjax.record import record
 
 MODULE = "shiftjax.ensembles.optimization.trail_process"
@@ -61,6 +62,7 @@ def trail(place: str | Path, most: int = MOST, start: str = "") -> Trail:
     """
     history = History(Path(place))
     about = history.about
+    need_plugins(str(place), about)
     (group,) = designs(from_document(json.loads(about["study"]), about["study_folder"]))
     seen = {str(name): np.asarray(values.values) for name, values in history.dataset("history").items()}
     ran = np.isfinite(seen["objective"])

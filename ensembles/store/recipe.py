@@ -22,6 +22,7 @@ from shiftjax.formats.files import load
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Element
+from shiftjax.plugins import need_plugins
 from shiftjax.record import record
 from shiftjax.run.assemble import assemble
 from shiftjax.run.results.labelled import with_origin
@@ -83,6 +84,7 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     """
     about, rows = tree.attrs, tree["members"].to_dataset().isel(member=np.asarray(members, np.int64))
     said: dict[str, Any] = json.loads(about["settings"])
+    need_plugins(where, about)
     if said.get("t0"):
         raise _lost(where, "a run that goes on from another one, the end of which no store holds")
     if said.get("tie"):

@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from shiftjax.cli.ending import SIGNALLED, exit_code, stoppable
 from shiftjax.errors import ModelError
+from shiftjax.plugins import load_plugin
 from shiftjax.version import VERSION
 
 COMMANDS = {
@@ -36,6 +37,7 @@ COMMANDS = {
     "docs": "open the documentation in a browser",
 }
 BAD_INPUT, ANYTHING_ELSE = 2, 1
+PLUGIN = "load a module with parts of your own first, or the Python file of this path; may be given several times"
 DRAWING = ("view", "render", "export")  # commands that need the packages of the extra `viewer`
 
 __all__ = ["entry", "main"]
@@ -68,6 +70,8 @@ def _call(words: list[str]) -> int:
         parser(words).print_help(sys.stderr)
         return BAD_INPUT
     try:
+        for name in _plugins(words):  # their formats, methods and kinds may stand in what follows
+            load_plugin(name)
         options = parser(words).parse_args(words)
     except SystemExit as stop:  # argparse leaves this way for --help, --version and bad usage
         return int(stop.code or 0)
@@ -103,10 +107,18 @@ def parser(words: Sequence[str]) -> argparse.ArgumentParser:
             command.add_argument(
                 "--traceback", action="store_true", default=argparse.SUPPRESS, help="show where an error arose"
             )
+            command.add_argument("--plugin", action="append", metavar="MODULE", help=PLUGIN)
             module = _loaded(name)
             module.define(command)
             command.set_defaults(call=module.call, command=name)
     return top
+
+
+def _plugins(words: Sequence[str]) -> list[str]:
+    """The modules that a line names to be loaded, in their order."""
+    alone = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    alone.add_argument("--plugin", action="append", default=[])
+    return alone.parse_known_args(words)[0].plugin
 
 
 def _loaded(name: str) -> ModuleType:

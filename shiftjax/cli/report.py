@@ -13,6 +13,7 @@ from shiftjax.ensembles.report.optimization import write_optimum
 from shiftjax.ensembles.report.writing import check_target, write
 from shiftjax.ensembles.store import store
 from shiftjax.formats.files import load
+from shiftjax.plugins import need_plugins
 
 
 def define(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,7 @@ def call(options: argparse.Namespace) -> int:
         write_optimum(Optimum(options.store), options.out, options.png, **more)
     else:
         tree = store.read(options.store)
+        need_plugins(options.store, tree.attrs)
         write(tree, load(json.loads(tree.attrs["model"])), options.out, options.png, **more)
     for written in (options.out, *([options.png] if options.png else [])):
         print(f"written: {written}", file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shiftjax.time_laws as time_laws
 from shiftjax.constraints.coordinate_function import CoordinateFunction, FunctionOfCoordinates
+from shiftjax.constraints.derived import Asked, DerivedConstraint
 from shiftjax.constraints.driver import Driver, DriverByLaw, DriverKind, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import ConstantSpeed, Harmonic, Polynomial
 from shiftjax.constraints.kind import ConstraintKind, Rows, scales
@@ -26,9 +27,11 @@ CONSTRAINTS: Table[ConstraintKind] = Table(
 
 __all__ = [
     "CONSTRAINTS",
+    "Asked",
     "ConstantSpeed",
     "ConstraintKind",
     "CoordinateFunction",
+    "DerivedConstraint",
     "DriverKind",
     "FunctionOfTime",
     "Harmonic",

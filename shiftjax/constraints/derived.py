@@ -74,15 +74,7 @@ class Asked:
 
     def values(self, numbers: Named) -> Mapping[str, Any]:
         """The numbers of the constraint: field -> scalar, or lists of scalars in the field's shape."""
-        shaped = self.motion.values(numbers)
-
-        def answer() -> Answer:
-            x = list(_leaves(list(shaped.values())))
-            still = [0.0] * len(x)
-            return Answer(x, [], still, still, still)
-
-        leaves = iter(self._answer(numbers, answer))
-        return {name: _filled(value, leaves) for name, value in shaped.items()}
+        return self.motion.values(numbers)
 
     def _answer(self, question: Any, make: Callable[[], Answer]) -> Vec:
         if self.given is not None:
@@ -210,7 +202,3 @@ def _leaves(values: Any) -> Iterator[Scalar]:
             yield from _leaves(value)
     else:
         yield values
-
-
-def _filled(shape: Any, leaves: Iterator[Scalar]) -> Any:
-    return [_filled(part, leaves) for part in shape] if isinstance(shape, list | tuple) else next(leaves)

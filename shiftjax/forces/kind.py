@@ -14,7 +14,11 @@ from shiftjax.record import record
 
 @record
 class State:
-    """An internal continuous state of a force: a controller's integrator, a bristle deflection, a tyre's relaxation."""
+    """An internal continuous state of a force: a controller's integrator, a bristle deflection, a tyre's relaxation.
+
+    Attributes:
+        unit: in SI; "{x}" is that of the displacement of its joint, as in the units of fields.
+    """
 
     name: str
     unit: str

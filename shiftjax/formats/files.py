@@ -18,6 +18,7 @@ from shiftjax.formats.shift_json import Document
 from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model, complete
+from shiftjax.plugins import ready
 
 
 def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = None) -> Model:
@@ -30,6 +31,7 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
     Raises:
         ModelError: one, for anything that cannot be used; warnings are in `model.warnings`.
     """
+    ready()
     if folder is not None:
         need_path("load: folder", folder)
     seen: dict[Path, Model] = {}

@@ -21,7 +21,7 @@ from shiftjax.forces import FORCES
 from shiftjax.measures.channel import Channel, Quantity
 from shiftjax.measures.observed_state import ObservedState
 from shiftjax.mechanism.paths import split
-from shiftjax.plan_elements import PlacedFrame
+from shiftjax.plan_elements import ForceElement, PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.table import Table
 from shiftjax.topology.plan import Plan
@@ -218,15 +218,19 @@ def _state_of_force(plan: Plan, head: str, name: str) -> tuple[int, str] | None:
     for element in plan.forces:
         for index, state in zip(element.states, FORCES[element.kind].states, strict=True):
             if state.name == name and (element.path == head or element.path.endswith(f":{head}")):
-                return index, state.unit
+                return index, filled(state.unit, _along(plan, element), 0)
     return None
 
 
 def knot_units(plan: Plan, index: int) -> tuple[str, ...]:
     """The units of what a force compares with its knots, one a knot."""
     element = plan.forces[index]
-    along = plan.joints[element.joints[0]].kind.unit if element.joints else "m"
-    return FORCES[element.kind].switch_units(element, along)
+    return FORCES[element.kind].switch_units(element, _along(plan, element))
+
+
+def _along(plan: Plan, element: ForceElement) -> str:
+    """The unit of the displacement along which a force acts."""
+    return plan.joints[element.joints[0]].kind.unit if element.joints else "m"
 
 
 def _knots_of_force(plan: Plan, path: str, head: str) -> Channel:

@@ -10,7 +10,7 @@ class Maxwell(ForceKind):
 
     joints, dissipates = 1, True
     fields = (number("k", "{f}/{x}", "stiffness of the spring"), number("c", "{f} s/{x}", "of the damper"))
-    states = (State("stretch", "rad", "the stretch of the spring"),)
+    states = (State("stretch", "{x}", "the stretch of the spring"),)
 
     def apply(self, element, motion, load, states):
         n, (joint,) = motion.values(element.numbers), element.joints

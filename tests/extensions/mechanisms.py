@@ -11,6 +11,7 @@ from shiftjax.record import record
 from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
 
 PITCH = 0.05  # m/rad
+SMOOTH, KINK = 1e-9, 1e-6  # error of the energy of RK4 at 1 ms over a second; a step over a kink of a force costs more
 
 
 def four_bar(gravity: float = -9.81) -> tuple[ModelBuilder, AssemblyBuilder]:
@@ -70,6 +71,41 @@ def press(screwed: bool = True) -> Model:
     return builder.build()
 
 
+def cammed(follower: str = "roller") -> Model:
+    """A cam on the crank of a four-bar lifts a slider over its shaft; the cam's plane is that of the four-bar."""
+    builder, bar = four_bar()
+    tilt = {"roller": (0.0, 0.0, 0.0), "flat": (0.0, -math.pi / 2, 0.0)}[follower]
+    bar.body("cam", frames={"axis": {"rotation": (-math.pi / 2, 0.0, 0.0)}}, mass=0.3, inertia=(0.001, 0.002, 0.001))
+    bar.joint("key", "rigid", parent="crank", child="cam")
+    bar.body("lifter", mass=0.5, inertia=(0.01, 0.01, 0.01), frames={"tip": {"rotation": tilt}})
+    bar.joint("lift", "Tz", child="lifter", initial_displacement=0.11796369823545962)
+    radii = [0.16 + 0.05 * math.cos(math.pi * k / 4) for k in range(8)]
+    bar.constraint("profile", "cam", frames=[("cam", "axis"), ("lifter", "tip")], radii=radii, follower=follower)
+    return builder.build()
+
+
+def bouncing() -> Model:
+    """The pin of a four-bar runs on a floor, into which it sinks a little."""
+    builder, bar = four_bar()
+    builder.frame("floor", T=(0.0, 0.0, 0.14))
+    bar.force("floor", "contact", frames=[("crank", "tip"), ("fixed", "floor")], radius=0.05, k=2e4, c=0.5)
+    return builder.build()
+
+
+def stopped() -> Model:
+    """The rocker of a four-bar swings between stops."""
+    builder, bar = four_bar()
+    bar.force("ends", "stop", joint="hinge", lower=-1.35, upper=-1.2, k=3e2, c=0.1)
+    return builder.build()
+
+
+def rubbed() -> Model:
+    """Bristles in the bearing of the rocker of a four-bar, bent at the start."""
+    builder, bar = four_bar()
+    bar.force("rub", "bristle", joint="hinge", k=10.0, slip=0.5, initial_bend=0.02)
+    return builder.build()
+
+
 @record
 class Case:
     """An extension in a mechanism.
@@ -77,6 +113,7 @@ class Case:
     Attributes:
         number: path of one of its numbers; values: of three designs. channels: whose values are compared.
         file: of the extension; lines: how long it may be.
+        energy: bound of the error, relative to the largest energy. rests: whether in some states it does nothing.
     """
 
     model: Callable[[], Model]
@@ -85,10 +122,24 @@ class Case:
     channels: tuple[str, ...]
     file: str
     lines: int
+    energy: float = SMOOTH
+    rests: bool = False
 
 
 CASES = {
     "gear": Case(geared, "a:teeth.ratio", (1.5, 2.0, -3.0), ("pivot.q", "spin.q", "hinge.v"), "gear.py", 40),
     "maxwell": Case(damped, "a:creep.k", (1.0, 3.0, 9.0), ("pivot.q", "creep.stretch", "hinge.v"), "maxwell.py", 20),
     "screw": Case(press, "a:lead.pitch", (0.02, 0.05, 0.1), ("lead.q", "rise.q", "heel.v"), "screw.py", 30),
+    "cam": Case(
+        cammed, "a:profile.radii[2]", (0.155, 0.16, 0.168), ("pivot.q", "lift.q", "lift.v"), "cam.py", 35, 10 * SMOOTH
+    ),
+    "contact": Case(
+        bouncing, "a:floor.k", (1e4, 2e4, 4e4), ("pivot.q", "hinge.q", "pivot.v"), "contact.py", 30, KINK, rests=True
+    ),
+    "stop": Case(
+        stopped, "a:ends.k", (1e2, 3e2, 9e2), ("pivot.q", "hinge.q", "hinge.v"), "stop.py", 32, KINK, rests=True
+    ),
+    "bristle": Case(
+        rubbed, "a:rub.slip", (0.3, 0.5, 2.0), ("pivot.q", "rub.bend", "hinge.v"), "bristle.py", 30, 10 * SMOOTH
+    ),
 }

@@ -24,6 +24,7 @@ from shiftjax.formats.files import load
 from shiftjax.markup import html_table
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
+from shiftjax.plugins import need_plugins
 from shiftjax.poses import continuous, held
 from shiftjax.run.results.labelled import to_tree
 from shiftjax.run.results.result import Result
@@ -111,6 +112,7 @@ class Study:
             self._groups: list[dict[str, Any]] = json.loads(tree.attrs.get("groups", "[]"))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(where, f"an incomplete result ({error})", "a whole one", "Run it again.") from None
+        need_plugins(where, tree.attrs)
         self.model: Model = dataclasses.replace(load(document), source=self.source, name=Path(self.source).stem)
         bare = not bodies and any(True for _ in self.model.bodies())  # no pose of any member was stored
         self.nodes: tuple[str, ...] = (FIXED, *([path for path, _ in self.model.bodies()] if bare else bodies))

@@ -16,6 +16,7 @@ from shiftjax.errors import ModelError
 from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.plugins import STORED, present
 from shiftjax.run.results.log_table import log_dataset
 from shiftjax.run.results.plain_values import members_to_keep, plain
 from shiftjax.version import VERSION
@@ -42,6 +43,7 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
     root = xr.Dataset(
         attrs={
             **FORMAT,
+            STORED: present(),
             "model": _text(result.model_document()),
             "model_source": result.model.source,
             "model_origin": _text(origin_numbers(result.model)),

@@ -1,0 +1,25 @@
+"""Friction by bristles that bend before they slide (Dahl 1968): it sticks, and needs no jump of a force."""
+
+from shiftjax.algebra import absolute, div, mul, neg, sub
+from shiftjax.field import number
+from shiftjax.forces import FORCES, ForceKind, State
+
+
+class Bristle(ForceKind):
+    """Q = -k z with z' = q' - |q'| k z / slip; the bristles store k z^2 / 2, sliding takes |q'| (k z)^2 / slip."""
+
+    joints, dissipates = 1, True
+    fields = (number("k", "{f}/{x}", "stiffness of the bristles"), number("slip", "{f}", "force at which they slide"))
+    states = (State("bend", "{x}", "how far the bristles bend"),)
+
+    def apply(self, element, motion, load, states):
+        n, (joint,) = motion.values(element.numbers), element.joints
+        force, speed = mul(n["k"], states[0]), motion.speed(joint)
+        sliding = mul(absolute(speed), div(force, n["slip"]))
+        load.add_generalized(motion.first_speed(joint), neg(force))
+        load.add_potential(mul(0.5, mul(force, states[0])))
+        load.dissipate(mul(force, sliding))
+        return [sub(speed, sliding)]
+
+
+FORCES["bristle"] = Bristle()

@@ -1,0 +1,34 @@
+"""A cam: its profile, a closed spline of radii in a plane of its body, and a follower with a roller or a flat face."""
+
+import math
+
+from shiftjax.algebra import add, atan2, mul, norm_squared, sqrt, sub
+from shiftjax.constraints import CONSTRAINTS, DerivedConstraint
+from shiftjax.field import Field, Role
+from shiftjax.splines import cubic, evaluated
+
+RADII = Field("radii", "at equal steps of the angle from -pi: of the roller's centre, or from the axis to the face",
+              "numbers", Role.LENGTH, "m", required=True, fewest=3)  # fmt: skip
+FOLLOWER = Field("follower", "a roller, or a flat face across the x axis of its frame", "choice", default="roller",
+                 choices=("roller", "flat"))  # fmt: skip
+
+
+class Cam(DerivedConstraint):
+    """The second frame's origin, or its face, touches the profile about the z axis of the first frame."""
+
+    frames, row_names, fields, words = 2, ("touches",), (RADII,), (FOLLOWER,)
+
+    def phi(self, group, motion):
+        cam, follower = group.frames
+        R, (x, y, _) = motion.pose(follower, relative=cam)
+        radii = [*motion.values(group.numbers)["radii"]]
+        angles = [(2.0 * k / len(radii) - 1.0) * math.pi for k in range(len(radii) + 1)]
+        profile = cubic(angles, [*radii, radii[0]], periodic=True)
+        if dict(group.words)["follower"] == "flat":
+            distance, angle = add(mul(x, R[0][0]), mul(y, R[1][0])), atan2(R[1][0], R[0][0])
+        else:
+            distance, angle = sqrt(norm_squared([x, y])), atan2(y, x)
+        return [sub(distance, evaluated(angles[1:-1], profile, angle)[0])]
+
+
+CONSTRAINTS["cam"] = Cam()

@@ -1,0 +1,27 @@
+"""A ball on a plane: a spring that hardens with its depth, and a damper that never pulls (Hunt and Crossley 1975)."""
+
+from shiftjax.algebra import add, div, larger, mul, neg, sub
+from shiftjax.field import number
+from shiftjax.forces import FORCES, ForceKind
+from shiftjax.plan_elements import ORIGIN
+
+
+class Contact(ForceKind):
+    """N = k d^2 max(1 + c d', 0) at depth d along the z axis of the second frame; the spring stores k d^3 / 3."""
+
+    frames, dissipates = 2, True
+    fields = (number("radius", "m", "of the ball"), number("k", "N/m^2", "stiffness"), number("c", "s/m", "damping"))
+
+    def apply(self, element, motion, load, states):
+        n, (ball, plane) = motion.values(element.numbers), element.frames
+        depth = larger(sub(n["radius"], motion.point(ball, relative=plane)[2]), 0.0)
+        rate = neg(motion.velocity(ball, relative=plane)[2])
+        spring = mul(n["k"], mul(depth, depth))
+        force = mul(spring, larger(add(1.0, mul(n["c"], rate)), 0.0))
+        load.add_force_at(ball, ORIGIN, [0.0, 0.0, force], axes=plane, reaction=plane)
+        load.add_potential(div(mul(spring, depth), 3.0))
+        load.dissipate(mul(sub(force, spring), rate))
+        return ()
+
+
+FORCES["contact"] = Contact()

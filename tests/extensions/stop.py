@@ -1,0 +1,30 @@
+"""Stops at both ends of a joint's way: springs that harden with their depth, and damp, but never hold back."""
+
+from shiftjax.algebra import add, div, larger, mul, neg, sub
+from shiftjax.field import number
+from shiftjax.forces import FORCES, ForceKind
+
+
+class Stop(ForceKind):
+    """Q = -k d^2 max(1 + c d', 0) at depth d beyond either end, and no force between them."""
+
+    joints, dissipates = 1, True
+    fields = (
+        number("lower", "{x}", "end of the way"), number("upper", "{x}", "end of the way"),
+        number("k", "{f}/{x}^2", "stiffness"), number("c", "s/{x}", "damping", default=0.0),
+    )  # fmt: skip
+
+    def apply(self, element, motion, load, states):
+        n, (joint,) = motion.values(element.numbers), element.joints
+        q, v = motion.coordinate(joint), motion.speed(joint)
+        for beyond, rate, back in ((sub(q, n["upper"]), v, neg), (sub(n["lower"], q), neg(v), lambda force: force)):
+            depth = larger(beyond, 0.0)
+            spring = mul(n["k"], mul(depth, depth))
+            force = mul(spring, larger(add(1.0, mul(n["c"], rate)), 0.0))
+            load.add_generalized(motion.first_speed(joint), back(force))
+            load.add_potential(div(mul(spring, depth), 3.0))
+            load.dissipate(mul(sub(force, spring), rate))
+        return ()
+
+
+FORCES["stop"] = Stop()

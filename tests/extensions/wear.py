@@ -1,0 +1,14 @@
+"""A metric: the length of the way that a value goes to and fro, which wears a bearing."""
+
+import numpy as np
+
+from shiftjax.algebra import absolute, add, sub
+from shiftjax.measures.metric import MetricKind
+from shiftjax.measures.metrics import METRICS
+
+METRICS["wear"] = MetricKind(
+    begin=lambda start, options: [np.zeros(np.shape(start.t))],
+    update=lambda way, now, before, options: [add(way[0], absolute(sub(now.value[0], before.value[0])))],
+    value=lambda way, start, end, options: way[0],
+    meaning="the length of the way that the value goes",
+)
