@@ -33,6 +33,7 @@ PAGES = {  # file -> title; a new page is a line here
     "accuracy.md": "Accuracy",
     "statuses.md": "Statuses",
     "format.md": "File format",
+    "extending.md": "Extending",
     "how.md": "How it works",
     "comparison.md": "Comparison with MuJoCo",
     "api.md": "Python reference",
