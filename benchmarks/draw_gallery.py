@@ -21,10 +21,10 @@ from shiftjax.mechanism.records import Frame, FrameRef, Light, Terrain
 from shiftjax.models import names
 from shiftjax.record import record
 from shiftjax.viewer import rendering
+from shiftjax.viewer.scene.affine import as_tuple
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import RenderSettings, Scene, Snapshot
-from shiftjax.viewer.scene.transforms import as_tuple
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study

@@ -11,16 +11,16 @@ _HOME = {  # names that load on first use
     "Sensitivity": "sensitivities.slopes",
     "Study": "stored_study",
     "optimize": "optimization.optimize",
-    "fisher": "sensitivities.information",
+    "fisher": "fisher_information",
     "sensitivity": "sensitivities.slopes",
     "sweep": "execution.sweep",
 }
 
 if TYPE_CHECKING:
     from shiftjax.ensembles.execution.sweep import sweep as sweep
+    from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
-    from shiftjax.ensembles.sensitivities.information import fisher as fisher
     from shiftjax.ensembles.sensitivities.slopes import Sensitivity as Sensitivity
     from shiftjax.ensembles.sensitivities.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.stored_study import Study as Study

@@ -112,7 +112,7 @@ _PUBLIC = {  # group -> name -> (module, first line of its help)
         ),
         "Sensitivity": ("shiftjax.ensembles.sensitivities.slopes", "The slopes of a study."),
         "fisher": (
-            "shiftjax.ensembles.sensitivities.information",
+            "shiftjax.ensembles.fisher_information",
             "Fisher information of parameters in measurements with independent normal errors.",
         ),
     },
@@ -190,9 +190,9 @@ if TYPE_CHECKING:
     from shiftjax.constraints.drives import Polynomial as Polynomial
     from shiftjax.constraints.drives import Table as Table
     from shiftjax.ensembles.execution.sweep import sweep as sweep
+    from shiftjax.ensembles.fisher_information import fisher as fisher
     from shiftjax.ensembles.optimization.optimize import optimize as optimize
     from shiftjax.ensembles.optimization.optimum import Optimum as Optimum
-    from shiftjax.ensembles.sensitivities.information import fisher as fisher
     from shiftjax.ensembles.sensitivities.slopes import Sensitivity as Sensitivity
     from shiftjax.ensembles.sensitivities.slopes import sensitivity as sensitivity
     from shiftjax.ensembles.store import store as store

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.poses import matrices
+from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.scene import Scene
-from shiftjax.viewer.scene.transforms import transformed
 
 DRAWN = frozenset({"body", "ground", "joint"})  # kinds of parts that are shown unless asked otherwise
 PARALLEL = 1e-14  # of a triangle's size: a ray along its plane does not hit it

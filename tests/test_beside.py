@@ -19,7 +19,7 @@ from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion import sampling
 from shiftjax.viewer.scene.scene import FAST, Scene
-from shiftjax.viewer.study import designs
+from shiftjax.viewer.study import design_views
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 from tests.bars import COUPLER, ROCKER
@@ -121,7 +121,7 @@ def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Stu
 
 
 def test_designs_wait_for_a_run_that_begins_later(study: Study, scene: Scene) -> None:
-    assert designs.rest_note(Design(MemberScenes(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
+    assert design_views.rest_note(Design(MemberScenes(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
 
 
 def test_one_camera_sees_both_motions(state: State, longer: Study) -> None:

@@ -17,7 +17,7 @@ from shiftjax.run.start.host_evaluation import closure
 from shiftjax.run.start.tape import Tape
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.motion import between
-from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.live_history import History
 from shiftjax.viewer.motion.mechanism import Mechanism, mechanism
 from shiftjax.viewer.study.study import Study
 

@@ -24,15 +24,15 @@ from shiftjax.poses import matrices
 from shiftjax.run.start.host_evaluation import per_member
 from shiftjax.run.start.prepare import prepare
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.attachments import BuildContext, Style, levels
 from shiftjax.viewer.scene.automatic import solid
 from shiftjax.viewer.scene.building import scene_of
-from shiftjax.viewer.scene.colours import PALETTE
 from shiftjax.viewer.scene.joint_shapes import PURPLE, RED, ULTRAMARINE
 from shiftjax.viewer.scene.lights import lights_of
 from shiftjax.viewer.scene.likeness import stem
+from shiftjax.viewer.scene.palette import PALETTE
 from shiftjax.viewer.scene.scene import Colour, Scene
-from shiftjax.viewer.scene.transforms import transformed
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
 from tests.rays import DRAWN, corners, nearest
 

@@ -16,9 +16,9 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion import framing, sampling
+from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.camera import VIEWS, Camera
-from shiftjax.viewer.scene.transforms import transformed
-from shiftjax.viewer.study import designs
+from shiftjax.viewer.study import design_views
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 
@@ -48,7 +48,7 @@ def motion(study: Study) -> np.ndarray:
     return np.array([study.poses(0, float(t)) for t in np.linspace(study.time[0], study.time[-1], STEPS)])
 
 
-def share_inside(way: designs.Framed, design: Design, aspect: float) -> float:
+def share_inside(way: design_views.Framed, design: Design, aspect: float) -> float:
     """Share of instants at which the box of every body is wholly inside the picture."""
     boxes, good = framing.boxes_of(design.scene), 0
     assert isinstance(design.study, Study)
@@ -62,13 +62,13 @@ def share_inside(way: designs.Framed, design: Design, aspect: float) -> float:
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("aspect", [16 / 9, 0.6])
 def test_every_body_stays_in_the_picture(design: Design, view: str, aspect: float) -> None:
-    (way,) = designs.framed([design], (), view, aspect)
+    (way,) = design_views.framed([design], (), view, aspect)
     assert share_inside(way, design, aspect) == 1.0
 
 
 def test_the_fit_is_not_loose(design: Design) -> None:
     """Some corner comes within the margin of an edge: the picture is not larger than it must be."""
-    (way,) = designs.framed([design], (), "iso", 16 / 9)
+    (way,) = design_views.framed([design], (), "iso", 16 / 9)
     points = sampling.extent_of_motion(design.study, design.scene, [0]).points
     assert np.abs(on_screen(way.camera, points, 16 / 9)).max() > 0.9
 
@@ -76,11 +76,11 @@ def test_the_fit_is_not_loose(design: Design) -> None:
 def test_what_stood_outside_before(design: Design) -> None:
     """A camera fitted to the first pose alone loses both mechanisms."""
     still = Camera.of(design.scene.centre, design.scene.size, design.scene.up)
-    assert share_inside(designs.Framed(still, None, None, np.zeros(3)), design, 16 / 9) < 0.9
+    assert share_inside(design_views.Framed(still, None, None, np.zeros(3)), design, 16 / 9) < 0.9
 
 
 def test_all_bodies_are_followed(design: Design) -> None:
-    (way,) = designs.framed([design], (), "iso", 16 / 9, follow=framing.ALL)
+    (way,) = design_views.framed([design], (), "iso", 16 / 9, follow=framing.ALL)
     assert way.followed is not None
     for t in np.linspace(0.0, 2.0, 21):
         poses = design.study.poses(0, float(t))
@@ -90,7 +90,7 @@ def test_all_bodies_are_followed(design: Design) -> None:
 
 def test_a_followed_body_stays_in_its_place(design: Design) -> None:
     name = design.scene.nodes[1].rpartition(":")[2]
-    (way,) = designs.framed([design], (), "iso", 16 / 9, follow=name)
+    (way,) = design_views.framed([design], (), "iso", 16 / 9, follow=name)
     assert way.followed is not None
     places = []
     for t in np.linspace(0.0, 2.0, 21):
@@ -101,26 +101,26 @@ def test_a_followed_body_stays_in_its_place(design: Design) -> None:
 
 def test_nothing_of_that_name_to_follow(design: Design) -> None:
     with pytest.raises(ModelError, match="no such body"):
-        designs.framed([design], (), "iso", 1.0, follow="nonsense")
+        design_views.framed([design], (), "iso", 1.0, follow="nonsense")
 
 
 def test_the_ground_is_the_lowest_point(design: Design) -> None:
-    (way,) = designs.framed([design], (), "iso", 1.0)
+    (way,) = design_views.framed([design], (), "iso", 1.0)
     X, up = matrices(design.study.track(0)), np.array(design.scene.up)
     heights = [(transformed(X[k, part.node] @ part.transform, part.mesh.vertices) @ up).min()
                for k in range(len(X)) for part in design.scene.parts if part.kind in framing.FRAMED]  # fmt: skip
     assert way.ground == pytest.approx(min(heights), abs=0.005 * design.scene.size)
-    assert designs.framed([design], (), "iso", 1.0, ground=-3.0)[0].ground == -3.0
+    assert design_views.framed([design], (), "iso", 1.0, ground=-3.0)[0].ground == -3.0
 
 
 def test_the_window_begins_with_the_whole_motion(design: Design) -> None:
     state = State(MemberScenes(design.study, design.scene))
     for aspect in (1.0, 1.8, 0.5):
         state.view.resize(aspect)
-        assert share_inside(designs.Framed(state.current_camera(), None, None, np.zeros(3)), design, aspect) == 1.0
+        assert share_inside(design_views.Framed(state.current_camera(), None, None, np.zeros(3)), design, aspect) == 1.0
     actions.run(state, "front")
-    assert share_inside(designs.Framed(state.current_camera(), None, None, np.zeros(3)), design, 0.5) == 1.0
-    assert state.ground() == designs.framed([design], (), "iso", 1.0)[0].ground
+    assert share_inside(design_views.Framed(state.current_camera(), None, None, np.zeros(3)), design, 0.5) == 1.0
+    assert state.ground() == design_views.framed([design], (), "iso", 1.0)[0].ground
 
 
 def test_a_moved_camera_stays_where_it_is(design: Design) -> None:
@@ -171,7 +171,7 @@ def test_only_the_members_shown_are_read(tmp_path: Path) -> None:
     study, read = Study.open(target), []
     scenes, track = MemberScenes(study), study.track
     study.track = lambda member: (read.append(member), track(member))[1]  # type: ignore[method-assign]
-    designs.framed([Design(scenes, 3)], [5, 7], "iso", 1.0)
+    design_views.framed([Design(scenes, 3)], [5, 7], "iso", 1.0)
     assert set(read) == {3, 5, 7}
 
 

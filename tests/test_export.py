@@ -18,8 +18,8 @@ from PIL import Image
 from shiftjax.errors import ModelError
 from shiftjax.poses import quaternions, rotate, to_world
 from shiftjax.viewer.export import write_glb
-from shiftjax.viewer.export.motion import MOST, motion_of
 from shiftjax.viewer.export.pack import linear
+from shiftjax.viewer.export.pose_tracks import MOST, motion_of
 from shiftjax.viewer.scene.camera import upright
 from shiftjax.viewer.scene.scene import Mesh, Part, Scene, Spring
 from tests.moving_boxes import BLUE, RED, TIMES, UPS, a_scene, a_track, box, checks, placed

@@ -14,8 +14,8 @@ from shiftjax.formats import load
 from shiftjax.poses import interpolated, to_world
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.export import write_glb, write_html
-from shiftjax.viewer.export.keys import HEIGHT, _ends, _measured, refined
-from shiftjax.viewer.export.motion import motion_of
+from shiftjax.viewer.export.keyframes import HEIGHT, _ends, _measured, refined
+from shiftjax.viewer.export.pose_tracks import motion_of
 from shiftjax.viewer.motion.mechanism import mechanism
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene

@@ -18,9 +18,9 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.mechanism.scene_fields import GEOMETRIES
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import transform, transformed
 from shiftjax.viewer.scene.building import scene_of
-from shiftjax.viewer.scene.geometry import PRIMITIVES
-from shiftjax.viewer.scene.transforms import transform, transformed
+from shiftjax.viewer.scene.model_shapes import PRIMITIVES
 from tests.lone import STILL, Loaded, drawn, lone, of_lone
 
 SINGLE = 1e-5  # vertices of a few metres are stored in single precision

@@ -12,7 +12,7 @@ from shiftjax.mechanism.records import Assembly, Element
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import propertypane
-from shiftjax.viewer.gui.state import elements, tree
+from shiftjax.viewer.gui.state import elements, tree_rows
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -43,17 +43,17 @@ def texts(model: Model, path: str) -> dict[str, str]:
 
 def test_the_tree_lists_every_force_constraint_and_driver_once() -> None:
     model = load(driven())
-    rows = [row for row in tree.scene_rows(model) if row.kind in ("force", "driver")]
+    rows = [row for row in tree_rows.scene_rows(model) if row.kind in ("force", "driver")]
     (assembly,) = model.assemblies
     items = [*assembly.restraints, *assembly.force_modules, *assembly.drivers]
     assert [row.path for row in rows] == [f"pendulum:{item.name}" for item in items]
     assert [row.value for row in rows] == [item.type for item in items]
     assert [row.name.endswith(" (inactive)") for row in rows] == [not item.active for item in items]
-    assert len({row.key for row in tree.scene_rows(model)}) == len(tree.scene_rows(model))
+    assert len({row.key for row in tree_rows.scene_rows(model)}) == len(tree_rows.scene_rows(model))
 
 
 def test_groups_without_elements_are_left_out() -> None:
-    rows = tree.scene_rows(Model((Assembly("a", constraints=(Element("mesh", "gear"),)),)))
+    rows = tree_rows.scene_rows(Model((Assembly("a", constraints=(Element("mesh", "gear"),)),)))
     assert [(row.name, row.kind, row.depth) for row in rows[-3:]] == [
         ("a", "assembly", 0),
         ("constraints", "constraints", 1),

@@ -16,7 +16,7 @@ from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.live_history import History
 from shiftjax.viewer.motion.session import Session
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes

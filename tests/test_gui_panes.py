@@ -26,7 +26,7 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.state import plots, tree
+from shiftjax.viewer.gui.state import plots, tree_rows
 from shiftjax.viewer.gui.state.layout import layout
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.gui.widgets import ui
@@ -75,7 +75,7 @@ def seen_at(window: Offscreen, path: str, part: float = 1.0) -> tuple[float, flo
 @pytest.mark.parametrize("name", names())
 def test_the_tree_lists_every_body_joint_and_frame_once(name: str) -> None:
     model = load(name)
-    rows = tree.scene_rows(model)
+    rows = tree_rows.scene_rows(model)
     assert [row.path for row in rows if row.kind == "body"] == [path for path, _ in model.bodies()]
     assert sorted(row.path for row in rows if row.kind == "joint") == sorted(path for path, _ in model.joints())
     frames = 1 + len(model.frames) + sum(1 + len(body.frames) for _, body in model.bodies())
@@ -88,35 +88,35 @@ def test_the_tree_lists_every_body_joint_and_frame_once(name: str) -> None:
 
 def test_what_is_switched_off_is_listed_without_an_eye() -> None:
     inner = Assembly("inner", active=False, bodies=(Body("b"),))
-    rows = tree.scene_rows(Model((Assembly("outer", bodies=(Body("a", active=False),), assemblies=(inner,)),)))
+    rows = tree_rows.scene_rows(Model((Assembly("outer", bodies=(Body("a", active=False),), assemblies=(inner,)),)))
     bodies = [(row.name, row.hideable) for row in rows if row.kind == "body"]
     assert bodies == [("a (inactive)", False), ("b (inactive)", False)]
 
 
 def test_search_keeps_what_is_found_and_what_holds_it() -> None:
-    rows = tree.scene_rows(load("vehicle_chassis"))
-    assert tree.search(rows, "  ") == rows
+    rows = tree_rows.scene_rows(load("vehicle_chassis"))
+    assert tree_rows.search(rows, "  ") == rows
     bodies = [row for row in rows if row.kind == "body"]
     wanted = bodies[len(bodies) // 2]
-    found = tree.search(rows, wanted.path.upper())
+    found = tree_rows.search(rows, wanted.path.upper())
     assert wanted in found and len(found) < len(rows)
     for k, row in enumerate(found):
         if row.depth:
             assert any(above.depth == row.depth - 1 for above in found[:k]), row
-    assert tree.search(rows, "no such thing") == ()
+    assert tree_rows.search(rows, "no such thing") == ()
 
 
 def test_folding_hides_what_a_row_holds() -> None:
-    rows = tree.scene_rows(load("four_bar"))
-    opened = tree.opened_at_first(rows)
-    seen = [row.key for row in tree.unfolded(rows, opened)]
+    rows = tree_rows.scene_rows(load("four_bar"))
+    opened = tree_rows.opened_at_first(rows)
+    seen = [row.key for row in tree_rows.unfolded(rows, opened)]
     assert f"body:{CRANK}" in seen and f"{CRANK}:tip" not in seen
-    assert f"{CRANK}:tip" in [row.key for row in tree.unfolded(rows, opened | {f"body:{CRANK}"})]
-    assert [row.key for row in tree.unfolded(rows, set())] == ["fixed", "four_bar"]
+    assert f"{CRANK}:tip" in [row.key for row in tree_rows.unfolded(rows, opened | {f"body:{CRANK}"})]
+    assert [row.key for row in tree_rows.unfolded(rows, set())] == ["fixed", "four_bar"]
 
 
 def test_the_simulation_tab_tells_the_run_and_the_member(study: Study) -> None:
-    rows = {row.key: row.value for row in tree.simulation_rows(study, 2)}
+    rows = {row.key: row.value for row in tree_rows.simulation_rows(study, 2)}
     assert rows["run:method"] == "rk4"
     assert rows[f"design:{COUPLER}:tip.T[0]"] == f"{LENGTHS[2]:g} m"
     assert rows["channels:energy.total"] == "J" and "member:gap" in rows

@@ -21,7 +21,7 @@ from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene import added_shapes, shapes
 from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.scene.geometry import shape_of
+from shiftjax.viewer.scene.model_shapes import shape_of
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study

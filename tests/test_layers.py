@@ -11,12 +11,12 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.poses import matrices
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.building import scene_of, style_for
 from shiftjax.viewer.scene.layers import PITCH, coloured, layers_of, overlap
 from shiftjax.viewer.scene.scene import Part, Scene
 from shiftjax.viewer.scene.sliding import slides_of
-from shiftjax.viewer.scene.transforms import transformed
 from tests.lone import STILL, drawn
 from tests.test_building import built, started
 

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import graphlib
 import importlib
 import json
 import subprocess
@@ -57,6 +58,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 
+# The rooms of a folder, lowest first: a file imports from its own room and from those before it. The files that stand
+# beside rooms, such as a front door or a window put together, may be anywhere as long as no circle comes of it.
+ROOMS: dict[str, tuple[str, ...]] = {
+    "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
+    "gradients": ("start", "jumps", "forward", "reverse"),
+    "run": ("programs", "start", "advance", "results", "travel"),
+    "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "gui"),
+    "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),
+}
+
 # Files that may import inside a function, and what: the package's front door, the command table, jax at the first
 # traced value, the optional plotting library.
 LAZY = {
@@ -74,9 +85,9 @@ LAZY = {
     "ensembles/execution/distribute.py": {"distributed"},
     "ensembles/store/tables.py": {"pyarrow"},
     "ensembles/report/figures.py": {"matplotlib"},
-    "ensembles/report/overview.py": {"matplotlib"},
+    "ensembles/report/overview_figure.py": {"matplotlib"},
     "ensembles/report/page.py": {"plotly"},
-    "ensembles/report/sensitivity.py": {"SALib"},
+    "ensembles/report/influences.py": {"SALib"},
     "ensembles/report/style.py": {"matplotlib"},
 }
 LAZY_EVERYWHERE = {"glfw", "OpenGL", "pyassimp"}
@@ -112,10 +123,10 @@ JAX_FREE = (
     "shiftjax.viewer.scene.building",
     "shiftjax.viewer.motion.curves",
     "shiftjax.viewer.export.gltf",
-    "shiftjax.viewer.export.html",
+    "shiftjax.viewer.export.web_page",
     "shiftjax.viewer.rendering",
     "shiftjax.viewer.gui.state.state",
-    "shiftjax.viewer.motion.history",
+    "shiftjax.viewer.motion.live_history",
     "shiftjax.viewer.study.opening",
     "shiftjax.viewer.motion.session",
     "shiftjax.viewer.study.study",
@@ -187,6 +198,38 @@ def test_imports_go_down() -> None:
         if own(target) and FLOOR[room(target)] > FLOOR[room(module)]
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def inside(folder: str) -> Iterator[tuple[str, str, str]]:
+    """Every import between two entries of a folder, rooms or files: the one, the other, and where."""
+    prefix = f"shiftjax.{folder}."
+    for module, path in SOURCES.items():
+        for node, target in imports(parsed(path)) if module.startswith(prefix) else ():
+            one, other = (name.removeprefix(prefix).split(".")[0] for name in (module, target))
+            if target.startswith(prefix) and one != other:
+                yield one, other, f"{relative(path)}:{node.lineno} imports {target}"
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_imports_between_rooms_go_down(folder: str) -> None:
+    rooms, graph = ROOMS[folder], graphlib.TopologicalSorter[str]()
+    wrong = []
+    for one, other, where in inside(folder):
+        graph.add(one, other)
+        if one in rooms and other in rooms and rooms.index(other) > rooms.index(one):
+            wrong.append(where)
+    assert not wrong, "\n".join(wrong)
+    if folder != "run":  # its options, which all of it takes whole, name the schedule of its room `advance`
+        graph.prepare()  # CycleError where files beside rooms close a circle of rooms
+
+
+def test_every_room_stands_in_a_list() -> None:
+    """A folder with several rooms says which of them is above which."""
+    packages = {m.removeprefix("shiftjax.") for m, p in SOURCES.items() if p.name == "__init__.py"} - {"shiftjax"}
+    parents = [name.rpartition(".")[0] for name in packages if "." in name]
+    assert {folder for folder in parents if parents.count(folder) > 1} <= set(ROOMS)
+    for folder, rooms in ROOMS.items():
+        assert {name.rpartition(".")[2] for name in packages if name.rpartition(".")[0] == folder} == set(rooms)
 
 
 def test_nothing_imports_the_front_door_or_by_position() -> None:

@@ -15,9 +15,9 @@ from shiftjax.viewer.export import write_glb, write_html
 from shiftjax.viewer.gl.ghost_instances import ghost_meshes
 from shiftjax.viewer.gl.renderer import Renderer
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import FAST, Ghosts, Mesh, Part, Snapshot
-from shiftjax.viewer.scene.transforms import transformed
 from shiftjax.viewer.study.ghosts import ghosts_of
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study

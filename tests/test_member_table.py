@@ -7,7 +7,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.state import plots
 from shiftjax.viewer.members import completing, distributions
 from shiftjax.viewer.members.member_table import MemberTable
-from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.live_history import History
 from shiftjax.viewer.study.study import Study
 from tests.many import ANGLE, COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING, TIP
 

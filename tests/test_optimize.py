@@ -16,7 +16,7 @@ import shiftjax
 from shiftjax.cli import main
 from shiftjax.cli.optimize import show
 from shiftjax.ensembles.optimization.descent import Descent
-from shiftjax.ensembles.optimization.history import EVERY, History
+from shiftjax.ensembles.optimization.iterates import EVERY, History
 from shiftjax.ensembles.optimization.optimize import Progress, asked, optimize, problem_of
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.study import study_file

@@ -15,7 +15,7 @@ import xarray as xr
 from scipy.stats import qmc
 
 from shiftjax.cli import main
-from shiftjax.ensembles.report import effects, regions, sensitivity, surrogate, write
+from shiftjax.ensembles.report import effects, influences, regions, surrogate, write
 from shiftjax.ensembles.report.html import exact, number
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.members import Column, Members, members_of
@@ -50,7 +50,7 @@ def uniform(count: int, numbers: int = 3) -> np.ndarray:
 
 def test_indices_of_the_ishigami_function_from_any_sample() -> None:
     x = uniform(1024)
-    found = sensitivity.indices(x, ishigami(x))
+    found = influences.indices(x, ishigami(x))
     assert found is not None and "polynomial" in found.method
     np.testing.assert_allclose(found.first, FIRST, atol=BY_POLYNOMIAL)
     np.testing.assert_allclose(found.total, TOTAL, atol=BY_POLYNOMIAL)
@@ -58,7 +58,7 @@ def test_indices_of_the_ishigami_function_from_any_sample() -> None:
 
 def test_few_members_have_wide_intervals_that_hold_the_truth() -> None:
     x = uniform(256)
-    found = sensitivity.indices(x, ishigami(x))
+    found = influences.indices(x, ishigami(x))
     assert found is not None
     for truth, span in ((FIRST, found.first_range), (TOTAL, found.total_range)):
         assert (span[:2, 0] <= truth[:2]).all() and (truth[:2] <= span[:2, 1]).all()
@@ -71,22 +71,22 @@ def test_a_saltelli_design_is_known_as_one(second: bool) -> None:
 
     problem = {"num_vars": 3, "names": ["a", "b", "c"], "bounds": [[-np.pi, np.pi]] * 3}
     x = sobol.sample(problem, 1024, calc_second_order=second, seed=1)
-    assert sensitivity.saltelli(x) is second
-    found = sensitivity.indices(x, ishigami(x))
+    assert influences.saltelli(x) is second
+    found = influences.indices(x, ishigami(x))
     assert found is not None and found.method.startswith("Saltelli's estimators")
     np.testing.assert_allclose(found.first, FIRST, atol=BY_SALTELLI)
     np.testing.assert_allclose(found.total, TOTAL, atol=BY_SALTELLI)
     assert (found.first_range[:, 0] <= FIRST).all() and (FIRST <= found.first_range[:, 1]).all()
     shuffled = np.random.default_rng(0).permutation(len(x))
-    assert sensitivity.saltelli(x[shuffled]) is None and sensitivity.saltelli(uniform(1024)) is None
-    other = sensitivity.indices(x, ishigami(x), whole=False)
+    assert influences.saltelli(x[shuffled]) is None and influences.saltelli(uniform(1024)) is None
+    other = influences.indices(x, ishigami(x), whole=False)
     assert other is not None and "polynomial" in other.method
 
 
 def test_what_no_polynomial_follows_has_first_order_indices_only() -> None:
     x = np.random.default_rng(3).random((1000, 3))
     y = np.sign(np.sin(40.0 * x[:, 0])) + 2.0 * (x[:, 1] > 0.5)  # variances 1 and 1
-    found = sensitivity.indices(x, y)
+    found = influences.indices(x, y)
     assert found is not None and "RBD-FAST" in found.method and "first order only" in found.method
     np.testing.assert_allclose(found.first[1:], [0.5, 0.0], atol=BY_RBD)
     assert np.isnan(found.total).all()
@@ -97,23 +97,23 @@ def test_indices_of_grids_and_other_distributions() -> None:
     rng = np.random.default_rng(0)
     levels = np.array(np.meshgrid(np.arange(5.0), np.arange(4.0), [0.0, 1.0])).reshape(3, -1).T
     y = levels[:, 0] + 2.0 * levels[:, 1] * levels[:, 2]
-    found = sensitivity.indices(levels, y)
+    found = influences.indices(levels, y)
     parts = np.array([2.0, 4 * 1.25 * 0.25, 4 * 2.25 * 0.25, 4 * 1.25 * 0.25])  # 1, 2, 3, 2 with 3
     assert found is not None
     np.testing.assert_allclose(found.first, parts[:3] / parts.sum(), atol=1e-6)
     np.testing.assert_allclose(found.total, (parts[:3] + parts[3] * np.array([0.0, 1.0, 1.0])) / parts.sum(), atol=1e-6)
     x = rng.normal(size=(4000, 2))
-    found = sensitivity.indices(x, x[:, 0] + x[:, 1] ** 2)
+    found = influences.indices(x, x[:, 0] + x[:, 1] ** 2)
     assert found is not None
     np.testing.assert_allclose(found.first, [1 / 3, 2 / 3], atol=0.05)  # of 4000 members: 1/sqrt(4000) = 0.016
 
 
 def test_too_few_members_or_a_constant_metric_have_no_indices() -> None:
     x = uniform(1024)
-    assert sensitivity.indices(x[:20], ishigami(x[:20])) is None
-    assert sensitivity.indices(x, np.full(len(x), 3.0)) is None
+    assert influences.indices(x[:20], ishigami(x[:20])) is None
+    assert influences.indices(x, np.full(len(x), 3.0)) is None
     assert surrogate.fit(x[:5, :1], x[:5, 0]) is None
-    assert sensitivity.percent(0.99999) == "over 99.9 %" and sensitivity.percent(0.5) == "50 %"
+    assert influences.percent(0.99999) == "over 99.9 %" and influences.percent(0.5) == "50 %"
 
 
 def test_effects_of_a_known_function() -> None:

@@ -10,12 +10,12 @@ import pytest
 
 import shiftjax
 from shiftjax.cli import main
+from shiftjax.ensembles.fisher_information import sizes
+from shiftjax.ensembles.optimization.optima import at_bound, clusters, widths
 from shiftjax.ensembles.optimization.optimize import optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.report.html import number
-from shiftjax.ensembles.report.optima import at_bound, clusters, widths
-from shiftjax.ensembles.report.slopes import ranked
-from shiftjax.ensembles.sensitivities.information import sizes
+from shiftjax.ensembles.report.slope_figures import ranked
 from shiftjax.ensembles.sensitivities.slopes import sensitivity
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError

@@ -12,7 +12,7 @@ import pytest
 import shiftjax
 from shiftjax.cli import main
 from shiftjax.ensembles import sweep
-from shiftjax.ensembles.sensitivities.information import fisher
+from shiftjax.ensembles.fisher_information import fisher
 from shiftjax.ensembles.sensitivities.slopes import sensitivity
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition

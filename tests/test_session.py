@@ -13,7 +13,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.run.live import Live
-from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.live_history import History
 from shiftjax.viewer.motion.session import Session
 
 CRANK, COUPLER = "four_bar:crank:tip.T[0]", "four_bar:coupler"

@@ -7,8 +7,8 @@ import pytest
 
 from shiftjax.poses import matrices
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import transform, transformed, z_along
 from shiftjax.viewer.scene.scene import Mesh, Part, Scene
-from shiftjax.viewer.scene.transforms import transform, transformed, z_along
 from tests.rays import nearest
 
 SINGLE = 1e-5  # vertices and normals are stored in single precision

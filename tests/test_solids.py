@@ -12,7 +12,7 @@ import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.formats.solids import SOLIDS, Solid, solid, solid_of_mesh
-from shiftjax.viewer.scene.transforms import transformed
+from shiftjax.viewer.scene.affine import transformed
 from tests.lone import drawn, of_lone
 
 ROUNDING = 1e-13  # relative, of a few sums and products in double precision

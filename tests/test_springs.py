@@ -13,11 +13,11 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED
 from shiftjax.poses import matrices, rotate, to_world
 from shiftjax.viewer.gl.part_instances import PartInstances
-from shiftjax.viewer.gui.state.tree import scene_rows
+from shiftjax.viewer.gui.state.tree_rows import scene_rows
+from shiftjax.viewer.scene.affine import transform, transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.scene import Scene, Snapshot, Spring
 from shiftjax.viewer.scene.spring_figures import KINDS, SPRING, figure, placed, stretched
-from shiftjax.viewer.scene.transforms import transform, transformed
 from tests.lone import STILL
 from tests.pictures import SUN
 from tests.studio import PLAIN, eye, gl, no_errors, shot  # noqa: F401  fixtures of a module

@@ -12,10 +12,10 @@ from PIL import Image
 
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.poses import matrices
+from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.building import scene_of
 from shiftjax.viewer.scene.scene import Part, Scene, Snapshot
 from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field
-from shiftjax.viewer.scene.transforms import transformed
 from tests.lone import STILL
 from tests.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
 

@@ -21,7 +21,7 @@ from shiftjax.viewer.gui.actions import grid
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import opening
-from shiftjax.viewer.study.designs import captions
+from shiftjax.viewer.study.design_views import captions
 from shiftjax.viewer.study.member_scenes import MemberScenes
 
 PATHS = ["four_bar:coupler:tip.T[0]", "four_bar:rocker.mass"]
@@ -160,7 +160,7 @@ def test_many_designs_are_thinned_and_the_best_stays(optimum: Optimum, monkeypat
     none = np.zeros((count, 1))
     arrays = {"numbers": numbers, "objective": objective, "excess": none, "gradient_norm": none, "halved": none}
     seen = xr.Dataset({name: (("iteration", "start", "x")[: a.ndim], a) for name, a in arrays.items()})
-    monkeypatch.setattr("shiftjax.ensembles.optimization.history.History.dataset", lambda self, group: seen)
+    monkeypatch.setattr("shiftjax.ensembles.optimization.iterates.History.dataset", lambda self, group: seen)
     iterations = trail(optimum.path).columns["iteration"]
     assert len(iterations) == 64 and {0, 118, 199} <= {*iterations} and not {*range(91, 100)} & {*iterations}
     assert np.diff(iterations).max() <= 13 and (np.diff(iterations) > 0).all()

@@ -16,7 +16,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError, need_count
 from shiftjax.record import record
 from shiftjax.run.results.result import Result
-from shiftjax.viewer.export.html import page_of
+from shiftjax.viewer.export.web_page import page_of
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import Study
 

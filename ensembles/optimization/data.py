@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.study.design_table import columns
 from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
 
 TIME, WHERE = "time", "optimize.data"

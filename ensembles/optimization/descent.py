@@ -19,7 +19,7 @@ import optax
 
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good, told
 from shiftjax.ensembles.optimization.problem import Method, Problem
-from shiftjax.ensembles.optimization.words import MONOTONE, Wanted
+from shiftjax.ensembles.study.optimization_words import MONOTONE, Wanted
 from shiftjax.errors import ModelError
 
 Array = Any  # of JAX, traced

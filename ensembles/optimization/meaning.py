@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.definition_keys import inside
 from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.measures.expression import Expression, is_path, names

@@ -13,7 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.ensembles.optimization.words import Ending
+from shiftjax.ensembles.study.optimization_words import Ending
 from shiftjax.gradients.doubts import Doubts
 
 Array = Any  # of JAX, traced

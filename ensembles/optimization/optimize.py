@@ -19,14 +19,13 @@ import numpy as np
 from shiftjax.ensembles.execution.study_plan import digest, embedded
 from shiftjax.ensembles.optimization.data import Data
 from shiftjax.ensembles.optimization.descent import Descent
-from shiftjax.ensembles.optimization.history import EVERY, History
+from shiftjax.ensembles.optimization.iterates import EVERY, History
 from shiftjax.ensembles.optimization.least_squares import LeastSquares
 from shiftjax.ensembles.optimization.meaning import parameters
 from shiftjax.ensembles.optimization.one_start import Seen, State
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.problem import Method, Problem
 from shiftjax.ensembles.optimization.resuming import grows
-from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.sensitivities.derivatives import Runs
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.replacing import remove
@@ -34,6 +33,7 @@ from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
 from shiftjax.version import VERSION

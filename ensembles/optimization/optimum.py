@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.optimization.history import History
-from shiftjax.ensembles.optimization.words import Ending
+from shiftjax.ensembles.optimization.iterates import History
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
+from shiftjax.ensembles.study.optimization_words import Ending
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record

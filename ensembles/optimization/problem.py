@@ -16,9 +16,9 @@ from shiftjax.ensembles.optimization.data import Data, Recorded
 from shiftjax.ensembles.optimization.meaning import bounds, expressions
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State
 from shiftjax.ensembles.optimization.space import ByMember, Space
-from shiftjax.ensembles.optimization.words import Wanted
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.measures.evaluation import evaluate
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shiftjax.ensembles.optimization import words
-from shiftjax.ensembles.optimization.history import History
-from shiftjax.ensembles.optimization.words import Wanted
+from shiftjax.ensembles.optimization.iterates import History
+from shiftjax.ensembles.study import optimization_words as words
 from shiftjax.ensembles.study.definition import Definition, document
+from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError
 from shiftjax.version import VERSION
 

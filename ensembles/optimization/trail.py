@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles.optimization.history import History
+from shiftjax.ensembles.optimization.iterates import History
 from shiftjax.ensembles.study.definition import from_document
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.ensembles.study.group import Group

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from shiftjax.ensembles.report.optimization import write_optimum
 from shiftjax.ensembles.report.writing import write
 
-__all__ = ["write", "write_optimum"]
+__all__ = ["write"]

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.report.effects import spearman
-from shiftjax.ensembles.report.sensitivity import Indices, indices
+from shiftjax.ensembles.report.influences import Indices, indices
 from shiftjax.ensembles.store.members import Column, Members
 from shiftjax.record import record
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles.report import reasons, sections, slopes
+from shiftjax.ensembles.report import reasons, sections, slope_figures
 from shiftjax.ensembles.report.content import Content
 from shiftjax.ensembles.report.figures import thin
 from shiftjax.ensembles.report.html import Book, number
@@ -72,7 +72,10 @@ def _slopes(content: Content, book: Book) -> dict[str, str]:
     """The sections of a study whose slopes were taken."""
     if "slope" not in content.slopes:
         return {}
-    return {"Slopes": slopes.slopes(content, book), "Identifiability": slopes.identifiability(content, book)}
+    return {
+        "Slopes": slope_figures.slopes(content, book),
+        "Identifiability": slope_figures.identifiability(content, book),
+    }
 
 
 def subtitle(content: Content) -> str:

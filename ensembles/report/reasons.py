@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from shiftjax.ensembles.report import figures, motion, style
+from shiftjax.ensembles.report import figures, motion_figures, style
 from shiftjax.ensembles.report.content import MOST_NUMBERS, Content, unit_text
 from shiftjax.ensembles.report.html import Book, breakable, code, exact, key, number, table
 from shiftjax.ensembles.report.regions import Group, Region, groups, region
@@ -100,12 +100,12 @@ def _both_ends(content: Content, book: Book, metric: Column) -> str:
         )
         for words, row in listed
     ]
-    found = motion.ends(content, metric)
+    found = motion_figures.ends(content, metric)
     drawn = _motion(content, book, metric, found) if found else "<p class=note>No trajectories were kept.</p>"
     return f"<h3>{code(metric.name)}</h3>" + table(head, cells, (0, len(head) - 1)) + drawn
 
 
-def _motion(content: Content, book: Book, metric: Column, found: motion.Ends) -> str:
+def _motion(content: Content, book: Book, metric: Column, found: motion_figures.Ends) -> str:
     kept = content.trajectories.sizes["member"]
     whole = "of all members" if kept == len(content.members.numbers) else f"of the {kept} whose motion is stored"
     if kept != len(content.members.numbers) and found.whole.all():
@@ -118,13 +118,13 @@ def _motion(content: Content, book: Book, metric: Column, found: motion.Ends) ->
     )
     words = f"{ends} {whole}"
     lines = book.add(
-        motion.draw_channels(content, metric, found),
+        motion_figures.draw_channels(content, metric, found),
         f"trajectories_{metric.name}",
         f"Trajectories at both ends of {metric.name}",
         f"{words}; grey: the range of the stored members that finished.",
     )
     paths = book.add(
-        motion.draw_paths(content, found),
+        motion_figures.draw_paths(content, found),
         f"paths_{metric.name}",
         f"The mechanism at both ends of {metric.name}",
         f"{words}. Thick: the bodies at the start, each from its origin to its frames; thin: the paths of the points.",

@@ -10,7 +10,7 @@ import numpy as np
 from shiftjax.ensembles.report import figures, style
 from shiftjax.ensembles.report.content import Content, unit_text
 from shiftjax.ensembles.report.html import Book, code, key, number, table
-from shiftjax.ensembles.report.sensitivity import percent
+from shiftjax.ensembles.report.influences import percent
 from shiftjax.ensembles.store.members import Column
 from shiftjax.ensembles.study.spec import Vary, parse_vary
 from shiftjax.errors import ModelError

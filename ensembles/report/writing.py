@@ -11,7 +11,7 @@ from typing import Any
 import xarray as xr
 
 from shiftjax.ensembles.body_paths import points_of
-from shiftjax.ensembles.report import overview, style
+from shiftjax.ensembles.report import overview_figure, style
 from shiftjax.ensembles.report.content import Content, content_of
 from shiftjax.ensembles.report.page import page
 from shiftjax.ensembles.store.members import members_of
@@ -95,7 +95,7 @@ def _overview(content: Content) -> dict[str, Any]:
     """Still pictures of what can be touched on the page."""
     if not content.told or not content.varied:
         return {}
-    return {"scatter": overview.scatter(content), "parallel": overview.parallel(content)}
+    return {"scatter": overview_figure.scatter(content), "parallel": overview_figure.parallel(content)}
 
 
 def save(pictures: Mapping[str, Any], folder: Path, *, force: bool) -> None:

@@ -20,8 +20,8 @@ import zarr
 from shiftjax.ensembles.execution.shards import parts
 from shiftjax.ensembles.execution.study_plan import Plan, opened
 from shiftjax.ensembles.execution.sweep import sweep
+from shiftjax.ensembles.fisher_information import Fisher, fisher, sizes
 from shiftjax.ensembles.sensitivities.derivatives import Runs
-from shiftjax.ensembles.sensitivities.information import Fisher, fisher, sizes
 from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, opened_group
 from shiftjax.ensembles.stored_study import Study

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from shiftjax.constraints.drives import TYPES
-from shiftjax.ensembles.optimization.words import Wanted, wanted
 from shiftjax.ensembles.study.correlation import Correlation, correlation
 from shiftjax.ensembles.study.definition_keys import KEYS, inside
 from shiftjax.ensembles.study.keeping import Keep, keep
+from shiftjax.ensembles.study.optimization_words import Wanted, wanted
 from shiftjax.ensembles.study.sample import refuse_undrawn
 from shiftjax.ensembles.study.spec import NUMBERS, Vary, varied
 from shiftjax.errors import ModelError, nearest, need_mapping, wrong

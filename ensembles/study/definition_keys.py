@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shiftjax.ensembles.optimization.words import SCHEMA as OPTIMIZE
-from shiftjax.ensembles.optimization.words import wanted
 from shiftjax.ensembles.study.correlation import correlation
 from shiftjax.ensembles.study.keeping import keep_words
 from shiftjax.ensembles.study.motion_words import motion
+from shiftjax.ensembles.study.optimization_words import SCHEMA as OPTIMIZE
+from shiftjax.ensembles.study.optimization_words import wanted
 from shiftjax.ensembles.study.spec import NUMBERS, SPREADING, assigned, varied
 from shiftjax.errors import ModelError, need, need_count, need_mapping, need_number, one_of, refuse_text
 from shiftjax.kernels.lane_program import DTYPES

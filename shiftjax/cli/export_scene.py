@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from shiftjax.cli import showing
-from shiftjax.viewer.export import gltf, html
+from shiftjax.viewer.export import gltf, web_page
 from shiftjax.viewer.study.member_scenes import MemberScenes
 
 
@@ -29,7 +29,9 @@ def write(options: argparse.Namespace) -> None:
             remarks += gltf.write_glb(scene, study.time, tracks, targets[".glb"], scenes=scenes, study=study)
         if ".html" in targets:
             title = study.model.name or str(options.study)
-            remarks += html.write_html(scene, study.time, tracks, targets[".html"], title, scenes=scenes, study=study)
+            remarks += web_page.write_html(
+                scene, study.time, tracks, targets[".html"], title, scenes=scenes, study=study
+            )
     for remark in dict.fromkeys(remarks):
         print(f"note: {remark}", file=sys.stderr)
     for written in targets.values():

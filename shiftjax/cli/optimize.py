@@ -17,8 +17,8 @@ from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles.execution.sweep import SUFFIX
 from shiftjax.ensembles.optimization.optimize import Progress, optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
-from shiftjax.ensembles.optimization.words import Ending
 from shiftjax.ensembles.study import study_file
+from shiftjax.ensembles.study.optimization_words import Ending
 from shiftjax.errors import ModelError, need_count
 from shiftjax.formats.files import save
 from shiftjax.run.results.plain_values import plain

@@ -17,7 +17,7 @@ from shiftjax.viewer.members import study_like
 from shiftjax.viewer.members.ghost_choice import drawn as ghosts_drawn
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.scene.scene import Snapshot
-from shiftjax.viewer.study import designs
+from shiftjax.viewer.study import design_views
 from shiftjax.viewer.study.ended import Ended, ended, greyed
 from shiftjax.viewer.study.ghosts import ghosts_of
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -84,7 +84,7 @@ def pictures(left: Design, right: Design | None, others: np.ndarray,
     look, shown = showing.look_of(options), [left] if right is None else [left, right]
     half = width if right is None else (width - side_by_side.BAR) // 2
     ends = [ended(design.study, design.member) for design in shown]
-    ways = designs.framed(
+    ways = design_views.framed(
         shown, ghosts_drawn(others).tolist(), options.view, half / height, options.follow or "", options.ground
     )
     if right is None:
@@ -116,7 +116,7 @@ def _ghosts(design: Design, left: Design, others: np.ndarray) -> np.ndarray:
 
 def with_text(image: np.ndarray, design: Design, other: Design, t: float) -> np.ndarray:
     """(h, w, 3) a half with its caption."""
-    return rendering.with_text(image, designs.with_state(designs.captions(design, other), design, t))
+    return rendering.with_text(image, design_views.with_state(design_views.captions(design, other), design, t))
 
 
 def with_end(image: np.ndarray, end: Ended | None, t: float) -> np.ndarray:
@@ -126,7 +126,7 @@ def with_end(image: np.ndarray, end: Ended | None, t: float) -> np.ndarray:
     return rendering.with_text(image, [end.title(), *filter(None, [end.message])])
 
 
-def drawn(renderer: Renderer, way: designs.Framed, design: Design, others: np.ndarray, t: float,
+def drawn(renderer: Renderer, way: design_views.Framed, design: Design, others: np.ndarray, t: float,
           snapped: set[float], end: Ended | None) -> np.ndarray:  # fmt: skip
     """(h, w, 3) one picture; bodies are grey after the end of a run that ended early."""
     placed, ghosts = design.study.placed([design.member], t), ghosts_of(design.scenes, others, t)

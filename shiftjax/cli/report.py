@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from shiftjax.ensembles.optimization.optimum import Optimum
+from shiftjax.ensembles.optimization.optimum_page import write_optimum
 from shiftjax.ensembles.optimization.store_kind import is_optimization
-from shiftjax.ensembles.report.optimization import write_optimum
 from shiftjax.ensembles.report.writing import check_target, write
 from shiftjax.ensembles.store import store
 from shiftjax.formats.files import load

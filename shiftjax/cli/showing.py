@@ -19,7 +19,7 @@ from shiftjax.ensembles.study.spec import parse_set
 from shiftjax.errors import ModelError
 from shiftjax.formats.readers import READERS
 from shiftjax.models import names
-from shiftjax.viewer.export.motion import WIDE_TURN, widest_turn
+from shiftjax.viewer.export.pose_tracks import WIDE_TURN, widest_turn
 from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.scene.camera import VIEWS
 from shiftjax.viewer.scene.scene import FAST, RenderSettings, Scene

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from shiftjax.viewer.assimp import cache
+from shiftjax.viewer.assimp import mesh_cache
 from shiftjax.viewer.assimp.child import Child, Failed
 from shiftjax.viewer.assimp.pieces import MeshError, Piece, check_format, unpacked
 
@@ -39,10 +39,10 @@ def load(
     for file in (path, *others):
         _check(file)
     try:
-        name = cache.name_of(path, others)
+        name = mesh_cache.name_of(path, others)
     except OSError as error:
         raise MeshError(path, f"a file that cannot be read ({error.strerror})", "Check its permissions.") from None
-    kept = cache.read(name, path.parent)
+    kept = mesh_cache.read(name, path.parent)
     if kept is not None:
         return kept
     request = json.dumps({"path": str(path), "companions": [str(file) for file in others], "timeout": timeout})
@@ -52,9 +52,9 @@ def load(
         raise MeshError(path, failure.reason, failure.todo or EXPORT) from None
     try:
         pieces, _ = unpacked(data)
-    except cache.DAMAGED as error:
+    except mesh_cache.DAMAGED as error:
         raise MeshError(path, f"a file that spoils the importer's answer ({error})", EXPORT) from None
-    cache.write(name, data)
+    mesh_cache.write(name, data)
     return pieces
 
 

@@ -1,6 +1,6 @@
 """Scenes in motion as files that open anywhere: binary glTF and pages that play themselves. No GL here."""
 
 from shiftjax.viewer.export.gltf import write_glb
-from shiftjax.viewer.export.html import write_html
+from shiftjax.viewer.export.web_page import write_html
 
 __all__ = ["write_glb", "write_html"]

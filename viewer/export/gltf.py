@@ -18,8 +18,7 @@ import numpy as np
 
 from shiftjax.poses import continuous, matrices, quaternions, to_world
 from shiftjax.version import VERSION
-from shiftjax.viewer.export.keys import refined
-from shiftjax.viewer.export.motion import Motion, motion_of
+from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import (
     Pack,
     linear,
@@ -27,9 +26,10 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
+from shiftjax.viewer.export.pose_tracks import Motion, motion_of
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import upright
-from shiftjax.viewer.scene.colours import ghost_opacity
+from shiftjax.viewer.scene.palette import ghost_opacity
 from shiftjax.viewer.scene.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
 from shiftjax.viewer.scene.spring_figures import colour_of, figure, stretched
 

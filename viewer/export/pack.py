@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from shiftjax.viewer.scene import colours
+from shiftjax.viewer.scene import palette
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene, Texture
 
 LEFT_OUT = ("frame", "centre")  # kinds of parts that are not exported
@@ -39,7 +39,7 @@ def written_parts(scene: Scene) -> tuple[Part, ...]:
 
 def linear(colour: Colour) -> list[float]:
     """Linear colour and opacity."""
-    return colours.linear(np.array(colour)).tolist()
+    return palette.linear(np.array(colour)).tolist()
 
 
 def png(texture: Texture) -> bytes:

@@ -10,7 +10,7 @@ from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.viewer.gl.buffers import Batch, MeshBuffers
 from shiftjax.viewer.gl.part_instances import INSTANCE
-from shiftjax.viewer.scene.colours import linear
+from shiftjax.viewer.scene.palette import linear
 from shiftjax.viewer.scene.scene import GROUND, Ghosts, Mesh, Part
 
 PartsOfGhosts = tuple[tuple[Part, ...], ...]  # the parts of each ghost

@@ -12,8 +12,8 @@ import numpy as np
 
 from shiftjax.poses import rotate, to_world
 from shiftjax.record import record
+from shiftjax.viewer.scene.affine import eye_axes, orthographic, perspective, world_to_eye
 from shiftjax.viewer.scene.scene import SceneLight
-from shiftjax.viewer.scene.transforms import eye_axes, orthographic, perspective, world_to_eye
 
 MAX_LIGHTS = 8  # lights
 KINDS = {"directional": 0, "point": 1, "spot": 2}  # as in lights.glsl

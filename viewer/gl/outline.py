@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from OpenGL import GL
 
+from shiftjax.viewer.gl.framebuffer import require_complete
 from shiftjax.viewer.gl.program import TEXTURE_UNIT
-from shiftjax.viewer.gl.target import require_complete
 
 WIDTH, THIN = 3.0, 1.5  # of the bands about what is marked and what is under the cursor, at a pixel ratio of 1 [pixels]
 MARKED, HOVERED = (True, False), (False, True)  # channels of the mask: red, green

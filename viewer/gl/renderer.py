@@ -13,15 +13,15 @@ from OpenGL import GL
 
 from shiftjax.record import record
 from shiftjax.viewer.gl.buffers import Batch, GridBuffers, MeshBuffers
+from shiftjax.viewer.gl.framebuffer import REACH, PickBuffer, Picture, ShadowMaps
 from shiftjax.viewer.gl.ghost_instances import GhostInstances
 from shiftjax.viewer.gl.lighting import MAX_LIGHTS, Lighting
 from shiftjax.viewer.gl.outline import HOVERED, MARKED, THIN, WIDTH, OutlineMask, window
 from shiftjax.viewer.gl.part_instances import INSTANCE, InstanceRows, PartInstances
 from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
-from shiftjax.viewer.gl.target import REACH, PickBuffer, Picture, ShadowMaps
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.camera import FIT, Camera, upright
-from shiftjax.viewer.scene.colours import linear
+from shiftjax.viewer.scene.palette import linear
 from shiftjax.viewer.scene.scene import Ghosts, Part, RenderSettings, Scene, Snapshot, Strokes
 
 GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii of the scene

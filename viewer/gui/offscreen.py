@@ -11,7 +11,7 @@ from OpenGL import GL
 
 from shiftjax.errors import ModelError, nearest
 from shiftjax.viewer.gl import context
-from shiftjax.viewer.gl.target import pixels_of
+from shiftjax.viewer.gl.framebuffer import pixels_of
 from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen

@@ -29,8 +29,8 @@ from shiftjax.run.start.host_evaluation import closure, retract
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.members.study_like import Placed, StudyLike
 from shiftjax.viewer.motion import joint_tracks
-from shiftjax.viewer.motion.coordinates import bodies_of, coordinates, placed, residuals
 from shiftjax.viewer.motion.mechanism import Mechanism, lane_of, mechanism_of, numbers_of
+from shiftjax.viewer.motion.tree_coordinates import bodies_of, coordinates, placed, residuals
 
 WINDOW = joint_tracks.POINTS + 1  # instants from which the coordinates of one interval follow
 CLOSED = 1e-9  # of the model's length, or rad: how far a loop may be open beyond the instants on both sides

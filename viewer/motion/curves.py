@@ -19,9 +19,9 @@ from shiftjax.record import record
 from shiftjax.topology.partition import Partition
 from shiftjax.viewer.members.choice import resolved
 from shiftjax.viewer.members.study_like import StudyLike
-from shiftjax.viewer.motion.coordinates import bodies_of
 from shiftjax.viewer.motion.joint_tracks import along
 from shiftjax.viewer.motion.mechanism import lane_of, mechanism_of, numbers_of
+from shiftjax.viewer.motion.tree_coordinates import bodies_of
 
 OF_JOINTS = ("q", "v")
 OF_FRAMES = ("position", "orientation", "velocity", "angular_velocity")

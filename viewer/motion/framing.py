@@ -13,9 +13,9 @@ import numpy as np
 from shiftjax.errors import ModelError, nearest
 from shiftjax.poses import matrices
 from shiftjax.record import record
+from shiftjax.viewer.scene.affine import box_corners, transformed
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Part, Scene
-from shiftjax.viewer.scene.transforms import box_corners, transformed
 
 FRAMED = ("body", "joint", "ground", "shape")  # kinds of parts; marks such as frames do not count
 HULL = 256  # directions: between two of them a sphere is cut by 0.3 % of its radius

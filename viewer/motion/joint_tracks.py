@@ -15,7 +15,7 @@ from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.rotations import conjugate, quaternion_product
 from shiftjax.topology.plan import Plan
-from shiftjax.viewer.motion.coordinates import coordinates, is_angle
+from shiftjax.viewer.motion.tree_coordinates import coordinates, is_angle
 
 POINTS = 5  # of a polynomial: its derivative has an error of the fourth order
 

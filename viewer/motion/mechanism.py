@@ -23,7 +23,7 @@ from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.members.study_like import StudyLike
-from shiftjax.viewer.scene.transforms import of_frame
+from shiftjax.viewer.scene.affine import of_frame
 
 
 @record

@@ -16,7 +16,7 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
-from shiftjax.viewer.motion.history import History
+from shiftjax.viewer.motion.live_history import History
 
 INTERVAL = 1 / 60  # s of wall time between two instants of the history
 SMOOTHING = 0.1  # weight of an interval in the moving average of the speed

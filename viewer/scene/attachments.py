@@ -14,7 +14,7 @@ from shiftjax.mechanism.records import FIXED, Body, Frame
 from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.rotations import AXES
-from shiftjax.viewer.scene.transforms import bounding_sphere, of_frame, transformed, z_along
+from shiftjax.viewer.scene.affine import bounding_sphere, of_frame, transformed, z_along
 
 WIDTH = 0.06  # half width of a bar, in parts of the length of a model's longer bars
 LONGER = 0.75  # quantile of the lengths of bars

@@ -11,9 +11,9 @@ import numpy as np
 from shiftjax.mechanism.records import Body
 from shiftjax.record import record
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import transform, transformed, z_along
 from shiftjax.viewer.scene.attachments import SAME, Attachment, Style, distinct, joint_points
 from shiftjax.viewer.scene.scene import Mesh
-from shiftjax.viewer.scene.transforms import transform, transformed, z_along
 
 Placed = tuple[Mesh, np.ndarray]  # a mesh and its transform (4, 4) on a body
 

@@ -17,19 +17,19 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import FIXED, ORIGIN, FrameRef
 from shiftjax.poses import matrices
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
 from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, Style, levels, other_points
 from shiftjax.viewer.scene.automatic import LAYERED, Layer, body_shapes
-from shiftjax.viewer.scene.colours import GREY, PALETTE
-from shiftjax.viewer.scene.geometry import Drawn, LoadMesh, finder, shape_of
 from shiftjax.viewer.scene.joint_shapes import joint_parts, telescope_shapes
 from shiftjax.viewer.scene.layers import layers_of
 from shiftjax.viewer.scene.lights import lamps, lights_of, up_of
 from shiftjax.viewer.scene.likeness import likes
+from shiftjax.viewer.scene.model_shapes import Drawn, LoadMesh, finder, shape_of
+from shiftjax.viewer.scene.palette import GREY, PALETTE
 from shiftjax.viewer.scene.scene import GROUND, Colour, Part, Scene
 from shiftjax.viewer.scene.sliding import Slide, slides_of, travel_of
 from shiftjax.viewer.scene.springs import springs_of
 from shiftjax.viewer.scene.terrain import terrain_parts
-from shiftjax.viewer.scene.transforms import bounding_sphere, box_corners, of_frame, transform, transformed, z_along
 
 AXIS_COLOURS: tuple[Colour, ...] = ((0.85, 0.20, 0.20, 1.0), (0.20, 0.65, 0.25, 1.0), (0.20, 0.35, 0.90, 1.0))
 CENTRE_COLOUR: Colour = (0.10, 0.10, 0.10, 1.0)

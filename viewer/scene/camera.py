@@ -13,7 +13,7 @@ import numpy as np
 from shiftjax.errors import one_of
 from shiftjax.record import record
 from shiftjax.rotations import rotation_about
-from shiftjax.viewer.scene.transforms import (
+from shiftjax.viewer.scene.affine import (
     PARALLEL,
     as_tuple,
     eye_axes,

@@ -8,12 +8,12 @@ import numpy as np
 
 from shiftjax.joints import KINDS
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import transform
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.layers import shift_along
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part
 from shiftjax.viewer.scene.sliding import OVERHANG, Slide, joint_frames
 from shiftjax.viewer.scene.spring_figures import SPRING
-from shiftjax.viewer.scene.transforms import transform
 
 ULTRAMARINE: Colour = (0.16, 0.14, 0.70, 1.0)  # joints of the tree
 PURPLE: Colour = (0.56, 0.16, 0.66, 1.0)  # joints that close loops

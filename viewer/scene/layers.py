@@ -13,9 +13,9 @@ import numpy as np
 from shiftjax.connected import connected
 from shiftjax.mechanism.records import FIXED
 from shiftjax.record import record
+from shiftjax.viewer.scene.affine import as_tuple, transformed, z_along
 from shiftjax.viewer.scene.attachments import FAR, SAME, BuildContext, distinct, joint_points, other_points
 from shiftjax.viewer.scene.shapes import hull
-from shiftjax.viewer.scene.transforms import as_tuple, transformed, z_along
 
 PITCH = 0.95  # distance of two layers in half widths of a bar
 PARALLEL = 1e-6  # sine of the angle between two axes that count as parallel

@@ -10,9 +10,9 @@ from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import FIXED, Frame, Light
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import as_tuple, of_frame, transform, z_along
 from shiftjax.viewer.scene.camera import upright
 from shiftjax.viewer.scene.scene import GROUND, Colour, Direction, Mesh, Part, SceneLight
-from shiftjax.viewer.scene.transforms import as_tuple, of_frame, transform, z_along
 
 AMBIENT: Direction = (0.15, 0.15, 0.15)
 DIFFUSE: Direction = (0.8, 0.8, 0.8)

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from shiftjax.viewer.scene.affine import as_tuple, transform, z_along
 from shiftjax.viewer.scene.scene import Mesh
-from shiftjax.viewer.scene.transforms import as_tuple, transform, z_along
 
 AROUND = 32  # points of a circle
 ARC = math.radians(15.0)  # largest step along the rounded corner of a plate

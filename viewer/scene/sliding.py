@@ -13,8 +13,8 @@ import numpy as np
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FIXED, Joint
 from shiftjax.record import record
+from shiftjax.viewer.scene.affine import of_frame, transform, transformed, z_along
 from shiftjax.viewer.scene.attachments import SAME, BuildContext, distinct, joint_axis
-from shiftjax.viewer.scene.transforms import of_frame, transform, transformed, z_along
 
 OVERHANG = 3.0  # of a rod beyond the displacements reached, in half widths of a bar
 ON_AXIS = 0.5  # half widths within which a point lies on the axis

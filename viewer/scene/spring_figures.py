@@ -12,8 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import transform, transformed, z_along
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene, Spring
-from shiftjax.viewer.scene.transforms import transform, transformed, z_along
 
 TURNS, AROUND = 8, 16  # of a coil, points of a turn
 LEAD = 0.12  # straight piece at either end of a coil, in parts of its length

@@ -12,11 +12,11 @@ import numpy as np
 
 from shiftjax.rotations import AXES
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import as_tuple, of_frame, transformed, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import Spring
 from shiftjax.viewer.scene.sliding import OVERHANG, Slide, joint_frames
 from shiftjax.viewer.scene.spring_figures import span
-from shiftjax.viewer.scene.transforms import as_tuple, of_frame, transformed, z_along
 
 ROUND = 1.1  # radius of a coil about a rod, in half widths of a bar
 COIL, PISTON = 1.6, 1.1  # radii in half widths of a bar; a damper fits into the coil about it

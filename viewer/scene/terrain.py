@@ -18,9 +18,9 @@ from PIL import Image
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Terrain
+from shiftjax.viewer.scene.affine import of_frame
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Texture
-from shiftjax.viewer.scene.transforms import of_frame
 
 EARTH: Colour = (0.60, 0.62, 0.52, 1.0)
 WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # does not change the colours of a texture

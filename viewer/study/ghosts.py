@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.members.ghost_choice import drawn
 from shiftjax.viewer.members.study_like import ScenesLike
-from shiftjax.viewer.scene.colours import ghost_opacity
+from shiftjax.viewer.scene.palette import ghost_opacity
 from shiftjax.viewer.scene.ramp import ramp
 from shiftjax.viewer.scene.scene import Ghosts
 

@@ -14,7 +14,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.members.study_like import Design
-from shiftjax.viewer.study import designs
+from shiftjax.viewer.study import design_views
 
 ONE_HALF = "A running simulation fills the view."
 
@@ -52,9 +52,11 @@ def captions(state: State, right: RightHalf) -> tuple[list[str], list[str]]:
     key = (left.study, left.member, right.member, state.choice.colour_by)
     if right.captions[0] != key:
         metric, own = state.choice.colour_by, right.design
-        right.captions = (key, designs.captions(left, own, metric), designs.captions(own, left, metric))
+        right.captions = (key, design_views.captions(left, own, metric), design_views.captions(own, left, metric))
     _, one, two = right.captions
-    return designs.with_state(one, left, state.clock.time), designs.with_state(two, right.design, state.clock.time)
+    return design_views.with_state(one, left, state.clock.time), design_views.with_state(
+        two, right.design, state.clock.time
+    )
 
 
 def open_beside(state: State, right: Design) -> None:

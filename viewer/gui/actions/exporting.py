@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shiftjax.errors import ModelError, one_of
-from shiftjax.viewer.export import gltf, html
+from shiftjax.viewer.export import gltf, web_page
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.members.ghost_choice import drawn
 from shiftjax.viewer.recording import new_file
@@ -31,7 +31,7 @@ def export(state: State, kind: str, folder: Path | None = None) -> Path | None:
             remarks = gltf.write_glb(state.scene, study.time, tracks, path, scenes=scenes)
         else:
             title = study.model.name or study.where
-            remarks = html.write_html(state.scene, study.time, tracks, path, title, scenes=scenes)
+            remarks = web_page.write_html(state.scene, study.time, tracks, path, title, scenes=scenes)
     except (ModelError, OSError) as error:
         if path is not None:
             path.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.members.distributions import spread
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.side_by_side import BAR
-from shiftjax.viewer.study import designs
+from shiftjax.viewer.study import design_views
 
 SIZES = (4, 9, 16)  # members, one after the other
 SHARE = 1.5  # so many times a size are shown at once, too
@@ -105,4 +105,4 @@ def lines(state: State, half: RightHalf) -> list[str]:
     if metric not in ("", "member", *found[0].split()):  # the title may say it
         unit = table.unit(metric)
         found.append(f"{state.explorer.short(metric)} = {table.text(metric, half.member)}{f' {unit}' if unit else ''}")
-    return designs.with_state(found, half.design, state.clock.time)
+    return design_views.with_state(found, half.design, state.clock.time)

@@ -12,7 +12,7 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.scene.added_shapes import COLOUR, KINDS, replaced, sizes
-from shiftjax.viewer.scene.geometry import finder, shape_of
+from shiftjax.viewer.scene.model_shapes import finder, shape_of
 from shiftjax.viewer.scene.scene import Part
 
 

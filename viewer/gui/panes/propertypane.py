@@ -10,7 +10,7 @@ from shiftjax.viewer.gui.state import elements, present, values
 from shiftjax.viewer.gui.state.display import DRAWN, PARENT
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.gui.state.tree import number
+from shiftjax.viewer.gui.state.tree_rows import number
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 

@@ -7,7 +7,7 @@ from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members.study_like import Design
-from shiftjax.viewer.study import designs
+from shiftjax.viewer.study import design_views
 
 
 def draw(state: State) -> None:
@@ -29,4 +29,4 @@ def lines(state: State) -> list[str]:
         return []
     shown = right.design if right is not None else Design(state.scenes, state.choice.member)
     metric = state.choice.colour_by or next(iter(state.study.metrics), "")
-    return [*designs.captions(Design(shown.scenes, member), shown, metric), "click to show it"]
+    return [*design_views.captions(Design(shown.scenes, member), shown, metric), "click to show it"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.joints import KINDS
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.state import present, tree
+from shiftjax.viewer.gui.state import present, tree_rows
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.selection import Hit, Selection
 from shiftjax.viewer.gui.state.state import State
@@ -28,15 +28,19 @@ def draw(state: State, box: Box) -> None:
                 imgui.end_tab_item()
             ui.remember_item("tab:Scene")
             if imgui.begin_tab_item_simple("Simulation"):
-                _rows(state, tree.simulation_rows(state.study, state.choice.member), False)
+                _rows(state, tree_rows.simulation_rows(state.study, state.choice.member), False)
                 imgui.end_tab_item()
             ui.remember_item("tab:Simulation")
             imgui.end_tab_bar()
 
 
-def _rows(state: State, rows: tuple[tree.Row, ...], live: bool) -> None:
+def _rows(state: State, rows: tuple[tree_rows.Row, ...], live: bool) -> None:
     """The rows that are unfolded; only those scrolled into view are drawn."""
-    found = tree.search(rows, state.panels.search) if state.panels.search else tree.unfolded(rows, state.panels.opened)
+    found = (
+        tree_rows.search(rows, state.panels.search)
+        if state.panels.search
+        else tree_rows.unfolded(rows, state.panels.opened)
+    )
     if not imgui.begin_table("tree", 4 if live else 2, TABLE):
         return
     stretch, fixed = int(imgui.TableColumnFlags_.width_stretch), int(imgui.TableColumnFlags_.width_fixed)
@@ -59,7 +63,7 @@ def _rows(state: State, rows: tuple[tree.Row, ...], live: bool) -> None:
     imgui.end_table()
 
 
-def _row(state: State, row: tree.Row, live: bool) -> None:
+def _row(state: State, row: tree_rows.Row, live: bool) -> None:
     imgui.table_next_row()
     if live:
         imgui.table_next_column()
@@ -84,7 +88,7 @@ def _visibility(selection: Selection, path: str) -> None:
         (selection.hidden.discard if shown else selection.hidden.add)(path)
 
 
-def _name(state: State, row: tree.Row) -> None:
+def _name(state: State, row: tree_rows.Row) -> None:
     """The arrow of a row with children and its name: a click picks it, with Ctrl toggles its selection."""
     imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + INDENT * row.depth)
     if row.parent:
@@ -109,7 +113,7 @@ def _name(state: State, row: tree.Row) -> None:
         (state.panels.opened.discard if row.key in state.panels.opened else state.panels.opened.add)(row.key)
 
 
-def value_text(state: State, row: tree.Row) -> str:
+def value_text(state: State, row: tree_rows.Row) -> str:
     """The current value of a joint; for others the value of the row."""
     if row.kind != "joint" or row.path not in state.mechanism.joints:
         return row.value
@@ -118,7 +122,7 @@ def value_text(state: State, row: tree.Row) -> str:
     return " ".join([*(f"{number:.4f}" for number in np.atleast_1d(found)), unit]).strip() or row.value
 
 
-def mobility_text(state: State, row: tree.Row) -> str:
+def mobility_text(state: State, row: tree_rows.Row) -> str:
     """The mobility of a joint; for an assembly, the sum over all joints in it."""
     if row.kind == "joint" and row.path in state.mechanism.joints:
         return f"{present.mobility(state)[row.path]:.4f}"

@@ -24,9 +24,9 @@ from shiftjax.record import record
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
-from shiftjax.viewer.motion.coordinates import bodies_of
 from shiftjax.viewer.motion.joint_tracks import along
 from shiftjax.viewer.motion.mechanism import Mechanism
+from shiftjax.viewer.motion.tree_coordinates import bodies_of
 from shiftjax.viewer.scene.scene import Colour
 
 RECENT = 64  # latest instants of a running simulation from which forces are computed

@@ -11,8 +11,8 @@ from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import State
 from shiftjax.viewer.gui.state.values import frame_in_world, screws
 from shiftjax.viewer.members.study_like import StudyLike
+from shiftjax.viewer.scene.affine import PARALLEL, z_along
 from shiftjax.viewer.scene.scene import Colour, Strokes
-from shiftjax.viewer.scene.transforms import PARALLEL, z_along
 
 TRACE_POINTS = 400  # a stored run may have far more instants
 ARROW_LENGTH, HEAD = 0.18, 0.25  # of an arrow in model sizes, of its head in lengths

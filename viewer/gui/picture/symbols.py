@@ -16,8 +16,8 @@ from shiftjax.viewer.gui.picture import forces
 from shiftjax.viewer.gui.state import present, values
 from shiftjax.viewer.gui.state.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
 from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.scene.affine import z_along
 from shiftjax.viewer.scene.scene import Colour, Strokes
-from shiftjax.viewer.scene.transforms import z_along
 
 NEAR = 5.0  # pixels from a line within which it is picked
 STEPS = 10  # straight pieces between two points of a route

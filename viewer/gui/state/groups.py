@@ -9,7 +9,7 @@ from __future__ import annotations
 from shiftjax.mechanism.records import FIXED
 from shiftjax.record import record
 from shiftjax.viewer.gui.state.values import Mechanism
-from shiftjax.viewer.scene.colours import GREY, PALETTE
+from shiftjax.viewer.scene.palette import GREY, PALETTE
 from shiftjax.viewer.scene.scene import Colour
 
 BY = ("", "loop", "substructure", "assembly")  # "" for every body's own colour

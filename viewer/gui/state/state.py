@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.records import FIXED, Geometry
 from shiftjax.poses import to_local
-from shiftjax.viewer.gui.state import keys, tree
+from shiftjax.viewer.gui.state import keys, tree_rows
 from shiftjax.viewer.gui.state.awaited import Awaited
 from shiftjax.viewer.gui.state.clock import Clock
 from shiftjax.viewer.gui.state.current_member import Choice
@@ -87,8 +87,8 @@ class State:
         self.explorer = Explorer(study)
         self.view = Viewpoint(Camera.of(scene.centre, scene.size, scene.up), self.motion())
         self.selection, self.display = Selection(), Display()
-        self.rows = tree.scene_rows(study.model)
-        self.panels = Panels(tree.opened_at_first((*self.rows, *tree.simulation_rows(study, member))))
+        self.rows = tree_rows.scene_rows(study.model)
+        self.panels = Panels(tree_rows.opened_at_first((*self.rows, *tree_rows.simulation_rows(study, member))))
         self.arrows_on, self.grouping = False, ""
         self.shapes: dict[str, Geometry] = {}
         self.overlays: list[Callable[[State], Strokes]] = []

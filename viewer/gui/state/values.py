@@ -12,8 +12,8 @@ import numpy as np
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FIXED
-from shiftjax.viewer.motion.coordinates import bodies_of, coordinates
 from shiftjax.viewer.motion.mechanism import Mechanism, axis_of, frame_in_world
+from shiftjax.viewer.motion.tree_coordinates import bodies_of, coordinates
 
 __all__ = ("KINDS", "Mechanism", "axis_of", "frame_in_world", "mobility", "motion_at", "screws", "value")
 

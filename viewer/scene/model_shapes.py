@@ -16,8 +16,8 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Frame, Geometry
 from shiftjax.viewer.scene import shapes
+from shiftjax.viewer.scene.affine import of_offset, transform
 from shiftjax.viewer.scene.scene import Colour, Mesh
-from shiftjax.viewer.scene.transforms import of_offset, transform
 
 THIN = 0.002  # thickness of a plane, in parts of its longer side: so that both sides are drawn
 

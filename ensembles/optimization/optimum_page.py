@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.ensembles.optimization import descent_figures
 from shiftjax.ensembles.optimization.meaning import expressions
+from shiftjax.ensembles.optimization.optima import Cluster, at_bound, clusters, widths
 from shiftjax.ensembles.optimization.optimum import Optimum
-from shiftjax.ensembles.optimization.words import LEAST_SQUARES, Ending, Wanted
-from shiftjax.ensembles.report import descents, style
+from shiftjax.ensembles.report import style
 from shiftjax.ensembles.report.content import unit_text
 from shiftjax.ensembles.report.html import Book, code, key, number, table
-from shiftjax.ensembles.report.optima import Cluster, at_bound, clusters, widths
 from shiftjax.ensembles.report.page import shell
 from shiftjax.ensembles.report.writing import check_target, save, save_page
+from shiftjax.ensembles.study.optimization_words import LEAST_SQUARES, Ending, Wanted
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
@@ -33,6 +34,8 @@ ENDINGS = {
     "stalled": "nothing better was found along the way, however near",
     "infeasible": "no design that runs was found",
 }
+
+RANKS = ("the second", "third", "fourth", "fifth")  # of optima, in the shades of the figures
 
 
 class Told:
@@ -192,7 +195,7 @@ def convergence(told: Told, book: Book) -> str:
     halved = int(told.found.starts["halved"].values.sum())
     steps = f" {number(halved)} steps led to a point that was not good, and were halved back." if halved else ""
     return book.add(
-        descents.convergence(curves, told.best),
+        descent_figures.convergence(curves, told.best),
         "convergence",
         "How the starts went",
         f"Each thin line is a start, at its last good design; {key(style.ORANGE)}start {told.best}, the best. A level "
@@ -244,7 +247,7 @@ def constraints(told: Told, book: Book) -> str:
     by = np.where((told.found.evaluations["status"].values[:count, told.best] > 0)[:, None], np.nan, by)
     note = f"<p class=note>A constraint is met up to {number(tolerance)}; as an upper limit: left ≤ right.</p>"
     drawn = book.add(
-        descents.constraints(texts, by, told.best),
+        descent_figures.constraints(texts, by, told.best),
         "constraints",
         "The constraints on the way of the best start",
         f"Left side minus right side at every point that ran, gaps where one did not: {key(style.RED)}above 0 an upper "
@@ -285,7 +288,7 @@ def optima(told: Told, book: Book) -> str:
     more = f"<p class=note>{len(groups) - MOST_OPTIMA} more.</p>" if len(groups) > MOST_OPTIMA else ""
     both = np.isfinite(told.low) & np.isfinite(told.high)
     drawn = "" if not both.any() else book.add(
-        descents.places(
+        descent_figures.places(
             [told.short(path) for path, two in zip(found.parameters, both, strict=True) if two],
             ((told.first - told.low) / told.width)[:, both], ((told.numbers - told.low) / told.width)[:, both],
             [group.starts for group in groups],
@@ -293,8 +296,8 @@ def optima(told: Told, book: Book) -> str:
         "optima",
         "Where the starts began, and came to",
         f"Circles: where they began; dots: their best designs, {key(style.ORANGE)}the best optimum, "
-        + ", ".join(f"{key(c)}{n}" for c, n in zip(descents.SHADES[1:], ("the second", "third", "fourth", "fifth"),
-                                                   strict=True)) + f", {key(style.PALE)}all others. "
+        + ", ".join(f"{key(shade)}{rank}" for shade, rank in zip(descent_figures.SHADES[1:], RANKS, strict=True))
+        + f", {key(style.PALE)}all others. "
         "Dots far apart in a number mean that the objective hardly asks for it, or that there are several optima.",
     )  # fmt: skip
     return lead + table(head, rows, (2,)) + more + drawn

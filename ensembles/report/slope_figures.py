@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.ensembles.fisher_information import Fisher, fisher, sizes
 from shiftjax.ensembles.report import style
 from shiftjax.ensembles.report.content import MOST_METRICS, MOST_NUMBERS, Content, unit_text
 from shiftjax.ensembles.report.figures import matrix, panels
 from shiftjax.ensembles.report.html import Book, code, key, number, table
-from shiftjax.ensembles.sensitivities.information import Fisher, fisher, sizes
 from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.record import record

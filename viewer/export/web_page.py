@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from shiftjax.poses import rotate
-from shiftjax.viewer.export.keys import refined
-from shiftjax.viewer.export.motion import Motion, motion_of
+from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
+from shiftjax.viewer.export.pose_tracks import Motion, motion_of
 from shiftjax.viewer.export.sheets import sheets_of
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
-from shiftjax.viewer.scene.colours import ghost_opacity
+from shiftjax.viewer.scene.palette import ghost_opacity
 from shiftjax.viewer.scene.scene import Mesh, Part, RenderSettings, Scene, SceneLight, Spring
 from shiftjax.viewer.scene.spring_figures import drawn_parts
 

@@ -14,7 +14,7 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FrameRef
 from shiftjax.poses import continuous, interpolated, rotate, to_world
 from shiftjax.record import record
-from shiftjax.viewer.export.motion import MOST, Motion
+from shiftjax.viewer.export.pose_tracks import MOST, Motion
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.mechanism import axis_of, mechanism
 from shiftjax.viewer.scene.camera import Camera
