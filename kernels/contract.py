@@ -25,7 +25,9 @@ accepted step in which it is within its limit.
 
 Where an error estimate controls the step size (`Layout.controlled`), a step whose error norm is above 1 or NaN is
 rejected: the lane tries again with its size times the proposed factor, and only `fraction` and `mon` change. A step is
-shortened to end exactly at the next output tick or where the lane stops.
+shortened to end exactly where the lane stops; its size is the difference of the clocks at its ends, to the last bit.
+Such lanes know no output ticks: `Group.out` gets the channels at the end of every accepted step, one after the other,
+and a lane stops where it is full.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ class Group(NamedTuple):
     Attributes:
         table: (rows, B), C-contiguous, changed in place.
         until: (B,) clocks at which the lanes stop.
-        out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every; None without recording.
+        out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every, or of controlled lanes those
+            after their k-th step; None without recording.
         rows: (B,) rows of `out`, negative for lanes that are not recorded.
     """
 

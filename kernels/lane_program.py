@@ -51,6 +51,7 @@ class Layout:
             "dx": self.nx,
             "p": self.np,
             "t": 1,
+            "clock": int(self.controlled),  # for what is observed of controlled steps
             "mon": self.nm,
             "rep": self.nr,
             "qdot": self.nq,
@@ -146,7 +147,7 @@ class LaneProgram:
     drift: Piece  # q, x -> qdot
     accelerate: tuple[Piece, ...]  # q, x, p, t -> dx, mon
     project: tuple[Piece, ...]  # q, x, p, t -> q, x (in place), dx, mon, rep
-    observe: tuple[Piece, ...]  # q, x, dx, p, t, mon -> chan
+    observe: tuple[Piece, ...]  # q, x, dx, p, t, mon -> chan; of controlled steps clock, acc and rep, too
     accumulate: tuple[Piece, ...]  # q, x, dx, rep, mon, acc, p, t -> acc
     events: tuple[Piece, ...] = ()  # q, x, dx, p, t -> event
     error: tuple[Piece, ...] = ()  # q, x (of the end, projected), eq, ex, p -> control

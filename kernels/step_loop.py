@@ -57,6 +57,7 @@ class StepLoop:
         for name in READ:
             self.put(slots, name, state[name])
         self.put(slots, "p", p)
+        self.put(slots, "clock", state["clock"] if self.layout.controlled else ())
         return slots
 
     def get(self, slots: Slots, name: str) -> tuple[Any, ...]:
@@ -87,19 +88,20 @@ class StepLoop:
         Args:
             stop: clock that the step may not pass where an error estimate controls its size.
         """
-        size, cut = self.size(state, stop)
+        size, end, cut = self.size(state, stop)
         slots, maxima = self.attempt(p, state, size, h, t0)
         rejected = self.rejected(slots)
         trip = self.trip(state, slots, maxima, size, rejected)
-        return self.accept(state, slots, maxima, size, cut, stop, rejected, trip)
+        return self.accept(state, slots, maxima, size, end, cut, rejected, trip)
 
-    def size(self, state: State, stop: Any) -> tuple[Any, Any]:
-        """Size of the step in steps of h, and whether `stop` shortens it."""
+    def size(self, state: State, stop: Any) -> tuple[Any, Any, Any]:
+        """Size of the step in steps of h, the clock at its end, and whether `stop` shortens it."""
         (clock,), (fraction,) = state["clock"], state["fraction"]
         if not self.layout.controlled:
-            return fraction, self.xp.zeros_like(fraction, bool)
-        left = stop - clock
-        return self.xp.minimum(fraction, left), fraction >= left
+            return fraction, clock + fraction, self.xp.zeros_like(fraction, bool)
+        cut = fraction >= stop - clock
+        end = self.xp.where(cut, stop, clock + fraction)
+        return end - clock, end, cut
 
     def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:
         """The instructions of the method: the slots at the end of the step, and the largest monitors."""
@@ -188,8 +190,8 @@ class StepLoop:
         slots: Slots,
         maxima: tuple[Any, ...],
         size: Any,
+        end: Any,
         cut: Any,
-        stop: Any,
         rejected: Any,
         trip: Any,
     ) -> State:
@@ -198,14 +200,13 @@ class StepLoop:
         self.put(slots, "mon", maxima)
         self.phases["accumulate"](slots)
         new = {name: self.get(slots, name) for name in ("q", "x", "dx", "acc", "rep", "event")}
-        clock, fraction = state["clock"][0] + size, state["fraction"][0]
+        fraction = state["fraction"][0]
         within = [m <= limit for m, limit in zip(maxima, state["limit"], strict=True)]
         new["armed"] = self.choose_each(within, [self.number(1.0)] * len(maxima), state["armed"])
         if self.layout.controlled:
-            clock = self.xp.where(cut, stop, clock)
             grown = size * self.get(slots, "control")[1]
             new["fraction"] = (self.xp.where(cut, self.xp.maximum(grown, fraction), grown),)
-        new["clock"] = (clock,)
+        new["clock"] = (end,)
         out = {**state, **{name: self.choose(good, values, state[name]) for name, values in new.items()}}
         if self.layout.controlled:
             again = rejected & (trip == 0)
@@ -224,7 +225,7 @@ class TickLoop:
     batch = sys.maxsize  # all at once
 
     def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
-        """Steps every running lane until its clock is at least its stop."""
+        """Steps every running lane until its clock is at least its stop; a controlled one takes a step towards it."""
         raise NotImplementedError
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
@@ -234,7 +235,27 @@ class TickLoop:
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`; lanes stop at each of their output ticks."""
         for group in groups:
-            self._advance(group, h, t0, every if group.out is not None else 0, origin)
+            if group.program.layout.controlled:
+                self._advance_controlled(group, h, t0)
+            else:
+                self._advance(group, h, t0, every if group.out is not None else 0, origin)
+
+    def _advance_controlled(self, group: Group, h: float, t0: float) -> None:
+        program, table, until, out, rows = group
+        clock, trip, fraction = (table[program.layout.rows(name)[0]] for name in ("clock", "trip", "fraction"))
+        steps, room = np.zeros(len(until), int), np.inf if out is None else out.shape[1]
+        while True:
+            running = (trip == 0) & (clock < until) & (fraction > 0) & (steps < room)
+            if not running.any():
+                return
+            before = clock.copy()
+            self.run(program, table, np.where(running, until, -np.inf).astype(self.dtype), h, t0)
+            taken = clock > before
+            if out is not None:
+                channels, due = self.evaluate(program, "observe", table, t0, h), taken & (rows >= 0)
+                assert channels is not None
+                out[rows[due], steps[due]] = channels[:, due].T
+            steps += taken
 
     def _advance(self, group: Group, h: float, t0: float, every: int, origin: int) -> None:
         program, table, until, out, rows = group

@@ -131,6 +131,8 @@ def _code(program: LaneProgram, precision: str) -> Code:
     def step_until(p: tuple, state: State, stop: Any, h: Any, t0: Any) -> State:
         def running(s: State) -> Any:
             runs = lax.bitwise_and(lax.eq(s["trip"][0], lane.number(0.0)), lax.lt(s["clock"][0], stop))
+            if layout.controlled:  # a step a tick
+                runs = lax.bitwise_and(runs, lax.eq(s["clock"][0], state["clock"][0]))
             return lax.bitwise_and(runs, lax.gt(s["fraction"][0], lane.number(0.0)))
 
         return lax.while_loop(running, lambda s: lane.step(p, s, h, t0, stop), state)
@@ -210,13 +212,22 @@ class Kernel:
         table = np.ascontiguousarray(group.table[:, block.columns])
         until = np.where(block.padding, -np.inf, group.until[block.columns]).astype(self.dtype)
         rows = group.rows[block.columns]
-        clock = program.layout.rows("clock")[0]
+        clock, controlled = program.layout.rows("clock")[0], program.layout.controlled
+        steps, room = np.zeros(len(until), int), np.inf if out is None else out.shape[1]
         while True:
-            running = self._running(program, table, until)
+            running = self._running(program, table, until) & ~(controlled & (steps >= room))
             if not running.any() or halt.is_set():
                 break
-            stops, count = _stops(table[clock], until, running, every, origin)
+            stops, count = _stops(table[clock], until, running, 0 if controlled else every, origin)
+            before = table[clock]
             table, seen = self._call(run, table, stops, np.int32(count), h, t0)
+            if controlled:
+                taken = seen[0, 0] > before
+                if out is not None:
+                    due = taken & (rows >= 0)
+                    out[rows[due], steps[due]] = seen[0, 2:, due]
+                steps += taken
+                continue
             if out is None or every == 0:
                 continue
             at, stopped, channels = seen[:count, 0], seen[:count, 1], seen[:count, 2:]

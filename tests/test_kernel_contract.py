@@ -193,16 +193,26 @@ def test_an_error_estimate_controls_the_step(kernel: Kernel) -> None:
     assert ((0 < size) & (size < 100)).all()
 
 
-def test_controlled_steps_end_on_ticks_and_change_no_result_by_calls(kernel: Kernel) -> None:
+def test_every_controlled_step_is_recorded_and_calls_change_no_result(kernel: Kernel) -> None:
+    """Output ticks change no step; a lane stops where its room is full, and goes on in the next call."""
     program = orbit(BOGACKI, events=False)
     begun = started(kernel, program, x=[0.0, 0.7, 0.0], p=[0.0, np.array(TOLERANCES)], fraction=30.0)
-    out = np.full((4, 6, 3), np.nan)
+    plain, out = advance(kernel, program, begun, 250), np.full((4, 2600, 3), np.nan)
     lanes = advance(kernel, program, begun, 250, every=50, out=out)
-    assert np.isfinite(out[:, 1:]).all() and (out[:, 1:, 2] == [50 * k * H for k in range(1, 6)]).all()
-    cut = begun
-    for end in (50.0, 100.0, 150.0, 200.0, 250.0):
-        cut = advance(kernel, program, cut, end)
+    assert lanes.tobytes() == plain.tobytes()
+    steps = get(program, lanes, "acc").astype(int)
+    assert np.isfinite(out).all(2).sum(1).tolist() == steps.tolist() and (out[:, 0] != out[:, 1]).any()
+    for k, count in enumerate(steps):
+        assert (np.diff(out[k, :count, 2]) > 0).all() and out[k, count - 1, 2] == 250 * H
+        assert out[k, count - 1, :2].tolist() == lanes[:2, k].tolist()
+    cut, parts = begun, []
+    while (get(program, cut, "clock") < 250).any():
+        parts.append(np.full((4, 150, 3), np.nan))
+        cut = advance(kernel, program, cut, 250, out=parts[-1])
     assert cut.tobytes() == lanes.tobytes()
+    for k, count in enumerate(steps):
+        rows = np.concatenate([part[k] for part in parts])
+        assert rows[np.isfinite(rows).all(1)].tobytes() == out[k, :count].tobytes()
 
 
 def test_lanes_do_not_see_each_other(kernel: Kernel) -> None:

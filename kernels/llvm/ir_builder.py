@@ -38,7 +38,8 @@ class Workspace:
         private |= {name: len(layout.slots(kind)) for name, kind in registers(method).items()}
         private |= {"event0": layout.ne, "sum": 1, "flags": 1}
         if layout.controlled:
-            private |= {"size": 1, "accepted": 1, "acc0": layout.na}
+            del private["clock"]  # a slot of the layout, which may be observed
+            private |= {"size": 1, "next": 1, "accepted": 1, "taken": 1, "acc0": layout.na}
         private |= own or {}
         self.private = sum(private.values())
         self.size = self.private + layout.slot_count

@@ -80,14 +80,16 @@ class StageBuilder(IrBuilder):
         """The same after them."""
 
     def cut_size(self) -> None:
-        """The size of the step: the lane's, shortened to end at its stop."""
-        fraction, left = self.load("fraction"), self.left()
-        self.store(self.select(self.compare("olt", fraction, left), fraction, left), "size")
+        """Size and end of the step: the lane's, shortened to end at its stop."""
+        fraction, clock, stop = self.load("fraction"), self.load("clock"), self.load("stop")
+        end = self.select(self.cut(), stop, self.w.op("fadd", clock, fraction))
+        self.store(end, "next")
+        self.store(self.w.op("fsub", end, clock), "size")
         self.store_mask(self.mask(), "accepted")
 
-    def left(self) -> str:
-        """Steps left to the stop."""
-        return self.w.op("fsub", self.load("stop"), self.load("clock"))
+    def cut(self) -> str:
+        """Lanes whose step is shortened to end at its stop."""
+        return self.compare("oge", self.load("fraction"), self.w.op("fsub", self.load("stop"), self.load("clock")))
 
     def set_time(self, c: float) -> None:
         """t = t0 + (clock + c size) h."""

@@ -179,7 +179,8 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             self.next_size()
         else:
             self.store(self.w.op("fadd", self.load("clock"), self.load("fraction")), "clock")
-        due = self.logic("and", self.mask(), self.compare("oge", self.load("clock"), self.load("stop")))
+        stands = self.compare("oge", self.load("clock"), self.load("stop"))
+        due = self.mask("accepted") if self.controlled else self.logic("and", self.mask(), stands)
         self.emit(f"br i1 {self.reduce('or', due)}, label %due, label %again\ndue:")
         self.emit("call void @event(ptr %job, ptr %ws, i64 %lane)")
 
@@ -188,13 +189,12 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         return self.select(self.mask("accepted"), new, self.load(kept, k)) if self.controlled else new
 
     def next_size(self) -> None:
-        """Clock and step size after an accepted step; a shortened step ends exactly at its stop."""
-        size, fraction, stop, clock = (self.load(name) for name in ("size", "fraction", "stop", "clock"))
-        cut = self.compare("oge", fraction, self.left())
-        grown = self.w.op("fmul", size, self.load("control", 1))
+        """Clock and step size after an accepted step."""
+        fraction, cut = self.load("fraction"), self.cut()
+        grown = self.w.op("fmul", self.load("size"), self.load("control", 1))
         larger = self.select(self.compare("ogt", grown, fraction), grown, fraction)
         self.store(self.accepted(self.select(cut, larger, grown), "fraction"), "fraction")
-        self.store(self.accepted(self.select(cut, stop, self.w.op("fadd", clock, size)), "clock"), "clock")
+        self.store(self.accepted(self.load("next"), "clock"), "clock")
 
     def restore(self) -> None:
         """Restores q, x, dx of the lanes that do not run, or whose step is rejected."""
@@ -281,9 +281,12 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def period(self) -> str:
         """Steps between two output ticks, infinity without recording."""
-        every = self.field("every")
-        number = self.w.line(f"sitofp i64 {every} to {self.t.scalar}")
-        wanted = self.w.line(f"icmp sgt i64 {every}, 0")
+        return self.infinite_for_none(self.field("every"))
+
+    def infinite_for_none(self, count: str) -> str:
+        """A count as a number, infinity where it is 0."""
+        number = self.w.line(f"sitofp i64 {count} to {self.t.scalar}")
+        wanted = self.w.line(f"icmp sgt i64 {count}, 0")
         infinity = self.t.number(float("inf"))
         return self.splat(self.w.line(f"select i1 {wanted}, {self.t.scalar} {number}, {self.t.scalar} {infinity}"))
 
@@ -297,7 +300,10 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         return self.w.line(f"call {self.v} @llvm.floor.{self.t.suffix}({self.v} {ratio})")
 
     def set_stop(self, clock: str, until: str) -> None:
-        """The clock of the next output tick or the end."""
+        """The clock of the next output tick or the end; controlled lanes know no ticks."""
+        if self.controlled:
+            self.store(until, "stop")
+            return
         period = self.period()
         tick = self.w.op("fmul", self.w.op("fadd", self.periods(clock, period), self.t.splat(1.0)), period)
         tick = self.w.op("fadd", tick, self.origin())
@@ -322,6 +328,8 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
             unarmed = self.logic("or", unarmed, self.compare("oeq", self.load("armed", k), "zeroinitializer"))
         self.set_flag(1, self.reduce("or", self.logic("and", runs, unarmed)))
         self.keep_running(runs)
+        if self.controlled:
+            self.store(self.t.splat(0.0), "taken")
         self.set_stop(clock, until)
         self.emit("ret void")
 
@@ -340,20 +348,37 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def event(self) -> None:
         """Output ticks, then lanes that have reached the end."""
+        if self.controlled:
+            self.step_taken()
+            return
         clock, until, period = self.load("clock"), self.load("until"), self.period()
         running = self.mask()
         periods = self.periods(clock, period)
         on_tick = self.compare("oeq", self.w.op("fadd", self.w.op("fmul", periods, period), self.origin()), clock)
-        # after a rejected step the lane is still on the tick that was recorded before
-        tick = self.logic("and", self.mask("accepted") if self.controlled else running, on_tick)
+        tick = self.logic("and", running, on_tick)
         self.emit(f"br i1 {self.reduce('or', tick)}, label %record, label %recorded\nrecord:")
-        if self.controlled:
-            self.set_time(0.0)  # of the tick, not of the sum of steps
         self.call_list("observe")
         self.record(tick, periods)
         self.emit("br label %recorded\nrecorded:")
         self.set_stop(clock, until)
-        leaves = self.logic("and", running, self.compare("oge", clock, until))
+        self.leave(running, self.compare("oge", clock, until))
+
+    def step_taken(self) -> None:
+        """Records every accepted step, then lanes that have reached the end or whose room is full."""
+        steps, running, accepted = self.load("taken"), self.mask(), self.mask("accepted")
+        self.set_time(0.0)  # of the clock, not of the sum of steps
+        self.call_list("observe")
+        self.record(accepted, steps)
+        one = self.select(accepted, self.t.splat(1.0), self.t.splat(0.0))
+        steps = self.w.op("fadd", self.load("taken"), one)
+        self.store(steps, "taken")
+        room = self.infinite_for_none(self.field("ticks"))
+        ended = self.compare("oge", self.load("clock"), self.load("until"))
+        self.leave(running, self.logic("or", ended, self.compare("oge", steps, room)))
+
+    def leave(self, running: str, stops: str) -> None:
+        """Saves the running lanes that stop."""
+        leaves = self.logic("and", running, stops)
         self.emit(f"br i1 {self.reduce('or', leaves)}, label %leave, label %done\nleave:")
         self.save(leaves)
         self.keep_running(self.logic("and", running, self.logic("xor", leaves)))

@@ -40,7 +40,12 @@ class NumpyBackend(TickLoop):
 
     def run(self, program: LaneProgram, table: np.ndarray, stop: np.ndarray, h: float, t0: float) -> None:
         loop, row = self.prepare(program), lambda name: table[program.layout.rows(name)[0]]
-        while len(lanes := np.flatnonzero((row("trip") == 0) & (row("clock") < stop) & (row("fraction") > 0))):
+        first = np.where(program.layout.controlled, row("clock"), np.inf)  # where a controlled lane takes its step
+        while len(
+            lanes := np.flatnonzero(
+                (row("trip") == 0) & (row("clock") < stop) & (row("fraction") > 0) & (row("clock") <= first)
+            )
+        ):
             p, state = self._split(program, table[:, lanes])
             with np.errstate(all="ignore"):
                 self._put(program, table, loop.step(p, state, h, t0, stop[lanes]), lanes)
