@@ -51,8 +51,8 @@ class Group(NamedTuple):
     Attributes:
         table: (rows, B), C-contiguous, changed in place.
         until: (B,) clocks at which the lanes stop.
-        out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every, or of controlled lanes those
-            after their k-th step; None without recording.
+        out: (K, ticks, channels), C-contiguous, gets the channels at clock origin + k every, or of controlled lanes
+            those after their k-th step; None without recording.
         rows: (B,) rows of `out`, negative for lanes that are not recorded.
     """
 

@@ -175,7 +175,8 @@ class StepLoop:
         if not self.layout.controlled:
             return trip
         (clock,) = state["clock"]
-        stuck = clock + self.proposed(size, slots) == clock
+        again = clock + self.proposed(size, slots)
+        stuck = (again == clock) | (again >= clock + size)  # no clock lies between
         return self.xp.where(rejected, self.xp.where(stuck, self.number(n + 2.0), zero), trip)
 
     def proposed(self, size: Any, slots: Slots) -> Any:

@@ -24,6 +24,7 @@ class Outcome(IntEnum):
     unphysical = 6
     locked = 7
     interrupted = 8
+    too_small = 9
 
 
 REMEDY: dict[Outcome, str] = {
@@ -59,6 +60,10 @@ REMEDY: dict[Outcome, str] = {
     Outcome.locked: (
         "the mechanism was driven past the end of its travel, where its loops can no longer be closed: "
         "drive it less far, or change the lengths"
+    ),
+    Outcome.too_small: (
+        "no step is small enough for the tolerance: a force jumps there, or grows without bound; soften it, "
+        "take a larger tolerance or fixed steps"
     ),
     Outcome.interrupted: "the run was stopped from outside before this member's end: run it again",
 }

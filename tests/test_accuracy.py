@@ -16,8 +16,8 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
-from shiftjax.run.advance.accuracy import order_of, smaller_step
-from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.advance.accuracy import smaller_step
+from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.mechanisms import rod
@@ -244,6 +244,7 @@ def test_recorded_accelerations_near_a_singular_pose_are_told_uncertain() -> Non
 
 def test_order_of_methods() -> None:
     assert order_of(METHODS["rk4"]) == 4 and order_of(METHODS["euler"]) == 1
+    assert order_of(METHODS["dopri5"]) == 5
 
 
 def test_smaller_steps_are_round_and_small_enough() -> None:

@@ -97,6 +97,9 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
     settings: dict[str, Any] = {name: said[name] for name in KEYWORDS if name in said}
     settings |= {name: math.inf if said[name] is None else said[name] for name in LIMITS if name in said}
     settings |= {"span": said["span"], "output_step": said["output_step"]}
+    if said.get("tolerance") is not None:  # which decides the steps; those that are stored are the unit of a clock
+        settings["tolerance"] = said["tolerance"]
+        del settings["step"]
     settings |= {"metrics": _metrics(rows), "drive": drive} if drive else {"metrics": _metrics(rows)}
     return Recipe(np.asarray(members, np.int64), model, vary, settings, still)
 

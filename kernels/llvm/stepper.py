@@ -221,7 +221,9 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         if self.controlled:
             proposed = self.w.op("fmul", self.load("size"), self.growth())
             clock = self.load("clock")
-            stuck = self.compare("oeq", self.w.op("fadd", clock, proposed), clock)
+            again = self.w.op("fadd", clock, proposed)  # no clock lies between
+            still, same = self.compare("oeq", again, clock), self.compare("oge", again, self.load("next"))
+            stuck = self.logic("or", still, same)
             code = self.select(self.rejected(), self.select(stuck, self.t.splat(n + 2.0), self.t.splat(0.0)), code)
         untripped = self.compare("oeq", code, "zeroinitializer")
         stays = good = self.logic("and", running, untripped)

@@ -28,8 +28,9 @@ def open_model(options: argparse.Namespace, name: str = "") -> Model:
     for warning in model.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     wanted = model.settings.integration_type
-    if hasattr(options, "method") and wanted and wanted != (options.method or "rk4"):
-        print(f"note: the file asks for {wanted}; this is run with {options.method or 'rk4'}", file=sys.stderr)
+    usual = "rk4" if getattr(options, "tolerance", None) is None else "dopri5"
+    if hasattr(options, "method") and wanted and wanted != (options.method or usual):
+        print(f"note: the file asks for {wanted}; this is run with {options.method or usual}", file=sys.stderr)
     return model
 
 
@@ -100,6 +101,7 @@ def arguments(options: argparse.Namespace, model: Model) -> dict[str, Any]:
     """The keywords of `simulate` that the command line gives; what is left out keeps its default there."""
     names = "span step method output_step backend precision threads energy_limit gap_limit angle_limit"
     given = {name: getattr(options, name) for name in names.split()}
+    given["tolerance"] = getattr(options, "tolerance", None)  # of `run` alone
     given["assign"] = assigned(options, model) or None
     given["derive"] = entries(options.derive, "--derive") or None
     given["hold"] = options.hold or None

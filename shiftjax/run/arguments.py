@@ -14,7 +14,7 @@ from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.run.advance.schedule import Schedule
 from shiftjax.run.options import Options
-from shiftjax.run.programs.integrators import check_method
+from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.results.result import Result
 
 Check = Callable[[str, Any], None]
@@ -58,7 +58,7 @@ CHECKS: dict[str, Check] = {
     **dict.fromkeys(("log_jacobian", "extremes", "repartition", "move_steps", "cluster", "strict_start"), _flag),
     "start": _optional(lambda where, value: need(where, value, Result, "a Result")),
     "schedule": _optional(lambda where, value: need(where, value, Schedule, "the schedule of a Result")),
-    "method": lambda where, value: check_method(value),
+    "method": _optional(lambda where, value: one_of(where, value, METHODS)),
     **dict.fromkeys(("energy_limit", "gap_limit", "angle_limit"), _limit),
     "backend": _backend,
     "precision": lambda where, value: one_of(where, value, DTYPES),

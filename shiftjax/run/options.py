@@ -63,7 +63,8 @@ class NumericsOptions:
 
     span: float | None = None
     step: float | None = None
-    method: str = "rk4"
+    method: str | None = None  # "rk4" where left out, with a tolerance "dopri5"
+    tolerance: float | None = None
     repartition: bool = True
     move_steps: bool = True
     schedule: Schedule | None = None

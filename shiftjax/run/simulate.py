@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import shiftjax.run.advance.controlled_run as controlled_run
 import shiftjax.run.advance.driver as driver
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.errors import ModelError, need_number
@@ -32,6 +33,9 @@ from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
 from shiftjax.run.memory import Need, need_of, refuse_too_much
 from shiftjax.run.options import Options, options_of
+from shiftjax.run.programs.controlled import ControlledPrograms
+from shiftjax.run.programs.integrators import method_of
+from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.results.collect import WHOLE, collect
 from shiftjax.run.results.interrupted import Interrupted
 from shiftjax.run.results.messages import messages, notes, recorded_near_singular
@@ -55,7 +59,8 @@ def simulate(
     span: float | None = None,
     step: float | None = None,
     *,
-    method: str = "rk4",
+    method: str | None = None,
+    tolerance: float | None = None,
     output_step: float | None = None,
     channels: Sequence[str] = (),
     metrics: Mapping[str, Definition] | None = None,
@@ -94,7 +99,9 @@ def simulate(
         span: seconds to run; the file's where left out.
         step: seconds; 1 ms, or the next smaller whole fraction of the output step, where left out.
 
-        method: how it is integrated: "rk4" or "euler" (semi-implicit).
+        method: how it is integrated: "rk4" or "euler" (semi-implicit), with a tolerance "dopri5".
+        tolerance: in place of a step: what each step may be off by, as it is estimated, in rad or parts of the model's
+            length, and of speeds in the same a second and in parts of themselves; steps are as large as it allows.
 
         output_step: what is recorded: seconds between instants, a whole multiple of the step; where left out, the
             file's, else first and last instant.
@@ -148,8 +155,9 @@ def simulate(
         Interrupted: Ctrl-C; a KeyboardInterrupt whose `result` holds the members that are done.
     """
     given = options_of(
-        span=span, step=step, method=method, output_step=output_step, channels=channels, metrics=metrics,
-        extremes=extremes, keep=keep, log_jacobian=log_jacobian, vary=vary, assign=assign, derive=derive, hold=hold,
+        span=span, step=step, method=method, tolerance=tolerance, output_step=output_step, channels=channels,
+        metrics=metrics, extremes=extremes, keep=keep, log_jacobian=log_jacobian,
+        vary=vary, assign=assign, derive=derive, hold=hold,
         start=start, strict_start=strict_start, drive=drive, tie=tie, repartition=repartition, move_steps=move_steps,
         schedule=schedule, independent=independent, cut=cut, cluster=cluster, backend=backend, precision=precision,
         energy_limit=energy_limit, gap_limit=gap_limit, angle_limit=angle_limit, threads=threads,
@@ -168,9 +176,10 @@ def run_with(model: Model | str, options: Options) -> Result:
     check_arguments(**options.flat())
     model = model if isinstance(model, Model) else load(model)
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
+    numerics = replace(numerics, method=method_of(numerics))
     times = _clock(model, options)
     design = options.design.worked_out(model)
-    prepared = prepare(model, design.vary or {}, replace(options, design=design))
+    prepared = prepare(model, design.vary or {}, replace(options, design=design, numerics=numerics))
     observed = channels_of(prepared.plan, recording.channels, prepared.model.resolve)
     began_at = end_of(before.ending, before.settings) if before is not None else 0.0
     measured = Metrics(
@@ -181,7 +190,7 @@ def run_with(model: Model | str, options: Options) -> Result:
     settings = Settings(
         *times, began_at, multiplier=model.settings.infinity_norm_multiplier, repartition=numerics.repartition,
         move_steps=numerics.move_steps, log_jacobian=recording.log_jacobian, progress=machine.progress,
-        **numerics.limits,
+        tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip
     faulty = unsound(prepared, settings.t0, settings.t0 + settings.h * settings.steps)
     kept = members_to_keep(recording.keep, prepared.members)
@@ -203,7 +212,7 @@ def run_with(model: Model | str, options: Options) -> Result:
             messages=messages(prepared, lanes, began, before),
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),
-            ending=ending_of(lanes) if whole else None, report=report_of(prepared),
+            ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=report_of(prepared),
             asked=asked(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
@@ -221,10 +230,14 @@ def _need(prepared: Prepared, observed: Sequence[Channel], kept: int, settings: 
 def _run(lanes: Ensemble, schedule: Schedule | None, gather: Callable[[], Result]) -> Result:
     """The result of lanes at their start; KeyboardInterrupt brings what is done."""
     try:
-        if schedule is None:
-            driver.run(lanes)
-        else:
+        if schedule is not None:
             replay(lanes, schedule)
+        elif (tolerance := lanes.settings.tolerance) is not None:
+            programs = lanes.recordings[0].programs
+            assert isinstance(programs, Programs)
+            controlled_run.run(lanes, ControlledPrograms(programs, tolerance))
+        else:
+            driver.run(lanes)
         return gather()
     except KeyboardInterrupt as signal:
         lanes.interrupt()

@@ -16,11 +16,10 @@ import numpy as np
 
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import speed_units
-from shiftjax.kernels.step_program import Combine, Method
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
-from shiftjax.run.programs.integrators import METHODS
+from shiftjax.run.programs.integrators import METHODS, order_of
 from shiftjax.run.programs.setup import ACCUMULATORS, REPORTS
 
 SLOWEST = 1e-3  # of the largest kinetic energy: at turning points the speed vanishes, not the error of its square
@@ -42,14 +41,35 @@ def sample(lanes: Ensemble, members: np.ndarray) -> None:
         s.at[mine] = clock
 
 
+def sample_step(
+    lanes: Ensemble, members: np.ndarray, clock: np.ndarray, speeds: np.ndarray, kinetic: np.ndarray, most: np.ndarray
+) -> None:
+    """Adds a step whose size was chosen, from what is known at its end.
+
+    Args:
+        clock: (n,) at its end. speeds: (nv, n). kinetic: (n,) energy, and the largest of the run so far [J].
+    """
+    s = lanes.samples
+    path, slowness = _shares(lanes, clock - s.at[members], speeds, kinetic, most)
+    s.path[members] += path
+    s.slowness[members] += slowness
+    s.at[members] = clock
+
+
 def _parts(lanes: Ensemble, members: np.ndarray, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What an interval that ends now adds to path and slowness."""
-    setup = lanes.setup
-    nv, time = setup.plan.nv, steps * lanes.settings.h
-    unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
-    fastest = np.abs(lanes.table.rows("x", members, slice(nv)).astype(float) / unit).max(0, initial=0.0)
+    speeds = lanes.table.rows("x", members, slice(lanes.setup.plan.nv)).astype(float)
     kinetic = lanes.table.rows("rep", members, REPORTS.index("kinetic")).astype(float)
     largest = lanes.table.rows("acc", members, ACCUMULATORS.index("kinetic")).astype(float)
+    return _shares(lanes, steps, speeds, kinetic, largest)
+
+
+def _shares(
+    lanes: Ensemble, steps: np.ndarray, speeds: np.ndarray, kinetic: np.ndarray, largest: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    setup, time = lanes.setup, steps * lanes.settings.h
+    unit = np.asarray(scales(speed_units(setup.plan), setup.length))[:, None]
+    fastest = np.abs(speeds / unit).max(0, initial=0.0)
     slow = np.maximum(kinetic, SLOWEST * largest)
     return time * fastest, time / np.where(slow > 0, slow, np.inf)
 
@@ -131,6 +151,9 @@ def _remedy(lanes: Ensemble, excess: float, energy: float) -> str:
         return "compute in f64: in f32 rounding grows with the angle and with every step"
     knots = [force for force in lanes.setup.plan.forces if dict(force.numbers).get("knot_points")]
     jumps = [force for force in knots if force.dissipates]
+    if lanes.settings.tolerance is not None:
+        tolerance = smaller_step(lanes.settings.tolerance, excess, 1)  # its error goes with the tolerance
+        return f"take a tolerance of about {tolerance:g}"
     order = order_of(METHODS[lanes.setup.method])
     order = min(order, 1 if jumps else 2 if knots else order)
     if energy < LOST:
@@ -154,25 +177,6 @@ def moves_freely(lanes: Ensemble) -> bool:
     """Whether anything is left to forces: a mechanism whose motion is prescribed follows it whatever its energy."""
     tied = {c for block in lanes.setup.plan.substructures for c in block.columns}
     return len(tied) < lanes.setup.plan.nv or any(block.independent for known in lanes.known for block in known)
-
-
-def order_of(method: Method) -> int:
-    """The order of a method, from an oscillator over the same time with two steps."""
-
-    def error(h: float, steps: int) -> float:
-        lane = {"q": 1.0, "x": 0.0, "dx": -1.0}
-        for _ in range(steps):
-            for one in method.instructions:
-                if isinstance(one, Combine):
-                    base, rates = (sum(a * lane[name] for name, a in part) for part in (one.base, one.rates))
-                    lane[one.target] = base + h * rates
-                elif one.phase == "drift":
-                    lane["qdot"] = lane["x"]
-                else:
-                    lane["dx"] = -lane["q"]
-        return float(np.hypot(lane["q"] - np.cos(h * steps), lane["x"] + np.sin(h * steps)))
-
-    return max(1, round(np.log2(error(0.05, 20) / error(0.025, 40))))
 
 
 def smaller_step(step: float, excess: float, order: int) -> float:

@@ -7,6 +7,7 @@ happens to a lane follows from the lane alone, so results never depend on who el
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,15 +28,18 @@ TRIES = 3  # trips in one step
 BATCH = 1.0  # s of a batch; an interrupt leaves those that are done
 
 
-def run(lanes: Ensemble) -> None:
+def run(lanes: Ensemble, run_batch: Callable[[Ensemble, np.ndarray], None] | None = None) -> None:
     """Advances all lanes to the end of the span or their own, batch after batch.
+
+    Args:
+        run_batch: runs some members; with fixed steps where left out.
 
     KeyboardInterrupt comes through soon. Every lane is then at a step that it has reached.
     """
     first, size, members = 0, lanes.kernel.batch, len(lanes.status)
     while first < members:
         batch, begun = np.arange(first, min(first + size, members)), time.perf_counter()
-        _run_batch(lanes, batch)
+        (run_batch or _run_batch)(lanes, batch)
         first += len(batch)
         growth = BATCH / max(time.perf_counter() - begun, 1e-3)
         size = max(lanes.kernel.batch, int(size * min(max(growth, 0.25), 4.0)))
@@ -86,6 +90,7 @@ def handle_trips(lanes: Ensemble, trips: Trips) -> None:
     blocks = MONITORS_PER_BLOCK * lanes.setup.blocks
     kind = np.where(code < blocks, code % MONITORS_PER_BLOCK, MONITORS_PER_BLOCK + code - blocks)
     lost = ~lanes.table.reduce("finite", "mon", tripped, slice(blocks)) | (code == monitors)
+    lanes.status[tripped[code == monitors + 1]] = int(Outcome.too_small)
     stuck = lanes.tries[tripped] > TRIES * max(1, lanes.setup.blocks)
     lanes.status[tripped[stuck]] = int(Outcome.stuck)
     movable = lanes.settings.move_steps and lanes.setup.blocks > 0

@@ -19,7 +19,7 @@ from shiftjax.measures.accumulators import Accumulators
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.interpolation import interpolated
 from shiftjax.run.advance.samples import Samples
-from shiftjax.run.advance.schedule import PATTERNS, Schedule
+from shiftjax.run.advance.schedule import PATTERNS, Schedule, chosen_steps, sorted_decisions
 from shiftjax.run.programs.setup import ACCUMULATORS, MONITORS_PER_BLOCK, REPORTS, Setup
 from shiftjax.run.start.stated import Start
 from shiftjax.shield import shielded
@@ -63,6 +63,7 @@ class Settings:
     move_steps: bool = True
     log_jacobian: bool = False
     before: int = 0  # steps done in the runs that this one goes on from
+    tolerance: float | None = None  # by which the sizes of steps are chosen; `h` is then the unit of the clock only
     energy_limit: float = 1e-3  # above these a member that has finished is `inaccurate`: energy error,
     gap_limit: float = 1e-6  # gap over the model's length,
     angle_limit: float = 1e-3  # error of coordinates [rad, or parts of the model's length]
@@ -178,6 +179,7 @@ class Ensemble:
     status: np.ndarray
     log: list[Repartition] = field(default_factory=list)
     decisions: list[np.ndarray] = field(default_factory=list)  # (4, D) each: member, clock, substructure, choice
+    chosen: list[np.ndarray] = field(default_factory=list)  # (2, n) each: member and clock at the end of a chosen step
     repartitions: np.ndarray = field(init=False)
     rejected: np.ndarray = field(init=False)
     tries: np.ndarray = field(init=False)
@@ -266,17 +268,18 @@ class Ensemble:
 
     def decided(self, members: np.ndarray, clock: np.ndarray, s: int, choice: np.ndarray) -> None:
         """Notes a decision of each of some members for the schedule."""
-        self.decisions.append(np.stack([members, np.rint(clock), np.full(len(members), s), choice]).astype(int))
+        self.decisions.append(np.stack([members, clock, np.full(len(members), s), choice]).astype(float))
 
     def schedule(self) -> Schedule:
         """What was decided so far."""
-        decisions = np.concatenate([np.zeros((4, 0), int), *self.decisions], axis=1)
-        member, clock, substructure, choice = decisions[:, np.lexsort(decisions[[0, 1]])]
-        s = self.settings
+        s, whole = self.settings, self.settings.tolerance is None
+        member, clock, substructure, choice = sorted_decisions(self.decisions, whole=whole)
+        end = np.rint(self.clock_of()).astype(int) if whole else self.clock_of().astype(float)
+        taken, ends = chosen_steps(self.chosen, len(self.status))
         return Schedule(
             s.h, s.steps, s.begin, tuple(map(tuple, self.known)), PATTERNS, self.first_choice, member,
-            clock - s.before, substructure, choice, np.rint(self.clock_of()).astype(int) - s.before,
-            self.status.copy(), self.rejected.copy(),
+            clock - s.before, substructure, choice, end - s.before, self.status.copy(), self.rejected.copy(),
+            taken, ends,
         )  # fmt: skip
 
     def choose(self, s: int, members: np.ndarray, blocks: Sequence[Block]) -> None:

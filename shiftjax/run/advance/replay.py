@@ -9,6 +9,7 @@ import numpy as np
 
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import sample
+from shiftjax.run.advance.controlled_steps import follow as follow_steps
 from shiftjax.run.advance.ensemble import Ensemble
 from shiftjax.run.advance.samples import next_samples
 from shiftjax.run.advance.schedule import STEPS, Schedule
@@ -22,7 +23,11 @@ def replay(lanes: Ensemble, schedule: Schedule) -> None:
     lanes.settings = dataclasses.replace(settings, repartition=False, move_steps=False)  # no trigger and no window
     lanes.table.set("limit", np.inf)
     try:
-        _follow(lanes, schedule, settings.progress)
+        if settings.tolerance is None:
+            _follow(lanes, schedule, settings.progress)
+        else:
+            follow_steps(lanes, schedule)
+        _end(lanes, schedule)
     finally:
         lanes.settings = settings
     settings.progress(1.0)
@@ -38,6 +43,10 @@ def _follow(lanes: Ensemble, schedule: Schedule, progress: Callable[[float], Non
         progress(k / len(rounds))
     everyone = np.arange(len(schedule.end))
     _advance(lanes, everyone, lanes.settings.before + schedule.end)
+
+
+def _end(lanes: Ensemble, schedule: Schedule) -> None:
+    """What every member ended with."""
     follows = lanes.status <= 0
     lanes.status[follows] = schedule.status[follows]
     lanes.warnings[follows] |= np.where(schedule.status < 0, 1 << np.abs(schedule.status), 0)[follows]

@@ -5,6 +5,8 @@ With it a run can be repeated without its search: no monitor trips, and every nu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from shiftjax.errors import ModelError
@@ -30,7 +32,8 @@ STEPS = -1  # in place of a substructure: the decision is a pattern of steps
 class Schedule:
     """The partitions and moved steps of a run, with which `simulate` repeats it.
 
-    Of B members and S substructures, with D decisions.
+    Of B members and S substructures, with D decisions. Where a tolerance chose the sizes of steps, `taken` and `ends`
+    say which, and all clocks are those of instants between the whole steps.
 
     Attributes:
         step: seconds. steps: of the span. t0: when it begins [s]; all clocks count from there.
@@ -40,6 +43,8 @@ class Schedule:
         member, clock: (D,) whose decision and at which step, sorted by step; at one step a member may have several.
         substructure: (D,) of which the partition changes, or `STEPS`.
         choice: (D,) index into `blocks[substructure]` or `patterns`.
+        taken: (B,) steps of each member whose sizes were chosen, none where all are `step`. ends: their clocks at the
+            end, member by member.
         end: (B,) step at which each member ended. status: (B,) with which `Outcome`. rejected: (B,) attempted steps.
     """
 
@@ -56,6 +61,8 @@ class Schedule:
     end: np.ndarray
     status: np.ndarray
     rejected: np.ndarray
+    taken: np.ndarray
+    ends: np.ndarray
 
     def rounds(self) -> list[np.ndarray]:
         """Indices of every member's first decision, of every member's second one, and so on."""
@@ -87,3 +94,23 @@ class Schedule:
             raise ModelError("schedule", "one of another mechanism", "of the same joints", "Replay its own model.")
         if self.patterns != PATTERNS:
             raise ModelError("schedule", "other patterns of steps", "those of this version", "Run without it.")
+
+
+def sorted_decisions(noted: Sequence[np.ndarray], *, whole: bool) -> tuple[np.ndarray, ...]:
+    """Member, clock, substructure and choice (D,) of decisions (4, n) as they were noted, by their clocks.
+
+    Args:
+        whole: whether clocks are numbers of steps.
+    """
+    decisions = np.concatenate([np.zeros((4, 0)), *noted], axis=1)
+    clock = np.rint(decisions[1]).astype(int) if whole else decisions[1]
+    order = np.lexsort((decisions[0], clock))
+    member, substructure, choice = decisions[[0, 2, 3]][:, order].astype(int)
+    return member, clock[order], substructure, choice
+
+
+def chosen_steps(noted: Sequence[np.ndarray], members: int) -> tuple[np.ndarray, np.ndarray]:
+    """How many steps each member took whose sizes were chosen (B,), and the clocks at their ends, member by member, of
+    members and clocks (2, n) as they were noted."""
+    member, clock = np.concatenate([np.zeros((2, 0)), *noted], axis=1)
+    return np.bincount(member.astype(int), minlength=members), clock[np.argsort(member, kind="stable")]

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from shiftjax.errors import ModelError, one_of
-from shiftjax.kernels.step_program import Call, Method, combine, explicit
+from typing import Protocol
+
+import numpy as np
+
+from shiftjax.errors import ModelError, need_number, one_of
+from shiftjax.kernels.step_program import Call, Combine, Method, combine, explicit
 from shiftjax.table import Table
 
 _HALVES = ((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0))
+# Dormand, Prince, A family of embedded Runge-Kutta formulae, J. Comp. Appl. Math. 6 (1980) 19; Hairer, Norsett, Wanner,
+# Solving Ordinary Differential Equations I, table II.5.2. The last stage is the end of the step, not yet projected.
+_DOPRI = (
+    (),
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+_TIMES = (0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
+_ESTIMATE = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+FINEST = 1e-14  # tolerance; a step's rounding in f64 is a hundredth of it
 METHODS: Table[Method] = Table(
     "method",
     {
         "rk4": explicit("rk4", _HALVES, (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.0, 0.5, 0.5, 1.0)),
+        "dopri5": explicit("dopri5", _DOPRI, (*_DOPRI[6], 0.0), _TIMES, _ESTIMATE),
         # Semi-implicit: speeds first, then coordinates with the new speeds.
         "euler": Method(
             "euler", (combine("x", "x0", {"dx0": 1.0}), Call("drift", 0.0), combine("q", "q0", {"qdot": 1.0}))
@@ -20,7 +39,7 @@ METHODS: Table[Method] = Table(
 
 
 def check_method(name: str) -> None:
-    """Refuses what is no method, and methods that control their step size, which whole runs do not drive yet.
+    """Refuses what is no method, and methods that control their step size.
 
     Raises:
         ModelError: naming it.
@@ -28,5 +47,67 @@ def check_method(name: str) -> None:
     one_of("method", name, METHODS)
     if METHODS[name].controls:
         fixed = [known for known, method in METHODS.items() if not method.controls]
-        todo = "Methods with an error estimate run in the kernels only."
+        todo = "A run of simulate with a tolerance takes it."
         raise ModelError("method", f"{name!r}, which controls its step size", ", ".join(fixed), todo)
+
+
+class Numerics(Protocol):
+    """What decides the method; `run.options.NumericsOptions` has it."""
+
+    @property
+    def method(self) -> str | None: ...
+    @property
+    def tolerance(self) -> float | None: ...
+    @property
+    def step(self) -> float | None: ...
+    @property
+    def precision(self) -> str: ...
+
+
+def method_of(numerics: Numerics) -> str:
+    """The method of a run: "rk4" where none is named, with a tolerance "dopri5".
+
+    Raises:
+        ModelError: no method; one that needs a tolerance without; one that estimates no errors with a tolerance; what
+            is no tolerance or does not go with one.
+    """
+    if numerics.tolerance is None:
+        name = numerics.method or "rk4"
+        check_method(name)
+        return name
+    allowed = f"a number of at least {FINEST:g}, in rad and parts of the length"
+    need_number("tolerance", numerics.tolerance, allowed, least=FINEST)
+    if numerics.step is not None:
+        given, todo = f"{numerics.step:g} s and a tolerance", "Leave one of them out: the tolerance decides the steps."
+        raise ModelError("step", given, "one of them", todo)
+    if numerics.precision != "f64":
+        todo = "Compute in f64, or with fixed steps."
+        raise ModelError(
+            "precision", f"{numerics.precision!r} with a tolerance", "'f64': its instants are too coarse", todo
+        )
+    name = numerics.method or "dopri5"
+    one_of("method", name, METHODS)
+    if not METHODS[name].controls:
+        estimating = [known for known, method in METHODS.items() if method.controls]
+        todo = "Leave the method out, or the tolerance."
+        raise ModelError("method", f"{name!r}, whose steps are fixed, with a tolerance", ", ".join(estimating), todo)
+    return name
+
+
+def order_of(method: Method) -> int:
+    """The order of a method, from an oscillator over the same time with two steps."""
+
+    def error(h: float, steps: int) -> float:
+        lane = {"q": 1.0, "x": 0.0, "dx": -1.0}
+        for _ in range(steps):
+            for one in method.instructions:
+                if isinstance(one, Combine):
+                    base, rates = (sum(a * lane[name] for name, a in part) for part in (one.base, one.rates))
+                    lane[one.target] = base + h * rates
+                elif one.phase == "drift":
+                    lane["qdot"] = lane["x"]
+                else:
+                    lane["dx"] = -lane["q"]
+        return float(np.hypot(lane["q"] - np.cos(h * steps), lane["x"] + np.sin(h * steps)))
+
+    return max(1, round(np.log2(error(0.05, 20) / error(0.025, 40))))

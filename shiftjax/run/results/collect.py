@@ -92,6 +92,7 @@ def collect(
             "step": settings.h,
             "output_step": settings.h * settings.every,
             "method": setup.method,
+            "tolerance": settings.tolerance,
             "precision": setup.precision,
             "repartition": settings.repartition,
             "move_steps": settings.move_steps,
@@ -150,7 +151,8 @@ def certificate(lanes: Ensemble, began: Start) -> dict[str, np.ndarray]:
     with np.errstate(all="ignore"):
         condition = np.maximum(acc["squared_condition"], 1.0)
         ratio = 1.0 / np.sqrt(condition) if lanes.setup.blocks else np.ones(len(energy))
-    steps = np.floor(lanes.clock_of() + WHOLE).astype(int)
+    whole = lanes.settings.tolerance is None
+    steps = np.floor(lanes.clock_of() + WHOLE).astype(int) if whole else lanes.schedule().taken
     angle = sum(angle_errors(lanes))
     never = ~began.closed | np.isin(lanes.status, (Outcome.unphysical, Outcome.not_assembled))
     gap = np.where(never, began.gap, acc["gap"])

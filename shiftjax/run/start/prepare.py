@@ -87,7 +87,7 @@ def prepare(
         varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
         matrices=matrices,
         length=length,
-        method=numerics.method,
+        method=numerics.method or "rk4",
         precision=numerics.precision,
         functions=(*functions.values(), *tie.values()),
     )

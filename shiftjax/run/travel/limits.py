@@ -32,7 +32,7 @@ AHEAD = 4  # steps, as many as a moved run takes, within which a member that end
 HALVINGS = 20  # of those steps
 WHOLE = 1e-9  # of a step: an end that falls on a step is not stepped on
 # Of lanes that ended early; a schedule that is repeated says already that they locked.
-STOPPED = (Outcome.non_finite, Outcome.stuck, Outcome.loop_open, Outcome.no_mass, Outcome.locked)
+STOPPED = (Outcome.non_finite, Outcome.stuck, Outcome.loop_open, Outcome.no_mass, Outcome.locked, Outcome.too_small)
 MEMORY = 20_000_000  # samples of all members together
 SAMPLES = (500, 20_000)  # of a prescribed motion over the span, at least and at most
 

@@ -1,0 +1,83 @@
+"""Runs lanes whose step sizes follow an error estimate: the kernel chooses them, the host notes every step's end."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from shiftjax.constraints import scales
+from shiftjax.dynamics.kinematics import speed_units
+from shiftjax.kernels.contract import Group
+from shiftjax.kernels.lane_table import LaneTable
+from shiftjax.run.advance.controlled_steps import Steps
+from shiftjax.run.advance.driver import handle_trips
+from shiftjax.run.advance.driver import run as run_batches
+from shiftjax.run.advance.ensemble import Ensemble, Programs
+from shiftjax.run.programs.integrators import METHODS, order_of
+from shiftjax.shield import shielded
+
+ROOM = 32  # steps of a lane between two looks of the host
+FIRST = 0.01  # share of what is allowed that the first step may cost
+
+
+def run(lanes: Ensemble, programs: Programs) -> None:
+    """Advances all lanes to the end of the span or their own; KeyboardInterrupt comes through soon.
+
+    Args:
+        programs: controlled ones, that note every step (`run.programs.controlled`).
+    """
+    lanes.table.set("fraction", _first_sizes(lanes))
+    run_batches(lanes, partial(_run_batch, programs))
+
+
+def _first_sizes(lanes: Ensemble) -> np.ndarray:
+    """(B,) sizes of first steps, in steps: h^p |f| = 0.01 in parts of what is allowed.
+
+    Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, II.4, starting step size, without its trial
+    step: a step too large is rejected.
+    """
+    setup, settings = lanes.setup, lanes.settings
+    assert settings.tolerance is not None
+    nv = setup.plan.nv
+    unit = np.asarray([*scales(speed_units(setup.plan), setup.length), *[1.0] * setup.plan.ns])[:, None]
+    x, dx = (lanes.table.rows(name, within=slice(len(unit))) for name in ("x", "dx"))
+    speeds = np.abs(x[:nv] / unit[:nv]).max(0, initial=0.0)
+    rates = np.abs(dx / (unit + np.abs(x))).max(0, initial=0.0)
+    with np.errstate(all="ignore"):
+        size = (FIRST * settings.tolerance / np.maximum(speeds, rates)) ** (
+            1.0 / order_of(METHODS[setup.method])
+        ) / settings.h
+    return np.where(np.isfinite(size) & (size > 0), np.minimum(size, settings.steps), settings.steps)
+
+
+def _run_batch(programs: Programs, lanes: Ensemble, batch: np.ndarray) -> None:
+    stops = np.minimum(lanes.settings.end, lanes.ends)
+    while len(running := batch[(lanes.status[batch] <= 0) & (lanes.clock_of(batch) < stops[batch])]):
+        _advance(lanes, programs, running, stops)
+        trips = lanes.table.trips(running)
+        if len(trips.members):
+            with shielded():
+                handle_trips(lanes, trips)
+        done = np.where(lanes.status[batch] <= 0, lanes.clock_of(batch) / stops[batch], 1.0)
+        lanes.settings.progress((batch[0] + len(batch) * float(done.min(initial=1.0))) / len(lanes.status))
+
+
+def _advance(lanes: Ensemble, programs: Programs, members: np.ndarray, stops: np.ndarray) -> None:
+    """Lets the kernel take some steps of some members; an interrupt leaves them where they were."""
+    room = ROOM if lanes.tape is None else 1  # a tape notes every step where it begins
+    batches: list[tuple[Steps, np.ndarray]] = []
+    groups: list[Group] = []
+    for recording, partition, alike in lanes.groups(members):
+        before = lanes.table.take(alike)
+        noted = np.full((len(alike), room, programs.width), np.nan, before.dtype)
+        batches.append((Steps(recording, partition, alike, before), noted))
+        groups.append(Group(programs.of(partition), before.copy().array, stops[alike], noted, np.arange(len(alike))))
+    lanes.kernel.advance(groups, h=lanes.settings.h, t0=lanes.settings.t0)
+    with shielded():
+        for (steps, noted), group in zip(batches, groups, strict=True):
+            lanes.table.put(steps.members, LaneTable(lanes.layout, group.table))
+            steps.note(lanes, noted)
+        if lanes.tape is not None:
+            frozen = lanes.table.trips(members).members
+            lanes.tape.note(lanes, np.setdiff1d(members, frozen))

@@ -1,0 +1,197 @@
+"""Runs with a tolerance: steps as large as an error estimate allows, on the way and along a schedule."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from shiftjax.cli import main
+from shiftjax.ensembles.store import store
+from shiftjax.ensembles.store.recipe import of_result
+from shiftjax.errors import ModelError
+from shiftjax.formats import load
+from shiftjax.gradients.simulate import simulate as traceable
+from shiftjax.mechanism.model import Model
+from shiftjax.outcome import Outcome
+from shiftjax.run.advance.driver import handle_trips
+from shiftjax.run.beginning import Begun
+from shiftjax.run.results.result import Result
+from shiftjax.run.simulate import simulate
+from tests.extensions import numpy_backend  # noqa: F401
+from tests.mechanisms import pendulum
+
+GAP = 1e-13  # m or rad: each step ends with a projection
+TOLERANCES = (1e-6, 1e-8, 1e-10)
+# A span, a step of RK4 whose error is below that of the smallest tolerance, and the largest error in tolerances: how
+# much the errors of single steps grow on the way.
+CASES = {
+    "four_bar": (1.0, 1e-4, 100.0),
+    "bricard": (1.0, 2e-4, 100.0),
+    "slider_crank": (1.0, 1e-4, 100.0),
+    "andrews": (0.02, 2e-6, 1000.0),
+}
+each = pytest.mark.parametrize("name", CASES)
+
+
+@cache
+def model(name: str) -> tuple[Model, list[str]]:
+    """A model of the library, and the coordinates of its joints."""
+    found = load(name)
+    return found, [f"{path}.q" for path, joint in found.joints() if joint.type not in ("weld", "float", "ball")]
+
+
+@cache
+def run(name: str, tolerance: float | None, output_step: float | None = None) -> Result:
+    """With a tolerance, or with fixed steps of RK4."""
+    found, channels = model(name)
+    span, step, _ = CASES[name]
+    output = span / 10 if output_step is None else output_step
+    how = {"step": step} if tolerance is None else {"tolerance": tolerance}
+    return simulate(found, span, output_step=output, channels=channels, **how)  # type: ignore[arg-type]
+
+
+def apart(a: Result, b: Result) -> float:
+    """The largest difference of recorded coordinates [rad or m]."""
+    assert a.time.shape == b.time.shape
+    return max(float(np.abs(a.channels[path] - b.channels[path]).max()) for path in a.channels)
+
+
+def same(a: Result, b: Result) -> bool:
+    """Whether all that two runs say of a motion is equal to the last bit."""
+    figures = all(np.array_equal(a.certificate[name], b.certificate[name], equal_nan=True) for name in a.certificate)
+    channels = all(a.channels[path].tobytes() == b.channels[path].tobytes() for path in a.channels)
+    assert a.final is not None and b.final is not None
+    return figures and channels and all(np.array_equal(a.final[key], b.final[key]) for key in a.final)
+
+
+@each
+def test_the_error_falls_with_the_tolerance(name: str) -> None:
+    """Against a tight run of RK4, loops closed, energy kept; steps grow as the fifth root."""
+    found = [run(name, tolerance) for tolerance in TOLERANCES]
+    errors = [apart(result, run(name, None)) for result in found]
+    for result, error, tolerance in zip(found, errors, TOLERANCES, strict=True):
+        assert result.status == 0 and result.settings["tolerance"] == tolerance
+        assert error < CASES[name][2] * tolerance
+        assert result.certificate["gap"] < GAP
+        assert result.certificate["energy_error"] < CASES[name][2] * tolerance
+    assert errors[2] < 1e-2 * errors[0], "four digits of tolerance are two digits at least"
+    steps = [int(result.certificate["steps"]) for result in found]
+    growth = np.log(steps[2] / steps[0]) / np.log(TOLERANCES[0] / TOLERANCES[2])
+    assert 0.12 < growth < 0.25, "a fifth for order five"
+
+
+@each
+def test_fewer_steps_than_rk4(name: str) -> None:
+    """At an error that RK4 has with its step, by less than a third of the steps; each costs 1.75 of RK4's."""
+    fixed = run(name, None)
+    assert 3 * run(name, 1e-10).certificate["steps"] < fixed.certificate["steps"]
+
+
+def test_output_changes_no_step() -> None:
+    """Instants between steps are of the method's order, with closed loops, and the run is the same without them."""
+    coarse, fine = run("four_bar", 1e-8), run("four_bar", 1e-8, 1e-3)
+    assert fine.time.shape == (1001,) and np.isfinite(fine.channels["four_bar:crank_pivot.q"]).all()
+    assert coarse.schedule is not None and fine.schedule is not None
+    assert coarse.schedule.ends.tobytes() == fine.schedule.ends.tobytes()
+    for path, values in coarse.channels.items():
+        assert values.tobytes() == fine.channels[path][::100].tobytes()
+    found, channels = model("four_bar")
+    exact = simulate(found, 1.0, 1e-4, output_step=1e-3, channels=channels)
+    assert apart(fine, exact) < 1e-6
+
+
+@each
+def test_a_replay_is_the_same_to_the_bit(name: str) -> None:
+    result, (found, channels), (span, _, _) = run(name, 1e-8), model(name), CASES[name]
+    again = simulate(found, span, tolerance=1e-8, output_step=span / 10, channels=channels, schedule=result.schedule)
+    assert same(again, result) and again.schedule is not None and result.schedule is not None
+    assert again.schedule.ends.tobytes() == result.schedule.ends.tobytes()
+
+
+def test_a_member_alone_is_that_of_a_batch() -> None:
+    """Each member has steps of its own; neither they nor the results depend on the others."""
+    found, channels = model("four_bar")
+    speeds = np.linspace(1.0, 9.0, 21)
+    arguments = {
+        "tolerance": 1e-7,
+        "output_step": 0.1,
+        "channels": channels,
+        "metrics": {"far": "maximum(abs(crank_pin.q))"},
+    }
+    path = "crank_pivot.initial_velocity"
+    whole = simulate(found, 1.0, vary={path: speeds}, **arguments)  # type: ignore[arg-type]
+    assert (whole.status == 0).all() and len(set(whole.certificate["steps"])) > 5
+    for k in (0, 10, 20):
+        alone = simulate(found, 1.0, vary={path: speeds[[k]]}, **arguments)  # type: ignore[arg-type]
+        for channel in channels:
+            assert alone.channels[channel][0].tobytes() == whole.channels[channel][k].tobytes()
+        assert all(alone.certificate[name][0] == whole.certificate[name][k] for name in whole.certificate)
+        assert alone.metrics["far"][0] == whole.metrics["far"][k]
+
+
+def test_cpu_equals_the_plain_step_loop() -> None:
+    found, channels = model("four_bar")
+    ours, plain = (
+        simulate(found, 0.1, tolerance=1e-6, output_step=0.02, channels=channels, backend=backend)
+        for backend in ("cpu", "numpy")
+    )
+    assert ours.certificate["steps"] == plain.certificate["steps"] and apart(ours, plain) < 1e-12
+
+
+def test_what_a_tolerance_does_not_go_with_is_refused() -> None:
+    for arguments, match in (
+        ({"tolerance": 0.0}, "tolerance: found 0"),
+        ({"tolerance": "fine"}, "tolerance: found 'fine'"),
+        ({"tolerance": 1e-6, "step": 1e-3}, "step: found 0.001 s and a tolerance; allowed: one of them"),
+        ({"tolerance": 1e-6, "precision": "f32"}, "precision: found 'f32' with a tolerance; allowed: 'f64'"),
+        (
+            {"tolerance": 1e-6, "method": "rk4"},
+            "method: found 'rk4', whose steps are fixed, with a tolerance; allowed: dopri5",
+        ),
+        ({"method": "dopri5"}, "method: found 'dopri5', which controls its step size; allowed: rk4"),
+    ):
+        with pytest.raises(ModelError, match=match):
+            simulate(pendulum(), 0.1, **arguments)  # type: ignore[arg-type]
+
+
+def test_a_motion_that_no_step_can_follow_ends_with_a_clear_outcome() -> None:
+    """A drive whose speed grows without bound towards half a second, after which it is no number; and the bare trip."""
+    seen: list[Begun] = []
+    result = simulate(pendulum(), 1.0, tolerance=1e-6, drive={"pivot": lambda t: jnp.sqrt(0.5 - t)}, watch=seen.append)
+    assert result.status == Outcome.locked and result.messages[0].startswith("at 0.5 s")
+    lanes = seen[0].lanes
+    lanes.table.set("trip", lanes.setup.monitors + 2.0)
+    handle_trips(lanes, lanes.table.trips())
+    assert lanes.status.tolist() == [Outcome.too_small]
+
+
+def test_a_derivative_is_refused() -> None:
+    with pytest.raises(ModelError, match="tolerance: found a call that JAX traces"):
+        jax.grad(
+            lambda x: traceable(pendulum(), 0.1, tolerance=1e-6, vary={"rod.mass": x[None]}).certificate["gap"][0]
+        )(1.0)
+
+
+def test_a_run_goes_on_and_is_stored(tmp_path: Path) -> None:
+    """A second run from the end of the first stands where one of both spans does; a store has what repeats a run."""
+    found, channels = model("four_bar")
+    first = simulate(found, 0.5, tolerance=1e-10, channels=channels)
+    second = simulate(found, 0.5, tolerance=1e-10, channels=channels, start=first)
+    whole = run("four_bar", 1e-10)
+    assert max(abs(second.channels[path][-1] - whole.channels[path][-1]) for path in channels) < 1e-8
+    store.write(first, tmp_path / "run.zarr")
+    again = of_result(store.read(tmp_path / "run.zarr"), [0], "run").run(channels=channels)
+    assert again.certificate["steps"] == first.certificate["steps"]
+    assert again.settings["tolerance"] == 1e-10
+
+
+def test_the_command_line_takes_a_tolerance(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "four_bar", "--span", "0.5", "--tolerance", "1e-6", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert '"dopri5"' in json.dumps(told) and "1e-06" in json.dumps(told)
