@@ -30,7 +30,6 @@ from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.objects import Loader, compile_text
 from shiftjax.kernels.llvm.piece_code import piece_text
 from shiftjax.kernels.llvm.target import Target, host, machine
-from shiftjax.kernels.simplify import simplify
 
 MODELS = {
     "four_bar": "four_bar:coupler",
@@ -113,8 +112,7 @@ def pieces_of_a_step(program: LaneProgram) -> Iterator[tuple[int, Piece]]:
 
 def counted(piece: Piece, target: Target) -> Counter[str]:
     """Scalar operations by kind."""
-    graph = simplify(piece.trace(), target.precision)
-    return Counter(node[0] for node in graph.nodes if node[0] not in NOT_COUNTED)
+    return Counter(node[0] for node in piece.graph.nodes if node[0] not in NOT_COUNTED)
 
 
 def instructions_of(piece: Piece, target: Target) -> Counter[str]:

@@ -8,7 +8,6 @@ run again on slots of their own before they are reversed.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -16,11 +15,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import REVERSED, LaneProgram, Layout, Piece, range_of
-from shiftjax.kernels.reverse import copy_into, reverse
-from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_program import Method
+from shiftjax.lanes.graph import Graph, copy_into
+from shiftjax.lanes.reverse import reverse
 from shiftjax.record import record
 
 S = TypeVar("S", int, np.ndarray)
@@ -219,15 +217,14 @@ def _reversed(
         arguments = [*read, *(layout.bar(results[k]) for k in seeds), *(layout.bar(own[k]) for k in added)]
         return arguments, [*(layout.bar(own[k]) for k in wrt), *(layout.bar(results[k]) for k in cleared)]
 
-    def trace() -> Graph:
-        graph = simplify(piece.trace(), precision)
-        graph = _kept(graph, seeds)
+    def build() -> Graph:
+        graph = _kept(piece.graph, seeds)
         return _accumulating(reverse(graph, len(inputs), wrt), len(inputs) + len(seeds), within, len(cleared))
 
-    key = hashlib.sha256(repr(("reverse", piece.key, seeds, wrt, within, cleared)).encode()).hexdigest()
+    code = piece.code.derived(("reverse", seeds, wrt, within, cleared), build)
     runs = [slots(run, read) for run, (read, _) in zip(piece.runs(), placed.runs(), strict=True)]
     (first, results), *others = runs
-    return Piece(f"reverse {piece.name}", key, trace, tuple(first), tuple(results), tuple((*i, *o) for i, o in others))
+    return Piece(f"reverse {piece.name}", code, tuple(first), tuple(results), tuple((*i, *o) for i, o in others))
 
 
 def _kept(graph: Graph, outputs: Sequence[int]) -> Graph:

@@ -1,14 +1,16 @@
-"""A graph of scalars evaluated by JAX: pieces that are derived as graphs run on every device that JAX knows."""
+"""A graph of scalars evaluated by JAX: on every device that it knows, differentiable, for `jit` and `vmap`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
-from shiftjax.kernels.graph import Graph
+from shiftjax.lanes.graph import Graph
 
 
 def _extreme(better: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -28,22 +30,32 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def evaluate(graph: Graph, arguments: Sequence[Any], dtype: Any) -> list[Any]:
+# XLA's fusion for processors computes a cheap operation again for each of its readers, and takes sines for cheap: in a
+# four-bar's code there were 105 instead of 14. Barriers stop it.
+COSTLY = {"sin", "cos", "div", "sqrt"}  # results that are computed once
+READERS = 4  # so are those that more operations read; with 1, 2 and 10 an N-four-bar of 5 is 14 to 37 % slower
+
+
+def evaluate(graph: Graph, arguments: Sequence[Any], dtype: Any, *, barriers: bool = False) -> list[Any]:
     """The outputs of a graph.
 
     Args:
-        arguments: one number for each input. dtype: of constants.
+        arguments: one number for each input. dtype: of constants. barriers: whether XLA is kept from computing again
+            what it takes for cheap.
     """
     values: list[Any] = []
+    readers = Counter(ref >> 1 for name, *refs in graph.nodes if name not in ("in", "const") for ref in refs)
 
     def get(ref: int) -> Any:
-        return lax.neg(values[ref >> 1]) if ref & 1 else values[ref >> 1]
+        return -values[ref >> 1] if ref & 1 else values[ref >> 1]
 
-    for name, *parts in graph.nodes:
+    for k, (name, *parts) in enumerate(graph.nodes):
         if name == "in":
             values.append(arguments[parts[0]])
         elif name == "const":
-            values.append(jnp.asarray(parts[0], dtype))
+            values.append(np.asarray(parts[0], dtype))
         else:
-            values.append(OPERATIONS[name](*map(get, parts)))
-    return [get(ref) for ref in graph.outputs]
+            value = OPERATIONS[name](*map(get, parts))
+            once = barriers and (name in COSTLY or readers[k] > READERS)
+            values.append(lax.optimization_barrier(value) if once else value)
+    return [jnp.asarray(get(ref), dtype) for ref in graph.outputs]

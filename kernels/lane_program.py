@@ -7,10 +7,11 @@ a table (rows, B), members last, between two calls; a slot or a row is one scala
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from shiftjax.kernels.step_program import Method
+from shiftjax.lanes.code import Code
+from shiftjax.lanes.graph import Graph
 from shiftjax.record import record
 
 PHASES = ("drift", "accelerate", "project", "error", "events", "accumulate", "observe")
@@ -115,16 +116,35 @@ def range_of(sizes: Mapping[str, int], name: str) -> range:
 class Piece:
     """Straight-line scalar code: reads the slots `inputs`, writes the slots `outputs`.
 
-    Two pieces of equal `key` and equal slots are compiled once. `trace` is called only on a cache miss.
+    Two pieces of equal code and equal slots are compiled once.
     Code that runs several times on other slots, for the equal parts of a mechanism, is one piece with `repeats`.
     """
 
     name: str  # for messages only
-    key: str  # sha256 text that identifies the code without tracing it
-    trace: Callable[[], Any]  # to a scalar ClosedJaxpr, one invar per input, one outvar per output; or to its `Graph`
+    code: Code  # of a graph with one input per slot read, one output per slot written
     inputs: tuple[int, ...]  # slots
     outputs: tuple[int, ...]  # slots
     repeats: tuple[tuple[int, ...], ...] = ()  # slots of the inputs and outputs of each further run
+
+    @property
+    def key(self) -> str:
+        """The digest of the graph."""
+        return self.code.digest
+
+    @property
+    def graph(self) -> Graph:
+        """The operations."""
+        return self.code.graph
+
+    def graph_for(self, precision: str) -> Graph:
+        """The operations for a kernel of "f64" or "f32".
+
+        Raises:
+            TypeError: constants that were rounded to float32, in an f64 kernel.
+        """
+        if self.graph.single and precision == "f64":
+            raise TypeError("an f64 kernel was given code traced in float32: build its graph with precision f64")
+        return self.graph
 
     def identity(self) -> str:
         """Hash that determines the compiled code: of the key and the slots."""

@@ -16,25 +16,23 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import core, lax
+from jax import lax
 
 from shiftjax.kernels.contract import Group
-from shiftjax.kernels.graph import Graph
-from shiftjax.kernels.graph_in_jax import evaluate as evaluate_graph
+from shiftjax.kernels.graph_in_jax import evaluate
 from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
-from shiftjax.kernels.simplify import check_jaxpr
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, Workspace
 from shiftjax.kernels.step_program import Combine
 from shiftjax.kernels.workers import Stop, run_all
-from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, unfused, width_of
+from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, width_of
 
 BATCH_PER_THREAD = 1024  # lanes
 LARGE = 5e6  # members times steps: 20 s of four-bars on two cores, where the backend cpu takes one
 
 
-def run_of(pieces: Sequence[Piece], precision: str, evaluate: Callable[..., Any]) -> Callable[[Slots], None]:
-    """A function that runs pieces one after the other on a list of slots, in place; they are traced here."""
-    codes = [_code_of(piece, precision, evaluate) for piece in pieces]
+def run_of(pieces: Sequence[Piece], precision: str, *, barriers: bool) -> Callable[[Slots], None]:
+    """A function that runs pieces one after the other on a list of slots, in place; their graphs are built here."""
+    codes = [_code_of(piece, precision, barriers=barriers) for piece in pieces]
 
     def run(slots: Slots) -> None:
         for piece, code in zip(pieces, codes, strict=True):
@@ -51,17 +49,14 @@ def run_of(pieces: Sequence[Piece], precision: str, evaluate: Callable[..., Any]
     return run
 
 
-def _code_of(piece: Piece, precision: str, evaluate: Callable[..., Any]) -> Callable[..., Sequence[Any]]:
-    traced = piece.trace()
-    if isinstance(traced, Graph):
-        return lambda *arguments: evaluate_graph(traced, arguments, DTYPES[precision])
-    check_jaxpr(traced, precision)
-    return partial(evaluate, traced.jaxpr, traced.consts)
+def _code_of(piece: Piece, precision: str, *, barriers: bool) -> Callable[..., Sequence[Any]]:
+    graph = piece.graph_for(precision)
+    return lambda *arguments: evaluate(graph, arguments, DTYPES[precision], barriers=barriers)
 
 
-def phases_of(program: LaneProgram, precision: str, evaluate: Callable[..., Any] = core.eval_jaxpr) -> Phases:
+def phases_of(program: LaneProgram, precision: str, *, barriers: bool = False) -> Phases:
     """For each phase a function that updates a list of slots in place."""
-    return {name: run_of(program.phase(name), precision, evaluate) for name in PHASES}
+    return {name: run_of(program.phase(name), precision, barriers=barriers) for name in PHASES}
 
 
 class Lane(StepLoop):
@@ -121,7 +116,7 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
 def _code(program: LaneProgram, precision: str) -> Code:
     """What XLA is given of a program: functions of the table (rows, W) of a block."""
     with jax.enable_x64(precision == "f64"):
-        phases = phases_of(program, precision, unfused)
+        phases = phases_of(program, precision, barriers=True)
     layout, lane = program.layout, Lane(program, phases, np.dtype(DTYPES[precision]))
 
     def split(table: Any) -> tuple[tuple[Any, ...], State]:

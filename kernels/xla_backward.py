@@ -23,7 +23,7 @@ from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.step_loop import Slots, State
 from shiftjax.kernels.step_program import Method
 from shiftjax.kernels.xla import Kernel, Lane, blocks_of, phases_of, run_of
-from shiftjax.kernels.xla_executables import OPTIONS, program_key, unfused
+from shiftjax.kernels.xla_executables import OPTIONS, program_key
 
 STEPS = 64  # of a leg: their states are kept at once
 KEPT = 16  # programs whose functions stay for the next run
@@ -112,8 +112,8 @@ class _Reversed:
     def __init__(self, adjoint: AdjointProgram, precision: str) -> None:
         program, self.layout = adjoint.program, adjoint.layout
         with jax.enable_x64(precision == "f64"):
-            self.lane = Lane(program, phases_of(program, precision, unfused), np.dtype(DTYPES[precision]))
-            self.measure = run_of(adjoint.metrics, precision, unfused)
+            self.lane = Lane(program, phases_of(program, precision, barriers=True), np.dtype(DTYPES[precision]))
+            self.measure = run_of(adjoint.metrics, precision, barriers=True)
 
     def split(self, table: Any, bars: Any) -> tuple[Group, State, Group, Any]:
         """What moves and p; the rest of a table; the cotangents of the former; the steps of the leg."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
-from jax import lax
-from jax.extend.core import Literal
 
 from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
 from shiftjax.record import record
@@ -29,12 +27,9 @@ ACCELERATOR = 16384
 TICKS = 64  # output ticks a call; with one, calls cost as much as a four-bar's ten steps
 KEPT = 64  # programs whose executables stay for the next run
 
-# XLA's fusion for processors computes a cheap operation again for each of its readers, and takes sines for cheap: in a
-# four-bar's code there were 105 instead of 14. Barriers stop it, if the pass that takes them out is left out. Blocks
-# are divided over our own threads: XLA's divide each operation, which costs up to twice the processor time.
+# The barriers of `graph_in_jax` hold if the pass that takes them out is left out. Blocks are divided over our own
+# threads: XLA's divide each operation, which costs up to twice the processor time.
 OPTIONS = {"cpu": {"xla_disable_hlo_passes": "cse_barrier_expander", "xla_cpu_multi_thread_eigen": False}}
-COSTLY = {"sin", "cos", "div", "sqrt"}  # results that are computed once
-READERS = 4  # so are those that more operations read; with 1, 2 and 10 an N-four-bar of 5 is 14 to 37 % slower
 
 
 def width_of(lanes: int) -> int:
@@ -138,29 +133,6 @@ def executables(program: LaneProgram, precision: str, code: Callable[[], Code], 
         while len(_shared) > KEPT:
             _shared.popitem(last=False)
     return found
-
-
-def unfused(jaxpr: Any, consts: Sequence[Any], *arguments: Any) -> list[Any]:
-    """Evaluates a jaxpr as it is, with barriers behind what XLA would else compute again for every reader."""
-    values = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))
-    readers = Counter(v for eqn in jaxpr.eqns for v in eqn.invars if not isinstance(v, Literal))
-    for eqn in jaxpr.eqns:
-        read = [v.val if isinstance(v, Literal) else values[v] for v in eqn.invars]
-        inner = _body(eqn.params)
-        if inner is not None:
-            found = unfused(inner.jaxpr, inner.consts, *read)
-        else:
-            found = eqn.primitive.bind(*read, **eqn.primitive.get_bind_params(eqn.params))
-        found = found if isinstance(found, (list, tuple)) else [found]
-        for var, value in zip(eqn.outvars, found, strict=True):
-            kept = eqn.primitive.name in COSTLY or readers[var] > READERS
-            values[var] = lax.optimization_barrier(value) if kept else value
-    return [v.val if isinstance(v, Literal) else values[v] for v in jaxpr.outvars]
-
-
-def _body(params: dict[str, Any]) -> Any:
-    """The closed jaxpr of a call."""
-    return next((params[key] for key in ("jaxpr", "call_jaxpr") if hasattr(params.get(key), "consts")), None)
 
 
 def operations(jaxpr: Any) -> int:

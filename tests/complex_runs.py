@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_loop import Slots, StepLoop
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Metrics
@@ -63,7 +62,7 @@ def phases_of(program: LaneProgram) -> dict[str, Callable[[Slots], None]]:
     """The phases of a program on slots of NumPy numbers, complex ones too."""
 
     def phase(name: str) -> Callable[[Slots], None]:
-        pieces = [(simplify(piece.trace(), "f64"), list(piece.runs())) for piece in program.phase(name)]
+        pieces = [(piece.graph, list(piece.runs())) for piece in program.phase(name)]
 
         def run(slots: Slots) -> None:
             for graph, runs in pieces:

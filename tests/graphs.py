@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.kernels.graph import Graph
+from shiftjax.lanes.graph import Graph
 
 
 def _of_reals(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

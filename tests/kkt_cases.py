@@ -12,9 +12,8 @@ import shiftjax
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.kernels.adjoint import AdjointLayout
-from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
-from shiftjax.kernels.simplify import simplify
+from shiftjax.lanes.graph import Graph
 from shiftjax.mechanism.model import Model
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.lane_program import Programs
@@ -167,15 +166,11 @@ class Workspace:
         return [*self.places("q"), *self.places("x", self.moving), *self.places("p")]
 
 
-def graph_of(piece: Piece) -> Graph:
-    return simplify(piece.trace(), "f64")
-
-
 def forward(pieces: Sequence[Piece], slots: np.ndarray) -> list[tuple[Graph, Any, Any, np.ndarray]]:
     """Runs pieces on slots; what plain reverse mode needs of every run."""
     runs = []
     for piece in pieces:
-        graph = graph_of(piece)
+        graph = piece.graph
         for inputs, outputs in piece.runs():
             x = slots[list(inputs)]
             slots[list(outputs)] = evaluate(graph, list(x))
@@ -205,4 +200,4 @@ def two_varied(name: str) -> tuple[Programs, Partition]:
 
 def counted(pieces: Sequence[Piece]) -> int:
     """Scalar operations of pieces."""
-    return sum(operations(graph_of(piece)) for piece in pieces for _ in piece.runs())
+    return sum(operations(piece.graph) for piece in pieces for _ in piece.runs())

@@ -10,6 +10,8 @@ from jax import lax
 from shiftjax.kernels.contract import Group, Kernel
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
 from shiftjax.kernels.step_program import Method, explicit
+from shiftjax.lanes.code import Code
+from shiftjax.lanes.jaxprs import graph_of_jaxpr
 from shiftjax.run.programs.integrators import METHODS
 
 DTYPE = {"f64": np.float64, "f32": np.float32}
@@ -18,13 +20,14 @@ DTYPE = {"f64": np.float64, "f32": np.float32}
 def piece(
     name: str, function: Callable, inputs: tuple[int, ...], outputs: tuple[int, ...], precision: str = "f64"
 ) -> Piece:
-    """A piece of a scalar function; its key is its name, so give different code different names."""
+    """A piece of a scalar function; what decides it is its name, so give different code different names."""
 
-    def trace():
+    def build():
         with jax.enable_x64(True):
-            return jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), DTYPE[precision])] * len(inputs))
+            traced = jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), DTYPE[precision])] * len(inputs))
+        return graph_of_jaxpr(traced, precision)
 
-    return Piece(name, f"{name}/{precision}", trace, inputs, outputs)
+    return Piece(name, Code(build, f"{name}/{precision}"), inputs, outputs)
 
 
 def advance(

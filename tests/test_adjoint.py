@@ -11,14 +11,14 @@ import pytest
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.gradients.reverse.kkt_adjoints import projection_piece, stage_piece
 from shiftjax.kernels.adjoint import adjoint_of
-from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
-from shiftjax.kernels.reverse import reverse
+from shiftjax.lanes.graph import Graph
+from shiftjax.lanes.reverse import reverse
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
 from tests.graphs import evaluate
-from tests.kkt_cases import CASES, Workspace, complex_slope, counted, forward, graph_of, operations, two_varied, varied
+from tests.kkt_cases import CASES, Workspace, complex_slope, counted, forward, operations, two_varied, varied
 from tests.mechanisms import nominal_blocks
 
 EQUAL = 1e-11  # relative to the largest derivative: two ways of solving the same systems, in other orders
@@ -41,7 +41,7 @@ def plain(runs: Sequence[tuple[Graph, Any, Any, np.ndarray]], bars: np.ndarray) 
 def carried_back(workspace: Workspace, piece: Piece) -> np.ndarray:
     """(N,) cotangents after a piece; N slots."""
     slots = workspace.slots.copy()
-    slots[list(piece.outputs)] = evaluate(graph_of(piece), list(slots[list(piece.inputs)]))
+    slots[list(piece.outputs)] = evaluate(piece.graph, list(slots[list(piece.inputs)]))
     return slots[workspace.mirrored.bar(np.arange(workspace.layout.slot_count))]
 
 
@@ -92,7 +92,7 @@ def test_cotangents_through_the_projected_end(name: str) -> None:
 
 def back(pieces: Sequence[Piece]) -> int:
     """Scalar operations of plain reverse mode of pieces."""
-    graphs = [(graph_of(piece), len(piece.inputs)) for piece in pieces for _ in piece.runs()]
+    graphs = [(piece.graph, len(piece.inputs)) for piece in pieces for _ in piece.runs()]
     return sum(operations(reverse(graph, n, range(n))) for graph, n in graphs)
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from shiftjax.formats import load
 from shiftjax.joints import KINDS
+from shiftjax.lanes.in_numpy import InNumpy
 from shiftjax.models import SUMMARIES
 from shiftjax.outcome import Outcome
 from shiftjax.poses import matrices
 from shiftjax.rotations import along
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.host_evaluation import closure
-from shiftjax.run.start.tape import Tape
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.motion import between
 from shiftjax.viewer.motion.live_history import History
@@ -192,16 +192,16 @@ def test_degrees_of_freedom_between_instants_are_those_at_instants() -> None:
 def test_many_members_cost_no_more_operations_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """All poses of a frame are one batch: the number of NumPy operations does not grow with the ghosts."""
     study = study_of("four_bar", vary={LENGTH: np.linspace(0.45, 0.55, 33)})
-    made, replay = [0], Tape.__call__
+    made, replay = [0], InNumpy.__call__
 
-    def counted(tape: Tape, arrays: Sequence[np.ndarray], out: Sequence[np.ndarray]) -> None:
-        made[0] += len(tape._operations)
-        replay(tape, arrays, out)
+    def counted(run: InNumpy, values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        made[0] += len(run._lines)
+        return replay(run, values)
 
-    monkeypatch.setattr(Tape, "__call__", counted)
+    monkeypatch.setattr(InNumpy, "__call__", counted)
     count = {}
     for members in (range(1), range(33)):
-        for part in (0.2, 0.4, 0.6, 0.8):  # functions are recorded when they are called the second time
+        for part in (0.2, 0.4, 0.6, 0.8):
             made[0] = 0
             study.poses_of(members, float(study.time[4] + part * RATE))
         count[len(members)] = made[0]

@@ -16,9 +16,9 @@ from shiftjax.errors import ModelError
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.gradients.forward.tangents import Directions, Forward, Tangents
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kernels.forward import forward
-from shiftjax.kernels.graph import Graph
-from shiftjax.kernels.simplify import simplify
+from shiftjax.lanes.forward import forward
+from shiftjax.lanes.graph import Graph
+from shiftjax.lanes.jaxprs import graph_of_jaxpr
 from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Metrics
 from shiftjax.mechanism.model import Model
@@ -50,7 +50,7 @@ def test_every_operation_has_the_tangents_that_jax_gives(name):
     function, x = CASES[name]
     n, rng = len(x), np.random.default_rng(0)
     with jax.enable_x64(True):
-        graph = simplify(jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), np.float64)] * n), "f64")
+        graph = graph_of_jaxpr(jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), np.float64)] * n), "f64")
         jacobian = np.array(jax.jacfwd(function, tuple(range(n)))(*map(np.float64, x)))
     m, dx = len(graph.outputs), rng.standard_normal((3, n))
     found = np.array(evaluate(forward(graph, n, range(n), range(m), 3), [*x, *dx.ravel()]), float)

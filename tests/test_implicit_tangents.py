@@ -9,10 +9,10 @@ import pytest
 
 from shiftjax.gradients.forward.tangent_programs import TangentPrograms
 from shiftjax.gradients.operations import step_of
-from shiftjax.kernels.forward import forward as tangents_of
 from shiftjax.kernels.lane_program import Piece
+from shiftjax.lanes.forward import forward as tangents_of
 from tests.graphs import evaluate
-from tests.kkt_cases import CASES, Workspace, complex_slope, counted, forward, graph_of, two_varied
+from tests.kkt_cases import CASES, Workspace, complex_slope, counted, forward, two_varied
 
 EQUAL = 1e-11  # relative to the largest tangent: two ways of solving the same systems, in other orders
 # what each of four directions adds to a step, over the operations of the step; those of today
@@ -24,7 +24,7 @@ few_and_many = pytest.mark.parametrize("directions", [1, 4])  # residual forces 
 def plain(pieces: Sequence[Piece], slots: np.ndarray, dots: np.ndarray) -> None:
     """Plain forward mode of pieces, in place; dots: (directions, slots)."""
     for piece in pieces:
-        graph = graph_of(piece)
+        graph = piece.graph
         n, m = len(piece.inputs), len(piece.outputs)
         both = tangents_of(graph, n, range(n), range(m), len(dots))
         for inputs, outputs in piece.runs():

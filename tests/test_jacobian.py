@@ -9,8 +9,9 @@ import shiftjax.run.start.host_evaluation as host
 from shiftjax.formats import load
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.code import Code
 from shiftjax.run.programs.jacobian import Jacobian
-from shiftjax.run.programs.tracing import tracer
 from shiftjax.run.start.prepare import prepare
 
 ROUNDING = 1e-13  # of entries of size one: products fused on one side
@@ -38,7 +39,7 @@ def test_the_compiled_jacobian_is_that_of_the_lane_functions(name: str) -> None:
 
 def test_a_host_function_wants_its_slots_in_order() -> None:
     def piece(inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Piece:
-        return Piece("sum", f"sum {inputs}", tracer(lambda x: [x[0] + 2.0 * x[1]], 2, "float64"), inputs, outputs)
+        return Piece("sum", Code(lambda: graph_of(lambda x: [x[0] + 2.0 * x[1]], 2)), inputs, outputs)
 
     function = HostFunction(piece((0, 1), (2,)))
     values = np.random.default_rng(0).random((2, 37))

@@ -12,7 +12,6 @@ from shiftjax.kernels import xla
 from shiftjax.kernels.lane_program import LaneProgram, Layout
 from shiftjax.kernels.llvm import cpu
 from shiftjax.kernels.llvm.target import host
-from shiftjax.kernels.simplify import simplify
 from shiftjax.run.programs.integrators import METHODS
 from tests.extensions import low_storage  # noqa: F401
 from tests.sample_programs import advance, get, particle, pendulum, pendulums, piece, slots, table, wheel
@@ -399,7 +398,7 @@ def test_common_subexpressions_and_dead_code():
         lax.exp(x)
         return x * y + (-y) * x * 2.0, lax.sin(x) * lax.sin(-x), (x * y) * 1.0 + 0.0
 
-    graph = simplify(piece("cse", function, (0, 1), (2, 3, 4)).trace(), "f64")
+    graph = piece("cse", function, (0, 1), (2, 3, 4)).graph
     operations = [node[0] for node in graph.nodes if node[0] not in ("in", "const")]
     assert sorted(operations) == ["add", "mul", "mul", "mul", "sin"]
 
@@ -415,7 +414,7 @@ REFUSED = {
 def test_what_is_not_scalar_code_is_refused(name):
     function, error, text = REFUSED[name]
     with pytest.raises(error, match=text):
-        simplify(piece(f"refused {name}", function, (0,), (1,)).trace(), "f64")
+        _ = piece(f"refused {name}", function, (0,), (1,)).graph
 
 
 def test_single_precision_code_in_a_double_kernel_is_refused(kernel):

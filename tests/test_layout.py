@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "disk_cache",
         "errors",
         "field",
+        "lanes",
         "markup",
         "models",
         "outcome",
@@ -75,7 +76,7 @@ LAZY = {
     "shiftjax/cli/__init__.py": {"shiftjax"},
     "shiftjax/cli/export.py": {"shiftjax"},  # tables need none of the viewer's packages
     "shiftjax/cli/view.py": {"shiftjax"},
-    "shiftjax/algebra.py": {"jax"},
+    "shiftjax/lanes/outside.py": {"jax"},  # only for functions written with `jax.numpy`
     "shiftjax/run/results/result.py": {"shiftjax"},  # xarray and pandas take longer to load than a warm start
     "shiftjax/run/results/plotting.py": {"matplotlib"},
     "viewer/study/opening.py": {"shiftjax"},  # histories of optimisations take 1.5 s to import

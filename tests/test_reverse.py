@@ -8,9 +8,9 @@ import pytest
 from jax import lax
 
 import shiftjax
-from shiftjax.kernels.graph import Graph
-from shiftjax.kernels.reverse import reverse
-from shiftjax.kernels.simplify import simplify
+from shiftjax.lanes.graph import Graph
+from shiftjax.lanes.jaxprs import graph_of_jaxpr
+from shiftjax.lanes.reverse import reverse
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.prepare import prepare
@@ -23,7 +23,7 @@ STEP = 1e-30  # of complex numbers: its square is below the rounding of one
 
 def _graph(function, count: int) -> Graph:
     with jax.enable_x64(True):
-        return simplify(jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), np.float64)] * count), "f64")
+        return graph_of_jaxpr(jax.make_jaxpr(function)(*[jax.ShapeDtypeStruct((), np.float64)] * count), "f64")
 
 
 def _check(function, x: list[float]) -> None:
@@ -82,7 +82,7 @@ def test_derivatives_of_an_acceleration_are_those_of_complex_steps(model):
     slots[program.layout.slots("q").start :][: prepared.plan.nq] = start.q[:, 0]
     for piece in program.accelerate:
         for inputs, _ in piece.runs():
-            graph = simplify(piece.trace(), "f64")
+            graph = piece.graph
             x, n, m = slots[list(inputs)], len(inputs), len(graph.outputs)
             seeds, direction = rng.standard_normal(m), rng.standard_normal(n)
             found = np.array([float(value) for value in evaluate(reverse(graph, n, range(n)), [*x, *seeds])])

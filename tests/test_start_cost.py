@@ -1,4 +1,4 @@
-"""What makes starts cheap changes none of them: tapes, the polygon inequality, designs that members share."""
+"""What makes starts cheap changes none of them: graphs, the polygon inequality, designs that members share."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 import shiftjax.run.start.closing as closing
 from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
 from shiftjax.run.options import options_of
 from shiftjax.run.start import host_evaluation as host
-from shiftjax.run.start import recorded
+from shiftjax.run.start import host_functions
 from shiftjax.run.start.geometries import designs_of
 from shiftjax.run.start.prepare import prepare, start_of
-from shiftjax.run.start.tape import MEMBERS, Tape, Unrecordable
 from tests import start_mechanisms as given
 
 NEAR = 1e-5  # m: nearer to its limit than this a loop is judged neither way here; the margin is 1e-7 of the size
@@ -53,7 +54,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch, model: str, vary: dict[str, np.nd
 
 
 @pytest.mark.parametrize("name", ["four_bar", "klann", "stewart", "bricard", "slider_crank", "sarrus"])
-def test_a_tape_gives_the_bits_of_the_function(name: str) -> None:
+def test_a_graph_in_numpy_gives_the_bits_of_the_function(name: str) -> None:
     model, rng, members = load(name), np.random.default_rng(2), MEMBERS + 5  # two pieces
     numbers = model.numbers()
     paths = [path for path, value in numbers.items() if ".T[" in path and abs(value) > 1e-3][:4]
@@ -81,23 +82,24 @@ def test_a_tape_gives_the_bits_of_the_function(name: str) -> None:
         lambda x: [x[0] * np.ones(2)],
     ],
 )
-def test_what_a_tape_cannot_repeat_is_refused(function: Callable[[list[Any]], list[Any]]) -> None:
-    with pytest.raises(Unrecordable):
-        Tape(function, 2)
+def test_what_is_no_operation_of_a_graph_is_refused(function: Callable[[list[Any]], list[Any]]) -> None:
+    with pytest.raises((TypeError, AttributeError), match=r"use .*`shiftjax\.algebra|lane value|'LaneValue' object"):
+        graph_of(function, 2)
 
 
 def test_registers_are_used_again_and_constants_stay() -> None:
-    tape = Tape(lambda x: [x[0] * 2.0 + x[1], np.where(x[0] < x[1], x[0], 0.5), 3.0, x[0]], 2)
+    graph = graph_of(lambda x: [x[0] * 2.0 + x[1], np.where(x[0] < x[1], x[0], 0.5), 3.0, x[0]], 2)
+    run = InNumpy(graph)
     a, b = np.random.default_rng(0).normal(size=(2, 2 * MEMBERS + 1))
     for _ in range(2):
         out = np.full((4, len(a)), np.nan)
-        tape([a, b], list(out))
+        run.into([a, b], list(out))
         expected = [a * 2.0 + b, np.where(a < b, a, 0.5), np.full(len(a), 3.0), a]
         assert np.array_equal(out, expected)
 
 
-def test_a_function_with_jax_is_evaluated_directly() -> None:
-    """Its derivatives come from JAX, which a tape cannot follow."""
+def test_a_users_function_is_part_of_the_graph() -> None:
+    """With its derivatives, which forward mode takes of its graph."""
     tie = {"gear": CoordinateFunction(("a:left", "a:right_joint"), lambda q, t: q[0] + 0.5 * q[1] * q[1])}
     prepared = prepare(
         given.five_bar(left=-2.0, right=-1.1), {"left.initial_displacement": [-2.1, -1.9]}, options_of(tie=tie)
@@ -150,15 +152,15 @@ def test_masses_and_speeds_share_one_pose(monkeypatch: pytest.MonkeyPatch) -> No
         assert np.array_equal(together.q[:, k], alone.q[:, 0]) and np.array_equal(together.v[:, k], alone.v[:, 0])
 
 
-def test_an_equal_model_is_not_recorded_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each start of an ensemble whose model was read again recorded five tapes."""
-    made, real = [0], recorded.Tape
+def test_an_equal_model_has_its_graphs_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each start of an ensemble whose model was read again recorded five functions."""
+    made, real = [0], host_functions.InNumpy
 
-    def counted(*given: Any) -> Tape:
+    def counted(*given: Any) -> InNumpy:
         made[0] += 1
         return real(*given)
 
-    monkeypatch.setattr(recorded, "Tape", counted)
+    monkeypatch.setattr(host_functions, "InNumpy", counted)
     counts = []
     for k in range(4):
         path = "crank:tip.T[0]"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.kernels.backends import make_kernel
-from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.measures.channels import channels
 from shiftjax.models import names
 from shiftjax.run.programs.lane_program import Programs
@@ -138,6 +139,11 @@ def some_channels(prepared: Prepared) -> list[str]:
     )
 
 
+def _without(program: LaneProgram, skipped: Sequence[str]) -> LaneProgram:
+    """The program without some of its phases."""
+    return replace(program, **dict.fromkeys(skipped, ()))
+
+
 class Case:
     """A program of the nominal partition of a library model, at random closed states."""
 
@@ -150,31 +156,13 @@ class Case:
         ratios = [host.block_monitors(lane, self.q, s, block)[1] for s, block in enumerate(self.blocks)]
         self.regular = (np.min(ratios, axis=0) if ratios else np.ones(count)) > REGULAR
         observed = channels(self.prepared.plan, some_channels(self.prepared), lambda path: path)
-        self.traced: dict[str, Any] = {}
-        self.program = self._traced_once(Programs(self.prepared.setup, observed).of(Partition(tuple(self.blocks))))
+        self.program = _without(Programs(self.prepared.setup, observed).of(Partition(tuple(self.blocks))), self.skipped)
         self.table = np.zeros((self.program.layout.row_count, count))
         self.slots = np.zeros((self.program.layout.slot_count, count))
         for place in (self.rows, self.region):
             place("q")[:], place("x")[: self.prepared.plan.nv] = self.q, self.v
         self.rows("fraction")[:] = 1.0
         self.rows("acc")[:] = self.region("acc")[:] = 0.25
-
-    def _traced_once(self, program: LaneProgram) -> LaneProgram:
-        def wrap(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-            return tuple(replace(piece, trace=lambda piece=piece: self.trace(piece)) for piece in pieces)
-
-        self.originals = {piece.identity(): piece for piece in program.pieces()}
-        phases = {
-            name: wrap(program.phase(name)) if name not in self.skipped else ()
-            for name in ("accelerate", "project", "observe", "accumulate")
-        }
-        return replace(program, drift=wrap((program.drift,))[0], **phases)
-
-    def trace(self, piece: Piece) -> Any:
-        key = piece.identity()
-        if key not in self.traced:
-            self.traced[key] = self.originals[key].trace()
-        return self.traced[key]
 
     def rows(self, name: str) -> np.ndarray:
         place = self.program.layout.rows(name)
@@ -204,7 +192,7 @@ def test_functions_agree_with_scalar_evaluation(name: str) -> None:
         if phase in case.skipped:
             continue
         kernel.evaluate(case.program, phase, case.table, 0.0, 1e-3)
-        run_phase(case.program, phase, case.slots, case.trace)
+        run_phase(case.program, phase, case.slots)
         for group in groups:
             found, expected = case.rows(group), case.region(group)
             if group == "rep":  # residuals are differences of lengths or speeds, energies are sums
@@ -219,7 +207,7 @@ def test_functions_agree_with_scalar_evaluation(name: str) -> None:
             case.region(group)[:] = case.rows(group)
         region = case.region("chan" if phase == "observe" else "qdot")
         found = kernel.evaluate(case.program, phase, case.table, 0.0, 1e-3)
-        run_phase(case.program, phase, case.slots, case.trace)
+        run_phase(case.program, phase, case.slots)
         assert found is not None
         worst[phase] = float(off(found, region, 1.0)[case.regular].max())
     assert max(worst.values()) < KERNEL, worst
@@ -232,7 +220,7 @@ def test_the_reference_machine_agrees(name: str) -> None:
     kernel = make_kernel("xla", "f64")
     for phase, groups in RESULTS.items():
         kernel.evaluate(case.program, phase, case.table, 0.0, 1e-3)
-        run_phase(case.program, phase, case.slots, case.trace)
+        run_phase(case.program, phase, case.slots)
         for group in groups:
             assert off(case.rows(group), case.region(group), 1.0).max() < KERNEL, (phase, group)
 

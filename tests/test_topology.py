@@ -122,7 +122,7 @@ def anonymous(plan: Plan) -> str:
 def program_text(prepared: Prepared) -> str:
     blocks = partitions(prepared, prepared.file_start, 2.0)
     program = Programs(prepared.setup).of(Partition(tuple(block[0] for block in blocks)))
-    return "\n".join(str(piece.trace()) for piece in program.accelerate)
+    return "\n".join(str(piece.graph.nodes) for piece in program.accelerate)
 
 
 def two_floating_chains(order: int = 1) -> ModelBuilder:

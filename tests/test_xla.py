@@ -6,15 +6,16 @@ from collections import deque
 from functools import partial
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import core
 
 import shiftjax
+from shiftjax.algebra import sin
 from shiftjax.cli import main
 from shiftjax.kernels import xla, xla_executables
+from shiftjax.kernels.graph_in_jax import evaluate
 from shiftjax.kernels.workers import Stop
+from shiftjax.lanes.building import graph_of
 from tests.sample_programs import advance, pendulum, pendulums
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -125,14 +126,14 @@ def test_a_long_compilation_is_announced(monkeypatch, caplog):
 
 def test_barriers_keep_xla_from_computing_sines_again():
     """Three values of one sine: XLA alone computes it for each of them, which is what a four-bar's time went to."""
-    closed = jax.make_jaxpr(lambda q, p: (lambda s: (s * p, s + q, s * s * q))(jnp.sin(q)))(1.0, 2.0)
+    graph = graph_of(lambda x: (lambda s: (s * x[1], s + x[0], s * s * x[0]))(sin(x[0])), 2)
 
-    def sines(evaluate, options) -> int:
-        code = jax.jit(jax.vmap(partial(evaluate, closed.jaxpr, closed.consts)))
+    def sines(barriers, options) -> int:
+        code = jax.jit(jax.vmap(lambda *x: evaluate(graph, x, np.float64, barriers=barriers)))
         return str(code.lower(*[np.ones(64)] * 2).compile(compiler_options=options).as_text()).count(" sine(")
 
-    assert sines(core.eval_jaxpr, None) > 1
-    assert sines(xla_executables.unfused, xla_executables.OPTIONS["cpu"]) == 1
+    assert sines(False, None) > 1
+    assert sines(True, xla_executables.OPTIONS["cpu"]) == 1
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="said of CPUs alone")

@@ -92,6 +92,8 @@ class Kernel:
             loop: (identity, text, True),
         }
         for piece in pieces:
+            if self.cache:
+                piece.code.remember()
             wanted[piece_name(piece)] = (piece.identity(), lambda piece=piece: piece_text(piece, target), False)
         self._load({k: v for k, v in wanted.items() if k not in self.loaded})
         self.compile_s += time.perf_counter() - start

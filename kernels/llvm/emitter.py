@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.llvm import vector_math as mathlib
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.tiling import SIZE, Part, contracted, levels, split
+from shiftjax.lanes.graph import Graph
 
 INTRINSICS = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "atan2", "pow"}
 BASES = ("ws", "tmp")

@@ -25,6 +25,7 @@ class HostFunction:
         self._dtype = np.dtype(DTYPES[precision])
         self._loader = Loader(target)
         name = piece_name(piece)
+        piece.code.remember()
         for symbol, identity, text in (
             ("support", "support", lambda: support_text(target)),  # the object that the kernel stores, too
             (name, piece.identity(), lambda: piece_text(piece, target)),

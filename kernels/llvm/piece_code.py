@@ -6,7 +6,6 @@ from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm import emitter as emit
 from shiftjax.kernels.llvm import payne_hanek
 from shiftjax.kernels.llvm.target import Target
-from shiftjax.kernels.simplify import simplify
 
 METADATA = '!0 = !{!"branch_weights", i32 1000000, i32 1}\n'
 
@@ -17,9 +16,8 @@ def piece_name(piece: Piece) -> str:
 
 
 def piece_text(piece: Piece, target: Target) -> str:
-    """The module of one piece; this is where it is traced."""
-    graph = simplify(piece.trace(), target.precision)
-    body = emit.emit(graph, list(piece.runs()), piece_name(piece), target)
+    """The module of one piece; this is where its graph is built."""
+    body = emit.emit(piece.graph_for(target.precision), list(piece.runs()), piece_name(piece), target)
     return f"{emit.declarations(target)}\n{METADATA}\n{body}"
 
 

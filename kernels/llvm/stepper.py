@@ -21,7 +21,6 @@ from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL
 from shiftjax.kernels.llvm.stage_builder import StageBuilder
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import COPY_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
-from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_program import RATES
 
 HEAD = "(ptr noalias %job, ptr noalias %base, i64 %first, i64 %last) nounwind"
@@ -47,7 +46,7 @@ def stepper_text(program: LaneProgram, name: str, target: Target) -> str:
 def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
     """For each coordinate the speed that is its rate, None where the rate takes arithmetic."""
     drift, layout = program.drift, program.layout
-    graph = simplify(drift.trace(), target.precision)
+    graph = drift.graph_for(target.precision)
     found: list[int | None] = [None] * layout.nq
     for slot, ref in zip(drift.outputs, graph.outputs, strict=True):
         node = graph.nodes[ref >> 1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from shiftjax.kernels.graph import Graph
+from shiftjax.lanes.graph import Graph
 from shiftjax.record import record
 
 SIZE = 150  # operations of a part; compared with one part vehicle_chassis runs 17 % faster, compiles in 8 s, not 10

@@ -1,6 +1,6 @@
 """A user's scalar function of coordinates and time: one row f(q_1, ..., q_n, t) = 0.
 
-Its derivatives are taken by forward mode (jvp): J from unit tangents, nu from time, and gamma as the second derivative
+Its derivatives are taken by forward mode: J from unit tangents, nu from time, and gamma as the second derivative
 along the motion, since d^2/ds^2 f(q + s v, t + s) = (J v)_q v + 2 f_qt v + f_tt.
 """
 
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shiftjax.algebra import Scalar, derivative, is_zero, neg
+from shiftjax.algebra import is_zero, neg
 from shiftjax.constraints.kind import ConstraintKind, Rows
 from shiftjax.errors import need_function, one_of, refuse_text
+from shiftjax.lanes.outside import UserFunction
 from shiftjax.plan_elements import MotionView, RowGroup
 from shiftjax.record import record
 
@@ -23,7 +24,7 @@ class CoordinateFunction:
     Attributes:
         joints: paths of the joints.
         function: of a list of their coordinates [rad or m] and the time [s]; pure, on scalars, by operators and
-            `jax.numpy`, so that JAX can differentiate it.
+            functions of `numpy` or `jax.numpy`.
         unit: of its value, "rad" or "m".
     """
 
@@ -47,18 +48,13 @@ class FunctionOfCoordinates(ConstraintKind):
         n = len(group.joints)
         point = [*(motion.coordinate(joint) for joint in group.joints), motion.t]
 
-        def value(x: Sequence[Scalar]) -> Scalar:
-            return constraint.function(x[:n], x[n])
-
-        def jvp(tangent: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
-            return derivative(value, point, tangent)
-
+        function = UserFunction(lambda x: constraint.function(x[:n], x[n]), n + 1)
         unit = [[1.0 if i == k else 0.0 for i in range(n + 1)] for k in range(n + 1)]
-        phi, _ = jvp(unit[n])
-        partials = [jvp(tangent)[1] for tangent in unit]
+        partials = [function.slope(point, along) for along in unit]
         J = {motion.first_speed(j): s for j, s in zip(group.joints, partials, strict=False) if not is_zero(s)}
-        rows = Rows(phi=[phi], J=[J], nu=[neg(partials[n])], gamma=[0.0], unit=[constraint.unit])
+        nu = [neg(partials[n])]
+        rows = Rows(phi=[function.value(point)], J=[J], nu=nu, gamma=[0.0], unit=[constraint.unit])
         if motion.v is not None:
             rates = [*(motion.speed(joint) for joint in group.joints), 1.0]
-            rows.gamma = [neg(derivative(lambda x: derivative(value, x, rates)[1], point, rates)[1])]
+            rows.gamma = [neg(function.bend(point, rates))]
         return rows

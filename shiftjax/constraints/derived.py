@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
-from shiftjax.algebra import Mat, Scalar, Vec, add, cross, derivative, is_zero, known, matvec, mul, neg, plus, transpose
+from shiftjax.algebra import Mat, Scalar, Vec, add, cross, is_zero, known, matvec, mul, neg, plus, transpose
 from shiftjax.constraints.kind import ConstraintKind, Rows
 from shiftjax.errors import ModelError
+from shiftjax.lanes.outside import UserFunction
 from shiftjax.plan_elements import ORIGIN, WORLD, MotionView, Named, PlacedFrame, RowGroup
 
 UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -136,20 +138,18 @@ class Slopes:
         entries: dict[int, Scalar] = {}
         for question, answer in self.answers.items():
             for direction, speeds in answer.directions:
-                slope = self._slope(self.value, self._vector(question, direction))
+                slope = self._slope(self._vector(question, direction))
                 for speed, rate in speeds.items():
                     entries[speed] = add(entries.get(speed, 0.0), mul(slope, rate))
         return {speed: entry for speed, entry in entries.items() if not is_zero(entry)}
 
     def along(self, name: str) -> Scalar:
         """The slope along one derivative of all answers."""
-        return self._slope(self.value, self._all(name))
+        return self._slope(self._all(name))
 
     def second(self) -> Scalar:
         """The second derivative along the motion, all q'' = 0."""
-        rate = self._all("rate")
-        bend = self._slope(lambda x: derivative(self.value, x, [rate[k] for k in self.inputs])[1], rate)
-        return add(bend, self.along("second"))
+        return add(self._function.bend(*self._moving(self._all("rate"))), self.along("second"))
 
     def value(self, x: Sequence[Scalar]) -> Scalar:
         """Phi at its moving inputs."""
@@ -159,10 +159,16 @@ class Slopes:
         leaves = iter(full)
         return self.phi({question: [next(leaves) for _ in answer.value] for question, answer in self.answers.items()})
 
-    def _slope(self, function: Callable[[Sequence[Scalar]], Scalar], direction: Vec) -> Scalar:
-        if all(map(is_zero, direction)):
-            return 0.0
-        return derivative(function, [self.x[k] for k in self.inputs], [direction[k] for k in self.inputs])[1]
+    @cached_property
+    def _function(self) -> UserFunction:
+        return UserFunction(self.value, len(self.inputs))
+
+    def _slope(self, direction: Vec) -> Scalar:
+        return self._function.slope(*self._moving(direction))
+
+    def _moving(self, direction: Vec) -> tuple[Vec, Vec]:
+        """The moving inputs, and a direction of them."""
+        return [self.x[k] for k in self.inputs], [direction[k] for k in self.inputs]
 
     def _all(self, name: str) -> Vec:
         return [x for answer in self.answers.values() for x in getattr(answer, name)]

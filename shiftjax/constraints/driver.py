@@ -6,12 +6,13 @@ Those of files have a law with numbers of the model; those of Python alone are f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Protocol
 
-from shiftjax.algebra import Scalar, derivative, sub
+from shiftjax.algebra import Scalar, sub
 from shiftjax.constraints.kind import ConstraintKind, Rows
+from shiftjax.lanes.outside import UserFunction
 from shiftjax.plan_elements import MotionView, RowGroup
-from shiftjax.record import record
 from shiftjax.splines import Derivatives
 from shiftjax.time_laws import Law
 
@@ -26,23 +27,24 @@ class TimeFunction(Protocol):
     def acceleration(self, t: Scalar) -> Scalar: ...
 
 
-@record
 class FunctionOfTime:
-    """A user's f(t) with the derivatives that JAX's forward mode takes of it."""
+    """A user's f(t) with the derivatives that forward mode takes of it; it is run once."""
 
-    function: Callable[[Any], Any]
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    @cached_property
+    def _traced(self) -> UserFunction:
+        return UserFunction(lambda x: self.function(x[0]), 1)
 
     def position(self, t: Scalar) -> Scalar:
-        return self._along(t)[0]
+        return self._traced.value([t])
 
     def velocity(self, t: Scalar) -> Scalar:
-        return self._along(t)[1]
+        return self._traced.slope([t], [1.0])
 
     def acceleration(self, t: Scalar) -> Scalar:
-        return derivative(lambda x: self._along(x[0])[1], [t], [1.0])[1]
-
-    def _along(self, t: Scalar) -> tuple[Scalar, Scalar]:
-        return derivative(lambda x: self.function(x[0]), [t], [1.0])
+        return self._traced.bend([t], [1.0])
 
 
 class DriverKind(ConstraintKind):
@@ -73,7 +75,11 @@ class Driver(DriverKind):
 
     def motion(self, group: RowGroup, motion: MotionView) -> Derivatives:
         function: TimeFunction = motion.functions[group.function]
-        return function.position(motion.t), function.velocity(motion.t), function.acceleration(motion.t)
+        if isinstance(function, FunctionOfTime):
+            return function.position(motion.t), function.velocity(motion.t), function.acceleration(motion.t)
+        parts = (function.position, function.velocity, function.acceleration)
+        position, velocity, acceleration = (UserFunction(lambda x, f=f: f(x[0]), 1).value([motion.t]) for f in parts)
+        return position, velocity, acceleration
 
 
 class DriverByLaw(DriverKind):

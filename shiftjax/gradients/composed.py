@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from shiftjax.algebra import Scalar, Vec
-from shiftjax.kernels.forward import forward
-from shiftjax.kernels.graph import Graph, without_dead_code
-from shiftjax.kernels.lane_program import DTYPES
-from shiftjax.kernels.reverse import copy_into, reverse
-from shiftjax.kernels.simplify import simplify
-from shiftjax.run.programs.tracing import tracer
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.forward import forward
+from shiftjax.lanes.graph import Graph, copy_into, without_dead_code
+from shiftjax.lanes.reverse import reverse
 
 Values = dict[str, list[Scalar]]
 References = dict[str, list[int]]
@@ -33,7 +31,7 @@ class Traced:
             made.update((name, len(values)) for name, values in found.items())
             return [value for values in found.values() for value in values]
 
-        self.graph = simplify(tracer(flat, self.count, DTYPES[precision])(), precision)
+        self.graph = graph_of(flat, self.count, precision)
         outputs = iter(self.graph.outputs)
         self._parts: dict[tuple[str, ...], Graph] = {}
         self.outputs = {name: [next(outputs) for _ in range(count)] for name, count in made.items()}

@@ -18,8 +18,8 @@ from shiftjax.gradients.forward.tangent_programs import BATCHES, Phases, Tangent
 from shiftjax.gradients.reverse.adjoint_programs import AdjointPrograms
 from shiftjax.kernels.adjoint import AdjointProgram, measuring
 from shiftjax.kernels.lane_program import PHASES, LaneProgram, Layout, Piece
-from shiftjax.kernels.simplify import simplify
 from shiftjax.kernels.step_program import RATES, Combine, Method
+from shiftjax.lanes.reverse import reverse
 from shiftjax.record import record
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.topology.partition import Partition
@@ -48,7 +48,7 @@ class Operations:
 def operations_of(programs: Programs, partition: Partition) -> Operations:
     """Those of the lane program of one partition; counted once, then read from the disk."""
     program = programs.of(partition)
-    told = [sources(Path(inspect.getfile(own)).parent) for own in (simplify, Operations)]
+    told = [sources(Path(inspect.getfile(own)).parent) for own in (reverse, Piece, Operations)]
     told += [program.method.name, *(f"{piece.key} {len(piece.repeats)}" for piece in program.pieces())]
     path = folder() / "operations" / f"{hashlib.sha256(repr(told).encode()).hexdigest()}.json"
     try:
@@ -104,6 +104,6 @@ def count(pieces: Iterable[Piece], precision: str) -> int:
     """Operations of pieces, each as often as it runs."""
     total = 0
     for piece in pieces:
-        graph = simplify(piece.trace(), precision)
+        graph = piece.graph
         total += (1 + len(piece.repeats)) * sum(node[0] not in FREE for node in graph.nodes)
     return total

@@ -35,7 +35,7 @@ from shiftjax.dynamics.lane import Lane
 from shiftjax.joints.primitives import Rotation
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation, rotation_of_quaternion
-from shiftjax.run.start.recorded import evaluate
+from shiftjax.run.start.host_functions import evaluate
 from shiftjax.topology.plan import Plan, TreeJoint
 
 POSE = 7  # numbers of a pose
@@ -101,7 +101,7 @@ def _evaluate(
         own = dataclasses.replace(lane, params=Parameters(found[count:], constant))
         return dict(enumerate(function(own, found[:count])))
 
-    evaluate([*values, *lane.params.numbers], len(values[0]), what, (lane.plan, constant), of_values, out)
+    evaluate([*values, *lane.params.numbers], what, (lane.plan, constant), of_values, out)
 
 
 def _coordinates(lane: Lane, values: Vec) -> Vec:

@@ -8,17 +8,16 @@ n_four_bar_5, excavator: `pytest -s tests/test_implicit_tangents.py`).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 
 from shiftjax.dynamics import kkt
 from shiftjax.gradients.composed import Composed, Directions, References, Traced, Values
 from shiftjax.gradients.retraction import change_of_coordinates, retraction
-from shiftjax.kernels.forward import forward
-from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Layout, Piece
-from shiftjax.kernels.simplify import simplify
+from shiftjax.lanes.code import Code
+from shiftjax.lanes.forward import forward
+from shiftjax.lanes.graph import Graph
 from shiftjax.run.programs.setup import Setup
 from shiftjax.topology.partition import Partition
 
@@ -91,11 +90,12 @@ class PhaseTangents:
 
     def plain(self) -> Piece:
         """The phase without tangents."""
-        key = hashlib.sha256(repr(["as one", *(piece.identity() for piece in self.pieces)]).encode()).hexdigest()
-        return Piece(self.pieces[-1].name, key, lambda: self._values, self.inputs, self.outputs)
+        parts = [(piece.code.text, piece.inputs, piece.outputs) for piece in self.pieces]
+        text = repr(("as one", *parts)) if all(text for text, *_ in parts) else ""
+        return Piece(self.pieces[-1].name, Code(lambda: self._values, text), self.inputs, self.outputs)
 
-    def trace(self, wrt: Sequence[int], of: Sequence[int], directions: int) -> Graph:
-        """The graph with tangents of some outputs; inputs and outputs in the order of `kernels.forward.forward`.
+    def graph(self, wrt: Sequence[int], of: Sequence[int], directions: int) -> Graph:
+        """The graph with tangents of some outputs; inputs and outputs in the order of `lanes.forward.forward`.
 
         Residual forces are differentiated forwards, or projected and differentiated backwards where there are several
         directions and no more freedoms than directions. Of one or two directions the shortest graph is taken, also of
@@ -111,7 +111,7 @@ class PhaseTangents:
     @cached_property
     def _values(self) -> Graph:
         """The graph of all values that the phase hands on."""
-        graphs = [simplify(piece.trace(), self.setup.precision) for piece in self.pieces]
+        graphs = [piece.graph for piece in self.pieces]
         made = Composed(self.sizes, graphs)
         values = dict(zip(self.inputs, _joined(made.inputs), strict=True))
         for piece, graph in zip(self.pieces, graphs, strict=True):

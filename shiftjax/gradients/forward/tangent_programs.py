@@ -8,16 +8,14 @@ certificate and the work integral have no tangents: nothing that is differentiat
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
 from shiftjax.gradients.forward.kkt_tangents import EndTangents, PhaseTangents, StageTangents
-from shiftjax.kernels.forward import forward
-from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import LaneProgram, Layout, Piece
-from shiftjax.kernels.simplify import simplify
+from shiftjax.lanes.forward import forward
+from shiftjax.lanes.graph import Graph
 from shiftjax.run.programs.lane_program import Builder, Islands, Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
@@ -154,14 +152,13 @@ class TangentPrograms:
         repeats = tuple(tuple((*a, *b)) for a, b in others)
         if not of:
             return replace(piece, inputs=inputs, outputs=outputs, repeats=repeats)
-        told = repr((piece.key, "tangents", self.directions, wrt, of))
         if piece.key in self._phases:
-            trace = partial(self._phases[piece.key].trace, wrt, of, self.directions)
+            build = partial(self._phases[piece.key].graph, wrt, of, self.directions)
         else:
-            trace = partial(_trace, piece, wrt, of, self.directions, self.setup.precision)
-        key = hashlib.sha256(told.encode()).hexdigest()
-        return Piece(f"{piece.name} with tangents", key, trace, inputs, outputs, repeats)
+            build = partial(_tangents, piece, wrt, of, self.directions)
+        code = piece.code.derived(("tangents", self.directions, wrt, of), build)
+        return Piece(f"{piece.name} with tangents", code, inputs, outputs, repeats)
 
 
-def _trace(piece: Piece, wrt: list[int], of: list[int], directions: int, precision: str) -> Graph:
-    return forward(simplify(piece.trace(), precision), len(piece.inputs), wrt, of, directions)
+def _tangents(piece: Piece, wrt: list[int], of: list[int], directions: int) -> Graph:
+    return forward(piece.graph, len(piece.inputs), wrt, of, directions)

@@ -8,7 +8,6 @@ Multipliers and accelerations enter a Lagrangian as inputs of their own before i
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 
 from shiftjax.dynamics.adjoint import AccelerationAdjoint, CorrectionAdjoint
@@ -16,8 +15,9 @@ from shiftjax.dynamics.kkt import System, corrected_coordinates, corrected_speed
 from shiftjax.gradients.composed import Composed, References, Traced, Values
 from shiftjax.gradients.retraction import change_of_coordinates, retraction
 from shiftjax.kernels.adjoint import AdjointLayout
-from shiftjax.kernels.graph import Graph
 from shiftjax.kernels.lane_program import Piece
+from shiftjax.lanes.code import Code
+from shiftjax.lanes.graph import Graph
 from shiftjax.run.programs.lane_program import Builder, Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
 from shiftjax.topology.partition import Partition
@@ -64,7 +64,7 @@ class _Adjoint:
         bars = {name: self.sizes[name] for name in ("q", "v", "states", "p")}
         read = {"a_bar": self.plan.nv, "rates_bar": self.plan.ns} | {f"{name}_bar": n for name, n in bars.items()}
 
-        def trace() -> Graph:
+        def build() -> Graph:
             moving = self._moving(speeds=False)
             made = Composed(sizes | read, [moving.graph])
             at = made.inputs
@@ -74,14 +74,14 @@ class _Adjoint:
             bar = {name: made.sums(at[f"{name}_bar"], found[name]) for name in bars}
             return made.finished([*(ref for refs in bar.values() for ref in refs), *self._nothing(made)])
 
-        return self._piece("stage adjoint", trace, [*self.state, *self._slots("dx", self.plan.nv)])
+        return self._piece("stage adjoint", build, [*self.state, *self._slots("dx", self.plan.nv)])
 
     def projection(self) -> Piece:
         sizes = self.sizes | {"end_q": self.plan.nq, "end_v": self.plan.nv, "a": self.plan.nv}
         bars = {name: self.sizes[name] for name in ("q", "v", "states", "p")}
         read = {"a_bar": self.plan.nv, "rates_bar": self.plan.ns} | {f"{name}_bar": n for name, n in bars.items()}
 
-        def trace() -> Graph:
+        def build() -> Graph:
             moving = self._moving(speeds=self.looped)
             pose, moved, change = self._pose(), retraction(self.setup), change_of_coordinates(self.setup)
             made = Composed(sizes | read, [part.graph for part in (moving, pose, moved, change)])
@@ -91,7 +91,7 @@ class _Adjoint:
 
         end, nq, nv = self.mirrored.end, self.plan.nq, self.plan.nv
         ends = [*end[: nq + nv], *end[nq + self.layout.nx :][:nv]]
-        return self._piece("projection adjoint", trace, [*self.state, *ends])
+        return self._piece("projection adjoint", build, [*self.state, *ends])
 
     def _through_end(self, made: Composed, moving: Traced) -> References:
         """Cotangents of the projected q, the unprojected v, the states and p."""
@@ -167,11 +167,11 @@ class _Adjoint:
     def _nothing(self, made: Composed) -> list[int]:
         return [made.graph.const(0.0)] * self.layout.nx
 
-    def _piece(self, name: str, trace: Callable[[], Graph], reads: Sequence[int]) -> Piece:
+    def _piece(self, name: str, build: Callable[[], Graph], reads: Sequence[int]) -> Piece:
         """A piece that reads cotangents of dx too, and reads and writes those of q, x, p."""
         bar, moving = self.mirrored.bar, self.plan.nv + self.plan.ns
         bars = [bar(k) for k in (*self._slots("q"), *self._slots("x", moving), *self._slots("p"))]
         given = [bar(k) for k in self._slots("dx", moving)]
         outputs = [*bars, *(bar(k) for k in self._slots("dx"))]
-        key = hashlib.sha256(repr((self.programs.identity, name, self.partition)).encode()).hexdigest()
-        return Piece(name, key, trace, (*reads, *given, *bars), tuple(outputs))
+        text = "" if self.setup.foreign else repr((self.programs.identity, name, self.partition))
+        return Piece(name, Code(build, text), (*reads, *given, *bars), tuple(outputs))

@@ -6,45 +6,45 @@ respect to these gives the tangent; the two are transposes of each other up to r
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, known
-from shiftjax.kernels.graph import Graph
-from shiftjax.kernels.lane_program import DTYPES, Piece
+from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
-from shiftjax.kernels.reverse import copy_into, reverse
-from shiftjax.kernels.simplify import simplify
-from shiftjax.run.programs.tracing import tracer
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.code import Code
+from shiftjax.lanes.graph import Graph, copy_into
+from shiftjax.lanes.reverse import reverse
 
 
 class Linearised:
     """A function of n scalars, of which the last ones are differentiated.
 
     Args:
-        name: for messages. identity: text that decides the code. function: from n scalars to a list of them, pure.
-        count: n. wrt: how many of the last inputs are differentiated.
+        name: for messages. text: what decides the code, "" where nothing less than the graph does.
+        function: from n scalars to a list of them, pure. count: n. wrt: how many of the last inputs are differentiated.
     """
 
-    def __init__(self, name: str, identity: str, function: Callable[[list[Scalar]], Vec], count: int, wrt: int) -> None:
-        self._name, self._identity, self._function = name, identity, function
+    def __init__(self, name: str, text: str, function: Callable[[list[Scalar]], Vec], count: int, wrt: int) -> None:
+        self._name, self._text = name, text
         self.count, self.wrt = count, wrt
-        with np.errstate(all="ignore"):
-            values = function([np.ones(1) for _ in range(count)])  # each its own: a - a of one object is a known zero
-        self.outputs = len(values)
-        self._active = [k for k, value in enumerate(values) if not known(value)]
+        active: list[bool] = []
 
-    def _of_active(self, values: list[Scalar]) -> Vec:
-        found = self._function(values)
-        return [found[k] for k in self._active]
+        def of_active(values: list[Scalar]) -> Vec:
+            results = function(values)
+            active[:] = [not known(value) for value in results]
+            return [value for value in results if not known(value)]
+
+        self._graph = graph_of(of_active, count)
+        self.outputs = len(active)
+        self._active = [k for k, one in enumerate(active) if one]
 
     def _reversed(self) -> Graph:
         """Inputs, then seeds -> cotangents."""
-        graph = simplify(tracer(self._of_active, self.count, DTYPES["f64"])(), "f64")
-        return reverse(graph, self.count, range(self.count - self.wrt, self.count))
+        return reverse(self._graph, self.count, range(self.count - self.wrt, self.count))
 
     def _reversed_twice(self) -> Graph:
         """Inputs, then tangents of those that are differentiated -> tangents of the outputs."""
@@ -56,9 +56,9 @@ class Linearised:
         return found
 
     def _compiled(self, what: str, make: Callable[[], Graph], inputs: int, outputs: int) -> HostFunction:
-        key = hashlib.sha256(f"{self._identity}|{self._name} {what}".encode()).hexdigest()
+        code = Code(make, f"{self._text}|{self._name} {what}" if self._text else "")
         slots = range(inputs + outputs)
-        return HostFunction(Piece(f"{self._name} {what}", key, make, tuple(slots[:inputs]), tuple(slots[inputs:])))
+        return HostFunction(Piece(f"{self._name} {what}", code, tuple(slots[:inputs]), tuple(slots[inputs:])))
 
     @cached_property
     def _adjoint(self) -> HostFunction:

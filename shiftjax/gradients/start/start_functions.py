@@ -27,15 +27,13 @@ class StartFunctions:
             Phi, J and nu are dimensionless, as in assembly.
     """
 
-    def __init__(self, setup: Setup, numbers: Sequence[float], places: Sequence[int], identity: str) -> None:
+    def __init__(self, setup: Setup, numbers: Sequence[float], places: Sequence[int], text: str) -> None:
         self._setup, self._numbers, self._places = setup, tuple(numbers), tuple(places)
         nq, count, parts = setup.plan.nq, len(places), range(len(setup.plan.substructures))
-        self.stated = Linearised("stated start", identity, self._stated, count, count)
-        self.phi = [
-            Linearised(f"closure of start {s}", identity, partial(self._phi, s), nq + count, count) for s in parts
-        ]
+        self.stated = Linearised("stated start", text, self._stated, count, count)
+        self.phi = [Linearised(f"closure of start {s}", text, partial(self._phi, s), nq + count, count) for s in parts]
         self.rows = [
-            Linearised(f"rows of start {s}", identity, partial(self._rows, s), nq + count, nq + count) for s in parts
+            Linearised(f"rows of start {s}", text, partial(self._rows, s), nq + count, nq + count) for s in parts
         ]
 
     def _lane(self, values: Sequence[Scalar]) -> StartLane:
@@ -75,5 +73,7 @@ def start_functions_of(prepared: Prepared) -> StartFunctions:
     if identity not in _made:
         if len(_made) >= KEPT:
             del _made[next(iter(_made))]
-        _made[identity] = StartFunctions(setup, prepared.own_numbers, prepared.places, identity)
+        _made[identity] = StartFunctions(
+            setup, prepared.own_numbers, prepared.places, "" if setup.foreign else identity
+        )
     return _made[identity]

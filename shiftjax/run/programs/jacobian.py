@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 
 import numpy as np
 
 from shiftjax.algebra import Scalar, Vec, is_zero, mul
 from shiftjax.constraints import scales
-from shiftjax.kernels.lane_program import DTYPES, Piece
+from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.code import Code
 from shiftjax.run.programs.setup import Setup
-from shiftjax.run.programs.tracing import tracer
 
 KEPT = 256  # substructures whose code stays loaded
 _made: dict[tuple[str, int], Jacobian] = {}
@@ -31,17 +31,18 @@ class Jacobian:
     def __init__(self, setup: Setup, index: int) -> None:
         self._setup, self._index = replace(setup, precision="f64"), index
         self._columns = setup.plan.substructures[index].columns
-        # one object each: a difference of a value and itself is a structural zero
-        ones = [np.ones(1) for _ in range(setup.plan.nq + len(setup.varied) + 1)]
-        pattern = [[not is_zero(entry) for entry in row] for row in self._entries(list(ones))]
+        count, pattern = setup.plan.nq + len(setup.varied) + 1, list[list[bool]]()
+
+        def entries(values: list[Scalar]) -> Vec:
+            rows = self._entries(values)
+            pattern[:] = [[not is_zero(entry) for entry in row] for row in rows]
+            return [entry for row in rows for entry in row if not is_zero(entry)]
+
+        graph = graph_of(entries, count)
         self.rows = np.flatnonzero([any(row) for row in pattern])
         self._places = [(k, j) for k, i in enumerate(self.rows) for j in range(len(self._columns)) if pattern[i][j]]
-        count, key = len(ones), f"{self._setup.identity()}|jacobian {index}"
         slots = range(count + len(self._places))
-        piece = Piece(
-            f"jacobian {index}", hashlib.sha256(key.encode()).hexdigest(),
-            tracer(self._function, count, DTYPES["f64"]), tuple(slots[:count]), tuple(slots[count:]),
-        )  # fmt: skip
+        piece = Piece(f"jacobian {index}", Code(lambda: graph), tuple(slots[:count]), tuple(slots[count:]))
         self._compiled = HostFunction(piece)
 
     def _entries(self, values: list[Scalar]) -> list[Vec]:
@@ -53,10 +54,6 @@ class Jacobian:
             [mul(unit[speed] / size, entries.get(speed, 0.0)) for speed in self._columns]
             for entries, size in zip(rows.J, scales(rows.unit, lane.length), strict=True)
         ]
-
-    def _function(self, values: list[Scalar]) -> Vec:
-        entries = self._entries(values)
-        return [entries[self.rows[k]][j] for k, j in self._places]
 
     def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
         """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""

@@ -7,9 +7,9 @@ substructures' partitions, not a product.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from shiftjax.algebra import Scalar, Vec, absolute, add, larger, largest, negative, sub, total
@@ -19,7 +19,9 @@ from shiftjax.dynamics.kinematics import Motion, coordinate_rates, retract
 from shiftjax.dynamics.lane import BlockSolution, Lane
 from shiftjax.dynamics.reduced import Reduced
 from shiftjax.dynamics.reduction import Column
-from shiftjax.kernels.lane_program import DTYPES, LaneProgram, Piece
+from shiftjax.kernels.lane_program import LaneProgram, Piece
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.code import Code
 from shiftjax.measures.accumulators import Accumulators
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.observed_state import ObservedState
@@ -30,11 +32,10 @@ from shiftjax.run.programs.setup import (
     REPORTS,
     SUMS,
     Setup,
-    foreign_sources,
+    is_foreign,
     scratch_of,
     shared_scratch,
 )
-from shiftjax.run.programs.tracing import tracer
 from shiftjax.topology.islands import Island, islands
 from shiftjax.topology.partition import Block, Partition, free_speeds
 
@@ -113,11 +114,13 @@ class Builder:
         inputs: Sequence[int],
         outputs: Sequence[int],
         depends: object = "",
+        *,
+        foreign: bool = False,
     ) -> Piece:
-        """A piece whose code follows from the setup, the name and `depends` alone."""
-        dtype = DTYPES[self.setup.precision]
-        key = hashlib.sha256(repr((self.identity, name, depends)).encode()).hexdigest()
-        return Piece(name, key, tracer(function, len(inputs), dtype), tuple(inputs), tuple(outputs))
+        """A piece whose code follows from the setup, the name and `depends` alone, unless any of it is foreign."""
+        text = "" if self.setup.foreign or foreign else repr((self.identity, name, depends))
+        code = Code(partial(graph_of, function, len(inputs), self.setup.precision), text)
+        return Piece(name, code, tuple(inputs), tuple(outputs))
 
     def program(self) -> LaneProgram:
         layout = self.layout
@@ -137,9 +140,9 @@ class Builder:
         if layout.nc:
             reads = [*self.state_slots, *self.slots("dx", self.nv)]
             watched = any(channel.quantity.of_partition for channel in self.channels)
-            sources = foreign_sources(channel.quantity.observe for channel in self.channels)
-            depends = ([c.path for c in self.channels], sources, self.partition if watched else None)
-            observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends),)
+            foreign = any(is_foreign(channel.quantity.observe) for channel in self.channels)
+            depends = ([c.path for c in self.channels], self.partition if watched else None)
+            observe = (self.piece("observe", self.observe, reads, self.slots("chan"), depends, foreign=foreign),)
         return LaneProgram(
             layout,
             METHODS[self.setup.method],
@@ -155,10 +158,10 @@ class Builder:
         if self.metrics is None:
             return ()
         own = self.slots("acc")[len(ACCUMULATORS) :]
-        sources = foreign_sources(self.metrics.functions)
-        depends = (tuple(self.metrics.terms), sources, self.partition if self.metrics.of_partition else None)
+        depends = (tuple(self.metrics.terms), self.partition if self.metrics.of_partition else None)
+        foreign = any(map(is_foreign, self.metrics.functions))
         reads = [*self.state_slots, *self.slots("dx", self.nv), *own]
-        return (self.piece("metrics", self.measure, reads, own, depends),)
+        return (self.piece("metrics", self.measure, reads, own, depends, foreign=foreign),)
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         """dx, and all monitors but the gap."""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import uuid
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar
-from shiftjax.constraints import CONSTRAINTS, FunctionOfTime
-from shiftjax.dynamics.kinematics import Parameters
+from shiftjax.algebra import Scalar, Vec
+from shiftjax.constraints import CONSTRAINTS
+from shiftjax.dynamics.kinematics import Parameters, coordinate_rates
 from shiftjax.dynamics.lane import Lane
+from shiftjax.dynamics.tree import tree_terms
 from shiftjax.forces import FORCES
 from shiftjax.kernels.lane_program import Layout
+from shiftjax.lanes.building import graph_of
 from shiftjax.mechanism.records import Matrix
 from shiftjax.record import record
 from shiftjax.topology.islands import Island, islands
@@ -38,9 +38,7 @@ ACCUMULATORS = (
 )
 REPORTS = ("gap", "velocity_gap", "kinetic", "potential")
 SUMS = 2 + len(REPORTS) + 1  # of an island: its last two monitors, its reports, its power
-NO_PHYSICS = {"cli", "ensembles", "formats", "kernels", "models", "viewer"}  # folders that do not decide a piece's code
-# id, with what a Python function refers to -> the object, kept alive so that the id stays its own, and a token
-_nameless: dict[object, tuple[object, str]] = {}
+NO_PHYSICS = {"cli", "docs", "ensembles", "formats", "models", "viewer"}  # folders that do not decide a piece's code
 
 
 @record
@@ -52,6 +50,7 @@ class Setup:
         varied: places of the numbers that are lane values, in the order of their slots.
         matrices: constant rotations, in the order of the plan's. length: the size of the model [m].
         functions: of time and coordinates, in the order in which the plan counts them.
+        foreign: the digest of its physics, where anything comes from outside the package.
     """
 
     plan: Plan
@@ -62,6 +61,7 @@ class Setup:
     method: str = "rk4"
     precision: str = "f64"
     functions: tuple[Any, ...] = ()
+    foreign: str = ""
 
     @property
     def blocks(self) -> int:
@@ -126,9 +126,8 @@ class Setup:
             if number is not None and place not in self.varied
         ]
         matrices = [[float(x).hex() for x in row] for R in self.matrices for row in R]
-        functions = [_function_text(function) for function in self.functions]
-        head = (self.plan, self.varied, float(self.length).hex(), self.precision, functions, self.quadratures)
-        text = repr((head, constants, matrices, source_hash(), foreign_sources(_kinds_of(self.plan))))
+        head = (self.plan, self.varied, float(self.length).hex(), self.precision, self.quadratures)
+        text = repr((head, constants, matrices, source_hash(), self.foreign))
         return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -165,72 +164,54 @@ def shared_scratch(plan: Plan) -> int:
     return sum(scratch_of(plan, k) for k in range(len(plan.substructures))) if len(plan.substructures) > 1 else 0
 
 
-def _kinds_of(plan: Plan) -> Iterable[object]:
-    """The kinds that a model is made of."""
-    return (
+def from_outside(plan: Plan, functions: Sequence[Any]) -> bool:
+    """Whether anything that decides code comes from outside the package: a kind, or a function of the user's."""
+    kinds: Iterable[Any] = (
         *(joint.kind for joint in plan.joints),
         *(p for joint in plan.joints for p in joint.kind.primitives),
         *(FORCES[force.kind] for force in plan.forces),
         *(CONSTRAINTS[group.kind] for group in plan.constraints),
     )
+    return bool(functions) or any(map(is_foreign, kinds))
 
 
-def foreign_sources(things: Iterable[object]) -> tuple[str, ...]:
-    """The sources of those kinds and functions that come from outside the package."""
-    return tuple(sorted({source_of(thing) for thing in things if _is_foreign(thing)}))
-
-
-def _is_foreign(thing: object) -> bool:
+def is_foreign(thing: object) -> bool:
     """Whether a kind or a function comes from outside the package, so that `source_hash` does not cover it."""
     home = inspect.getmodule(thing if callable(thing) else type(thing))
     return home is None or not home.__name__.startswith("shiftjax.")
 
 
-def source_of(thing: object) -> str:
-    """The text of the file that defines a kind or a function; what has none is new in every process."""
-    owner: Any = thing if inspect.isroutine(thing) else type(thing)
-    try:
-        return Path(inspect.getfile(owner)).read_text(encoding="utf-8")
-    except (OSError, TypeError):  # typed at a prompt
-        _, token = _nameless.setdefault(id(thing), (thing, uuid.uuid4().hex))
-        return token
+def fingerprinted(setup: Setup) -> Setup:
+    """With the digest of its physics as a graph, masses, forces and rows at any state, where any is from outside.
 
-
-def _function_text(function: object) -> tuple[str, str]:
-    """What tells a function of the user from others: its numbers, and its source.
-
-    One whose `repr` says nothing of its numbers is new in every process.
+    What comes from outside may read a file, another module, an attribute: only what it does tells it from others.
     """
-    named = type(function).__repr__ is not object.__repr__ and "<function" not in repr(function)
-    key: object = id(function)
-    if isinstance(function, FunctionOfTime) and (captured := _captured(function.function)) is not None:
-        function, key = function.function, (id(function.function), captured)
-    _, token = _nameless.setdefault(key, (function, uuid.uuid4().hex))
-    return repr(function) if named else token, source_of(function)
+    plan = setup.plan
+    if not from_outside(plan, setup.functions):
+        return setup
+    sizes = (plan.nq, plan.nv, plan.ns, len(setup.varied))
 
+    def physics(values: list[Scalar]) -> Vec:
+        rest = iter(values)
+        q, v, states, p = ([next(rest) for _ in range(size)] for size in sizes)
+        lane = setup.lane(p, next(rest))
+        motion = lane.motion(q, v)
+        tree = tree_terms(motion, lane.gravity(), states)
+        out = [*tree.force, *tree.rates, tree.power, tree.kinetic, tree.potential, *coordinate_rates(plan, q, v)]
+        for k in range(setup.blocks):
+            rows = lane.rows(motion, k)
+            out += [*rows.phi, *rows.nu, *rows.gamma, *(float(speed) for line in rows.J for speed in line)]
+            out += [entry for line in rows.J for entry in line.values()]
+        return out
 
-def _captured(function: object) -> str | None:
-    """The numbers that a Python function refers to; None where it refers to what may change without being seen."""
-    if not inspect.isfunction(function) or any(inspect.iscode(own) for own in function.__code__.co_consts):
-        return None
-    found = inspect.getclosurevars(function)
-    defaults = {f"default {k}": value for k, value in enumerate(function.__defaults__ or ())}
-    values = {**found.globals, **found.nonlocals, **defaults, **(function.__kwdefaults__ or {})}
-    out = []
-    for name, value in sorted(values.items()):
-        if inspect.ismodule(value) and value.__name__.partition(".")[0] in ("jax", "numpy", "math"):
-            value = value.__name__
-        if not isinstance(value, int | float | str | np.number):
-            return None
-        out.append(f"{name}={value!r}")
-    return ", ".join(out)
+    return replace(setup, foreign=graph_of(physics, sum(sizes) + 1, setup.precision).digest())
 
 
 @cache
 def source_hash() -> str:
-    """Hash of the versions and of the sources that decide what a traced program computes."""
+    """Hash of the version of NumPy and of the sources that decide what a lane function computes."""
     package = Path(__file__).resolve().parents[2]
-    digest = hashlib.sha256(f"{version('jax')} {np.__version__}".encode())
+    digest = hashlib.sha256(np.__version__.encode())
     for file in sorted(package.rglob("*.py")):
         if file.relative_to(package).parts[0] not in NO_PHYSICS:
             digest.update(file.read_bytes())

@@ -34,8 +34,8 @@ def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str
 
     Args:
         drive: joint -> its motion. A number is a constant speed [rad/s or m/s], a (B,) array of them one a member. A
-            callable f(t) gives the position [rad or m] of a scalar time [s]; it is traced by JAX, which takes both its
-            derivatives, so it is pure and made of operators and `jax.numpy`.
+            callable f(t) gives the position [rad or m] of a scalar time [s]; forward mode takes both its derivatives,
+            so that it is pure and made of operators and functions of `numpy` or `jax.numpy`.
 
     Returns:
         the model, whose new drivers are called `JOINT_drive`; number path -> (B,) values of those that are arrays;
@@ -101,11 +101,14 @@ def _motion(name: str, given: Any) -> Any:
 def _checked(motion: TimeFunction, where: str) -> TimeFunction:
     """A user's function, called once on the host at time 0."""
     found: list[Any] = []
+    todo = "A function of time refers to known numbers only: use a Harmonic, Polynomial or Table of known ones"
+    todo += ", and vary={'JOINT_drive.KEY': values} of `simulate`."
     try:
+        if isinstance(motion, FunctionOfTime):  # which makes a graph of it
+            refuse_traced(where, motion.function(0.0), todo)
         for method in MOTIONS:
             found.append(getattr(motion, method)(0.0))
-            todo = "A function of time refers to known numbers only: use a Harmonic, Polynomial or Table of known ones"
-            refuse_traced(where, found[-1], f"{todo}, and vary={{'JOINT_drive.KEY': values}} of `simulate`.")
+            refuse_traced(where, found[-1], todo)
         found = [float(value) for value in found]
     except ModelError:
         raise

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, largest
+from shiftjax.algebra import Scalar, Vec, largest, mul, quotient
 from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
 from shiftjax.rotations import quaternion_of_rotation
+from shiftjax.run.start.host_functions import evaluate
 from shiftjax.run.start.polygons import at_corners, excess, judged_loops, sides
-from shiftjax.run.start.recorded import evaluate
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan
 
@@ -139,7 +139,7 @@ def _evaluate(
     function: Callable[[Lane, Vec], dict[Any, Scalar]],
     out: Callable[[Any], np.ndarray],
 ) -> None:
-    """A lane function of coordinates (nq, B), as of `recorded.evaluate`."""
+    """A lane function of coordinates (nq, B), as of `host_functions.evaluate`."""
     nq, matrices = len(q), lane.params.matrices
 
     def of_values(values: Vec) -> dict[Any, Scalar]:
@@ -147,7 +147,7 @@ def _evaluate(
         return function(own, values[:nq])
 
     owners = (lane.plan, lane.functions, matrices)
-    evaluate([*q, *lane.params.numbers, lane.t], q.shape[1], (what, lane.length), owners, of_values, out)
+    evaluate([*q, *lane.params.numbers, lane.t], (what, lane.length), owners, of_values, out)
 
 
 def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scalar]:
@@ -156,11 +156,11 @@ def _closure(lane: Lane, q: Vec, index: int) -> dict[int | tuple[int, int], Scal
     rows = lane.rows(motion, index)
     row_unit, unit = scales(rows.unit, lane.length), lane.units
     residuals = zip(lane.residuals(motion, index, rows), row_unit, strict=True)
-    found: dict[int | tuple[int, int], Scalar] = {i: value / size for i, (value, size) in enumerate(residuals)}
+    found: dict[int | tuple[int, int], Scalar] = {i: quotient(value, size) for i, (value, size) in enumerate(residuals)}
     for i, line in enumerate(rows.J):
         for j, speed in enumerate(lane.plan.substructures[index].columns):
             if speed in line:
-                found[i, j] = line[speed] * (unit[speed] / row_unit[i])
+                found[i, j] = mul(unit[speed] / row_unit[i], line[speed])
     return found
 
 

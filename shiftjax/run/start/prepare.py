@@ -5,7 +5,7 @@ Host code.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from shiftjax.field import Role
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
 from shiftjax.run.options import Options
-from shiftjax.run.programs.setup import Setup
+from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
 from shiftjax.run.start.branches import TOLD
 from shiftjax.run.start.closing import LaneOf
@@ -60,7 +60,6 @@ def prepare(
     model, varied, functions = driven(model, drive)
     vary, base = {**vary, **varied}, model.origin or model
     model = model.replace(assign) if assign else model
-    assigned = model.replaced
     plan = analyze(
         model,
         cut=numerics.cut,
@@ -69,19 +68,18 @@ def prepare(
         functions={name: given.joints for name, given in tie.items()},
         external_wrenches=pulled,
     )
-    plan, matrices = _as_before(plan, model)
+    given = (*functions.values(), *tie.values())
+    plan, matrices = _as_before(plan, model, foreign=from_outside(plan, given))
     place = {number.path: k for k, number in enumerate(plan.numbers)}
     known = varied_values(model, vary, place)
-    if twice := next((path for path in map(model.resolve, assign or ()) if path in known), None):
-        todo = "Leave it out in one of them."
-        raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
+    _refuse_twice(model, assign or (), known)
     own, file = (_vector(plan, m) for m in (model, base))
     length = characteristic_length(plan, own)
     if not 1.0 / RESIZED < characteristic_length(plan, file) / length < RESIZED:
         base, file = model, own
     starts = {k for k, number in enumerate(plan.numbers) if number.role.of_start} - plan.read_by_constraints()
     read = [place[path] for path in known if place[path] not in starts]
-    setup = Setup(
+    plain = Setup(
         plan=plan,
         numbers=tuple(None if k in starts else value for k, value in enumerate(own)),
         varied=(*read, *(k for k, n in enumerate(plan.numbers) if n.role is Role.LOAD and n.path not in known)),
@@ -89,11 +87,12 @@ def prepare(
         length=length,
         method=numerics.method or "rk4",
         precision=numerics.precision,
-        functions=(*functions.values(), *tie.values()),
+        functions=given,
     )
+    setup = fingerprinted(plain)
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
     held = joints_of(plan, [model.resolve(path) for path in hold], "hold")
-    said = _statements(plan, model, [place[path] for path in (*known, *assigned) if path in place], held)
+    said = _statements(plan, model, [place[path] for path in (*known, *model.replaced) if path in place], held)
     lane = start_lane(setup, file)
     always: LaneOf = lambda members, fraction: lane  # noqa: E731
     told = [path for path, joint in model.joints() if "initial_displacement" in joint.stated]  # a note tells of them
@@ -115,10 +114,23 @@ def prepare(
     )
 
 
-def _as_before(plan: Plan, model: Model) -> tuple[Plan, tuple[Matrix, ...]]:
-    """A plan and its matrices as the objects of an equal model before, by which `recorded` knows its tapes."""
+def _refuse_twice(model: Model, assigned: Iterable[str], known: Collection[str]) -> None:
+    """Raises where a number has a value for all members and varied ones."""
+    if twice := next((path for path in map(model.resolve, assigned) if path in known), None):
+        todo = "Leave it out in one of them."
+        raise ModelError(twice, "a value for all members and varied values", "one of them", todo)
+
+
+def _as_before(plan: Plan, model: Model, *, foreign: bool) -> tuple[Plan, tuple[Matrix, ...]]:
+    """A plan and its matrices as the objects of an equal model before, by which the host knows its graphs.
+
+    Args:
+        foreign: whether anything comes from outside the package, of which an equal plan says nothing.
+    """
     found = model.matrices()
     matrices = tuple(found[path] for path in plan.matrices)
+    if foreign:
+        return replace(plan), matrices
     key = plan, repr(matrices)  # with the signs of zeros
     for old in list(_prepared)[: max(len(_prepared) - KEPT, 0)]:
         _prepared.pop(old, None)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shiftjax.kernels.graph import Graph, without_dead_code
-from shiftjax.kernels.reverse import PARTIALS, STEPS, copied
+from shiftjax.lanes.graph import STEPS, Graph, copied, without_dead_code
+from shiftjax.lanes.partials import PARTIALS
 
 Terms = tuple[int, ...]  # references whose sum is a tangent; none for zero
 

@@ -1,4 +1,4 @@
-"""Simplifies a ClosedJaxpr of scalars to a graph of distinct operations: inlining, value numbering, no dead code."""
+"""The graph of a ClosedJaxpr of scalars: how functions that users wrote with `jax.numpy` come in."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shiftjax.kernels.graph import Graph, without_dead_code
-from shiftjax.kernels.lane_program import DTYPES
+from shiftjax.lanes.graph import Graph, without_dead_code
 
 if TYPE_CHECKING:  # its import takes a tenth of a start from a warm cache
     from jax.extend.core import ClosedJaxpr
 
+FLOATS = {np.dtype(name) for name in ("float64", "float32", "bool")}
 UNARY = {"sqrt", "exp", "log", "tanh", "asin", "acos", "atan", "sinh", "cosh", "floor", "ceil", "sign", "is_finite"}
 COPIES = {"copy", "copy_p", "stop_gradient", "reduce_precision", "optimization_barrier"}
 SHAPE_COPIES = {"broadcast_in_dim", "reshape", "squeeze"}  # of a scalar to a scalar
@@ -27,10 +27,10 @@ def _table() -> dict[str, Callable[[Graph, list[int], dict[str, Any]], int]]:
         "mul": lambda g, x, p: g.mul(x[0], x[1]),
         "div": lambda g, x, p: g.div(x[0], x[1]),
         "neg": lambda g, x, p: x[0] ^ 1,
-        "sin": lambda g, x, p: g.node("sin", x[0] & ~1) ^ (x[0] & 1),
-        "cos": lambda g, x, p: g.node("cos", x[0] & ~1),
-        "tan": lambda g, x, p: g.div(g.node("sin", x[0] & ~1), g.node("cos", x[0] & ~1)) ^ (x[0] & 1),
-        "abs": lambda g, x, p: g.node("abs", x[0] & ~1),
+        "sin": lambda g, x, p: g.sin(x[0]),
+        "cos": lambda g, x, p: g.cos(x[0]),
+        "tan": lambda g, x, p: g.div(g.sin(x[0]), g.cos(x[0])),
+        "abs": lambda g, x, p: g.absolute(x[0]),
         "square": lambda g, x, p: g.mul(x[0], x[0]),
         "integer_pow": lambda g, x, p: g.power(x[0], p["y"]),
         "rsqrt": lambda g, x, p: g.div(g.const(1.0), g.node("sqrt", x[0])),
@@ -53,29 +53,22 @@ def _table() -> dict[str, Callable[[Graph, list[int], dict[str, Any]], int]]:
 HANDLERS = _table()
 
 
-def simplify(closed: ClosedJaxpr | Graph, precision: str) -> Graph:
-    """The distinct live operations of `closed` for a kernel of `precision`; a graph is what it is.
+def graph_of_jaxpr(closed: ClosedJaxpr, precision: str) -> Graph:
+    """The distinct live operations of `closed` for a kernel of `precision`.
 
     Raises:
         NotImplementedError: an unsupported primitive.
         TypeError: arrays, integers, or float32 code for an f64 kernel.
     """
-    if isinstance(closed, Graph):
-        return closed
-    check_jaxpr(closed, precision)
-    graph = Graph(signed_zeros=_uses_atan2(closed.jaxpr))
+    for var in (*closed.jaxpr.invars, *closed.jaxpr.outvars):
+        _check(var.aval, precision)
+    graph = Graph(signed_zeros=_uses_atan2(closed.jaxpr), single=precision == "f32")
     arguments = [graph.node("in", k) for k in range(len(closed.jaxpr.invars))]
     graph.outputs = _inline(graph, closed.jaxpr, closed.consts, arguments, precision)
     for ref in graph.outputs:
         if graph.is_boolean(ref):
             raise TypeError("an output of a piece is a boolean: select numbers by it instead")
     return without_dead_code(graph)
-
-
-def check_jaxpr(closed: ClosedJaxpr, precision: str) -> None:
-    """Raises for code that is not scalar, or was traced in float32 for an f64 kernel."""
-    for var in (*closed.jaxpr.invars, *closed.jaxpr.outvars):
-        _check(var.aval, precision)
 
 
 def _check(aval: Any, precision: str) -> None:
@@ -85,7 +78,7 @@ def _check(aval: Any, precision: str) -> None:
         raise TypeError(
             "an f64 kernel was given code traced in float32: trace it under jax.enable_x64(True) with float64 arguments"
         )
-    if aval.dtype not in (np.dtype(name) for name in (*DTYPES.values(), "bool")):
+    if aval.dtype not in FLOATS:
         raise TypeError(f"a piece works on floats and booleans, found {aval.dtype}")
 
 

@@ -8,13 +8,20 @@ sum as written.
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 Key = tuple[Any, ...]
 
 SWAPPED = {"gt": "lt", "ge": "le"}
 BOOLEANS = {"lt", "le", "eq", "ne", "and", "or", "not", "is_finite", "true", "false"}
+
+# Operations of which nothing is differentiated: constants, truth values, and functions that are constant in steps.
+STEPS = {"in", "const", "floor", "ceil", "sign", *BOOLEANS}
 
 
 def _power_of_two(number: float) -> bool:
@@ -23,12 +30,19 @@ def _power_of_two(number: float) -> bool:
 
 
 class Graph:
-    """Operations in order; `nodes[k]` is (operation, argument references...) and `outputs` are references."""
+    """Operations in order; `nodes[k]` is (operation, argument references...) and `outputs` are references.
 
-    def __init__(self, *, signed_zeros: bool = False) -> None:
+    Args:
+        signed_zeros: whether every sum is kept as written. single: whether constants are rounded to float32.
+        level: how many graphs are being built around this one. count: of its inputs, behind which stand those that
+            `outer` lists, scalars from around it.
+    """
+
+    def __init__(self, *, signed_zeros: bool = False, single: bool = False, level: int = 0, count: int = 0) -> None:
         self.nodes: list[Key] = []
         self.outputs: list[int] = []
-        self.signed_zeros = signed_zeros
+        self.signed_zeros, self.single, self.level, self.count = signed_zeros, single, level, count
+        self.outer: list[Any] = []
         self._known: dict[Key, int] = {}
 
     def node(self, *key: Any) -> int:
@@ -45,6 +59,27 @@ class Graph:
         if math.copysign(1.0, value) < 0:
             return self.node("const", -value) + 1
         return self.node("const", value)
+
+    def digest(self) -> str:
+        """SHA-256 of all that decides what is computed."""
+        return hashlib.sha256(repr((self.signed_zeros, self.nodes, self.outputs)).encode()).hexdigest()
+
+    def literal(self, value: float) -> int:
+        """The reference of a number that stands in lane code, rounded as the kernel rounds."""
+        return self.const(float(np.float32(value)) if self.single else value)
+
+    def captured(self, value: Any) -> int:
+        """The reference of a scalar that a function from outside has from the graph around its own, or of members.
+
+        Raises:
+            TypeError: nothing is around this graph.
+        """
+        if self.level == 0:
+            raise TypeError(f"{type(value).__name__} beside a lane value: a number or another lane value is allowed")
+        where = next((k for k, known in enumerate(self.outer) if known is value), len(self.outer))
+        if where == len(self.outer):
+            self.outer.append(value)
+        return self.node("in", self.count + where)
 
     def value(self, ref: int) -> float | None:
         """The value of a constant, None for others."""
@@ -114,6 +149,18 @@ class Graph:
         square = self.mul(half, half)
         return self.mul(square, a) if n & 1 else square
 
+    def sin(self, a: int) -> int:
+        """sin a, an odd function."""
+        return self.node("sin", a & ~1) ^ (a & 1)
+
+    def cos(self, a: int) -> int:
+        """cos a, an even function."""
+        return self.node("cos", a & ~1)
+
+    def absolute(self, a: int) -> int:
+        """|a|"""
+        return self.node("abs", a & ~1)
+
     def compare(self, name: str, a: int, b: int) -> int:
         """A comparison; only lt, le, eq and ne remain."""
         if name in SWAPPED:
@@ -135,7 +182,8 @@ def without_dead_code(graph: Graph) -> Graph:
             for ref in graph.nodes[number][1:]:
                 live[ref >> 1] = 1
     new: list[int] = [0] * len(graph.nodes)
-    result = Graph(signed_zeros=graph.signed_zeros)
+    result = Graph(signed_zeros=graph.signed_zeros, single=graph.single, level=graph.level, count=graph.count)
+    result.outer = graph.outer
     for number, node in enumerate(graph.nodes):
         if live[number]:
             new[number] = 2 * len(result.nodes)
@@ -145,3 +193,36 @@ def without_dead_code(graph: Graph) -> Graph:
                 result.nodes.append((node[0], *(new[ref >> 1] | (ref & 1) for ref in node[1:])))
     result.outputs = [new[ref >> 1] | (ref & 1) for ref in graph.outputs]
     return result
+
+
+def copy_into(new: Graph, graph: Graph, inputs: Callable[[int], int] | None = None) -> list[int]:
+    """Adds a graph to another one; returns the references of its nodes there.
+
+    Args:
+        inputs: the reference that stands for an input; the input of the same number where left out.
+    """
+    copies: list[int] = []
+    for name, *arguments in graph.nodes:
+        if name == "in":
+            copies.append(new.node("in", arguments[0]) if inputs is None else inputs(arguments[0]))
+        else:
+            copies.append(copied(new, name, arguments, lambda ref: copies[ref >> 1] ^ (ref & 1)))
+    return copies
+
+
+def copied(new: Graph, name: str, arguments: Sequence, at: Callable[[int], int]) -> int:
+    """An operation or a constant in another graph, folded as that folds it; `at` gives copies of references."""
+    if name == "const":
+        return new.literal(arguments[0])
+    refs = [at(ref) for ref in arguments]
+    if name == "add":
+        return new.add(*refs)
+    if name == "mul":
+        return new.mul(*refs)
+    if name == "div":
+        return new.div(*refs)
+    if name == "select":
+        return new.select(refs[0], refs[2], refs[1])
+    if name in ("sin", "cos", "abs"):
+        return {"sin": new.sin, "cos": new.cos, "abs": new.absolute}[name](*refs)
+    return new.node(name, *refs)

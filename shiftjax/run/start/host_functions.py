@@ -1,0 +1,62 @@
+"""Functions of lane values evaluated for many members by NumPy: their graphs are built once. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shiftjax.algebra import Scalar, Vec
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.in_numpy import InNumpy
+
+KEPT = 64  # graphs
+ValueFunction = Callable[[Vec], dict[Any, Scalar]]  # results by label
+
+
+class _HostFunction(NamedTuple):
+    """A function as a list of operations, and the labels of its results."""
+
+    run: InNumpy
+    labels: list[Any]
+
+
+_made: dict[tuple[Any, ...], tuple[_HostFunction, Sequence[Any]]] = {}  # and what ids in the key belong to
+
+
+def evaluate(
+    values: Sequence[Scalar],
+    what: Hashable,
+    owners: Sequence[Any],
+    function: ValueFunction,
+    out: Callable[[Any], np.ndarray],
+) -> None:
+    """Writes the results of a function for all members.
+
+    Args:
+        values: arrays (B,), and constants, by which the operations are chosen.
+        what, owners: name the function: it is the same for an equal `what` and the same objects.
+        out: the array (B,) that takes the result of a label.
+    """
+    constants = tuple([None if isinstance(value, np.ndarray) else value for value in values])
+    key = (*map(id, owners), what, constants)
+    if key not in _made:
+        for old in list(_made)[: len(_made) - KEPT]:
+            _made.pop(old, None)
+        _made[key] = _built(constants, function), tuple(owners)
+    made = _made[key][0]
+    made.run.into([x for x in values if isinstance(x, np.ndarray)], [out(label) for label in made.labels])
+
+
+def _built(constants: Sequence[float | None], function: ValueFunction) -> _HostFunction:
+    labels: list[Any] = []
+
+    def of_arrays(arrays: Vec) -> Vec:
+        rest = iter(arrays)
+        results = function([next(rest) if value is None else value for value in constants])
+        labels[:] = results
+        return list(results.values())
+
+    graph = graph_of(of_arrays, sum(value is None for value in constants))
+    return _HostFunction(InNumpy(graph), labels)

@@ -1,0 +1,192 @@
+"""Lane code in its one form: folding, graphs of functions from outside, and code that is found by what it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from shiftjax import algebra
+from shiftjax.algebra import LaneValue, mul, neg, select
+from shiftjax.field import number
+from shiftjax.forces import FORCES, ForceKind
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.code import Code
+from shiftjax.lanes.graph import Graph
+from shiftjax.lanes.in_numpy import InNumpy
+from shiftjax.lanes.outside import UserFunction
+from shiftjax.mechanism.model import Model
+from shiftjax.run.simulate import simulate
+
+ROUNDING = 1e-14  # relative: one function written in several ways
+RUN = 1e-9  # m: a spring of 1 ms steps over half a second by RK4
+TIME = 0.5  # s
+
+
+def value() -> LaneValue:
+    graph = Graph()
+    return LaneValue(graph, graph.node("in", 0))
+
+
+def test_operators_fold_what_the_functions_fold() -> None:
+    x = value()
+    assert x + 0.0 is x and 0.0 + x is x and x - 0.0 is x and 1.0 * x is x and x * 1.0 is x
+    for zero in (x * 0.0, 0.0 * x, 0.0 / x, x - x):
+        assert type(zero) is float and zero == 0.0
+    assert (0.0 - x).ref == (-x).ref == (x * -1.0).ref == neg(x).ref == x.ref ^ 1
+    assert len(x.graph.nodes) == 1, "nothing of this is an operation"
+    assert (x / 4.0).ref == (0.25 * x).ref and (x**2).ref == (x * x).ref
+    assert (x < 1.0).ref == (1.0 > x).ref and x.graph.is_boolean((x >= 1.0).ref)
+
+
+def test_constants_are_rounded_as_the_kernel_rounds() -> None:
+    def third(x: list[algebra.Scalar]) -> list[algebra.Scalar]:
+        return [x[0] / 3.0, 1 / 3]
+
+    for precision, constant in (("f64", 1 / 3), ("f32", float(np.float32(1 / 3)))):
+        assert {node[1] for node in graph_of(third, 1, precision).nodes if node[0] == "const"} == {constant}
+
+
+def test_sums_keep_their_zeros_where_a_function_depends_on_their_signs() -> None:
+    graph = graph_of(lambda x: [algebra.atan2(x[0] - x[1], -x[2])], 3)
+    assert graph.signed_zeros and not graph_of(lambda x: [x[0] - x[1]], 2).signed_zeros
+    found = InNumpy(graph)([np.array([1.0]), np.array([1.0]), np.array([1.0])])
+    assert found[0] == np.arctan2(0.0, -1.0)
+
+
+WRITTEN = {
+    "operators": lambda x: 0.5 * x[0] ** 2 * x[1] - x[1] / (1 + x[0] * x[0]),
+    "numpy": lambda x: 0.5 * np.square(x[0]) * x[1] - np.divide(x[1], 1 + np.power(x[0], 2.0)),
+    "algebra": lambda x: algebra.sub(mul(mul(0.5, mul(x[0], x[0])), x[1]), algebra.div(x[1], 1.0 + mul(x[0], x[0]))),
+    "jax": lambda x: 0.5 * jnp.square(x[0]) * x[1] - jnp.divide(x[1], 1 + jnp.asarray(x[0]) ** 2),
+}
+
+
+@pytest.mark.parametrize("way", WRITTEN)
+def test_functions_from_outside_come_in_however_they_are_written(way: str) -> None:
+    """Value, slope and second derivative along a direction, of numbers, arrays, and in a graph."""
+    function = UserFunction(WRITTEN[way], 2)
+    x, y, u, v = 0.7, -1.3, 0.4, 2.0
+    square = 1 + x * x
+    wanted = [
+        0.5 * x * x * y - y / square,
+        (x * y + 2 * x * y / square**2) * u + (0.5 * x * x - 1 / square) * v,
+        (y + 2 * y / square**2 - 8 * x * x * y / square**3) * u * u + 2 * (x + 2 * x / square**2) * u * v,
+    ]
+
+    def all_three(s: list[algebra.Scalar]) -> list[algebra.Scalar]:
+        return [function.value(s[:2]), function.slope(s[:2], s[2:]), function.bend(s[:2], s[2:])]
+
+    given = [x, y, u, v]
+    assert all_three(given) == pytest.approx(wanted, rel=ROUNDING)
+    arrays = [np.full(3, a) for a in given]
+    for found in (all_three(arrays), InNumpy(graph_of(all_three, 4))(arrays)):
+        np.testing.assert_allclose(np.array(found), np.repeat(np.array(wanted)[:, None], 3, 1), rtol=ROUNDING)
+
+
+def test_a_slope_that_is_known_is_a_known_number() -> None:
+    function = UserFunction(lambda x: x[0] - 2.0 * x[1] + 1.6, 2)
+    x = [value(), 0.5]
+    assert function.slope(x, [0.0, 1.0]) == -2.0 and function.slope(x, [0.0, 0.0]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda x: x.real if x < 1.0 else 0.0, "use `algebra.select`"),
+        (lambda x: np.interp(x, [0.0, 1.0], [0.0, 1.0]), "use the functions? of `shiftjax.algebra`|interp"),
+        (lambda x: np.arcsinh(x), r"numpy\.arcsinh of a lane value.*use `shiftjax.algebra`"),
+        (lambda x: float(x), "functions of `shiftjax.algebra` in place of `math`"),
+        (lambda x: x + "1", "str beside a lane value"),
+    ],
+)
+def test_what_is_no_operation_says_what_to_do(function, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        function(value())
+
+
+def test_a_condition_chooses_between_known_numbers() -> None:
+    x = value()
+    assert select(x < 1.0, 2.0, 2.0) == 2.0 and type(select(x < 1.0, 2.0, 3.0)) is LaneValue
+    assert np.where(x < 1.0, x, 0.5).ref == select(x < 1.0, x, 0.5).ref
+
+
+def test_a_digest_is_that_of_what_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two texts of one graph have one digest; a remembered one builds nothing."""
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path))
+    one, two = (Code(lambda: graph_of(lambda x: [x[0] * x[1]], 2), text) for text in ("one", "two"))
+    other = Code(lambda: graph_of(lambda x: [x[0] * x[1] * 2.0], 2))
+    assert one.digest == two.digest != other.digest
+    assert not list(tmp_path.rglob("*")), "kernels say what is worth remembering"
+    one.remember()
+    other.remember()
+
+    def never() -> Graph:
+        raise AssertionError("built although the digest was there")
+
+    assert Code(never, "one").digest == one.digest and len(list(tmp_path.rglob("*.digest"))) == 1
+    assert not other.derived("reverse", never).text, "what follows from an unknown graph is unknown"
+
+
+# -- code from outside is found by what it does --------------------------------------------------------------------
+
+
+class FileSpring(ForceKind):
+    """A spring on a joint whose stiffness stands in a file."""
+
+    joints = 1
+    fields = (number("mass_of_hanger", "kg", "not read", default=0.0),)
+    path: Path
+
+    def apply(self, element, motion, load, states):
+        (joint,), stiffness = element.joints, float(self.path.read_text(encoding="utf-8"))
+        q = motion.coordinate(joint)
+        load.add_generalized(motion.first_speed(joint), neg(mul(stiffness, q)))
+        load.add_potential(mul(0.5 * stiffness, mul(q, q)))
+        return []
+
+
+FORCES["file_spring"] = SPRING = FileSpring()
+
+
+@pytest.fixture
+def spring(tmp_path: Path) -> Path:
+    SPRING.path = tmp_path / "stiffness.txt"
+    return SPRING.path
+
+
+def sprung() -> Model:
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    parts = builder.assembly("a")
+    parts.body("block", mass=2.0, center_of_mass=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
+    parts.joint("slide", "Tx", child="block", initial_displacement=0.25)
+    parts.force("spring", "file_spring", joint="slide")
+    return builder.build()
+
+
+@pytest.mark.parametrize("backend", ["cpu", "xla"])
+def test_a_force_that_reads_a_file_is_never_stale(spring: Path, backend: str) -> None:
+    """x = x0 cos(sqrt(k/m) t) for both stiffnesses, of one model and of a second one, with the same cache."""
+    model = sprung()
+    for stiffness in (3.0, 30.0, 3.0):
+        spring.write_text(str(stiffness), encoding="utf-8")
+        wanted = 0.25 * np.cos(np.sqrt(stiffness / 2.0) * TIME)
+        for one in (model, sprung()):
+            result = simulate(one, TIME, 1e-3, output_step=TIME, channels=["slide.q"], backend=backend)
+            assert abs(result.channels["slide.q"][-1] - wanted) < RUN
+
+
+def test_a_function_may_refer_to_lane_values_from_around_it() -> None:
+    """Of the graph around its own, and of members in an array."""
+
+    def scaled(s: list[algebra.Scalar]) -> list[algebra.Scalar]:
+        function = UserFunction(lambda x: mul(s[0], mul(x[0], x[0])), 1)
+        return [function.value([s[1]]), function.slope([s[1]], [1.0]), function.bend([s[1]], [1.0])]
+
+    given = [np.array([2.0, 3.0]), np.array([0.5, -0.7])]
+    wanted = np.array([given[0] * given[1] ** 2, 2 * given[0] * given[1], 2 * given[0]])
+    for found in (scaled(given), InNumpy(graph_of(scaled, 2))(given)):
+        np.testing.assert_allclose(np.array(found), wanted, rtol=ROUNDING)
