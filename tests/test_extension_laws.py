@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
+import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
@@ -129,6 +133,19 @@ URDF = """
 """
 ROD = """<inertial><origin xyz="0.25 0 0" rpy="0 0 1.5707963267948966"/><mass value="1"/>
 <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.02"/></inertial>"""
+
+
+def test_a_metric_and_a_method_from_outside_have_gradients() -> None:
+    """Of the way that the rocker goes, in seven stages a step, with the mass of the crank; against differences."""
+    options = {"method": "butcher", "metrics": {"way": "wear(hinge.q)"}}
+
+    def way(mass: Any) -> Any:
+        return shiftjax.simulate(geared(), 0.1, 2e-3, vary={"a:crank.mass": mass}, **options).metrics["way"].sum()
+
+    slope = jax.grad(way)(jnp.asarray([1.0]))[0]
+    ends = [float(way(np.array([1.0 + k * 1e-3]))) for k in (-2, -1, 1, 2)]
+    difference = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / 12e-3
+    assert slope == pytest.approx(difference, rel=1e-7) and abs(slope) > 1e-5
 
 
 def test_a_urdf_with_a_loop_is_a_parallelogram(tmp_path: Path) -> None:

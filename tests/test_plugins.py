@@ -77,6 +77,20 @@ def test_a_command_runs_with_a_plugin_and_not_without(folder: Path) -> None:
     assert code == 2 and "'stop'" in err and "Traceback" not in err
 
 
+def test_a_command_takes_methods_metrics_channels_and_formats_of_files(folder: Path) -> None:
+    """Several plug-ins of one line; their words stand in its options and in the name of its file."""
+    files = ("stop.py", "butcher.py", "wear.py", "spin.py", "lines_format.py")
+    plugins = [word for name in files for word in ("--plugin", str(EXTENSIONS / name))]
+    asked = ("--channel", "rod.spin", "--metric", "way=wear(pivot.q)", "--method", "butcher", "--span", "0.05")
+    code, out, err = shell(folder, "run", "arm.json", *asked, "--json", *plugins)
+    assert code == 0, err
+    document = json.loads(out)
+    assert document["metrics"]["way"] > 0.05 and "rod.spin" in document["channels"]
+    (folder / "arm.lines").write_text("body upper 1.0 0 0 -0.5\njoint top Ry fixed 0 0 1 upper 0.5\n", encoding="utf-8")
+    code, out, err = shell(folder, "info", "arm.lines", *plugins)
+    assert code == 0 and "1 degrees of freedom" in out, err
+
+
 def test_a_plugin_that_fails_is_told_by_name(folder: Path) -> None:
     (folder / "broken.py").write_text("import no_such_package\n", encoding="utf-8")
     (folder / "parts").mkdir()
@@ -129,6 +143,15 @@ if __name__ == "__main__":
 """
 
 
+ELSEWHERE = """
+from shiftjax.ensembles.execution.sweep import run_shard
+from shiftjax.forces import FORCES
+
+run_shard("out.zarr", 0)
+assert "stop" in FORCES
+"""  # a worker on another machine knows the store alone
+
+
 def test_a_study_in_other_processes_and_its_members_again(folder: Path) -> None:
     """Workers of an executor and the viewer's child have the plug-in of their parent; the store names it to others."""
     (folder / "workers.py").write_text(WORKERS, encoding="utf-8")
@@ -138,6 +161,8 @@ def test_a_study_in_other_processes_and_its_members_again(folder: Path) -> None:
     assert largest == pytest.approx(stored, abs=1e-12) and largest > 0.05
     code, _, err = shell(folder, "report", "out.zarr")
     assert code == 2 and "my_parts.py, which are not loaded" in err and "--plugin" in err and "Traceback" not in err
+    code, _, err = process(folder, "-c", ELSEWHERE)
+    assert code == 0, err
     moved = folder / "elsewhere"
     moved.mkdir()
     (folder / "my_parts.py").rename(moved / "my_parts.py")
