@@ -43,7 +43,7 @@ class ForceElement:
 
     path: str
     kind: str  # a key of FORCES
-    joints: tuple[int, ...]  # on whose motions it acts
+    coordinates: tuple[int, ...]  # of the plan, along which it acts
     frames: tuple[PlacedFrame, ...]  # between which it acts
     direction: str  # "x", "y" or "z" of the first frame, "" for the line between two frames
     numbers: Named
@@ -73,10 +73,10 @@ class RowGroup:
 
     name: str  # path of the chord joint, of the driven joint, or of the constraint
     kind: str  # a key of CONSTRAINTS
-    joints: tuple[int, ...]  # that it names
+    coordinates: tuple[int, ...]  # of the plan, that it names
     frames: tuple[PlacedFrame, ...]  # that it names
     coupled: tuple[int, ...]  # all joints whose motion enters its rows, ascending
-    units: tuple[str, ...]  # of the displacements of the first speeds of `joints`
+    units: tuple[str, ...]  # of `coordinates`
     row_names: tuple[str, ...]  # what each row constrains
     time_dependent: bool  # rheonomic: its rows may do work
     prescribes: bool  # whether it prescribes its joints, so that assembly does not move them
@@ -182,12 +182,16 @@ class MotionView(Protocol):
         """The numbers of an element: field -> scalar, or lists of scalars in the field's shape."""
         ...
 
-    def coordinate(self, joint: int) -> Scalar:
-        """The first coordinate of a joint [rad or m]."""
+    def coordinate(self, index: int) -> Scalar:
+        """One of the plan's coordinates [rad or m]."""
         ...
 
-    def speed(self, joint: int) -> Scalar:
-        """The first speed of a joint [rad/s or m/s]; 0 for poses only."""
+    def speed(self, index: int) -> Scalar:
+        """The speed of one of the plan's coordinates [rad/s or m/s]; 0 for poses only."""
+        ...
+
+    def speed_index(self, index: int) -> int:
+        """The index of the speed of one of the plan's coordinates."""
         ...
 
     def first_speed(self, joint: int) -> int:

@@ -19,6 +19,7 @@ from shiftjax.constraints.drives import TYPES, Drive
 from shiftjax.ensembles.store.members import role_of
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
+from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Assembly, Element
@@ -117,10 +118,10 @@ def _driven_again(
     drive: dict[str, Drive] = {}
     rest = dict(vary)
     for name in said:
-        joint = model.resolve(name)
-        path, item = next(((p, e) for p, e in model.drivers() if e.joints == (joint,)), ("", None))
+        coordinate = plain_coordinate(model, name, "drive")
+        path, item = next(((p, e) for p, e in model.drivers() if e.joints == (coordinate,)), ("", None))
         if item is None:
-            raise _lost(where, f"a drive of {joint} that is a function of Python")
+            raise _lost(where, f"a drive of {coordinate} that is a function of Python")
         values = {key: _with_arrays(value, f"{path}.{key}", rest) for key, value in item.values.items()}
         known = {field.name for field in dataclasses.fields(TYPES[item.type])}
         drive[name] = TYPES[item.type](**{key: value for key, value in values.items() if key in known})

@@ -45,16 +45,16 @@ class FunctionOfCoordinates(ConstraintKind):
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
         constraint: CoordinateFunction = motion.functions[group.function]
-        n = len(group.joints)
-        point = [*(motion.coordinate(joint) for joint in group.joints), motion.t]
+        n = len(group.coordinates)
+        point = [*(motion.coordinate(coordinate) for coordinate in group.coordinates), motion.t]
 
         function = UserFunction(lambda x: constraint.function(x[:n], x[n]), n + 1)
         unit = [[1.0 if i == k else 0.0 for i in range(n + 1)] for k in range(n + 1)]
         partials = [function.slope(point, along) for along in unit]
-        J = {motion.first_speed(j): s for j, s in zip(group.joints, partials, strict=False) if not is_zero(s)}
+        J = {motion.speed_index(k): s for k, s in zip(group.coordinates, partials, strict=False) if not is_zero(s)}
         nu = [neg(partials[n])]
         rows = Rows(phi=[function.value(point)], J=[J], nu=nu, gamma=[0.0], unit=[constraint.unit])
         if motion.v is not None:
-            rates = [*(motion.speed(joint) for joint in group.joints), 1.0]
+            rates = [*(motion.speed(coordinate) for coordinate in group.coordinates), 1.0]
             rows.gamma = [neg(function.bend(point, rates))]
         return rows

@@ -53,15 +53,15 @@ class Asked:
         """Time [s]."""
         return self._answer("t", lambda: Answer([self.motion.t], [], [1.0], [1.0], [0.0]))[0]
 
-    def coordinate(self, joint: int) -> Scalar:
-        """The first coordinate of a joint [rad or m]."""
+    def coordinate(self, index: int) -> Scalar:
+        """One of the plan's coordinates [rad or m]."""
         motion = self.motion
 
         def answer() -> Answer:
-            along = [([1.0], {motion.first_speed(joint): 1.0})]
-            return Answer([motion.coordinate(joint)], along, [0.0], [motion.speed(joint)], [0.0])
+            along = [([1.0], {motion.speed_index(index): 1.0})]
+            return Answer([motion.coordinate(index)], along, [0.0], [motion.speed(index)], [0.0])
 
-        return self._answer(joint, answer)[0]
+        return self._answer(index, answer)[0]
 
     def pose(self, frame: PlacedFrame, *, relative: PlacedFrame = WORLD) -> tuple[Mat, Vec]:
         """Rotation matrix and origin [m] of a frame of the constraint, as another one sees it."""
@@ -99,7 +99,7 @@ class DerivedConstraint(ConstraintKind):
     """A constraint of which only `phi` is written.
 
     Attributes:
-        units: of each row, "m", "rad", or "{x}" for that of the first joint.
+        units: of each row, "m", "rad", or "{x}" for that of the first coordinate.
     """
 
     units: ClassVar[tuple[str, ...]] = ("m",)

@@ -58,10 +58,10 @@ class DriverKind(ConstraintKind):
         raise NotImplementedError
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
-        (joint,), (position, velocity, acceleration) = group.joints, self.motion(group, motion)
+        (coordinate,), (position, velocity, acceleration) = group.coordinates, self.motion(group, motion)
         return Rows(
-            phi=[sub(motion.coordinate(joint), position)],
-            J=[{motion.first_speed(joint): 1.0}],
+            phi=[sub(motion.coordinate(coordinate), position)],
+            J=[{motion.speed_index(coordinate): 1.0}],
             nu=[velocity],
             gamma=[acceleration],
             unit=[group.units[0]],

@@ -196,7 +196,6 @@ class Chain:
 
     def _welded(self, R: Mat, p: Vec, joint: TreeJoint, kind: JointKind) -> tuple[Mat, Vec]:
         """Pose after a fixed joint: its initial displacement."""
-        assert not isinstance(joint.displacement, int)
         shift, vector = joint.displacement
         rotation, shift = self.params.rotation(joint.matrix, vector), self.params.at(shift)
         if joint.reverse:
@@ -356,13 +355,17 @@ class Motion:
         """The numbers of an element: field -> scalar, or lists of scalars in the field's shape."""
         return {name: self.params.at(places) for name, places in numbers}
 
-    def coordinate(self, joint: int) -> Scalar:
-        """The first coordinate of a joint [rad or m]."""
-        return self.q[self.plan.joints[joint].q]
+    def coordinate(self, index: int) -> Scalar:
+        """One of the plan's coordinates [rad or m]."""
+        return self.q[self.plan.coordinates[index].q]
 
-    def speed(self, joint: int) -> Scalar:
-        """The first speed of a joint [rad/s or m/s]; 0 for poses only."""
-        return 0.0 if self.v is None else self.v[self.plan.joints[joint].v]
+    def speed(self, index: int) -> Scalar:
+        """The speed of one of the plan's coordinates [rad/s or m/s]; 0 for poses only."""
+        return 0.0 if self.v is None else self.v[self.plan.coordinates[index].v]
+
+    def speed_index(self, index: int) -> int:
+        """The index of the speed of one of the plan's coordinates."""
+        return self.plan.coordinates[index].v
 
     def first_speed(self, joint: int) -> int:
         """The index of the first speed of a joint."""

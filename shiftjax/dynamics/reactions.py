@@ -55,14 +55,14 @@ class Reactions:
         return (negative(moment), negative(force)) if joint.reverse else (moment, force)
 
     def along_driven(self, index: int) -> Scalar:
-        """Force or torque along a joint's coordinate that its driver exerts [N, N m]; times the speed its power.
+        """Force or torque along a coordinate of the plan that its driver exerts [N, N m]; times the speed its power.
 
         The multiplier of the driver's row, whose Jacobian is 1.
         """
         groups = self.lane.plan.constraints
-        k = next(k for k, group in enumerate(groups) if group.prescribes and index in group.joints)
+        k = next(k for k, group in enumerate(groups) if group.prescribes and index in group.coordinates)
         parts = self._of_group(k)
-        return 0.0 if parts is None else parts[groups[k].joints.index(index)]
+        return 0.0 if parts is None else parts[groups[k].coordinates.index(index)]
 
     def _of_group(self, k: int) -> Vec | None:
         """Multipliers of the rows of a constraint, None where no substructure holds it."""

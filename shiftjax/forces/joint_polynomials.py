@@ -18,9 +18,9 @@ class JointStiffness(ForceKind):
     def apply(
         self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
     ) -> Sequence[Scalar]:
-        (joint,) = element.joints
-        c, q = motion.values(element.numbers)["stiffness"], motion.coordinate(joint)
-        load.add_generalized(motion.first_speed(joint), neg(ascending(c, q)))
+        (coordinate,) = element.coordinates
+        c, q = motion.values(element.numbers)["stiffness"], motion.coordinate(coordinate)
+        load.add_generalized(motion.speed_index(coordinate), neg(ascending(c, q)))
         load.add_potential(ascending(antiderivative(c), q))
         return ()
 
@@ -34,9 +34,9 @@ class JointDamping(ForceKind):
         self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
     ) -> Sequence[Scalar]:
         if motion.v is not None:
-            (joint,) = element.joints
-            v = motion.speed(joint)
+            (coordinate,) = element.coordinates
+            v = motion.speed(coordinate)
             force = ascending(motion.values(element.numbers)["damping"], v)
-            load.add_generalized(motion.first_speed(joint), neg(force))
+            load.add_generalized(motion.speed_index(coordinate), neg(force))
             load.dissipate(mul(force, v))
         return ()

@@ -27,10 +27,10 @@ class JointLoad(ForceKind):
     def apply(
         self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
     ) -> Sequence[Scalar]:
-        (joint,) = element.joints
+        (coordinate,) = element.coordinates
         force, _, _ = self.law.at({**motion.values(element.numbers), **dict(element.words)}, motion.t)
-        load.add_generalized(motion.first_speed(joint), force)
-        load.supply(mul(force, motion.speed(joint)))
+        load.add_generalized(motion.speed_index(coordinate), force)
+        load.supply(mul(force, motion.speed(coordinate)))
         return ()
 
     def faults(self, n: Mapping[str, Any]) -> dict[str, Any]:

@@ -39,11 +39,11 @@ class Restraint(ForceKind):
     def apply(
         self, element: ForceElement, motion: MotionView, load: Load, states: Sequence[Scalar]
     ) -> Sequence[Scalar]:
-        if element.joints:
-            (joint,) = element.joints
-            rate = motion.speed(joint) if motion.v is not None else None
-            force = self.force(element, motion, load, motion.coordinate(joint), rate)
-            load.add_generalized(motion.first_speed(joint), neg(force))
+        if element.coordinates:
+            (coordinate,) = element.coordinates
+            rate = motion.speed(coordinate) if motion.v is not None else None
+            force = self.force(element, motion, load, motion.coordinate(coordinate), rate)
+            load.add_generalized(motion.speed_index(coordinate), neg(force))
             return ()
         direction, x, rate = _between(element, motion)
         force = self.force(element, motion, load, x, rate)
@@ -59,9 +59,9 @@ class Restraint(ForceKind):
         knots, pieces = _polynomials(element, motion)
         if not knots:
             return ()
-        if element.joints:
-            (joint,) = element.joints
-            x = motion.speed(joint) if self.dissipates else motion.coordinate(joint)
+        if element.coordinates:
+            (coordinate,) = element.coordinates
+            x = motion.speed(coordinate) if self.dissipates else motion.coordinate(coordinate)
         else:
             _, x, rate = _between(element, motion)
             x = (0.0 if rate is None else rate) if self.dissipates else x

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind
+from shiftjax.field import SPRING
 from shiftjax.forces import FORCES, ForceKind
-from shiftjax.formats.entry import Entry, opened, scaled
+from shiftjax.formats.entry import Entry, ascending, opened, scaled
 from shiftjax.formats.names import Names
 from shiftjax.formats.node import Node, show
 from shiftjax.formats.units import Units
 from shiftjax.joints import KINDS, JointKind
+from shiftjax.joints.kind import Coordinate
 from shiftjax.mechanism.fields import DAMPER, UNSIMULATED, label_of, numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.physical import faults
@@ -35,30 +37,119 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
     """A joint in the notation of v0.2 (body_frame_pairs, parent first) or v2.0 (parent, child)."""
     type_ = node["type"].choice(KINDS)
     kind = KINDS[type_]
-    entry = Entry(node, label_of("a joint", node.value), units, kind.unit)
+    entry = Entry(node, label_of("a joint", node.value), units)
     parent, child = _ends(node, "body_frame_pairs", names, local)
-    own = {"stiffness": entry("stiffness"), "damping": entry("damping")}
-    for key, found in own.items():
-        if found and kind.displacement != "scalar":
-            todo = "Use a restraint between two frames."
-            entry.at(entry.fields[key]).refuse(f"none for {type_}: it has not one displacement", todo)
+    at = JointEntry(node, units, type_)
     found = Joint(
         name,
         type_,
         parent,
         child,
         _axis(node["axis"], type_, kind),
-        _displacement(node["initial_displacement"], kind, units),
-        _velocity(node["initial_velocity"], kind, units),
-        own["stiffness"],
-        own["damping"],
+        at.displacement(),
+        at.velocity(),
+        at.polynomial("stiffness"),
+        at.polynomial("damping"),
         FrozenJson(entry.values(kind.fields)),
         entry("active"),
         entry("comment"),
-        tuple(key for key in STARTS if node.has(key) and (kind.nv or key == "initial_displacement")),
+        at.stated(),
     )
     _check_possible(node, found)
     return found
+
+
+class JointEntry:
+    """A joint of a document, for what depends on its coordinates.
+
+    Of one coordinate it says a number, or a list of coefficients; of several an object, name -> the same of one
+    coordinate, or a list of them in order; a joint that has a quaternion starts at a placement {T, R, rotation}.
+    """
+
+    def __init__(self, node: Node, units: Units, type_: str) -> None:
+        self.node, self.units, self.type = node, units, type_
+        self.kind = KINDS[type_]
+        self.entry = Entry(node, "a joint", units)
+
+    def displacement(self) -> float | Placement | FrozenJson:
+        """Where it starts; zero where the document says nothing."""
+        node = self.node["initial_displacement"]
+        if not self.kind.placed:
+            return self._numbers(node, "")
+        if _nothing(node):
+            return Placement()
+        block = Entry(opened(node, "a placement"), "a placement", self.units)
+        T = block("T")
+        if not self.kind.shifts and T != ZERO:
+            block.node["T"].refuse(f"R only, for a {self.type} joint", "Move its frames instead.")
+        R = block("R") if block.node.has("R") else IDENTITY
+        return Placement(T, R, block("rotation"))
+
+    def velocity(self) -> float | tuple[float, ...] | FrozenJson:
+        """How fast it starts; at rest where the document says nothing."""
+        node = self.node["initial_velocity"]
+        if not self.kind.placed:
+            return self._numbers(node, "/s")
+        if _nothing(node):
+            return (0.0,) * self.kind.nv
+        factors = [self.units.factor(f"{unit}/s") for unit in self.kind.units]
+        return scaled(node, node.vector(self.kind.nv), factors)
+
+    def stated(self) -> tuple[str, ...]:
+        """What of its start the document writes; a key that is left out states nothing."""
+        if self.kind.sole or self.kind.placed:
+            return tuple(k for k in STARTS if self.node.has(k) and (self.kind.nv or k == "initial_displacement"))
+        return tuple(f"{key}.{name}" for key in STARTS for name in self._written(self.node[key]))
+
+    def polynomial(self, name: str) -> tuple[float, ...] | FrozenJson:
+        """Stiffness or damping: ascending coefficients."""
+        node, unit = self.entry.at(self.entry.fields[name]), SPRING if name == "stiffness" else DAMPER
+        if self.kind.placed:
+            if self.entry(name):
+                todo = "Use a restraint between two frames."
+                node.refuse(f"none for {self.type}: it has not one displacement", todo)
+            return ()
+        if node.value is None:
+            return () if self.kind.sole else FrozenJson({own.name: () for own in self.kind.coordinates})
+
+        def read(at: Node, own: Coordinate) -> tuple[float, ...]:
+            return ascending(at, lambda power: self.units.factor(unit, own.unit, power))
+
+        return read(node, self.kind.coordinates[0]) if self.kind.sole else self._each(node, (), read)
+
+    def _numbers(self, node: Node, per: str) -> float | FrozenJson:
+        def read(at: Node, own: Coordinate) -> float:
+            return at.number(0.0, self.units.factor(f"{own.unit}{per}"))
+
+        return read(node, self.kind.coordinates[0]) if self.kind.sole else self._each(node, 0.0, read)
+
+    def _each(self, node: Node, default: Any, read: Callable[[Node, Coordinate], Any]) -> FrozenJson:
+        """What is written of every coordinate; a default of the others."""
+        written = self._written(node)
+        return FrozenJson({own.name: read(written[own.name], own) if own.name in written else default
+                           for own in self.kind.coordinates})  # fmt: skip
+
+    def _written(self, node: Node) -> dict[str, Node]:
+        """The coordinates of which an object or a list says something."""
+        names = [own.name for own in self.kind.coordinates]
+        if node.value is None:
+            return {}
+        if isinstance(node.value, (list, tuple)):
+            items = list(node.items())
+            if len(items) != len(names):
+                todo = "Write one for each, in this order, or an object of names."
+                node.refuse(f"{len(names)} of them: {', '.join(names)}", todo, f"a list of {len(items)}")
+            return {name: item for name, item in zip(names, items, strict=True) if item.value is not None}
+        if not isinstance(node.value, Mapping):
+            example = f'Write {{"{names[0]}": ..., "{names[-1]}": ...}}.'
+            node.refuse(f"an object or a list of the coordinates {', '.join(names)}", example)
+        inside = node.object(f"the coordinates of a {self.type} joint", frozenset(names), {})
+        return {name: inside[name] for name in names if inside.has(name)}
+
+
+def _nothing(node: Node) -> bool:
+    """Null or the number 0, which files write for joints of several coordinates too."""
+    return node.value is None or (type(node.value) in (int, float) and node.value == 0)
 
 
 def _check_possible(node: Node, found: Joint | Restraint | Element) -> None:
@@ -106,33 +197,6 @@ def _axis(node: Node, type_: str, kind: JointKind) -> Vector | None:
     return axis
 
 
-def _nothing(node: Node) -> bool:
-    """Null or the number 0, which files write for joints of several coordinates too."""
-    return node.value is None or (type(node.value) in (int, float) and node.value == 0)
-
-
-def _displacement(node: Node, kind: JointKind, units: Units) -> float | Placement:
-    if kind.displacement == "scalar":
-        return node.number(0.0, units.factor(kind.unit))
-    if _nothing(node):
-        return Placement()
-    block = Entry(opened(node, "a placement"), "a placement", units)
-    T = block("T")
-    if kind.displacement == "rotation" and T != ZERO:
-        block.node["T"].refuse("R only, for a spherical joint", "Move its frames instead.")
-    R = block("R") if block.node.has("R") else IDENTITY
-    return Placement(T, R, block("rotation"))
-
-
-def _velocity(node: Node, kind: JointKind, units: Units) -> float | tuple[float, ...]:
-    factors = [units.factor(f"{unit}/s") for unit in kind.units]
-    if kind.displacement == "scalar":
-        return node.number(0.0, factors[0])
-    if _nothing(node):
-        return (0.0,) * kind.nv
-    return scaled(node, node.vector(kind.nv), factors)
-
-
 def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> Restraint:
     """A spring, damper or friction on a joint or between two frames."""
     type_ = Entry(node, "a restraint", units)("type")
@@ -144,15 +208,7 @@ def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> 
     if pair:
         ends = _ends(node, "body_frame_pair", names, local)
     else:
-        joint_path = names.joint(node["joint"], local)
-        kind = KINDS[names.joints[joint_path].type]
-        if kind.displacement != "scalar":
-            node["joint"].refuse(
-                "a joint of one displacement (Rx Ry Rz Tx Ty Tz revolute prismatic)",
-                "Use two frames: 'body_frame_pair'.",
-                f"{type_} on joint {joint_path} of type {names.joints[joint_path].type}",
-            )
-        unit = kind.unit
+        joint_path, unit = names.coordinate(node["joint"], local, type_)
         if node.has("distance_type"):
             node["distance_type"].refuse("none: it belongs to a body_frame_pair", "Remove it.")
     entry = RateEntry(node, units, unit) if type_ != "spring" else Entry(node, "a restraint", units, unit)
@@ -248,18 +304,15 @@ def element(
     node: Node, name: str, names: Names, local: str, units: Units, what: str, kind: ForceKind | ConstraintKind
 ) -> Element:
     """What a kind of force or constraint declares: its joints, frames and numbers."""
-    joints = [names.joint(item, local) for item in _several(node, "joint", kind.joints)]
-    for path in joints:
-        if KINDS[names.joints[path].type].displacement != "scalar":
-            node.refuse("joints of one displacement", "Name other joints.", f"joint {path}")
+    named = [names.coordinate(item, local) for item in _several(node, "joint", kind.joints)]
     frames = [names.frame(item, local) for item in _several(node, "frame", kind.frames)]
     if what == "a force module" and frames and all(ref.body == FIXED for ref in frames):
         node.refuse("a frame of a body", "Name a frame that can move.", "ground, which no force moves")
-    x = KINDS[names.joints[joints[0]].type].unit if joints else "m"
+    x = named[0][1] if named else "m"
     entry = Entry(node, label_of(what, node.value), units, x)
     values = FrozenJson(entry.values((*kind.numbers(), *kind.words)))
     flags = entry("active"), entry("comment")
-    found = Element(name, node["type"].text(), tuple(joints), tuple(frames), values, *flags)
+    found = Element(name, node["type"].text(), tuple(path for path, _ in named), tuple(frames), values, *flags)
     _check_possible(node, found)
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -113,10 +113,9 @@ class Entry:
         return node.frozen()
 
     def _ascending(self, node: Node, field: Field) -> tuple[float, ...]:
-        if isinstance(node.value, (int, float)):
-            node.refuse("a list of ascending coefficients", "Write [0, k] for k times the displacement or speed.")
-        found = node.vector()
-        return scaled(node, found, self._factors(node, field, len(found)))
+        return ascending(node, lambda power: self._scale(field, power))
+
+    _polynomial = _ascending
 
     def _pieces(self, node: Node, field: Field) -> tuple[tuple[float, ...], ...]:
         """Lists of coefficients, each with the highest power first."""
@@ -125,15 +124,24 @@ class Entry:
             found = piece.vector()
             if not found:
                 piece.refuse("at least one coefficient, highest power first", "Write [0].")
-            out.append(scaled(piece, found, self._factors(piece, field, len(found))[::-1]))
+            out.append(scaled(piece, found, factors(piece, lambda k: self._scale(field, k), len(found))[::-1]))
         return tuple(out)
 
-    def _factors(self, node: Node, field: Field, count: int) -> list[float]:
-        """Factors to SI of ascending coefficients."""
-        if count > MAX_COEFFICIENTS:
-            most = f"at most {MAX_COEFFICIENTS} coefficients"
-            node.refuse(most, "Use pieces of a lower degree.", f"{count} coefficients")
-        return [self._scale(field, power) for power in range(count)]
+
+def ascending(node: Node, factor: Callable[[int], float]) -> tuple[float, ...]:
+    """Coefficients in SI, the constant first; `factor` of each power."""
+    if isinstance(node.value, (int, float)):
+        node.refuse("a list of ascending coefficients", "Write [0, k] for k times the displacement or speed.")
+    found = node.vector()
+    return scaled(node, found, factors(node, factor, len(found)))
+
+
+def factors(node: Node, factor: Callable[[int], float], count: int) -> list[float]:
+    """Factors to SI of ascending coefficients."""
+    if count > MAX_COEFFICIENTS:
+        most = f"at most {MAX_COEFFICIENTS} coefficients"
+        node.refuse(most, "Use pieces of a lower degree.", f"{count} coefficients")
+    return [factor(power) for power in range(count)]
 
 
 def scaled(node: Node, found: Sequence[float], factors: Sequence[float]) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from shiftjax.errors import nearest
 from shiftjax.formats.node import Node
+from shiftjax.joints import KINDS
 from shiftjax.mechanism.paths import join, listed, parts, quote
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Frame, FrameRef, Joint
 
@@ -93,6 +94,34 @@ class Names:
             if path in self.joints:
                 return path
         _missing(node, "joint", local, [path for path in self.joints if parts(path)[-1] == names[-1]], self.joints)
+
+    def coordinate(self, node: Node, local: str, acting: str = "") -> tuple[str, str]:
+        """Absolute path and unit of the coordinate a node names: `JOINT` where there is one, else `JOINT.NAME`.
+
+        Args:
+            acting: what acts on it, for the message.
+        """
+        names = _names(node)
+        paths = _candidates(names, local)
+        joint, field = next(((path, "") for path in paths if path in self.joints), ("", ""))
+        if not joint and "." in names[-1]:
+            last, _, field = names[-1].rpartition(".")
+            field = f".{field}"
+            paths = _candidates([*names[:-1], last], local)
+            joint = next((path for path in paths if path in self.joints), "")
+        joint = joint or self.joint(node, local)  # which tells that there is none
+        type_ = self.joints[joint].type
+        kind = KINDS[type_]
+        if kind.placed:
+            todo = "Name another joint, or two frames." if kind.primitives else "Name another joint."
+            found = f"{acting} on joint {joint} of type {type_}" if acting else f"joint {joint}"
+            node.refuse("joints of one displacement, or one coordinate of several", todo, found)
+        named = kind.named(field)
+        known = kind.paths(joint)
+        if len(named) != 1:
+            found = f"no coordinate {field[1:]!r} of {joint}" if field else f"joint {joint}, which has {len(known)}"
+            node.refuse(f"one coordinate: {', '.join(known)}", "Name one of them.", found)
+        return known[named[0]], kind.coordinates[named[0]].unit
 
     def frame(self, node: Node, local: str) -> FrameRef:
         """The frame a node names: [body, frame], [[assembly, ..., body], frame] or one text path."""

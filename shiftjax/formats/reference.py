@@ -15,11 +15,10 @@ from shiftjax.formats.examples import EXAMPLES
 from shiftjax.formats.json_text import dumps
 from shiftjax.formats.schema import READ_ONLY
 from shiftjax.formats.units import FACTORS, SHORT
-from shiftjax.joints import KINDS
+from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.fields import JOINT, element, labels
 from shiftjax.mechanism.scene_fields import SHAPED
 
-DISPLACEMENTS = {"scalar": "a number", "placement": "{T, R, rotation}", "rotation": "{R, rotation}"}
 INTRODUCTION = """# The Shift JSON format
 
 Written by `python -m shiftjax.formats.reference` from the table of fields; do not edit it. The same table makes the
@@ -108,11 +107,17 @@ def _default(field: Field) -> str:
 def _joint_kinds() -> list[str]:
     rows = [
         f"| `{name}` | {kind.nq} | {kind.nv} | {', '.join(dict.fromkeys(kind.units)) or '–'} |"
-        f" {DISPLACEMENTS[kind.displacement]} | {', '.join(f'`{field.name}`' for field in _own(name)) or '–'} |"
+        f" {_displacement(kind)} | {', '.join(f'`{field.name}`' for field in _own(name)) or '–'} |"
         for name, kind in KINDS.items()
     ]
     head = "| type | coordinates | speeds | units | initial_displacement | fields of its own |"
     return ["## Types of joints", "", head, "|---|---|---|---|---|---|", *rows, ""]
+
+
+def _displacement(kind: JointKind) -> str:
+    if kind.placed:
+        return "{T, R, rotation}" if kind.shifts else "{R, rotation}"
+    return "a number" if kind.sole else "{" + ", ".join(kind.names) + "}"
 
 
 def _own(name: str) -> tuple[Field, ...]:

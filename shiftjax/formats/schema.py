@@ -14,6 +14,7 @@ EXACTLY_ONE = {"a restraint": ("joint", "body_frame_pair")}
 NUMBER, TEXT = {"type": "number"}, {"type": "string"}
 VECTOR = {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}
 NUMBERS = {"type": "array", "items": NUMBER}
+NUMBERS_BY_NAME = {"type": "object", "additionalProperties": NUMBER}  # of coordinates
 RADIUS = {"type": "number", "exclusiveMinimum": 0}
 REFERENCE = {
     "type": "array",
@@ -28,8 +29,9 @@ SHAPES: dict[str, dict[str, Any]] = {
     "numbers": NUMBERS,
     "ascending": NUMBERS,
     "pieces": {"type": "array", "minItems": 1, "items": {**NUMBERS, "minItems": 1}},
-    "displacement": {"anyOf": [NUMBER, {"$ref": "#/$defs/placement"}]},
-    "velocity": {"anyOf": [NUMBER, NUMBERS]},
+    "polynomial": {"anyOf": [NUMBERS, {"type": "object", "additionalProperties": NUMBERS}]},
+    "displacement": {"anyOf": [NUMBER, {"$ref": "#/$defs/placement"}, NUMBERS_BY_NAME, NUMBERS]},
+    "velocity": {"anyOf": [NUMBER, NUMBERS, NUMBERS_BY_NAME]},
     "pair": {**NUMBERS, "minItems": 2, "maxItems": 2},
     "colour": {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1}, "minItems": 3, "maxItems": 4},
     "points": {"type": "array", "items": VECTOR},

@@ -8,9 +8,9 @@ from typing import Any
 from shiftjax.field import Field
 from shiftjax.formats.geometry import written as shape_entry
 from shiftjax.mechanism.fields import element, label_of, value_of
-from shiftjax.mechanism.frozen_json import thaw
+from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.model import Model
-from shiftjax.mechanism.paths import parts
+from shiftjax.mechanism.paths import parts, split
 from shiftjax.mechanism.records import FIXED, STARTS, Assembly, Element, FrameRef, Placement, walk
 
 VERSION = "2.0"
@@ -60,9 +60,9 @@ def entry(item: Any, label: str) -> dict[str, Any]:
     default: dict[str, bool] = {}  # group -> whether everything in it has its default
     fields = [field for field in element(label) if field.written and (field.shape in WRITE or field.of in LISTS)]
     for field in sorted(fields, key=lambda field: field.name != "name"):
-        value = value_of(item, field.name)
+        value = item.start(field.name) if field.name in STARTS else value_of(item, field.name)
         group, _, key = field.key.rpartition(".")
-        if value is None or (field.name in STARTS and field.name not in item.stated):
+        if value is None:
             continue
         plain = repr(value) == repr(field.default)  # -0.0 is not the default 0.0
         if group:
@@ -90,18 +90,30 @@ def _ref(ref: FrameRef) -> list[Any]:
     return [[FIXED] if ref.body == FIXED else parts(ref.body), ref.frame]
 
 
+def _joint(path: str) -> list[str]:
+    joint, coordinate = split(path)
+    *outer, name = parts(joint)
+    return [*outer, name + coordinate]
+
+
 def _listed(value: Any) -> Any:
+    if isinstance(value, FrozenJson):  # of the coordinates of a joint
+        return {name: _listed(item) for name, item in value.items() if item != ()}
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
 WRITE: dict[str, Callable[[Any], Any]] = {  # shape of a field -> what a file holds
     **dict.fromkeys(("number", "text", "comment", "flag", "choice", "name"), lambda value: value),
-    "displacement": lambda value: (entry(value, "a placement") or 0) if isinstance(value, Placement) else value,
-    **dict.fromkeys(("vector", "matrix", "axis", "numbers", "points", "ascending", "pieces", "velocity"), _listed),
+    "displacement": lambda value: (
+        (entry(value, "a placement") or 0) if isinstance(value, Placement) else _listed(value)
+    ),
+    **dict.fromkeys(
+        ("vector", "matrix", "axis", "numbers", "points", "ascending", "polynomial", "pieces", "velocity"), _listed
+    ),
     "reference": _ref,
     "references": lambda refs: [_ref(ref) for ref in refs],
-    "joint": parts,
-    "joints": lambda paths: [parts(path) for path in paths],
+    "joint": _joint,
+    "joints": lambda paths: [_joint(path) for path in paths],
 }
 LISTS: dict[str, Callable[[Any], dict[str, Any]]] = {  # label of what a list holds -> the object of one of them
     "a frame": lambda item: entry(item, "a frame"),

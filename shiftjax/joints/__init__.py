@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from shiftjax.joints.cylindrical import CYLINDRICAL
 from shiftjax.joints.floating import FLOAT
 from shiftjax.joints.kind import JointKind
+from shiftjax.joints.planar import PLANAR
 from shiftjax.joints.prismatic import PRISMATICS
 from shiftjax.joints.revolute import REVOLUTES
 from shiftjax.joints.rigid import RIGID
 from shiftjax.joints.spherical import SPHERICAL
+from shiftjax.joints.universal import UNIVERSAL
 from shiftjax.table import Table
 
 KINDS: Table[JointKind] = Table(
-    "joint kind", {**REVOLUTES, **PRISMATICS, "rigid": RIGID, "float": FLOAT, "spherical": SPHERICAL}
+    "joint kind",
+    {
+        **REVOLUTES,
+        **PRISMATICS,
+        "rigid": RIGID,
+        "float": FLOAT,
+        "spherical": SPHERICAL,
+        "cylindrical": CYLINDRICAL,
+        "universal": UNIVERSAL,
+        "planar": PLANAR,
+    },
 )
 
 __all__ = ["KINDS", "JointKind"]

@@ -5,4 +5,6 @@ from __future__ import annotations
 from shiftjax.joints.kind import JointKind
 from shiftjax.joints.primitives import Ball, Translation
 
-FLOAT = JointKind((Translation("x"), Translation("y"), Translation("z"), Ball()), "placement", "free", free=True)
+FLOAT = JointKind(
+    (Translation("x"), Translation("y"), Translation("z"), Ball()), "free", ("x", "y", "z", "rotation"), free=True
+)

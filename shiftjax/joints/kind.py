@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from shiftjax.algebra import Mat, Scalar, Vec
+from shiftjax.algebra import Mat, Scalar, Vec, matmul, matvec, minus, transpose
+from shiftjax.errors import ModelError
 from shiftjax.field import Field
 from shiftjax.record import record
-from shiftjax.rotations import along, quaternion_of_rotation
+from shiftjax.rotations import along
 
 
 class Primitive(Protocol):
@@ -40,9 +42,45 @@ class Primitive(Protocol):
         """Time derivatives of the coordinates."""
         ...
 
-    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
-        """Inverse of `motion`: the coordinates of a rotation and translation; angles from -pi to pi."""
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Primitive] = ()) -> Vec:
+        """Inverse of `motion`: the coordinates of a rotation and translation; angles from -pi to pi.
+
+        Args:
+            rest: the motions that come after it in the joint, which the rotation and translation contain, too.
+        """
         ...
+
+
+INDEXED = re.compile(r"\.q\[(\d+)\]")  # one coordinate, by its place in the joint
+TAKEN = ("q", "v", "a")  # what follows a joint's path for all of its coordinates, speeds, accelerations
+
+
+@record
+class Coordinate:
+    """One coordinate of a kind of joint: the motion of one primitive. That of a quaternion is four numbers.
+
+    Attributes:
+        name: by which paths and files call it. primitive: its motion.
+        q, v: its first number and first speed, counted in the joint.
+    """
+
+    name: str
+    primitive: Primitive
+    q: int
+    v: int
+
+    @property
+    def nq(self) -> int:
+        return self.primitive.nq
+
+    @property
+    def nv(self) -> int:
+        return len(self.primitive.units)
+
+    @property
+    def unit(self) -> str:
+        """Of the displacement of its speeds, "rad" or "m"."""
+        return self.primitive.units[0]
 
 
 @record
@@ -50,18 +88,66 @@ class JointKind:
     """A joint kind: a sequence of primitive motions from the parent's frame to the child's.
 
     Attributes:
-        primitives: the motions in order; a rigid joint has none.
-        displacement: "scalar" (one number), "placement" (T and R) or "rotation" (R only).
-        drawing: hint for the viewer: "hinge", "slider", "screw", "ball", "weld" or "free".
+        primitives: the motions in order, a coordinate each; a rigid joint has none.
+        drawing: hint for the viewer: "hinge", "slider", "screw", "ball", "cylinder", "cross",
+            "plate", "weld" or "free".
+        names: of the coordinates, where there are several: `JOINT.NAME`; a sole one goes by the joint's own path.
         fields: further numeric fields, beside those of every joint.
         free: whether it has all six degrees of freedom, so that a mechanism on it alone floats.
     """
 
     primitives: tuple[Primitive, ...]
-    displacement: str
     drawing: str
+    names: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
     free: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.primitives) > 1 and (len({*self.names} - {*TAKEN}) != len(self.primitives)):
+            allowed = f"{len(self.primitives)} names, one for each, other than {', '.join(TAKEN)}"
+            todo = "Write names=('angle', 'slide'), one for each primitive."
+            raise ModelError("a joint kind of several coordinates", f"the names {self.names}", allowed, todo)
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """Its coordinates, in order."""
+        found: list[Coordinate] = []
+        q = v = 0
+        for primitive, name in zip(self.primitives, self.names or ("q",), strict=False):
+            found.append(Coordinate(name, primitive, q, v))
+            q, v = q + primitive.nq, v + len(primitive.units)
+        return tuple(found)
+
+    @property
+    def sole(self) -> bool:
+        """Whether it has one coordinate, of one number: the joint's path is the coordinate's, too."""
+        return len(self.primitives) == 1 and not self.placed
+
+    @property
+    def placed(self) -> bool:
+        """Whether a placement (T, R) says where it stands: of a weld, and where a quaternion is among its motions."""
+        return not self.primitives or any(p.quaternion for p in self.primitives)
+
+    @property
+    def shifts(self) -> bool:
+        """Whether its placement has a T: that of a ball only turns."""
+        return not self.primitives or not all(p.quaternion for p in self.primitives)
+
+    def path_of(self, joint: str, index: int) -> str:
+        """The path of a coordinate of the joint with this path."""
+        return joint if len(self.primitives) == 1 else f"{joint}.{self.names[index]}"
+
+    def paths(self, joint: str) -> tuple[str, ...]:
+        """The paths of all coordinates of the joint with this path."""
+        return tuple(self.path_of(joint, k) for k in range(len(self.primitives)))
+
+    def named(self, field: str) -> tuple[int, ...]:
+        """Which coordinates the text after a joint's path names: all for "" and ".q"; none where there is none such."""
+        if field in ("", ".q"):
+            return tuple(range(len(self.primitives)))
+        if match := INDEXED.fullmatch(field):
+            return (int(match[1]),) if not self.placed and int(match[1]) < len(self.primitives) else ()
+        return tuple(k for k, own in enumerate(self.coordinates) if field == f".{own.name}")
 
     @property
     def nq(self) -> int:
@@ -85,12 +171,18 @@ class JointKind:
         return next((along(p.axis, n.get("axis")) for p in self.primitives if p.axis), None)
 
     def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
-        """(nq,) coordinates of a child frame at this pose in the parent's frame; angles from -pi to pi."""
-        if self.displacement == "placement":
-            return [*p, *quaternion_of_rotation(R)] if self.primitives else []
-        return self.primitives[0].measured(R, p, n)
+        """(nq,) coordinates of a child frame at this pose in the parent's frame; angles from -pi to pi.
 
-    @property
-    def unit(self) -> str:
-        """Unit of the displacement of a one-coordinate joint; rad for the others."""
-        return self.units[0] if len(self.units) == 1 else "rad"
+        From the parent's side each motion is measured and taken off, so that the others are left. This inverts
+        `motion` where at most two primitives turn, and where no motion slides across an axis after a turn about it.
+
+        Raises:
+            ModelError: more than two rotations, which two sets of angles each give.
+        """
+        out: Vec = []
+        for k, primitive in enumerate(self.primitives):
+            q = primitive.measured(R, p, n, self.primitives[k + 1 :])
+            rotation, shift = primitive.motion(q, n)
+            p, R = matvec(transpose(rotation), minus(p, shift)), matmul(transpose(rotation), R)
+            out += q
+        return out

@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shiftjax.algebra import Mat, Scalar, Vec, atan2, dot, identity, matvec, mul, scale, sub, total, transpose, zeros
+from shiftjax.algebra import (
+    Mat,
+    Scalar,
+    Vec,
+    atan2,
+    cross,
+    dot,
+    identity,
+    matvec,
+    mul,
+    scale,
+    sub,
+    total,
+    transpose,
+    zeros,
+)
+from shiftjax.errors import ModelError
 from shiftjax.record import record
 from shiftjax.rotations import (
     along,
@@ -34,10 +50,20 @@ class Rotation:
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return list(v)
 
-    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
+        axis = along(self.axis, n.get("axis"))
+        turning = [primitive for primitive in rest if "rad" in primitive.units]
+        if len(turning) > 1 or any(primitive.quaternion for primitive in turning):
+            found, todo = f"{len(turning)} turning motions after one another turning one", "Use a ball joint."
+            raise ModelError("the coordinates of a pose", found, "at most one", todo)
+        if turning:  # the direction of the other's axis is turned by this motion alone
+            other = along(turning[0].axis, n.get("axis"))
+            there = matvec(R, other)
+            cosine = sub(dot(other, there), mul(dot(axis, other), dot(axis, there)))
+            return [atan2(dot(cross(axis, other), there), cosine)]
         twice = [sub(R[2][1], R[1][2]), sub(R[0][2], R[2][0]), sub(R[1][0], R[0][1])]
         cosine = mul(0.5, sub(total([R[0][0], R[1][1], R[2][2]]), 1.0))
-        return [atan2(mul(0.5, dot(twice, along(self.axis, n.get("axis")))), cosine)]
+        return [atan2(mul(0.5, dot(twice, axis)), cosine)]
 
 
 @record
@@ -58,7 +84,7 @@ class Translation:
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> Vec:
         return list(v)
 
-    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
         return [dot(p, along(self.axis, n.get("axis")))]
 
 
@@ -81,5 +107,5 @@ class Ball:
         """q' = 1/2 q (0, v) (Shabana, Computational Dynamics, section on Euler parameters)."""
         return scale(0.5, quaternion_product(q, [0.0, *v]))
 
-    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any]) -> Vec:
+    def measured(self, R: Mat, p: Vec, n: Mapping[str, Any], rest: Sequence[Any] = ()) -> Vec:
         return quaternion_of_rotation(R)

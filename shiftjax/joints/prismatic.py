@@ -7,7 +7,7 @@ from shiftjax.joints.primitives import Translation
 
 
 def slider(axis: str) -> JointKind:
-    return JointKind((Translation(axis),), "scalar", "slider")
+    return JointKind((Translation(axis),), "slider")
 
 
 PRISMATICS = {"Tx": slider("x"), "Ty": slider("y"), "Tz": slider("z"), "prismatic": slider("axis")}

@@ -7,7 +7,7 @@ from shiftjax.joints.primitives import Rotation
 
 
 def hinge(axis: str) -> JointKind:
-    return JointKind((Rotation(axis),), "scalar", "hinge")
+    return JointKind((Rotation(axis),), "hinge")
 
 
 REVOLUTES = {"Rx": hinge("x"), "Ry": hinge("y"), "Rz": hinge("z"), "revolute": hinge("axis")}

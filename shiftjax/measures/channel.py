@@ -15,19 +15,20 @@ class Quantity:
     """A kind of channel: what is recorded of an object.
 
     Attributes:
-        of: kind of its target: "joint", "force", "substructure" (an index), "frame" (a `PlacedFrame`), or "" for the
+        of: kind of its target: "joint", "force", "substructure", "coordinate" (an index), "coordinates" (indices of all
+            of a joint, or of one), "frame" (a `PlacedFrame`), or "" for the
             whole mechanism.
         observe: `ObservedState` and target -> scalars; lane code.
-        unit: of every scalar; or plan and joint -> unit.
-        size: number of scalars; or plan and joint -> number.
+        unit: of every scalar; or plan and target -> unit.
+        size: number of scalars; or plan and target -> number.
         scalar: whether a channel of one scalar is recorded without a channel axis.
         of_partition: whether its code depends on the lane's partition.
     """
 
     of: str
     observe: Callable[[Any, Any], Vec]
-    unit: str | Callable[[Plan, int], str]
-    size: int | Callable[[Plan, int], int] = 1
+    unit: str | Callable[[Plan, Any], str]
+    size: int | Callable[[Plan, Any], int] = 1
     scalar: bool = True
     of_partition: bool = False
 

@@ -1,7 +1,8 @@
 """Channels: quantities of a run that can be recorded, by path.
 
-`joint.q|v|a`, `joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
-`joint.drive_load` (of a driven joint: what its driver exerts along the coordinate; `Reactions.along_driven`),
+`joint.q|v|a`, and of one of several coordinates `joint.NAME`, `joint.NAME.v|a` or `joint.q[k]`, `joint.v[k]` ...,
+`joint.reaction_force|reaction_moment` (on the child at its frame, world axes; `Reactions.on_child`),
+`joint.drive_load` (of a driven coordinate: what its driver exerts along it; `Reactions.along_driven`),
 `body:frame.position|orientation|velocity|angular_velocity` (world axes, quaternion w first), `force.STATE` of a force
 with internal states, `force.knots` of one with knots, `energy.kinetic|potential|total`,
 `substructure[k].b_norm|b_row_sum|pivot_ratio`. A new quantity is one entry of `CHANNELS`. Building a channel raises on
@@ -26,32 +27,31 @@ from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.table import Table
 from shiftjax.topology.plan import Plan
 
-
-def _coordinates(state: ObservedState, index: int) -> Vec:
-    joint = state.lane.plan.joints[index]
-    return state.q[joint.q : joint.q + joint.nq]
+INDEXED = re.compile(r"([qva])\[(\d+)\]")  # of one coordinate, by its place in the joint
 
 
-def _speeds(values: str) -> Callable[[ObservedState, int], Vec]:
-    def observe(state: ObservedState, index: int) -> Vec:
-        joint = state.lane.plan.joints[index]
-        return getattr(state, values)[joint.v : joint.v + joint.nv]
+def _coordinates(state: ObservedState, which: Sequence[int]) -> Vec:
+    return [number for k in which for number in state.q[state.lane.plan.coordinates[k].places]]
+
+
+def _speeds(values: str) -> Callable[[ObservedState, Sequence[int]], Vec]:
+    def observe(state: ObservedState, which: Sequence[int]) -> Vec:
+        return [getattr(state, values)[speed] for k in which for speed in state.lane.plan.coordinates[k].speeds]
 
     return observe
 
 
-def _joint_unit(per: str) -> Callable[[Plan, int], str]:
-    def unit(plan: Plan, index: int) -> str:
-        units = set(plan.joints[index].kind.units)
-        if per == "" and plan.joints[index].nq != plan.joints[index].nv:
-            return "1" if units == {"rad"} else "mixed"
+def _unit_of(per: str) -> Callable[[Plan, Sequence[int]], str]:
+    def unit(plan: Plan, which: Sequence[int]) -> str:
+        coordinates = [plan.coordinates[k] for k in which]
+        units = {one.unit if per or one.plain else "1" for one in coordinates}
         return (units.pop() if len(units) == 1 else "mixed" if units else "1") + per
 
     return unit
 
 
 def _load_unit(plan: Plan, index: int) -> str:
-    return filled("{f}", plan.joints[index].kind.unit, 0)
+    return filled("{f}", plan.coordinates[index].unit, 0)
 
 
 def _position(state: ObservedState, frame: Any) -> Vec:
@@ -75,8 +75,8 @@ def _row_sum(state: ObservedState, index: int) -> Vec:
     return [largest(list(sums.values()))]
 
 
-def _size(attribute: str) -> Callable[[Plan, int], int]:
-    return lambda plan, index: getattr(plan.joints[index], attribute)
+def _size(attribute: str) -> Callable[[Plan, Sequence[int]], int]:
+    return lambda plan, which: sum(getattr(plan.coordinates[k], attribute) for k in which)
 
 
 def _knots(state: ObservedState, index: int) -> Vec:
@@ -87,12 +87,12 @@ def _knots(state: ObservedState, index: int) -> Vec:
 CHANNELS: Table[Quantity] = Table(
     "channel",
     {
-        "q": Quantity("joint", _coordinates, _joint_unit(""), _size("nq")),
-        "v": Quantity("joint", _speeds("v"), _joint_unit("/s"), _size("nv")),
-        "a": Quantity("joint", _speeds("a"), _joint_unit("/s^2"), _size("nv")),
+        "q": Quantity("coordinates", _coordinates, _unit_of(""), _size("nq")),
+        "v": Quantity("coordinates", _speeds("v"), _unit_of("/s"), _size("nv")),
+        "a": Quantity("coordinates", _speeds("a"), _unit_of("/s^2"), _size("nv")),
         "reaction_force": Quantity("joint", lambda s, k: s.reactions.on_child(k)[1], "N", 3, of_partition=True),
         "reaction_moment": Quantity("joint", lambda s, k: s.reactions.on_child(k)[0], "N m", 3, of_partition=True),
-        "drive_load": Quantity("joint", lambda s, k: [s.reactions.along_driven(k)], _load_unit, of_partition=True),
+        "drive_load": Quantity("coordinate", lambda s, k: [s.reactions.along_driven(k)], _load_unit, of_partition=True),
         "position": Quantity("frame", _position, "m", 3),
         "orientation": Quantity("frame", _orientation, "1", 4),
         "velocity": Quantity("frame", _velocity, "m/s", 3),
@@ -128,8 +128,11 @@ def every_channel(plan: Plan) -> Iterator[Channel]:
     """Every channel of a plan: of joints that move, of all frames, of forces with states, of substructures, of all."""
     frames = [node.path + ":origin" for node in plan.nodes if not node.virtual] + [path for path, _ in plan.frames]
     states = [f"{e.path}.{state.name}" for e in plan.forces for state in FORCES[e.kind].states]
+    joints = [joint.path for joint in plan.joints]
     of = {
-        "joint": [joint.path for joint in plan.joints],
+        "coordinates": list(dict.fromkeys((*joints, *(one.path for one in plan.coordinates)))),
+        "joint": joints,
+        "coordinate": [one.path for one in plan.coordinates],
         "frame": list(dict.fromkeys(frames)),
         "substructure": [f"substructure[{k}]" for k in range(len(plan.substructures))],
     }
@@ -155,8 +158,16 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
         return _made(plan, path, name, int(match[1]))
     if quantity and quantity.of == "joint":
         return _made(plan, path, name, _joint(plan, path, resolve(head), name))
+    if quantity and quantity.of == "coordinates":
+        return _made(plan, path, name, _which(plan, path, resolve(head)))
+    if quantity and quantity.of == "coordinate":
+        return _made(plan, path, name, _driven(plan, path, resolve(head)))
     if quantity and quantity.of == "frame":
         return _made(plan, path, name, _frame(plan, path, resolve(head)))
+    if indexed := INDEXED.fullmatch(name):
+        return _made(plan, path, indexed[1], _which(plan, path, f"{resolve(head)}.q[{indexed[2]}]"))
+    if any(name in joint.kind.names for joint in plan.joints):
+        return _made(plan, path, "q", _which(plan, path, resolve(path)))
     state = _state_of_force(plan, head, name)
     if state is not None:
         index, unit = state
@@ -184,9 +195,6 @@ def _joint(plan: Plan, path: str, target: str, name: str) -> int:
         raise ModelError(
             f"channel {path}", repr(target), "an active joint", nearest(target, known) or f"One of {known}."
         )
-    if name == "drive_load" and not any(g.prescribes and index in g.joints for g in plan.constraints):
-        found, todo = "a joint that nothing drives", "Drive it, or leave it out."
-        raise ModelError(f"channel {path}", found, "a driven joint", todo)
     acting = [g for g in plan.constraints if g.frames and g.loop is None and index in g.coupled]
     if name.startswith("reaction_") and acting:
         raise ModelError(
@@ -196,6 +204,30 @@ def _joint(plan: Plan, path: str, target: str, name: str) -> int:
             "Leave the channel out.",
         )
     return index
+
+
+def _which(plan: Plan, path: str, target: str) -> tuple[int, ...]:
+    """The coordinates that a path names: all of a joint, or one of them."""
+    joint, field = split(target)
+    index = _joint(plan, path, joint, "q")
+    inside = [k for k, one in enumerate(plan.coordinates) if one.joint == index]
+    named = plan.joints[index].kind.named(field)
+    if field and not named:
+        known = [plan.coordinates[k].path for k in inside]
+        raise ModelError(f"channel {path}", f"no coordinate {field.lstrip('.')!r}", f"one of {known}", "Name one.")
+    return tuple(inside[k] for k in named)
+
+
+def _driven(plan: Plan, path: str, target: str) -> int:
+    """The one driven coordinate that a path names."""
+    which = _which(plan, path, target)
+    if len(which) > 1:
+        known = [plan.coordinates[k].path for k in which]
+        raise ModelError(f"channel {path}", "a joint of several coordinates", f"one of {known}", "Name one of them.")
+    if not any(group.prescribes and set(which) & set(group.coordinates) for group in plan.constraints):
+        found, todo = "a joint that nothing drives", "Drive it, or leave it out."
+        raise ModelError(f"channel {path}", found, "a driven joint", todo)
+    return next(iter(which))
 
 
 def _frame(plan: Plan, path: str, target: str) -> PlacedFrame:
@@ -230,7 +262,7 @@ def knot_units(plan: Plan, index: int) -> tuple[str, ...]:
 
 def _along(plan: Plan, element: ForceElement) -> str:
     """The unit of the displacement along which a force acts."""
-    return plan.joints[element.joints[0]].kind.unit if element.joints else "m"
+    return plan.coordinates[element.coordinates[0]].unit if element.coordinates else "m"
 
 
 def _knots_of_force(plan: Plan, path: str, head: str) -> Channel:

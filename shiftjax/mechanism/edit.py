@@ -8,7 +8,7 @@ from typing import Any
 
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.paths import Steps, child, steps
-from shiftjax.mechanism.records import STARTS, Assembly, Body
+from shiftjax.mechanism.records import STARTS, Assembly, Body, Joint
 
 
 def with_number(value: Any, where: Steps, number: Any) -> Any:
@@ -18,6 +18,8 @@ def with_number(value: Any, where: Steps, number: Any) -> Any:
     head, rest = where[0], where[1:]
     if isinstance(head, int):
         return (*value[:head], with_number(value[head], rest, number), *value[head + 1 :])
+    if isinstance(value, FrozenJson):  # of the coordinates of a joint
+        return FrozenJson({**value, head: with_number(value[head], rest, number)})
     if head in getattr(value, "values", ()):  # of its kind; a table has a field that is called values
         return replace(value, values=FrozenJson({**value.values, head: with_number(value.values[head], rest, number)}))
     return replace(value, **{head: with_number(getattr(value, head), rest, number)})
@@ -29,9 +31,18 @@ def changed(element: Any, path: str, values: Mapping[str, Mapping[str, float]]) 
         where = steps(text)
         if hasattr(element, str(where[0])) or where[0] in getattr(element, "values", ()):  # else of another kind
             element = with_number(element, where, number)
-            if where[0] in STARTS and where[0] not in element.stated:
-                element = replace(element, stated=tuple(key for key in STARTS if key in (*element.stated, where[0])))
+            if where[0] in STARTS:
+                element = replace(element, stated=_stated(element, where))
     return element
+
+
+def _stated(joint: Joint, where: Steps) -> tuple[str, ...]:
+    """What a joint states of its start once the number at `where` is named."""
+    start = str(where[0])
+    own = getattr(joint, start)
+    named = {*joint.stated, f"{start}.{where[1]}" if isinstance(own, FrozenJson) else start}
+    names = [f"{key}.{name}" for key in STARTS for name in (own if isinstance(own, FrozenJson) else ())]
+    return tuple(key for key in (*STARTS, *names) if key in named)
 
 
 def changed_body(body: Body, path: str, values: Mapping[str, Mapping[str, float]]) -> Body:

@@ -15,6 +15,7 @@ from shiftjax.constraints import CONSTRAINTS, ConstraintKind
 from shiftjax.field import DAMPER, SPRING, Field, Role, filled
 from shiftjax.forces import FORCES, ForceKind
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.paths import Steps
 from shiftjax.mechanism.records import ZERO, Body, Element, Frame, Joint, Placement, Restraint
 from shiftjax.mechanism.scene_fields import (
@@ -105,9 +106,15 @@ JOINT = (
     Field("body_frame_pairs", "parent and child in v0.2", "references", misspelt=("body_frame_pair",), written=False),
     Field("initial_displacement", "where it starts; at zero where left out", "displacement", Role.POSITION, "{x}"),
     Field("initial_velocity", "how fast it starts; at rest where left out", "velocity", Role.SPEED, "{x}/s"),
-    Field("stiffness", "Q = -sum c_k q^k", "ascending", Role.FORCE, SPRING, ()),
-    Field("damping", "Q = -sum d_k v^k", "ascending", Role.FORCE, DAMPER, (), ("damping", "damping_coefficients")),
-    Field("axis", "of revolute and prismatic, in the joint's frames", "axis", Role.DIRECTION, misspelt=("aixs",)),
+    Field("stiffness", "Q = -sum c_k q^k", "polynomial", Role.FORCE, SPRING, ()),
+    Field("damping", "Q = -sum d_k v^k", "polynomial", Role.FORCE, DAMPER, (), ("damping", "damping_coefficients")),
+    Field(
+        "axis",
+        "of revolute, prismatic and cylindrical, in the joint's frames",
+        "axis",
+        Role.DIRECTION,
+        misspelt=("aixs",),
+    ),
 )
 RESTRAINT = (
     COMMENT,
@@ -252,6 +259,7 @@ def kinds_with(word: str) -> set[str]:
         },
     }
     words = {kind: {f.name.split(".")[0] for f in fields if f.numeric} for kind, fields in named.items()}
+    words["joint"] |= {name for kind in KINDS.values() for name in kind.names}
     return {kind for kind in named if word in words[kind] | RECORDED.get(kind, set())} or set(named)
 
 
@@ -304,6 +312,9 @@ def leaves(value: Any, steps: Steps = ()) -> Iterator[tuple[Steps, float]]:
     elif isinstance(value, tuple):
         for k, item in enumerate(value):
             yield from leaves(item, (*steps, k))
+    elif isinstance(value, FrozenJson):
+        for name, item in value.items():
+            yield from leaves(item, (*steps, name))
     elif isinstance(value, Placement):
         for name in ("T", "rotation"):
             yield from leaves(getattr(value, name), (*steps, name))
@@ -314,7 +325,7 @@ def numbers_of(item: Any) -> Iterator[tuple[Field, Steps, float]]:
     for field in numeric_fields(item):
         head: Steps = tuple(field.name.split("."))
         for steps, number in leaves(value_of(item, field.name)):
-            if not (field.shape == "displacement" and "T" in steps and KINDS[item.type].displacement == "rotation"):
+            if not (field.shape == "displacement" and "T" in steps and not KINDS[item.type].shifts):
                 yield field, (*head, *steps), number
 
 
@@ -326,15 +337,14 @@ def role_of(field: Field, steps: Steps, item: Any) -> Role:
     return field.role
 
 
-def unit_of(field: Field, steps: Steps, item: Any, joint_type: str = "") -> str:
+def unit_of(field: Field, steps: Steps, item: Any, x: str = "m") -> str:
     """The unit of a number as stores write it: "kg", "N m s/rad".
 
     Args:
-        joint_type: of the joint that a restraint acts on, "" between frames.
+        x: unit of the coordinate along which a force acts, "m" between frames.
     """
     if isinstance(item, Joint):
         return _unit_at_joint(field, steps, KINDS[item.type])
-    x = KINDS[joint_type].unit if joint_type else "m"
     unit = field.unit
     power = 0
     if isinstance(item, Restraint):
@@ -344,14 +354,16 @@ def unit_of(field: Field, steps: Steps, item: Any, joint_type: str = "") -> str:
         piece, place = (int(k) for k in steps[-2:])
         power = len(item.coefficients[piece]) - 1 - place  # the highest power first
         unit = DAMPER if rate else SPRING
-    elif field.shape == "ascending":
+    elif field.shape in ("ascending", "polynomial"):
         power = int(steps[-1])
     return filled(unit, x, power)
 
 
 def _unit_at_joint(field: Field, steps: Steps, kind: Any) -> str:
-    if field.shape == "displacement" and len(steps) > 1:
+    if field.shape == "displacement" and kind.placed:
         return "m" if steps[1] == "T" else "rad"
-    if field.shape == "velocity" and len(steps) > 1:
+    if field.shape == "velocity" and kind.placed:
         return f"{kind.units[int(steps[len(steps) - 1])]}/s"
-    return filled(field.unit, kind.unit, int(steps[len(steps) - 1]) if field.shape == "ascending" else 0)
+    own = {coordinate.name: coordinate.unit for coordinate in kind.coordinates}
+    x = own.get(str(steps[1]), kind.units[0]) if len(steps) > 1 and len(own) > 1 else (*kind.units, "rad")[0]
+    return filled(field.unit, x, int(steps[len(steps) - 1]) if field.shape == "polynomial" else 0)

@@ -10,6 +10,7 @@ from typing import Any
 
 from shiftjax.errors import ModelError, nearest, need, need_mapping, refuse_traced
 from shiftjax.field import Role
+from shiftjax.joints import KINDS
 from shiftjax.markup import html_table
 from shiftjax.mechanism.edit import changed, changed_assembly, rebuilt
 from shiftjax.mechanism.fields import LABELS, UNSIMULATED, kinds_with, numbers_of, role_of, unit_of
@@ -140,10 +141,15 @@ class Model:
             if joint.parent.body in bodies and joint.child.body in bodies:
                 yield path, joint
 
+    def coordinate_units(self) -> dict[str, str]:
+        """Unit of every coordinate of the active joints, "rad" or "m", by its path: the joint's, or `JOINT.NAME`."""
+        kinds = [(path, KINDS[joint.type]) for path, joint in self.joints()]
+        return {kind.path_of(path, k): own.unit for path, kind in kinds for k, own in enumerate(kind.coordinates)}
+
     def restraints(self) -> Iterator[tuple[str, Restraint]]:
         """Path and record of every active restraint on active joints or bodies."""
         bodies = self._active_bodies()
-        acting = {path for path, _ in self.joints()}
+        acting = self.coordinate_units()
         for path, restraint in self._active("restraints"):
             if restraint.joint in acting or (
                 restraint.frames is not None and all(ref.body in bodies for ref in restraint.frames)
@@ -163,7 +169,7 @@ class Model:
         yield from self._acting("drivers")
 
     def _acting(self, kind: str) -> Iterator[tuple[str, Element]]:
-        bodies, acting = self._active_bodies(), {path for path, _ in self.joints()}
+        bodies, acting = self._active_bodies(), set(self.coordinate_units())
         for path, item in self._active(kind):
             if acting.issuperset(item.joints) and all(ref.body in bodies for ref in item.frames):
                 yield path, item
@@ -215,13 +221,12 @@ class Model:
 
     def described(self) -> dict[str, Number]:
         """What is known of every number, by its path."""
-        types = {path: joint.type for path, joint in self.joints()}
-        numbers: dict[str, Number] = {}
+        units, numbers = self.coordinate_units(), dict[str, Number]()
         for path, item in self.elements():
             along = item.joint if isinstance(item, Restraint | Element) else None
-            kind = types[along] if along else ""
+            x = units[along] if along else "m"
             for field, keys, value in numbers_of(item):
-                unit, role = unit_of(field, keys, item, kind), role_of(field, keys, item)
+                unit, role = unit_of(field, keys, item, x), role_of(field, keys, item)
                 numbers[path + text_of(keys)] = Number(value, unit, role, field.doc)
         return numbers
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Body, FrameRef, Joint, Placement, Vector
 
 BODY_HEAD = ("body", "mass [kg]", "centre of mass [m]", "inertia xx yy zz [kg m^2]", "frames")
@@ -34,7 +35,11 @@ def _start(joint: Joint) -> str:
     place = joint.initial_displacement
     if isinstance(place, Placement):
         return "a placement" if place != Placement() else "0"
-    return f"{place:.6g} {KINDS[joint.type].unit}" if isinstance(place, float) else "not stated"
+    coordinates = KINDS[joint.type].coordinates
+    if isinstance(place, float):
+        return f"{place:.6g} {coordinates[0].unit}"
+    assert isinstance(place, FrozenJson)
+    return ", ".join(f"{own.name} {place[own.name]:.6g} {own.unit}" for own in coordinates)
 
 
 def _end(ref: FrameRef) -> str:

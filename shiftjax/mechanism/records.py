@@ -109,14 +109,27 @@ class Joint:
     parent: FrameRef
     child: FrameRef
     axis: Vector | None = None  # for the kinds that need one, as written
-    initial_displacement: float | Placement = 0.0  # [rad or m]
-    initial_velocity: float | tuple[float, ...] = 0.0  # one number, or one a speed; () for rigid
-    stiffness: tuple[float, ...] = ()  # ascending: Q = -sum c_k q^k
-    damping: tuple[float, ...] = ()  # ascending: Q = -sum d_k q'^k
+    # of a joint of several coordinates: name of each -> its own
+    initial_displacement: float | Placement | FrozenJson = 0.0  # [rad or m]
+    initial_velocity: float | tuple[float, ...] | FrozenJson = 0.0  # one number, or one a speed; () for rigid
+    stiffness: tuple[float, ...] | FrozenJson = ()  # ascending: Q = -sum c_k q^k
+    damping: tuple[float, ...] | FrozenJson = ()  # ascending: Q = -sum d_k q'^k
     values: FrozenJson = FrozenJson()  # numbers of the joint's kind: field -> number or numbers
     active: bool = True
     comment: str = ""
-    stated: tuple[str, ...] = ()  # of STARTS, those that were written, zero or not; the others are free
+    stated: tuple[str, ...] = ()  # of STARTS, those that were written, zero or not; .NAME where only one coordinate's
+
+    def states(self, start: str, coordinate: str) -> bool:
+        """Whether it says where a coordinate starts, or how fast; `start` is one of STARTS."""
+        return start in self.stated or f"{start}.{coordinate}" in self.stated
+
+    def start(self, start: str) -> Any:
+        """What it says of a field of STARTS, of several coordinates of those that it states; None where of none."""
+        value = getattr(self, start)
+        if start in self.stated:
+            return value
+        own = value if isinstance(value, FrozenJson) else {}
+        return FrozenJson({name: own[name] for name in own if self.states(start, name)}) or None
 
 
 @record
@@ -125,7 +138,7 @@ class Restraint:
 
     name: str
     type: str  # "spring", "damper" or "friction"
-    joint: str | None  # absolute path, or None
+    joint: str | None  # absolute path of a coordinate, as of `Element`, or None
     frames: tuple[FrameRef, FrameRef] | None
     distance_type: str | None  # None (Euclidean), "Tx", "Ty" or "Tz" along the first frame's axes
     knot_points: tuple[float, ...]  # piece k holds left of knot k
@@ -165,7 +178,7 @@ class Element:
 
     name: str
     type: str  # a key of CONSTRAINTS or FORCES, "tire" or "pid"
-    joints: tuple[str, ...] = ()  # absolute paths
+    joints: tuple[str, ...] = ()  # absolute paths of coordinates; of a joint that has one, the joint's
     frames: tuple[FrameRef, ...] = ()
     values: FrozenJson = FrozenJson()  # field -> numbers, or a word
     active: bool = True
@@ -174,7 +187,7 @@ class Element:
 
     @property
     def joint(self) -> str | None:
-        """The first joint."""
+        """The first joint, or coordinate of one."""
         return self.joints[0] if self.joints else None
 
     @property

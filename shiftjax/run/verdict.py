@@ -23,7 +23,7 @@ from shiftjax.run.start.closing import CLOSED, null_space
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare
-from shiftjax.run.start.prepared import Prepared, joints_of
+from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.refusals import refuse_massless_motion, refuse_open_welds
 from shiftjax.run.topology_report import report_of
 
@@ -106,13 +106,14 @@ def start_table(prepared: Prepared) -> list[dict[str, Any]]:
     file_q, file_v = (host.per_member(values, 1)[:, 0] for values in (lane.coordinates(), lane.speeds()))
     names = plan.speed_names()
     out: list[dict[str, Any]] = []
-    for k in joints_of(plan, [path for path, _ in prepared.model.joints()], "joint"):
-        joint = plan.joints[k]
-        for i in range(joint.nv):
-            unit, v = joint.kind.units[i], joint.v + i
-            entry: dict[str, Any] = {"joint": names[v], "unit": unit}
-            if joint.nq == joint.nv:
-                entry["file"], entry["start"] = float(file_q[joint.q + i]), float(start.q[joint.q + i, 0])
+    index = {coordinate.path: k for k, coordinate in enumerate(plan.coordinates)}
+    kinds = [(path, KINDS[joint.type]) for path, joint in prepared.model.joints()]
+    for k in (index[path] for joint, kind in kinds for path in kind.paths(joint)):
+        coordinate = plan.coordinates[k]
+        for v in coordinate.speeds:
+            entry: dict[str, Any] = {"joint": names[v], "unit": coordinate.unit}
+            if coordinate.plain and not plan.joints[coordinate.joint].kind.placed:
+                entry["file"], entry["start"] = float(file_q[coordinate.q]), float(start.q[coordinate.q, 0])
                 entry["displacement"] = _origin(entry["file"], entry["start"], stated=k in prepared.said.positions)
             entry["file_speed"], entry["start_speed"] = float(file_v[v]), float(start.v[v, 0])
             entry["speed"] = _origin(entry["file_speed"], entry["start_speed"], stated=k in prepared.said.speeds)
@@ -153,7 +154,7 @@ def _degrees(model: Model) -> Iterator[str]:
     types = {path: joint.type for path, joint in model.joints()}
     for path, number in model.described().items():
         turning = number.role in (Role.ANGLE, Role.POSITION) and number.unit == "rad"
-        plain = KINDS[types[path.partition(".")[0]]].displacement == "scalar" if path.partition(".")[0] in types else 1
+        plain = not KINDS[types[path.partition(".")[0]]].placed if path.partition(".")[0] in types else 1
         if turning and plain and abs(number.value) > TURN:
             yield (
                 f"{path} = {number.value:g} rad is {abs(number.value) / TURN:.3g} turns; "
@@ -185,7 +186,7 @@ def _unnamed(prepared: Prepared, found: dict[str, Any]) -> Iterator[str]:
     plan, lane, start = prepared.plan, prepared.file_lane(), prepared.file_start
     named = np.zeros(plan.nv, bool)
     for k in {*prepared.said.positions, *prepared.said.speeds}:
-        named[plan.joints[k].v : plan.joints[k].v + plan.joints[k].nv] = True
+        named[[*plan.coordinates[k].speeds]] = True
     for s, block in enumerate(found["substructures"]):
         columns = list(plan.substructures[s].columns)
         _, J = host.closure(lane, start.q, s)

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from shiftjax.connected import connected
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.errors import ModelError
+from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.model import Model
 from shiftjax.topology.plan import Plan
 from shiftjax.topology.plan_builder import PlanBuilder
@@ -39,37 +40,33 @@ def analyze(
     Args:
         cut: paths of joints to make chords.
         cluster: False puts all constraints into one substructure (to show what clustering saves).
-        driven: paths of one-coordinate joints prescribed by functions of time, the first of the run's functions.
-        functions: name -> paths of one-coordinate joints that a function constrains; the run's later functions.
+        driven: paths of coordinates prescribed by functions of time, the first of the run's functions.
+        functions: name -> paths of coordinates that a function constrains; the run's later functions.
         external_wrenches: True adds an external wrench on every body.
 
     Raises:
-        ModelError: if `cut` disconnects a body from ground, or a joint does not have one coordinate.
+        ModelError: if `cut` disconnects a body from ground, or a path names no coordinate.
     """
     tree = spanning_tree(model, [model.resolve(path) for path in cut])
-    index = {branch.path: k for k, branch in enumerate(tree.branches)}
-
-    def single(path: str, where: str) -> int:
-        full = model.resolve(path)
-        if full not in index or tree.branches[index[full]].kind.nv != 1:
-            known = [branch.path for branch in tree.branches if branch.kind.nv == 1]
-            raise ModelError(
-                f"{where} {full}", "no active joint of one coordinate", f"one of {known}", "Name such a joint."
-            )
-        return index[full]
+    index = {
+        branch.kind.path_of(branch.path, i): (k, i)
+        for k, branch in enumerate(tree.branches)
+        for i in range(len(branch.kind.primitives))
+    }
 
     constraints = [_closure(tree, k) for k, branch in enumerate(tree.branches) if branch.chord]
-    constraints += [_driver(model.resolve(path), single(path, "drive"), k) for k, path in enumerate(driven)]
-    for k, (name, paths) in enumerate((functions or {}).items()):
-        joints = tuple(single(path, f"constraint {name}") for path in paths)
-        coupled = tuple(sorted(set(joints)))
-        constraints.append(TreeConstraint(name, "function", joints, coupled=coupled, function=len(driven) + k))
-    given = [*model.constraints(), *model.drivers()]
-    for path, item in sorted(given, key=lambda pair: natural_key(pair[0])):
-        joints = tuple(index[joint] for joint in item.joints)
+    given = [(path, "driver", (path,), "drive") for path in driven]
+    given += [(name, "function", tuple(paths), f"constraint {name}") for name, paths in (functions or {}).items()]
+    for k, (name, kind, paths, where) in enumerate(given):
+        named = tuple(index[plain_coordinate(model, path, where)] for path in paths)
+        coupled = tuple(sorted({joint for joint, _ in named}))
+        constraints.append(TreeConstraint(name, kind, named, coupled=coupled, function=k))
+    of_files = [*model.constraints(), *model.drivers()]
+    for path, item in sorted(of_files, key=lambda pair: natural_key(pair[0])):
+        named = tuple(index[coordinate] for coordinate in item.joints)
         between = tree.between(ref.body for ref in item.frames) if item.frames else ()
-        coupled = tuple(sorted({*joints, *between}))
-        constraints.append(TreeConstraint(path, item.type, joints, item.frames, coupled, item=item))
+        coupled = tuple(sorted({*(joint for joint, _ in named), *between}))
+        constraints.append(TreeConstraint(path, item.type, named, item.frames, coupled, item=item))
     _refuse_two_drivers(tree, constraints)
     clusters = _clusters(tree, constraints, cluster)
     order = _order(tree, constraints, clusters)
@@ -82,20 +79,17 @@ def _closure(tree: Tree, index: int) -> TreeConstraint:
     return TreeConstraint(branch.path, "loop", (), (branch.far_ref,), loop.joints, loop=loop)
 
 
-def _driver(name: str, joint: int, function: int) -> TreeConstraint:
-    return TreeConstraint(name, "driver", (joint,), coupled=(joint,), function=function)
-
-
 def _refuse_two_drivers(tree: Tree, constraints: Sequence[TreeConstraint]) -> None:
-    """Raises where two constraints prescribe one joint."""
-    driver_of: dict[int, str] = {}
+    """Raises where two constraints prescribe one coordinate."""
+    driver_of: dict[tuple[int, int], str] = {}
     for constraint in constraints:
-        for joint in constraint.joints if CONSTRAINTS[constraint.kind].prescribes else ():
-            if joint in driver_of:
-                drivers = f"two drivers, {driver_of[joint]} and {constraint.name}"
+        for named in constraint.coordinates if CONSTRAINTS[constraint.kind].prescribes else ():
+            if named in driver_of:
+                drivers = f"two drivers, {driver_of[named]} and {constraint.name}"
                 todo = 'Set "active": false on one of them, or leave one out.'
-                raise ModelError(tree.branches[joint].path, drivers, "one driver a joint", todo)
-            driver_of[joint] = constraint.name
+                branch = tree.branches[named[0]]
+                raise ModelError(branch.kind.path_of(branch.path, named[1]), drivers, "one driver a joint", todo)
+            driver_of[named] = constraint.name
 
 
 def _clusters(tree: Tree, constraints: Sequence[TreeConstraint], cluster: bool) -> list[list[int]]:

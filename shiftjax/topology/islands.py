@@ -14,7 +14,16 @@ from typing import Any
 from shiftjax.connected import connected
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, RowGroup
 from shiftjax.record import record
-from shiftjax.topology.plan import GRAVITY, BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
+from shiftjax.topology.plan import (
+    GRAVITY,
+    BodyNumbers,
+    Node,
+    NumberPlace,
+    Plan,
+    Substructure,
+    TreeJoint,
+    coordinates_of,
+)
 
 
 @record
@@ -41,7 +50,11 @@ def _groups(plan: Plan) -> list[list[int]]:
     count = len(plan.joints)
     sets = [{k, plan.nodes[joint.near].joint if joint.near else k} for k, joint in enumerate(plan.joints)]
     for element in (*plan.constraints, *plan.forces):
-        coupled = element.coupled if isinstance(element, RowGroup) else element.joints
+        coupled = (
+            element.coupled
+            if isinstance(element, RowGroup)
+            else [plan.coordinates[k].joint for k in element.coordinates]
+        )
         sets.append({*coupled, *(plan.nodes[frame.node].joint for frame in element.frames if frame.node)})
     groups = ([k for k in group if k < count] for group in connected(sets))
     return [group for group in groups if group]
@@ -53,11 +66,16 @@ class _Part:
     def __init__(self, whole: Plan, joints: Sequence[int]) -> None:
         self.whole, self.old = whole, [whole.joints[k] for k in joints]
         self.joint = {old: new for new, old in enumerate(joints)}
+        inside = (k for k, coordinate in enumerate(whole.coordinates) if coordinate.joint in self.joint)
+        self.coordinate = {old: new for new, old in enumerate(sorted(inside, key=self._order))}
         self.node = {0: 0} | {joint.far: new + 1 for new, joint in enumerate(self.old)}
         self.speed: dict[int, int] = {}
         self.numbers: dict[int, int] = {k: k for k in GRAVITY}  # place in the whole -> place in the part
         self.matrices: dict[int, int] = {}
         self.states: dict[int, int] = {}
+
+    def _order(self, coordinate: int) -> tuple[int, int]:
+        return self.joint[self.whole.coordinates[coordinate].joint], coordinate
 
     def island(self) -> Island:
         whole = self.whole
@@ -70,6 +88,7 @@ class _Part:
         plan = Plan(
             nodes=(Node("", -1, 0), *nodes),
             joints=joints,
+            coordinates=coordinates_of(joints),
             constraints=constraints,
             substructures=tuple(self._blocks(blocks, {old: new for new, old in enumerate(groups)})),
             forces=forces,
@@ -87,7 +106,7 @@ class _Part:
 
     def _owns(self, force: ForceElement) -> bool:
         nodes = {frame.node for frame in force.frames} - {0}
-        return bool(self.joint.keys() & set(force.joints) or self.node.keys() & nodes)
+        return bool(self.coordinate.keys() & set(force.coordinates) or self.node.keys() & nodes)
 
     def _joints(self) -> Iterator[TreeJoint]:
         q = 0
@@ -122,7 +141,7 @@ class _Part:
         return replace(
             group,
             name="",
-            joints=self._joints_of(group.joints),
+            coordinates=self._coordinates(group.coordinates),
             frames=self._placed(group.frames),
             coupled=self._joints_of(group.coupled),
             numbers=self._named(group.numbers),
@@ -139,7 +158,7 @@ class _Part:
         return replace(
             force,
             path="",
-            joints=self._joints_of(force.joints),
+            coordinates=self._coordinates(force.coordinates),
             frames=self._placed(force.frames),
             numbers=self._named(force.numbers),
             states=tuple(self.states[state] for state in force.states),
@@ -157,6 +176,9 @@ class _Part:
 
     def _joints_of(self, old: Sequence[int]) -> tuple[int, ...]:
         return tuple(self.joint[k] for k in old)
+
+    def _coordinates(self, old: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self.coordinate[k] for k in old)
 
     def _placed(self, frames: Sequence[PlacedFrame]) -> tuple[PlacedFrame, ...]:
         return tuple(PlacedFrame(self.node[frame.node], self._frame(frame.frame)) for frame in frames)

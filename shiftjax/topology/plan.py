@@ -8,7 +8,8 @@ hashable and holds no number of the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from shiftjax.field import Role
 from shiftjax.joints.kind import JointKind
@@ -54,7 +55,7 @@ class TreeJoint:
     v: int  # first speed
     chord: bool  # True where `far` is a virtual body
     numbers: Named  # of its kind
-    displacement: Places  # initial: a number, or three of T where it has them and three of a rotation vector
+    displacement: Any  # initial places: one, one a coordinate, or three of T (if any) and three of a rotation vector
     matrix: int  # constant matrix before that rotation vector, -1 where there is none
     velocity: tuple[int, ...]  # initial, one number per speed
 
@@ -78,6 +79,58 @@ class TreeJoint:
     @property
     def far_place(self) -> PlacedFrame:
         return PlacedFrame(self.far, self.far_frame)
+
+
+@record
+class TreeCoordinate:
+    """One coordinate of a joint of the tree, as starts, constraints and forces refer to it."""
+
+    path: str  # the joint's, with .NAME where that has several
+    joint: int
+    q: int  # first coordinate
+    nq: int
+    v: int  # first speed
+    nv: int
+    unit: str  # of the displacement of its speeds, "rad" or "m"
+    start: tuple[int, ...]  # the numbers that say where it begins
+    velocity: tuple[int, ...]  # initial, one number a speed
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one number; a quaternion is four."""
+        return self.nq == 1
+
+    @property
+    def places(self) -> slice:
+        """Where it stands in the vector of coordinates."""
+        return slice(self.q, self.q + self.nq)
+
+    @property
+    def speeds(self) -> range:
+        """Its speeds, in the vector of all."""
+        return range(self.v, self.v + self.nv)
+
+
+def coordinates_of(joints: Sequence[TreeJoint]) -> tuple[TreeCoordinate, ...]:
+    """The coordinates of all joints, in order."""
+    found: list[TreeCoordinate] = []
+    for index, joint in enumerate(joints):
+        every = tuple(flat(joint.displacement))
+        for k, own in enumerate(joint.kind.coordinates):
+            found.append(
+                TreeCoordinate(
+                    path=joint.kind.path_of(joint.path, k) if joint.path else "",
+                    joint=index,
+                    q=joint.q + own.q,
+                    nq=own.nq,
+                    v=joint.v + own.v,
+                    nv=own.nv,
+                    unit=own.unit,
+                    start=every if joint.kind.placed else every[k : k + 1],
+                    velocity=joint.velocity[own.v : own.v + own.nv],
+                )
+            )
+    return tuple(found)
 
 
 @record
@@ -105,6 +158,7 @@ class Plan:
 
     nodes: tuple[Node, ...]
     joints: tuple[TreeJoint, ...]
+    coordinates: tuple[TreeCoordinate, ...]  # of the joints
     constraints: tuple[RowGroup, ...]
     substructures: tuple[Substructure, ...]
     forces: tuple[ForceElement, ...]
@@ -149,14 +203,22 @@ class Plan:
         """Places of the numbers that constraints read: a driver may begin at its joint's initial displacement."""
         return {place for group in self.constraints for _, places in group.numbers for place in flat(places)}
 
+    def coordinates_in(self, substructure: int) -> list[int]:
+        """The coordinates of the joints of a substructure."""
+        joints = set(self.substructures[substructure].joints)
+        return [k for k, coordinate in enumerate(self.coordinates) if coordinate.joint in joints]
+
     def joint_index(self, path: str) -> int:
         return next(i for i, joint in enumerate(self.joints) if joint.path == path)
 
     def speed_names(self) -> tuple[str, ...]:
-        """Name of every speed: the joint's path, with [k] where it has several."""
+        """Name of every speed: its coordinate's path; the joint's and [k] where a quaternion is among its motions."""
         names: list[str] = []
         for joint in self.joints:
-            names += [joint.path] if joint.nv == 1 else [f"{joint.path}[{k}]" for k in range(joint.nv)]
+            if joint.kind.placed:
+                names += [f"{joint.path}[{k}]" for k in range(joint.nv)]
+            else:
+                names += [joint.kind.path_of(joint.path, k) for k in range(joint.nv)]
         return tuple(names)
 
     def tree_joint_path(self, node: int) -> tuple[int, ...]:

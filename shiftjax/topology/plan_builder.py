@@ -12,11 +12,21 @@ from typing import Any
 
 from shiftjax.constraints import CONSTRAINTS, ConstraintKind
 from shiftjax.forces import FORCES, ForceKind
+from shiftjax.joints import JointKind
 from shiftjax.mechanism.fields import INERTIA, numbers_of, numeric_fields, role_of, value_of
 from shiftjax.mechanism.paths import Steps, child, text_of
 from shiftjax.mechanism.records import FIXED, ORIGIN, Body, Element, Frame, FrameRef, Joint, Placement
 from shiftjax.plan_elements import ForceElement, FrameNumbers, Loop, Named, PlacedFrame, Places, RowGroup
-from shiftjax.topology.plan import BodyNumbers, Node, NumberPlace, Plan, Substructure, TreeJoint
+from shiftjax.topology.plan import (
+    BodyNumbers,
+    Node,
+    NumberPlace,
+    Plan,
+    Substructure,
+    TreeCoordinate,
+    TreeJoint,
+    coordinates_of,
+)
 from shiftjax.topology.spanning_tree import ModelContents, Tree, TreeConstraint, natural_key
 
 
@@ -97,8 +107,10 @@ class PlanBuilder:
     def plan(self, *, external_wrenches: bool) -> Plan:
         nodes = self._nodes()
         joints, polynomials = self._joints()
-        groups = tuple(self._group(constraint, joints) for constraint in self.constraints)
-        forces = [*polynomials, *self._restraints(joints), *self._modules(joints)]
+        coordinates = coordinates_of(joints)
+        index = {coordinate.path: k for k, coordinate in enumerate(coordinates)}
+        groups = tuple(self._group(constraint, coordinates) for constraint in self.constraints)
+        forces = [*polynomials, *self._restraints(index), *self._modules(index)]
         if external_wrenches:
             forces += [self._external_wrench(k, nodes[k].path) for k in range(1, len(nodes)) if not nodes[k].virtual]
         frames = [(child(body, name), PlacedFrame(self.place_of[body], numbers))
@@ -106,6 +118,7 @@ class PlanBuilder:
         return Plan(
             nodes=nodes,
             joints=tuple(joints),
+            coordinates=coordinates,
             constraints=groups,
             substructures=_substructures(joints, groups, self.clusters),
             forces=tuple(forces),
@@ -132,11 +145,11 @@ class PlanBuilder:
         """The joints, and the forces of their stiffness and damping polynomials."""
         joints: list[TreeJoint] = []
         forces: list[ForceElement] = []
-        nq = nv = 0
-        for new, old in enumerate(self.order):
-            branch = self.tree.branches[old]
+        nq = nv = coordinates = 0
+        for branch in (self.tree.branches[old] for old in self.order):
             kind, (numbers, matrix) = branch.kind, self.numbering.joint(branch.joint, branch.path)
             velocity: Any = numbers.get("initial_velocity", ())
+            paths = [kind.path_of(branch.path, k) for k in range(len(kind.primitives))]
             names = ("axis", *(field.name for field in kind.fields))
             joints.append(
                 TreeJoint(
@@ -158,13 +171,14 @@ class PlanBuilder:
                 )
             )
             for name in ("stiffness", "damping"):
-                if numbers[name]:
-                    forces.append(_force(branch.path, name, ((name, numbers[name]),), joints=(new,)))
-            nq, nv = nq + kind.nq, nv + kind.nv
+                for k, places in _polynomials(kind, getattr(branch.joint, name), numbers[name]):
+                    forces.append(_force(paths[k], name, ((name, places),), coordinates=(coordinates + k,)))
+            nq, nv, coordinates = nq + kind.nq, nv + kind.nv, coordinates + len(paths)
         return joints, forces
 
-    def _group(self, constraint: TreeConstraint, joints: Sequence[TreeJoint]) -> RowGroup:
-        named = tuple(self.joint_of[j] for j in constraint.joints)
+    def _group(self, constraint: TreeConstraint, coordinates: Sequence[TreeCoordinate]) -> RowGroup:
+        where = {(coordinate.joint, k): n for n, (k, coordinate) in enumerate(_counted(coordinates))}
+        named = tuple(where[self.joint_of[joint], k] for joint, k in constraint.coordinates)
         loop = constraint.loop and Loop(
             self.node_of[constraint.loop.virtual],
             self.node_of[constraint.loop.real],
@@ -175,14 +189,14 @@ class PlanBuilder:
         kind, item = CONSTRAINTS[constraint.kind], constraint.item
         numbers = {} if item is None else self.numbering.of(item, constraint.name)
         if kind.from_start and kind.from_start not in numbers:
-            numbers[kind.from_start] = joints[named[0]].displacement
+            (numbers[kind.from_start],) = coordinates[named[0]].start
         return RowGroup(
             name=constraint.name,
             kind=constraint.kind,
-            joints=named,
+            coordinates=named,
             frames=self._frames(constraint.frames),
             coupled=tuple(sorted(self.joint_of[j] for j in constraint.coupled)),
-            units=tuple(self.tree.branches[j].kind.unit for j in constraint.joints),
+            units=tuple(coordinates[k].unit for k in named),
             row_names=kind.row_names,
             time_dependent=kind.time_dependent,
             prescribes=kind.prescribes,
@@ -195,17 +209,17 @@ class PlanBuilder:
     def _frames(self, refs: Sequence[FrameRef]) -> tuple[PlacedFrame, ...]:
         return tuple(PlacedFrame(self.place_of[ref.body], self.numbering.frame(ref)) for ref in refs)
 
-    def _restraints(self, joints: Sequence[TreeJoint]) -> list[ForceElement]:
-        index, out = {joint.path: k for k, joint in enumerate(joints)}, []
+    def _restraints(self, index: Mapping[str, int]) -> list[ForceElement]:
+        out = []
         for path, item in sorted(self.model.restraints(), key=lambda pair: natural_key(pair[0])):
             numbers = tuple(self.numbering.of(item, path).items())
             along = (index[item.joint],) if item.joint is not None else ()
             frames, direction = self._frames(item.frames or ()), (item.distance_type or "")[-1:]
-            out.append(_force(path, item.type, numbers, joints=along, frames=frames, direction=direction))
+            out.append(_force(path, item.type, numbers, coordinates=along, frames=frames, direction=direction))
         return out
 
-    def _modules(self, joints: Sequence[TreeJoint]) -> list[ForceElement]:
-        index, out = {joint.path: k for k, joint in enumerate(joints)}, []
+    def _modules(self, index: Mapping[str, int]) -> list[ForceElement]:
+        out = []
         for path, item in sorted(self.model.force_modules(), key=lambda pair: natural_key(pair[0])):
             kind = FORCES.get(item.type)
             if kind is None:
@@ -213,9 +227,9 @@ class PlanBuilder:
             numbers = tuple(self.numbering.of(item, path).items())
             states = tuple(range(self.states, self.states + len(kind.states)))
             self.states += len(states)
-            along, frames = tuple(index[joint] for joint in item.joints), self._frames(item.frames)
+            along, frames = tuple(index[path] for path in item.joints), self._frames(item.frames)
             words = _words(kind, item)
-            out.append(_force(path, item.type, numbers, joints=along, frames=frames, states=states, words=words))
+            out.append(_force(path, item.type, numbers, coordinates=along, frames=frames, states=states, words=words))
         return out
 
     def _external_wrench(self, node: int, path: str) -> ForceElement:
@@ -233,13 +247,26 @@ def _force(
     kind: str,
     numbers: Named,
     *,
-    joints: tuple[int, ...] = (),
+    coordinates: tuple[int, ...] = (),
     frames: tuple[PlacedFrame, ...] = (),
     direction: str = "",
     states: tuple[int, ...] = (),
     words: tuple[tuple[str, str], ...] = (),
 ) -> ForceElement:
-    return ForceElement(path, kind, joints, frames, direction, numbers, FORCES[kind].dissipates, states, words)
+    return ForceElement(path, kind, coordinates, frames, direction, numbers, FORCES[kind].dissipates, states, words)
+
+
+def _polynomials(kind: JointKind, given: Any, places: Any) -> list[tuple[int, Places]]:
+    """Which coordinates of a joint have coefficients, and the places of those."""
+    if kind.sole:
+        return [(0, places)] if places else []
+    names = [own.name for own in kind.coordinates]
+    return list(zip([names.index(name) for name in given if given[name]], places, strict=True))
+
+
+def _counted(coordinates: Sequence[TreeCoordinate]) -> list[tuple[int, TreeCoordinate]]:
+    """Every coordinate with its place among those of its joint."""
+    return [pair for _, own in groupby(coordinates, key=lambda one: one.joint) for pair in enumerate(own)]
 
 
 def _words(kind: ForceKind | ConstraintKind, item: Element) -> tuple[tuple[str, str], ...]:

@@ -70,11 +70,11 @@ class Branch:
 
 @dataclass
 class TreeConstraint:
-    """A constraint, its joints as indices of branches."""
+    """A constraint, joints as indices of branches."""
 
     name: str
     kind: str
-    joints: tuple[int, ...] = ()
+    coordinates: tuple[tuple[int, int], ...] = ()  # that it names: branch, and which of its coordinates
     frames: tuple[FrameRef, ...] = ()
     coupled: tuple[int, ...] = ()  # all joints whose motion enters its rows
     function: int = -1

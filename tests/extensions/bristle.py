@@ -13,10 +13,10 @@ class Bristle(ForceKind):
     states = (State("bend", "{x}", "how far the bristles bend"),)
 
     def apply(self, element, motion, load, states):
-        n, (joint,) = motion.values(element.numbers), element.joints
+        n, (joint,) = motion.values(element.numbers), element.coordinates
         force, speed = mul(n["k"], states[0]), motion.speed(joint)
         sliding = mul(absolute(speed), div(force, n["slip"]))
-        load.add_generalized(motion.first_speed(joint), neg(force))
+        load.add_generalized(motion.speed_index(joint), neg(force))
         load.add_potential(mul(0.5, mul(force, states[0])))
         load.dissipate(mul(force, sliding))
         return [sub(speed, sliding)]

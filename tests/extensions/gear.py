@@ -18,9 +18,9 @@ class Gear(ConstraintKind):
     )
 
     def rows(self, group: RowGroup, motion: MotionView) -> Rows:
-        n, (first, second) = motion.values(group.numbers), group.joints
+        n, (first, second) = motion.values(group.numbers), group.coordinates
         phi = sub(sub(motion.coordinate(first), mul(n["ratio"], motion.coordinate(second))), n["offset"])
-        J = {motion.first_speed(first): 1.0, motion.first_speed(second): neg(n["ratio"])}
+        J = {motion.speed_index(first): 1.0, motion.speed_index(second): neg(n["ratio"])}
         return Rows(phi=[phi], J=[J], nu=[0.0], gamma=[0.0], unit=[group.units[0]])
 
 

@@ -13,9 +13,9 @@ class Maxwell(ForceKind):
     states = (State("stretch", "{x}", "the stretch of the spring"),)
 
     def apply(self, element, motion, load, states):
-        n, (joint,) = motion.values(element.numbers), element.joints
+        n, (joint,) = motion.values(element.numbers), element.coordinates
         force = mul(n["k"], states[0])
-        load.add_generalized(motion.first_speed(joint), neg(force))
+        load.add_generalized(motion.speed_index(joint), neg(force))
         load.add_potential(mul(0.5, mul(force, states[0])))
         load.dissipate(div(mul(force, force), n["c"]))
         return [sub(motion.speed(joint), div(force, n["c"]))]

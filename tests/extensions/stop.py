@@ -15,13 +15,13 @@ class Stop(ForceKind):
     )  # fmt: skip
 
     def apply(self, element, motion, load, states):
-        n, (joint,) = motion.values(element.numbers), element.joints
+        n, (joint,) = motion.values(element.numbers), element.coordinates
         q, v = motion.coordinate(joint), motion.speed(joint)
         for beyond, rate, back in ((sub(q, n["upper"]), v, neg), (sub(n["lower"], q), neg(v), lambda force: force)):
             depth = larger(beyond, 0.0)
             spring = mul(n["k"], mul(depth, depth))
             force = mul(spring, larger(add(1.0, mul(n["c"], rate)), 0.0))
-            load.add_generalized(motion.first_speed(joint), back(force))
+            load.add_generalized(motion.speed_index(joint), back(force))
             load.add_potential(div(mul(spring, depth), 3.0))
             load.dissipate(mul(sub(force, spring), rate))
         return ()

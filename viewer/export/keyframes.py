@@ -96,7 +96,8 @@ def _ends(study: StudyLike, member: int) -> _Ends:
 
     sides = side([joint.parent for joint in joints]), side([joint.child for joint in joints])
     slides = [
-        found.frames[joint.parent.path][:3, :3] @ axis_of(joint) * (KINDS[joint.type].unit == "m") for joint in joints
+        found.frames[joint.parent.path][:3, :3] @ axis_of(joint) * (KINDS[joint.type].units == ("m",))
+        for joint in joints
     ]
     nodes, points = zip(*sides, strict=True)
     return _Ends(nodes, points, np.array(slides).reshape(-1, 3))

@@ -248,15 +248,13 @@ def hermite(plan: Plan, ends: np.ndarray, rates: np.ndarray, s: np.ndarray, span
 
 
 def _way(interval: _Interval, index: int) -> np.ndarray:
-    """(B,) the largest way of a joint of a substructure between both ends, dimensionless."""
+    """(B,) the largest way of a coordinate of a substructure between both ends, dimensionless."""
     lane = interval.lane
     far = np.zeros(interval.ends.shape[2])
-    for k in lane.plan.substructures[index].joints:
-        joint = lane.plan.joints[k]
-        units = [lane.units[joint.v + row] if joint.nq == joint.nv else 1.0 for row in range(joint.nq)]
-        for row, unit in enumerate(units):
-            ends = interval.ends[:, joint.q + row]
-            far = np.maximum(far, np.abs(ends[1] - ends[0]) / unit)
+    for coordinate in (lane.plan.coordinates[k] for k in lane.plan.coordinates_in(index)):
+        for row in range(coordinate.q, coordinate.q + coordinate.nq):
+            ends = interval.ends[:, row]
+            far = np.maximum(far, np.abs(ends[1] - ends[0]) / lane.units[coordinate.v])
     return far
 
 

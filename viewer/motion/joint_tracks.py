@@ -69,7 +69,7 @@ def rates(time: np.ndarray, values: np.ndarray, last: int | None = None) -> np.n
 def unwrapped(plan: Plan, q: np.ndarray) -> np.ndarray:
     """The same coordinates (nq, ..., n) along instants, without jumps by whole turns or of quaternions' signs."""
     out = q.copy()
-    angles = [joint.q for joint in plan.joints if is_angle(joint)]
+    angles = [coordinate.q for coordinate in plan.coordinates if is_angle(coordinate)]
     steps = np.diff(out[angles], axis=-1)
     out[angles, ..., 1:] -= 2 * math.pi * np.cumsum(np.round(steps / (2 * math.pi)), axis=-1)
     for first, _ in quaternion_places(plan):
@@ -104,8 +104,8 @@ def along(lane: Lane, time: np.ndarray, poses: np.ndarray, last: int) -> tuple[n
     """
     plan = lane.plan
     q = unwrapped(plan, coordinates(lane, poses))
-    for joint in plan.joints:
-        if is_angle(joint) and isinstance(joint.displacement, int):
-            stated = float(np.ravel(lane.params.at(joint.displacement))[0])
-            q[joint.q] += 2 * math.pi * round((stated - q[joint.q, 0]) / (2 * math.pi))
+    for coordinate in plan.coordinates:
+        if is_angle(coordinate) and len(coordinate.start) == 1:
+            stated = float(np.ravel(lane.params.at(coordinate.start[0]))[0])
+            q[coordinate.q] += 2 * math.pi * round((stated - q[coordinate.q, 0]) / (2 * math.pi))
     return q, speeds(plan, q, rates(time, q, last))

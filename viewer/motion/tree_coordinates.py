@@ -32,11 +32,10 @@ from shiftjax.algebra import (
 from shiftjax.constraints import scales
 from shiftjax.dynamics.kinematics import Motion, Parameters, ground_point
 from shiftjax.dynamics.lane import Lane
-from shiftjax.joints.primitives import Rotation
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation, rotation_of_quaternion
 from shiftjax.run.start.host_functions import evaluate
-from shiftjax.topology.plan import Plan, TreeJoint
+from shiftjax.topology.plan import Plan, TreeCoordinate, TreeJoint
 
 POSE = 7  # numbers of a pose
 
@@ -46,9 +45,9 @@ def bodies_of(plan: Plan) -> list[str]:
     return [node.path for node in plan.nodes[1:] if not node.virtual]
 
 
-def is_angle(joint: TreeJoint) -> bool:
-    """Whether a joint has one coordinate that is the same after a turn."""
-    return len(joint.kind.primitives) == 1 and isinstance(joint.kind.primitives[0], Rotation)
+def is_angle(coordinate: TreeCoordinate) -> bool:
+    """Whether a coordinate is an angle, the same after a turn."""
+    return coordinate.plain and coordinate.unit == "rad"
 
 
 def coordinates(lane: Lane, poses: np.ndarray) -> np.ndarray:
@@ -133,7 +132,7 @@ def _measured(joint: TreeJoint, parent: tuple[Mat, Vec], child: tuple[Mat, Vec],
     back = transpose(parent[0])
     R, p = matmul(back, child[0]), matvec(back, minus(child[1], parent[1]))
     found = joint.kind.measured(R, p, n)
-    if is_angle(joint):
+    if joint.kind.sole and joint.kind.units == ("rad",):
         motion = joint.kind.primitives[0].motion
         whole = minus(motion([2 * math.pi], n)[1], motion([0.0], n)[1])
         if not all(is_zero(x) for x in whole):

@@ -7,8 +7,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from shiftjax.joints import KINDS
+from shiftjax.mechanism.frozen_json import FrozenJson
+from shiftjax.mechanism.paths import split
+from shiftjax.mechanism.records import Joint
 from shiftjax.viewer.scene import shapes
-from shiftjax.viewer.scene.affine import transform
+from shiftjax.viewer.scene.affine import transform, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.layers import shift_along
 from shiftjax.viewer.scene.scene import Colour, Mesh, Part
@@ -25,6 +28,8 @@ CUT_LARGER = 1.06  # factor, so that a loop-closing joint is visible around anot
 PIN, PIN_LENGTH = 0.6, 1.7
 BALL = 0.85
 WELD = 1.3
+AXLE_LENGTH = 4.0  # of a cylindrical joint, beyond what a pin holds
+ARM, PLATE, THICK = 0.35, 3.0, 0.3  # of a universal joint's cross; of a planar joint
 RAIL, BARREL, BARREL_LENGTH = 0.28, 1.2, 2.6
 CYLINDER, PISTON_ROD, COLLAR = 1.3, 0.65, 0.7  # radii of a telescope and length of the collar about its mouth
 SPIRAL = 1.9
@@ -63,8 +68,15 @@ def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozens
 
 def sprung_joints(context: BuildContext) -> dict[str, str]:
     """Path of every joint with a stiffness or a spring of its own -> path of what says so."""
-    own = {path: path for path, joint in context.model.joints() if any(joint.stiffness[1:])}
-    return {r.joint: path for path, r in context.model.restraints() if r.joint is not None and r.type == "spring"} | own
+    sprung = {path: path for path, joint in context.model.joints() if elastic(joint)}
+    springs = [(path, r.joint) for path, r in context.model.restraints() if r.joint is not None and r.type == "spring"]
+    return {split(joint)[0]: path for path, joint in springs} | sprung
+
+
+def elastic(joint: Joint) -> bool:
+    """Whether a joint has a stiffness that grows with one of its coordinates."""
+    each = joint.stiffness.values() if isinstance(joint.stiffness, FrozenJson) else [joint.stiffness]
+    return any(any(coefficients[1:]) for coefficients in each)
 
 
 def joint_shapes(drawing: str, width: float, shifts: tuple[float, float] = (0.0, 0.0)) -> list[JointShape]:
@@ -79,6 +91,17 @@ def joint_shapes(drawing: str, width: float, shifts: tuple[float, float] = (0.0,
         length = shifts[1] - shifts[0] + PIN_LENGTH * width
         where = transform([0.0, 0.0, 0.5 * sum(shifts)], scale=[PIN * width, PIN * width, length])
         return [(False, shapes.cylinder(), where)]
+    if drawing == "cylinder":
+        where = transform(scale=[PIN * width, PIN * width, shifts[1] - shifts[0] + AXLE_LENGTH * width])
+        return [(False, shapes.cylinder(), where), (True, shapes.turned((PIN, 1.0, -0.5, 0.5)), transform(scale=width))]
+    if drawing == "cross":
+        arms = [
+            transform(R=z_along(axis), scale=[ARM * width, ARM * width, PIN_LENGTH * width])
+            for axis in np.eye(3)[[0, 2]]
+        ]
+        return [(False, shapes.cylinder(), arm) for arm in arms]
+    if drawing == "plate":
+        return [(False, shapes.box(), transform(scale=[PLATE * width, THICK * width, PLATE * width]))]
     if drawing == "ball":
         return [(False, shapes.sphere(), transform(scale=BALL * width))]
     if drawing == "weld":

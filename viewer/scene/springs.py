@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.rotations import AXES
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import as_tuple, of_frame, transformed, z_along
@@ -50,7 +51,7 @@ def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[Spri
 def _of_sliders(context: BuildContext, slides: Mapping[str, Slide]) -> Iterator[Spring]:
     """A coil from the mouth of a telescope, or from the end of a rod, to the child."""
     for path, joint in context.model.joints():
-        if path not in slides or not any(joint.stiffness[1:]):
+        if path not in slides or isinstance(joint.stiffness, FrozenJson) or not any(joint.stiffness[1:]):
             continue
         slide, (near, far) = slides[path], joint_frames(context, joint)
         width = context.style.width

@@ -73,7 +73,7 @@ class Jumps:
         for k, sides in _sides(begun).items():
             element = plan.forces[k]
             moving = any(path.startswith(f"{element.path}.") for path in vary)
-            along = plan.joints[element.joints[0]].kind.unit if element.joints else "m"
+            along = plan.coordinates[element.coordinates[0]].unit if element.coordinates else "m"
             for knot, (before, after) in enumerate(sides):
                 if moving or differ(before, after).any():
                     self.places.append(Place(element.path, knot, filled("{f}", along, 0)))

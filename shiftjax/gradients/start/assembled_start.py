@@ -202,7 +202,7 @@ class StartDerivative:
 
     def _loosest(self) -> str:
         """A joint of one coordinate that nothing holds, "" where there is none."""
-        paths = {joint.v: joint.path for joint in self._plan.joints if joint.nv == joint.nq == 1}
+        paths = {one.v: one.path for one in self._plan.coordinates if one.plain}
         for loop in next(self._groups()).loops:
             moved = dict(zip(loop.columns, np.abs(loop.idle_motion()[0]), strict=True))
             found = [speed for speed in moved if speed in paths and moved[speed] > MOVED]

@@ -26,7 +26,7 @@ def unfelt(lane: StartLane, q: np.ndarray, loop: LoopStart) -> np.ndarray:
     v = np.zeros((plan.nv, members))
     v[loop.columns] = loop.idle_motion().T * loop.unit[:, None]
     balls = [speed + k for _, speed in quaternion_places(plan) for k in range(3)]
-    acting = [speed for force in plan.forces for k in force.joints for speed in plan.joints[k].speeds]
+    acting = [speed for force in plan.forces for k in force.coordinates for speed in plan.coordinates[k].speeds]
     good = np.abs(np.delete(v, balls, axis=0)).max(0, initial=0.0) < FELT * min(1.0, lane.length)
     good &= np.abs(v[acting]).max(0, initial=0.0) < FELT
     chain = lane.motion(list(q), list(v)).chain()

@@ -90,14 +90,14 @@ class _Moved:
     def text(self, k: int) -> str:
         """Of member k."""
         row, out = int(np.searchsorted(self._members, k)), []
-        for joint, wanted, own, what in (
+        for which, wanted, own, what in (
             (int(self._began.moved[k]), self._q, self._began.q, ""),
             (int(self._began.speed_moved[k]), self._v, self._began.v, "/s"),
         ):
-            if joint >= 0:
-                found = self._plan.joints[joint]
+            if which >= 0:
+                found = self._plan.coordinates[which]
                 first, count = (found.v, found.nv) if what else (found.q, found.nq)
-                unit = f"{found.kind.units[0]}{what}" if found.nv == 1 else ""
+                unit = f"{found.unit}{what}" if found.plain else ""
                 there, asked = _list(own[first : first + count, k]), _list(wanted[first : first + count, row])
                 out.append(f"{found.path} starts at {there} {unit} instead of {asked}".replace("  ", " "))
         return "; ".join(out)
@@ -149,11 +149,11 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     for what, change, moved in (
         ("displacement", began.change, began.moved), ("speed", began.speed_change, began.speed_moved)
     ):  # fmt: skip
-        for joint in np.unique(moved[(moved >= 0) & began.closed]):
-            members = np.flatnonzero((moved == joint) & began.closed)
+        for which in np.unique(moved[(moved >= 0) & began.closed]):
+            members = np.flatnonzero((moved == which) & began.closed)
             shown = ", ".join(map(str, members[:SHOWN])) + (" ..." if len(members) > SHOWN else "")
             where = f" in {len(members)} members ({shown})" if prepared.vary else ""
-            path, far = prepared.plan.joints[joint].path, change[members].max()
+            path, far = prepared.plan.coordinates[which].path, change[members].max()
             out.append(f"the stated {what} of {path} could not be kept{where}: changed by up to {far:.3g}")
     lane = prepared.lane_of(np.arange(prepared.members), 1.0)
     return (*out, *moved_by_drivers(lane, began.q, began.closed, prepared.model))

@@ -222,18 +222,17 @@ def _searched(
 ) -> tuple[np.ndarray, list[int] | None, int]:
     """The best of many poses: the one that keeps most of what is stated, then the nearest one."""
 
-    own = [k for k in order if columns_of(plan, index, [k])]
+    own, inside = [k for k in order if columns_of(plan, index, [k])], plan.coordinates_in(index)
 
     def merit(found: tuple[np.ndarray, list[int] | None, int]) -> tuple[float, ...]:
         if found[1] is None:
             return (np.inf,)
         missed = (distances(plan, found[0], target, own) / units_of(plan, lane, own))[:, 0]
-        every = distances(plan, found[0], target, [k for k in plan.substructures[index].joints if plan.joints[k].nq])
-        heavy = [weight[columns_of(plan, index, [k])].max(initial=0.0)
-                 for k in plan.substructures[index].joints if plan.joints[k].nq]  # fmt: skip
+        every = distances(plan, found[0], target, inside)
+        heavy = [weight[columns_of(plan, index, [k])].max(initial=0.0) for k in inside]
         return (0.0, *np.where(missed <= TOLD, 0.0, missed), float(np.asarray(heavy) @ every[:, 0]))
 
-    free = [k for k in plan.substructures[index].joints if k not in order]
+    free = [k for k in inside if k not in order]
     for guess in spread_poses(plan, target[:, 0], free, lane.length):
         found = _kept(plan, lane, guess[:, None], target, index, order, weight)
         if merit(found) < merit(best):
@@ -356,10 +355,11 @@ class _Members:
     def _the_other_way_round(self, members: np.ndarray) -> Path:
         """As `_numbers_first`, the first held angle turned to its target in the other sense."""
         part, plan, q = self.part, self.plan, self._of_file(members)
-        turning = next((k for k in part.held if plan.joints[k].nv == 1 and plan.joints[k].kind.units[0] == "rad"), None)
+        angles = [k for k in part.held if plan.coordinates[k].plain and plan.coordinates[k].unit == "rad"]
+        turning = angles[0] if angles else None
         if turning is None:
             return Path(q, np.zeros(len(members), bool), np.zeros(len(members), bool))
-        row, wanted = plan.joints[turning].q, self.target[:, members].copy()
+        row, wanted = plan.coordinates[turning].q, self.target[:, members].copy()
         there = self.target[row, members] - self.q_file[row]
         wanted[row] -= (
             2 * np.pi * np.where(there > 0, np.floor(there / (2 * np.pi)) + 1, np.ceil(there / (2 * np.pi)) - 1)
@@ -381,7 +381,7 @@ class _Members:
         """Poses that no way leads to, closed from many guesses: (coordinates, whether found, whether not sure)."""
         part, plan, full = self.part, self.plan, self.lane_of(members, 1.0)
         columns, free = columns_of(plan, part.index, part.held), [
-            k for k in plan.substructures[part.index].joints if k not in part.held
+            k for k in plan.coordinates_in(part.index) if k not in part.held
         ]  # fmt: skip
         out = self._of_file(members)
         found, sure = np.zeros(len(members), bool), np.zeros(len(members), bool)

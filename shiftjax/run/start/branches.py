@@ -63,45 +63,44 @@ def gaps(plan: Plan, lane: StartLane, q: np.ndarray) -> tuple[np.ndarray, np.nda
     return gap, worst, closed
 
 
-def distances(plan: Plan, q: np.ndarray, target: np.ndarray, joints: Sequence[int]) -> np.ndarray:
-    """(J, B) by which joints miss their targets [rad or m]; of rotations twice the largest entry of the quaternion."""
-    out = np.zeros((len(joints), q.shape[1]))
-    for line, k in zip(out, joints, strict=True):
-        joint = plan.joints[k]
-        own = slice(joint.q, joint.q + joint.nq)
-        off = np.abs(q[own] - target[own])
-        if joint.nq != joint.nv:
-            turned = np.abs(np.abs(q[own][-4:]) - np.abs(target[own][-4:]))
-            off = np.concatenate([off[:-4], 2.0 * turned])
-        line[:] = off.max(0, initial=0.0)
+def distances(plan: Plan, q: np.ndarray, target: np.ndarray, coordinates: Sequence[int]) -> np.ndarray:
+    """(J, B) by which coordinates miss their targets [rad or m]; of quaternions twice the largest entry."""
+    out = np.zeros((len(coordinates), q.shape[1]))
+    for line, k in zip(out, coordinates, strict=True):
+        own = plan.coordinates[k].places
+        if plan.coordinates[k].plain:
+            line[:] = np.abs(q[own] - target[own])[0]
+        else:
+            line[:] = 2.0 * np.abs(np.abs(q[own]) - np.abs(target[own])).max(0)
     return out
 
 
-def units_of(plan: Plan, lane: Lane, joints: Sequence[int]) -> np.ndarray:
-    """(J, 1) what makes the displacements of joints dimensionless: the model's length for metres, 1 for angles."""
-    units = [lane.units[plan.joints[k].v] if plan.joints[k].nv == 1 else 1.0 for k in joints]
+def units_of(plan: Plan, lane: Lane, coordinates: Sequence[int]) -> np.ndarray:
+    """(J, 1) what makes displacements of coordinates dimensionless: the model's length for metres, 1 for angles."""
+    units = [lane.units[plan.coordinates[k].v] for k in coordinates]
     return np.array(units, float).reshape(-1, 1)
 
 
-def most(off: np.ndarray, units: np.ndarray, joints: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """(B,) the largest of changes (J, B) and the joint that has it; 0 and -1 where none is worth a report."""
-    if not len(joints):
+def most(off: np.ndarray, units: np.ndarray, coordinates: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """(B,) the largest of changes (J, B) and the coordinate that has it; 0 and -1 where none is worth a report."""
+    if not len(coordinates):
         return np.zeros(off.shape[1]), np.full(off.shape[1], -1)
     relative = np.nan_to_num(off / units)
     which, told = relative.argmax(0), relative.max(0) > TOLD
     change = np.take_along_axis(off, which[None], 0)[0]
-    return np.where(told, change, 0.0), np.where(told, np.asarray(joints)[which], -1)
+    return np.where(told, change, 0.0), np.where(told, np.asarray(coordinates)[which], -1)
 
 
 def spread_poses(
     plan: Plan, q: np.ndarray, free: Sequence[int], length: float, count: int = SEARCHED
 ) -> Iterator[np.ndarray]:
-    """Poses with the free joints spread evenly: Kronecker's sequence with the fractional powers of the plastic number.
+    """Poses with the free coordinates spread evenly: Kronecker's sequence with fractional powers of the plastic number.
 
     Roberts, The unreasonable effectiveness of quasirandom sequences (2018).
     """
-    rows = [plan.joints[k].q for k in free if plan.joints[k].nq == plan.joints[k].nv == 1]
-    units = [length if plan.joints[k].kind.units[0] == "m" else np.pi for k in free if plan.joints[k].nq == 1]
+    spread = [plan.coordinates[k] for k in free if plan.coordinates[k].plain]
+    rows = [coordinate.q for coordinate in spread]
+    units = [length if coordinate.unit == "m" else np.pi for coordinate in spread]
     root = 2.0
     for _ in range(60):
         root = (1.0 + root) ** (1.0 / (len(rows) + 1.0))
@@ -116,9 +115,9 @@ def unwound(
 ) -> np.ndarray:
     """Angles turned by whole turns: held ones to their target, the others to within half a turn of another pose."""
     out = q.copy()
-    for k in plan.substructures[index].joints:
-        joint = plan.joints[k]
-        if joint.nq == joint.nv == 1 and joint.kind.units[0] == "rad":
-            goal = target[joint.q] if k in held else near[joint.q]
-            out[joint.q] += 2 * np.pi * np.round((goal - out[joint.q]) / (2 * np.pi))
+    for k in plan.coordinates_in(index):
+        row = plan.coordinates[k].q
+        if plan.coordinates[k].plain and plan.coordinates[k].unit == "rad":
+            goal = target[row] if k in held else near[row]
+            out[row] += 2 * np.pi * np.round((goal - out[row]) / (2 * np.pi))
     return out

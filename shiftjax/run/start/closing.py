@@ -56,13 +56,13 @@ def null_space(J: np.ndarray) -> np.ndarray:
 
 
 def holdable(plan: Plan, J: np.ndarray, index: int, order: Sequence[int]) -> tuple[list[int], int]:
-    """Joints of `order` that can be held together: their rows of the null space Z are independent.
+    """Coordinates of `order` that can be held together: their rows of the null space Z are independent.
 
     Args:
-        J: (m, n) of one closed pose of substructure `index`. order: joints, the most binding first.
+        J: (m, n) of one closed pose of substructure `index`. order: coordinates, the most binding first.
 
     Returns:
-        the joints, and how many freedoms they leave.
+        the coordinates, and how many freedoms they leave.
     """
     Z = null_space(J)
     basis = np.zeros((0, Z.shape[1]))
@@ -75,16 +75,16 @@ def holdable(plan: Plan, J: np.ndarray, index: int, order: Sequence[int]) -> tup
         for _ in range(2):  # twice is enough (Parlett, The Symmetric Eigenvalue Problem, section 6.9)
             rows = rows - rows @ basis.T @ basis
         _, size, directions = np.linalg.svd(rows, full_matrices=False)
-        if len(size) == len(own) == plan.joints[k].nv and size.min() > HOLDABLE:
+        if len(size) == len(own) == plan.coordinates[k].nv and size.min() > HOLDABLE:
             held.append(k)
             basis = np.concatenate([basis, directions])
     return held, Z.shape[1] - len(basis)
 
 
-def columns_of(plan: Plan, index: int, joints: Sequence[int]) -> list[int]:
-    """Local columns of the speeds of some joints in a substructure."""
+def columns_of(plan: Plan, index: int, coordinates: Sequence[int]) -> list[int]:
+    """Local columns of the speeds of some coordinates in a substructure."""
     place = {speed: k for k, speed in enumerate(plan.substructures[index].columns)}
-    speeds = [plan.joints[k].v + i for k in joints for i in range(plan.joints[k].nv)]
+    speeds = [speed for k in coordinates for speed in plan.coordinates[k].speeds]
     return [place[speed] for speed in speeds if speed in place]
 
 
@@ -169,14 +169,14 @@ def nearest(
 ) -> np.ndarray:
     """The closed pose nearest to a goal, from a closed one near it: it does not depend on the way that led here.
 
-    Joints of one coordinate count. Where the iteration does not converge the pose stays where it was.
+    Coordinates of one number count. Where the iteration does not converge the pose stays where it was.
 
     Args:
         q, goal: (nq, B); weight: (n,) of distances, dimensionless.
     """
     columns = np.asarray(plan.substructures[index].columns)
     unit = np.asarray(lane.units)[columns]
-    place = {joint.v: joint.q for joint in plan.joints if joint.nv == joint.nq == 1}
+    place = {one.v: one.q for one in plan.coordinates if one.plain}
     pulled = np.array([speed in place and k not in held for k, speed in enumerate(columns)])
     rows = [place[speed] for speed, wanted in zip(columns, pulled, strict=True) if wanted]
     found, last = q.copy(), np.full(q.shape[1], np.inf)
@@ -222,7 +222,7 @@ class Path:
 
 @dataclass
 class Way:
-    """What moves on a walk: numbers by `lane_of`, the joints `held` from their coordinates `begin` to `target`.
+    """What moves on a walk: numbers by `lane_of`, the coordinates `held` from `begin` to `target`.
 
     Attributes:
         begin, target: (nq, B). members: (B,) numbers for `lane_of`. steps: (B,) at least.
@@ -283,34 +283,32 @@ def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
 def place(
     plan: Plan, q: np.ndarray, held: Sequence[int], begin: np.ndarray, target: np.ndarray, fraction: np.ndarray
 ) -> None:
-    """Puts held joints a fraction of the way from `begin` to `target`, exactly at its end, in place."""
+    """Puts held coordinates a fraction of the way from `begin` to `target`, exactly at its end, in place."""
     for k in held:
-        joint = plan.joints[k]
-        for row in range(joint.q, joint.q + joint.nq):
+        coordinate = plan.coordinates[k]
+        for row in range(coordinate.q, coordinate.q + coordinate.nq):
             between = begin[row] + fraction * (target[row] - begin[row])
             q[row] = np.where(fraction == 1.0, target[row], between)
-    _normalise(plan, q, {plan.joints[k].q for k in held})
+    _normalise(plan, q, {plan.coordinates[k].q for k in held})
 
 
-def _normalise(plan: Plan, q: np.ndarray, joints: set[int] | None = None) -> None:
-    """Makes quaternions units again, in place; of joints that begin at the given coordinates, or of all."""
+def _normalise(plan: Plan, q: np.ndarray, of: set[int] | None = None) -> None:
+    """Makes quaternions units again, in place; those that begin at the given places, or all."""
     for first, _ in quaternion_places(plan):
-        own = joints is None or any(joint.q in joints for joint in plan.joints if joint.q <= first < joint.q + joint.nq)
         length = np.linalg.norm(q[first : first + 4], axis=0)
-        if own and (np.abs(length - 1.0) > 1e-15).any():
+        if (of is None or first in of) and (np.abs(length - 1.0) > 1e-15).any():
             q[first : first + 4] /= np.where(length > 0, length, 1.0)
 
 
 def _held_steps(plan: Plan, way: Way) -> np.ndarray:
-    """Steps that move the held joints by at most 10 degrees and 5 % of the model's size."""
+    """Steps that move the held coordinates by at most 10 degrees and 5 % of the model's size."""
     lane = way.lane_of(way.members[:1], 1.0)
     steps = np.ones(way.begin.shape[1])
     for k in way.held:
-        joint = plan.joints[k]
-        for row in range(joint.nq):
-            angle = joint.nq != joint.nv or lane.units[joint.v + row] == 1.0
-            reach = STEP_ANGLE if angle else STEP_LENGTH * lane.length
-            far = np.abs(way.target[joint.q + row] - way.begin[joint.q + row]) / reach
+        coordinate = plan.coordinates[k]
+        for row in range(coordinate.q, coordinate.q + coordinate.nq):
+            reach = STEP_ANGLE if coordinate.unit == "rad" else STEP_LENGTH * lane.length
+            far = np.abs(way.target[row] - way.begin[row]) / reach
             steps = np.maximum(steps, np.ceil(np.nan_to_num(far - 1e-9, posinf=1.0)))
     return np.minimum(steps, 400.0)
 
@@ -328,11 +326,9 @@ def number_steps(full: Lane, origin: Lane, members: int) -> np.ndarray:
 def _distance(plan: Plan, a: np.ndarray, b: np.ndarray, index: int, lane: Lane) -> np.ndarray:
     """(B,) largest difference of a coordinate of a substructure, dimensionless."""
     far = np.zeros(a.shape[1])
-    for k in plan.substructures[index].joints:
-        joint = plan.joints[k]
-        unit = [lane.units[joint.v + row] if joint.nq == joint.nv else 1.0 for row in range(joint.nq)]
-        own = slice(joint.q, joint.q + joint.nq)
-        far = np.maximum(far, (np.abs(a[own] - b[own]) / np.array(unit)[:, None]).max(0, initial=0.0))
+    for k in plan.coordinates_in(index):
+        own, unit = plan.coordinates[k].places, lane.units[plan.coordinates[k].v]
+        far = np.maximum(far, (np.abs(a[own] - b[own]) / unit).max(0, initial=0.0))
     return np.nan_to_num(far, nan=np.inf)
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from shiftjax.constraints import CONSTRAINTS, ConstantSpeed, FunctionOfTime, TimeFunction
 from shiftjax.constraints.drives import TYPES, Drive, number_of, rows_of
 from shiftjax.errors import ModelError, refuse_traced
-from shiftjax.joints import KINDS
+from shiftjax.mechanism.coordinates import plain_coordinate
 from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.fields import numbers_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import Model, unused
-from shiftjax.mechanism.paths import child, parts
+from shiftjax.mechanism.paths import child, parts, split
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import Assembly, Element, Joint, walk
 from shiftjax.run.start.host_evaluation import StartLane
@@ -33,16 +33,17 @@ def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str
     """The model with a driver for every drive that has numbers.
 
     Args:
-        drive: joint -> its motion. A number is a constant speed [rad/s or m/s], a (B,) array of them one a member. A
-            callable f(t) gives the position [rad or m] of a scalar time [s]; forward mode takes both its derivatives,
-            so that it is pure and made of operators and functions of `numpy` or `jax.numpy`.
+        drive: coordinate of a joint -> its motion. A number is a constant speed [rad/s or m/s], a (B,) array of them
+            one a member. A callable f(t) gives the position [rad or m] of a scalar time [s]; forward mode takes both
+            its derivatives, so that it is pure and made of operators and functions of `numpy` or `jax.numpy`.
 
     Returns:
-        the model, whose new drivers are called `JOINT_drive`; number path -> (B,) values of those that are arrays;
-        joint -> the functions, of which no model holds anything.
+        the model, whose new drivers are called `JOINT_drive`, or `JOINT_NAME_drive` of one of several coordinates;
+        number path -> (B,) values of those that are arrays;
+        coordinate -> the functions, of which no model holds anything.
 
     Raises:
-        ModelError: no such joint, one of several coordinates, or something that is no motion.
+        ModelError: no such joint, no such coordinate of it, or something that is no motion.
     """
     if not isinstance(drive, Mapping):
         raise ModelError("drive", repr(drive)[:80], "a dict of joint -> motion", "Write {joint: motion}.")
@@ -51,15 +52,16 @@ def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str
     varied: dict[str, np.ndarray] = {}
     functions: dict[str, TimeFunction] = {}
     for name, given in drive.items():
-        path = _joint(model, joints, name)
+        path = plain_coordinate(model, name, "drive")
         motion = _motion(name, given)
         if not isinstance(motion, tuple(TYPES.values())):
             functions[path] = _checked(motion, f"drive {name}")
             continue
-        home = path.rpartition(":")[0]
+        joint, coordinate = split(path)
+        home = joint.rpartition(":")[0]
         taken = {item.name for item in (*assemblies[home].drivers, *made.get(home, ()))}
-        called = unused(f"{parts(path)[-1]}_drive", taken)
-        element, arrays = _element(called, path, joints[path], motion, f"drive {name}")
+        called = unused(f"{parts(joint)[-1]}{coordinate.replace('.', '_')}_drive", taken)
+        element, arrays = _element(called, path, _begins(joints[joint], coordinate), motion, f"drive {name}")
         made.setdefault(home, []).append(element)
         varied |= {f"{child(home, called)}.{place}": values for place, values in arrays.items()}
     if not made:
@@ -75,14 +77,10 @@ def driven(model: Model, drive: Mapping[str, Drivable]) -> tuple[Model, dict[str
     return replace(driven_too(model), origin=origin), varied, functions
 
 
-def _joint(model: Model, joints: Mapping[str, Joint], name: str) -> str:
-    """The full path of a joint of one coordinate."""
-    path = model.resolve(name)
-    if path not in joints or KINDS[joints[path].type].displacement != "scalar":
-        known = [path for path, joint in joints.items() if KINDS[joint.type].displacement == "scalar"]
-        found = f"a {joints[path].type} joint" if path in joints else "no active joint of one coordinate"
-        raise ModelError(f"drive {path}", found, f"one of {known}", "Name such a joint.")
-    return path
+def _begins(joint: Joint, coordinate: str) -> float:
+    """The initial displacement of a coordinate, called ".NAME" where the joint has several."""
+    start: Any = joint.initial_displacement
+    return float(start[coordinate[1:]] if coordinate else start)
 
 
 def _motion(name: str, given: Any) -> Any:
@@ -122,14 +120,13 @@ def _checked(motion: TimeFunction, where: str) -> TimeFunction:
     return motion
 
 
-def _element(name: str, path: str, joint: Joint, motion: Drive, where: str) -> tuple[Element, dict[str, np.ndarray]]:
+def _element(name: str, path: str, start: float, motion: Drive, where: str) -> tuple[Element, dict[str, np.ndarray]]:
     """The driver of a record, and its arrays by the steps to their numbers.
 
-    Where a number is an array, the model holds what keeps the joint where it is: no member decides for another one.
+    Where a number is an array, the model holds what keeps the coordinate at `start`: no member decides for another one.
     """
     type_ = next(name for name, record in TYPES.items() if isinstance(motion, record))
     kind = CONSTRAINTS[type_]
-    start = float(joint.initial_displacement)  # type: ignore[arg-type]  # of one coordinate
     values: dict[str, Any] = {}
     arrays: dict[str, np.ndarray] = {}
 
@@ -163,20 +160,20 @@ def _element(name: str, path: str, joint: Joint, motion: Drive, where: str) -> t
 
 
 def refuse_driven(plan: Plan, held: Sequence[int], moved: Sequence[int], thrown: Sequence[int]) -> None:
-    """Raises where the user asks for a start of a joint that its driver decides.
+    """Raises where the user asks for a start of a coordinate that its driver decides.
 
     Args:
-        held, moved, thrown: joints that are held, or whose initial displacement or speed was named.
+        held, moved, thrown: coordinates that are held, or whose initial displacement or speed was named.
     """
-    drivers = {joint: group for group in plan.constraints if group.prescribes for joint in group.joints}
+    drivers = {k: group for group in plan.constraints if group.prescribes for k in group.coordinates}
     asked = (("hold", held), ("initial_displacement of", moved), ("initial_velocity of", thrown))
-    for where, joints in asked:
-        for k in joints:
-            begins_there = k in drivers and plan.joints[k].displacement in dict(drivers[k].numbers).values()
-            if k in drivers and not (joints is moved and begins_there):
+    for where, coordinates in asked:
+        for k in coordinates:
+            begins_there = k in drivers and plan.coordinates[k].start[0] in dict(drivers[k].numbers).values()
+            if k in drivers and not (coordinates is moved and begins_there):
                 found = f"a joint that the driver {drivers[k].name} moves"
                 todo = "Leave it out, or change the driver."
-                raise ModelError(f"{where} {plan.joints[k].path}", found, "joints that start freely", todo)
+                raise ModelError(f"{where} {plan.coordinates[k].path}", found, "joints that start freely", todo)
 
 
 def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: Model) -> list[str]:
@@ -188,15 +185,16 @@ def moved_by_drivers(lane: StartLane, q: np.ndarray, closed: np.ndarray, model: 
     joints = dict(model.joints())
     out: list[str] = []
     for group in lane.plan.constraints:
-        for joint in (lane.plan.joints[k] for k in group.joints if group.prescribes):
-            stated = np.asarray(lane.params.at(joint.displacement))
-            far = np.abs(q[joint.q] - stated)
-            elsewhere = (far > REPORTED) & closed & ("initial_displacement" in joints[joint.path].stated)
+        for coordinate in (lane.plan.coordinates[k] for k in group.coordinates if group.prescribes):
+            stated = np.asarray(lane.params.at(coordinate.start[0]))
+            far = np.abs(q[coordinate.q] - stated)
+            path, name = split(coordinate.path)
+            elsewhere = (far > REPORTED) & closed & joints[path].states("initial_displacement", name[1:])
             if elsewhere.any():
                 driver = group.name if group.function < 0 else "of drive="
                 out.append(
-                    f"{joint.path} starts where its driver {driver} does, up to {far[elsewhere].max():.3g} from its"
-                    f" initial_displacement in {elsewhere.sum()} members"
+                    f"{coordinate.path} starts where its driver {driver} does, up to {far[elsewhere].max():.3g}"
+                    f" from its initial_displacement in {elsewhere.sum()} members"
                 )
     return out
 

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from shiftjax.algebra import Scalar, Vec, largest, mul, quotient
+from shiftjax.algebra import Scalar, Vec, largest, mul, quotient, zeros
 from shiftjax.constraints import CONSTRAINTS, DriverKind, scales
 from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.rotations import quaternion_of_rotation
 from shiftjax.run.start.host_functions import evaluate
 from shiftjax.run.start.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.topology.partition import Block
-from shiftjax.topology.plan import Plan
+from shiftjax.topology.plan import Plan, flat
 
 
 @dataclass
@@ -34,13 +33,13 @@ class StartLane(Lane):
         for joint in self.plan.joints:
             if not joint.nq:
                 continue
-            if isinstance(joint.displacement, int):
-                out.append(self.params.at(joint.displacement))
+            if not joint.kind.placed:
+                out += [self.params.at(place) for place in flat(joint.displacement)]
                 continue
             *shift, vector = joint.displacement
-            for places in shift:
-                out += self.params.at(places)
-            out += quaternion_of_rotation(self.params.rotation(joint.matrix, vector))
+            p = self.params.at(shift[0]) if shift else zeros()
+            n = {name: self.params.at(places) for name, places in joint.numbers}
+            out += joint.kind.measured(self.params.rotation(joint.matrix, vector), p, n)
         for place, value in self.prescribed().items():
             out[place] = value
         return out
@@ -52,7 +51,7 @@ class StartLane(Lane):
         for group in self.plan.constraints:
             kind = CONSTRAINTS[group.kind]
             if isinstance(kind, DriverKind):
-                found[self.plan.joints[group.joints[0]].q] = kind.motion(group, motion)[0]
+                found[self.plan.coordinates[group.coordinates[0]].q] = kind.motion(group, motion)[0]
         return found
 
     def speeds(self) -> Vec:
@@ -107,7 +106,7 @@ def closure(lane: Lane, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarr
 
 
 def can_close(lane: Lane, q: np.ndarray, index: int, held: Sequence[int]) -> np.ndarray:
-    """(B,) False for members of which some loop cannot close as long as the joints `held` stay as in q (nq, B)."""
+    """(B,) False for members of which some loop cannot close as long as the coordinates `held` stay as in q (nq, B)."""
     plan, over = lane.plan, np.zeros(q.shape[1])
     judged = judged_loops(plan, index, held)
 

@@ -44,9 +44,8 @@ def _corners(plan: Plan, loop: Loop | None, held: Sequence[int]) -> tuple[list[i
     """The free joints of both branches, from the base on; None where one does more than turn."""
     if loop is None:
         return None
-    near, far = (
-        [k for k in branch if plan.joints[k].nv and k not in held] for branch in (loop.virtual_branch, loop.real_branch)
-    )
+    moving = {coordinate.joint for k, coordinate in enumerate(plan.coordinates) if k not in held}
+    near, far = ([k for k in branch if k in moving] for branch in (loop.virtual_branch, loop.real_branch))
     primitives = [primitive for k in (*near, *far) for primitive in plan.joints[k].kind.primitives]
     turns = primitives and all(isinstance(primitive, Rotation | Ball) for primitive in primitives)
     return (near, far) if turns else None
@@ -55,10 +54,10 @@ def _corners(plan: Plan, loop: Loop | None, held: Sequence[int]) -> tuple[list[i
 def at_corners(plan: Plan, q: Vec, group: int, held: Sequence[int]) -> Vec:
     """Coordinates with all corners of a loop at zero: no side depends on them."""
     corners, out = _corners(plan, plan.constraints[group].loop, held), list(q)
-    for k in (*corners[0], *corners[1]) if corners else ():
-        joint = plan.joints[k]
-        rest = [[1.0, 0.0, 0.0, 0.0] if p.quaternion else [0.0] * p.nq for p in joint.kind.primitives]
-        out[joint.q : joint.q + joint.nq] = [value for part in rest for value in part]
+    free = {*corners[0], *corners[1]} if corners else set()
+    for k, coordinate in enumerate(plan.coordinates):
+        if coordinate.joint in free and k not in held:
+            out[coordinate.places] = [0.0] if coordinate.plain else [1.0, 0.0, 0.0, 0.0]
     return out
 
 

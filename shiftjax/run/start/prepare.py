@@ -13,6 +13,8 @@ import numpy as np
 
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
+from shiftjax.joints import KINDS
+from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
 from shiftjax.run.options import Options
@@ -22,11 +24,11 @@ from shiftjax.run.start.branches import TOLD
 from shiftjax.run.start.closing import LaneOf
 from shiftjax.run.start.drives import driven, refuse_driven
 from shiftjax.run.start.host_evaluation import StartLane
-from shiftjax.run.start.prepared import Prepared, joints_of, start_lane
+from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.stated import Start, Statements
 from shiftjax.topology.analysis import analyze
 from shiftjax.topology.partition import characteristic_length
-from shiftjax.topology.plan import Plan, flat
+from shiftjax.topology.plan import Plan
 
 KEPT = 16  # plans of models that were prepared
 DEFAULT = Options()
@@ -91,12 +93,12 @@ def prepare(
     )
     setup = fingerprinted(plain)
     values = np.array(list(known.values()), float).reshape(len(known), -1 if known else 1)
-    held = joints_of(plan, [model.resolve(path) for path in hold], "hold")
+    held = coordinates_named(plan, model, hold, "hold")
     said = _statements(plan, model, [place[path] for path in (*known, *model.replaced) if path in place], held)
     lane = start_lane(setup, file)
     always: LaneOf = lambda members, fraction: lane  # noqa: E731
-    told = [path for path, joint in model.joints() if "initial_displacement" in joint.stated]  # a note tells of them
-    elsewhere = _led_elsewhere(lane, {*told, *map(model.resolve, drive)})
+    driven_paths = coordinates_at(model, drive, "drive")
+    elsewhere = _led_elsewhere(lane, {*_stating(model, "initial_displacement"), *driven_paths})  # a note tells of them
     said = replace(said, alone=said.alone and not elsewhere)
     file_start = assemble(plan, lane, always, 1, replace(said, alone=not elsewhere))
     return Prepared(
@@ -161,16 +163,15 @@ def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[i
     order of the file.
 
     Args:
-        named: places of numbers that vary and assign name, in their order. held: joints that hold names.
+        named: places of numbers that vary and assign name, in their order. held: coordinates that hold names.
     """
-    joints = {path: joint for path, joint in model.joints()}
-    order = [k for k in joints_of(plan, list(joints), "joint") if plan.joints[k].nv]
-    moved, thrown = _joints_starting(plan, named, "displacement"), _joints_starting(plan, named, "velocity")
-    placed = [k for k in order if "initial_displacement" in joints[plan.joints[k].path].stated]
-    timed = [k for k in order if "initial_velocity" in joints[plan.joints[k].path].stated]
-    moving = [k for k in timed if np.any(joints[plan.joints[k].path].initial_velocity)]
+    index, numbers = {coordinate.path: k for k, coordinate in enumerate(plan.coordinates)}, _vector(plan, model)
+    moved, thrown = _coordinates_starting(plan, named, "start"), _coordinates_starting(plan, named, "velocity")
+    placed = [index[path] for path in _stating(model, "initial_displacement")]
+    timed = [index[path] for path in _stating(model, "initial_velocity")]
+    moving = [k for k in timed if any(numbers[place] for place in plan.coordinates[k].velocity)]
     refuse_driven(plan, held, moved, thrown)
-    led = {k for group in plan.constraints if group.prescribes for k in group.joints}  # their driver says both
+    led = {k for group in plan.constraints if group.prescribes for k in group.coordinates}  # their driver says both
     positions = [*moved, *held, *(k for k in (*moving, *timed, *placed) if k in placed)]
     speeds = [k for k in (*thrown, *moving, *(k for k in moved if k in timed), *timed) if k not in led]
     return Statements(
@@ -183,12 +184,22 @@ def _statements(plan: Plan, model: Model, named: Sequence[int], held: Sequence[i
     )
 
 
+def _stating(model: Model, start: str) -> list[str]:
+    """The coordinates that state a field of `STARTS`, in the order of the file."""
+    kinds = [(path, joint, KINDS[joint.type]) for path, joint in model.joints()]
+    return [
+        kind.path_of(path, k)
+        for path, joint, kind in kinds
+        for k, own in enumerate(kind.coordinates)
+        if joint.states(start, own.name)
+    ]
+
+
 def _led_elsewhere(lane: StartLane, paths: Collection[str]) -> bool:
-    """Whether drivers of these joints begin where the file does not have the joints: others follow then."""
+    """Whether drivers of these coordinates begin where the file does not have them: others follow then."""
     begins = lane.prescribed()
-    led = [joint for joint in lane.plan.joints if joint.path in paths and joint.q in begins]
-    has = {joint.q: lane.params.at(next(flat(joint.displacement))) for joint in led}
-    far = [(begins[joint.q] - has[joint.q]) / lane.units[joint.v] for joint in led]
+    led = [one for one in lane.plan.coordinates if one.path in paths and one.q in begins]
+    far = [(begins[one.q] - lane.params.at(one.start[0])) / lane.units[one.v] for one in led]
     return bool(np.any(np.abs(np.array(far, float)) > TOLD))
 
 
@@ -198,10 +209,13 @@ def _vector(plan: Plan, model: Model) -> tuple[float, ...]:
     return tuple(numbers.get(number.path, 0.0) for number in plan.numbers)
 
 
-def _joints_starting(plan: Plan, places: Sequence[int], what: str) -> tuple[int, ...]:
-    """Joints whose displacement or velocity stands at one of the places, in the order of the places."""
-    owner = {place: k for k, joint in enumerate(plan.joints) if joint.nv for place in flat(getattr(joint, what))}
-    return tuple(dict.fromkeys(owner[place] for place in places if place in owner))
+def _coordinates_starting(plan: Plan, places: Sequence[int], what: str) -> tuple[int, ...]:
+    """Coordinates whose start or velocity stands at one of the places, in the order of the places."""
+    owners: dict[int, list[int]] = {}
+    for k, coordinate in enumerate(plan.coordinates):
+        for place in getattr(coordinate, what):
+            owners.setdefault(place, []).append(k)
+    return tuple(dict.fromkeys(k for place in places for k in owners.get(place, ())))
 
 
 def refuse_unsupported(model: Model) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from shiftjax.algebra import Scalar
 from shiftjax.dynamics.kinematics import Parameters
-from shiftjax.errors import ModelError, refuse_text
+from shiftjax.errors import refuse_text
+from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.run.programs.setup import Setup
 from shiftjax.run.start.host_evaluation import StartLane
@@ -84,18 +85,14 @@ def start_lane(setup: Setup, numbers: Sequence[Scalar]) -> StartLane:
     return StartLane(setup.plan, Parameters(numbers, setup.matrices), setup.length, setup.functions, 0.0)
 
 
-def joints_of(plan: Plan, paths: Sequence[str], where: str) -> tuple[int, ...]:
-    """The places of joints in the plan."""
-    index = {joint.path: k for k, joint in enumerate(plan.joints)}
-    unknown = [path for path in paths if path not in index]
-    if unknown:
-        raise ModelError(f"{where} {unknown[0]}", "no active joint", "the path of a joint", f"One of {sorted(index)}.")
-    return tuple(dict.fromkeys(index[path] for path in paths))
+def coordinates_named(plan: Plan, model: Model, paths: Sequence[str], where: str) -> tuple[int, ...]:
+    """The places in the plan of the coordinates that paths of users name; a joint's path names all of its own."""
+    index = {coordinate.path: k for k, coordinate in enumerate(plan.coordinates)}
+    return tuple(index[path] for path in coordinates_at(model, paths, where))
 
 
 def forced_speeds(prepared: Prepared, independent: Sequence[str]) -> set[int]:
-    """The speeds of joints that the user wants independent."""
+    """The speeds of coordinates that the user wants independent."""
     refuse_text("independent", independent)
-    found = joints_of(prepared.plan, [prepared.model.resolve(path) for path in independent], "independent")
-    joints = [prepared.plan.joints[k] for k in found]
-    return {joint.v + k for joint in joints for k in range(joint.nv)}
+    named = coordinates_named(prepared.plan, prepared.model, independent, "independent")
+    return {speed for k in named for speed in prepared.plan.coordinates[k].speeds}

@@ -27,14 +27,14 @@ def consistent_speeds(
 
     Args:
         lane: of all members. q: (nq, D) of the designs.
-        kept: local columns of every substructure whose speeds stay. order: joints whose speeds are stated.
+        kept: local columns of every substructure whose speeds stay. order: coordinates whose speeds are stated.
 
     Returns:
         speeds (nv, B).
     """
     out = per_member(lane.speeds(), len(designs.of_member))
     own = lane.of(designs.first)
-    stated = {plan.joints[k].v + i for k in order for i in range(plan.joints[k].nv)}
+    stated = {speed for k in order for speed in plan.coordinates[k].speeds}
     for s, block in enumerate(plan.substructures):
         columns, unit = np.asarray(block.columns), np.asarray(lane.units)[list(block.columns)]
         out[[v for v in columns if v not in stated]] = 0.0
@@ -58,10 +58,10 @@ def consistent_speeds(
     return out
 
 
-def speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, joints: Sequence[int]) -> np.ndarray:
-    """(J, B) by which joints miss their stated speeds [per second]."""
-    out = np.zeros((len(joints), v.shape[1]))
-    for line, k in zip(out, joints, strict=True):
-        own = slice(plan.joints[k].v, plan.joints[k].v + plan.joints[k].nv)
+def speeds_off(plan: Plan, v: np.ndarray, wanted: np.ndarray, coordinates: Sequence[int]) -> np.ndarray:
+    """(J, B) by which coordinates miss their stated speeds [per second]."""
+    out = np.zeros((len(coordinates), v.shape[1]))
+    for line, k in zip(out, coordinates, strict=True):
+        own = slice(plan.coordinates[k].v, plan.coordinates[k].v + plan.coordinates[k].nv)
         line[:] = np.abs(v[own] - wanted[own]).max(0, initial=0.0)
     return out

@@ -10,13 +10,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Statements:
-    """What is stated of a start: joints as places in the plan, the most binding first.
+    """What is stated of a start: coordinates as places in the plan, the most binding first.
 
     Attributes:
-        positions: those whose displacement is stated; speeds: whose speed is.
+        positions: those whose place is stated; speeds: whose speed is.
         named_positions, named_speeds: those of them that were named for this run, not by the file alone.
-        led: joints whose drivers say where they stand and how they move.
-        alone: whether the file alone speaks. Else what it states of joints that follow others says where they are near.
+        led: those whose drivers say where they stand and how they move.
+        alone: whether the file alone speaks. Else what it states of those that follow others says where they are near.
     """
 
     positions: tuple[int, ...]
@@ -35,13 +35,13 @@ class Start:
         q: (nq, B) coordinates; v: (nv, B) speeds; states: (ns, B) of forces.
         closed: (B,) whether the loops are; gap: (B,) by which they are not [m or rad].
         worst: (B,) index of the constraint that stays open most.
-        change: (B,) largest change of a stated displacement [rad or m]; moved: (B,) its joint, -1 for none.
+        change: (B,) largest change of a stated displacement [rad or m]; moved: (B,) its coordinate, -1 for none.
         speed_change, speed_moved: the same of stated speeds [per second].
-        binding: (B,) whether that is more than roundings of joints that follow others.
+        binding: (B,) whether that is more than roundings of coordinates that follow others.
         branch: (B,) signs of the Jacobians by which assembly branches differ, one a block, "" where there are none.
         unsure: (B,) whether the way from the file's pose may have changed the branch.
-        kept: (S, B) how many joints of `held` a member keeps where they were stated, of every substructure.
-        held: of every substructure the joints that keep their stated displacement, the most binding first; told: those
+        kept: (S, B) how many coordinates of `held` a member keeps where they were stated, of every substructure.
+        held: of every substructure the coordinates that keep their stated place, the most binding first; told: those
             that keep their stated speed.
     """
 

@@ -27,28 +27,28 @@ FLAT = 1e-12  # rad by which axes may miss the plane, parts of the length by whi
 TURN = 2.0 * np.pi
 
 
-def reached(plan: Plan, lane: Lane, index: int, joint: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(B,) how far a joint can be moved, as `run.travel.reach` walks it [rad or m]; NaN where this does not tell.
+def reached(plan: Plan, lane: Lane, index: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """(B,) how far a coordinate can be moved, as `run.travel.reach` walks it [rad or m]; NaN where this does not tell.
 
     Args:
-        index: substructure. joint: whose driver leaves the others no freedom. q: (nq, B) closed coordinates.
-        target: (B,) to where the joint is moved [rad or m].
+        index: substructure. driven: the coordinate whose driver leaves the others no freedom. q: (nq, B) closed ones.
+        target: (B,) to where it is moved [rad or m].
     """
-    now = q[plan.joints[joint].q]
+    now = q[plan.coordinates[driven].q]
     end = np.where(target == now, now, np.nan)
     block = plan.substructures[index]
     groups = [k for k in block.groups if plan.constraints[k].loop is not None]
     loop = plan.constraints[groups[0]].loop if len(groups) == 1 and len(block.groups) == 2 else None
-    if loop is not None and _three_corners(plan, block.joints, loop, joint):
+    if loop is not None and _three_corners(plan, block.joints, loop, plan.coordinates[driven].joint):
         flat = _flat(plan, lane, index, loop, q) & (target != now)
         if flat.any():
-            end[flat] = _end(plan, lane.of(flat), groups[0], joint, q[:, flat], target[flat])
+            end[flat] = _end(plan, lane.of(flat), groups[0], driven, q[:, flat], target[flat])
     return end
 
 
 def _end(plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """(B,) as `reached`, of planar loops: the changing side is judged at its ends of being too long and too short."""
-    place, turns = plan.joints[driven].q, plan.joints[driven].kind.unit == "rad"
+    place, turns = plan.coordinates[driven].q, plan.coordinates[driven].unit == "rad"
     way, squares = target - q[place], []
     for k in range(3):
         at = q.copy()
@@ -84,7 +84,7 @@ def _flat(plan: Plan, lane: Lane, index: int, loop: Loop, q: np.ndarray) -> np.n
     turns, slides = [], []
     for k in loop.joints:
         if plan.joints[k].nv:
-            (screw,), turning = chain.screws_of(k), plan.joints[k].kind.unit == "rad"
+            (screw,), turning = chain.screws_of(k), plan.joints[k].kind.units == ("rad",)
             (turns if turning else slides).append(host.per_member(screw.angular if turning else screw.linear, members))
     flat = np.abs(host.closure(lane, q, index)[0]).max(1) <= FLAT
     for turn in turns[1:]:

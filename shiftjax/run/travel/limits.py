@@ -86,14 +86,14 @@ class _Drive:
     @classmethod
     def of(cls, prepared: Prepared, group: int, t0: float, span: float, steps: int) -> _Drive:
         plan = prepared.plan
-        unit = prepared.file_lane().units[plan.joints[plan.constraints[group].joints[0]].v]
+        unit = prepared.file_lane().units[plan.coordinates[plan.constraints[group].coordinates[0]].v]
         least, most = SAMPLES
         samples = int(np.clip(4 * steps, least, max(least, min(most, MEMORY // prepared.members))))
         return cls(prepared, group, unit, t0 + span * np.linspace(0.0, 1.0, samples + 1))
 
     @property
-    def joint(self) -> int:
-        return self.prepared.plan.constraints[self.group].joints[0]
+    def coordinate(self) -> int:
+        return self.prepared.plan.constraints[self.group].coordinates[0]
 
     def at(self, members: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Prescribed coordinate [rad or m] at times (B, n) or (1, n); of as many rows as differ."""
@@ -138,13 +138,13 @@ def _look(
 ) -> None:
     """Notes the members whose drive leaves its travel upward or downward, where that comes first."""
     sign = 1.0 if upward else -1.0
-    joint, group = prepared.plan.joints[drive.joint], prepared.plan.constraints[drive.group]
+    driven, group = prepared.plan.coordinates[drive.coordinate], prepared.plan.constraints[drive.group]
     target, when = drive.farthest(members, sign)
     lane, q = prepared.lane_of(members, 1.0), began.q[:, members]
-    end = reached(prepared.plan, lane, s, drive.joint, q, target)
+    end = reached(prepared.plan, lane, s, drive.coordinate, q, target)
     walks = np.isnan(end)
     if walks.any():
-        way = Reach(prepared.plan, lane.of(walks), s, drive.joint, drive.group, q[:, walks], target[walks])
+        way = Reach(prepared.plan, lane.of(walks), s, drive.coordinate, drive.group, q[:, walks], target[walks])
         end[walks] = way.walk()
     past = np.flatnonzero(sign * (target - end) > BEYOND * drive.unit)
     times = drive.first_beyond(members[past], end[past], when[past], sign) if len(past) else np.zeros(0)
@@ -153,11 +153,11 @@ def _look(
         if time < out.time[k]:
             loops = [prepared.plan.constraints[g] for g in prepared.plan.substructures[s].groups]
             names = ", ".join(g.name for g in loops if g.loop is not None) or group.name
-            unit = joint.kind.units[0]
+            unit = driven.unit
             out.time[k] = time
             out.cause[k] = (
-                f"at {time:.6g} s: {joint.path} locks at {end[place]:.6g} {unit}, the end of its travel: beyond it the "
-                f"loops closed by {names} cannot be closed, and it is driven to {target[place]:.6g} {unit}"
+                f"at {time:.6g} s: {driven.path} locks at {end[place]:.6g} {unit}, the end of its travel: beyond it "
+                f"the loops closed by {names} cannot be closed, and it is driven to {target[place]:.6g} {unit}"
             )
 
 
@@ -206,7 +206,7 @@ def _stand_still(prepared: Prepared, lanes: Ensemble, members: np.ndarray) -> di
             middle = 0.5 * (low + high)
             open_ = ~_closes(prepared, members, q, index, middle)
             low, high = np.where(open_, low, middle), np.where(open_, middle, high)
-        names = ", ".join(prepared.plan.joints[group.joints[0]].path for group in drivers)
+        names = ", ".join(prepared.plan.coordinates[group.coordinates[0]].path for group in drivers)
         for k in np.flatnonzero(shut):
             out[int(members[k])] = (
                 f"at {high[k]:.6g} s: {names} driven to where no pose near closes the loops of their substructure"

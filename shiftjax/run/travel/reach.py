@@ -37,28 +37,28 @@ class Reach:
     """Members on their way along one coordinate of a substructure.
 
     Attributes:
-        joint: whose coordinate is moved; group: the constraint whose rows are left out, its driver.
+        moved: the coordinate that is moved; group: the constraint whose rows are left out, its driver.
         q: (nq, B) closed coordinates, moved in place; target: (B,) [rad or m].
     """
 
     plan: Plan
     lane: Lane
     index: int
-    joint: int
+    moved: int
     group: int
     q: np.ndarray
     target: np.ndarray
     done: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        block, joint = self.plan.substructures[self.index], self.plan.joints[self.joint]
+        block, moved = self.plan.substructures[self.index], self.plan.coordinates[self.moved]
         first, group = self.plan.first_row(self.group), self.plan.constraints[self.group]
         self._rows = np.setdiff1d(np.arange(block.rows), np.arange(first, first + group.rows))
         self._columns = np.asarray(block.columns)
-        self._own = block.columns.index(joint.v)
+        self._own = block.columns.index(moved.v)
         self._others = np.delete(np.arange(len(block.columns)), self._own)
         self._unit = np.asarray(self.lane.units)[self._columns]
-        self._place, self._turns = joint.q, joint.kind.units == ("rad",)
+        self._place, self._turns = moved.q, moved.unit == "rad"
         members = self.q.shape[1]
         self._start, self._turn = self.q.copy(), np.ones(members)
         self.done = self.target == self.q[self._place]
@@ -115,11 +115,11 @@ class Reach:
     def _closed_curve(self, members: np.ndarray) -> np.ndarray:
         """Whether members stand where they began, whole turns apart, so that what follows is known."""
         same = np.ones(len(members), bool)
-        for k in self.plan.substructures[self.index].joints:
-            joint = self.plan.joints[k]
-            places = slice(joint.q, joint.q + joint.nq)
+        for k in self.plan.coordinates_in(self.index):
+            coordinate = self.plan.coordinates[k]
+            places = coordinate.places
             gap = self.q[places, members] - self._start[places, members]
-            if joint.kind.units == ("rad",):
+            if coordinate.plain and coordinate.unit == "rad":
                 gap -= 2.0 * np.pi * np.round(gap / (2.0 * np.pi))
             same &= np.abs(gap).max(0) <= SAME
         return same

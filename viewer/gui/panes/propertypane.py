@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.panes import legend, livepane, plotpane, shapepane
 from shiftjax.viewer.gui.state import elements, present, values
@@ -66,16 +67,18 @@ def _body(state: State, path: str) -> list[tuple[str, str]]:
 
 def _joint(state: State, path: str) -> list[tuple[str, str]]:
     joint = state.mechanism.joints[path]
-    unit = values.KINDS[joint.type].unit if values.KINDS[joint.type].nq == 1 else ""
     rows = [
         ("type", joint.type + (", closes a loop" if path in state.mechanism.closures else "")),
         ("parent", joint.parent.path),
         ("child", joint.child.path),
-        ("value", " ".join([*(f"{q:.5f}" for q in present.joint_value(state, path)), unit])),
+        ("value", values.text(values.KINDS[joint.type], present.joint_value(state, path), 5)),
         ("mobility", f"{present.mobility(state)[path]:.5f}"),
     ]
-    rows += [("stiffness", " ".join(f"{c:g}" for c in joint.stiffness))] if joint.stiffness else []
-    rows += [("damping", " ".join(f"{c:g}" for c in joint.damping))] if joint.damping else []
+    for what, given in (("stiffness", joint.stiffness), ("damping", joint.damping)):
+        each = {f"{what} {name}": c for name, c in given.items()} if isinstance(given, FrozenJson) else {what: given}
+        rows += [
+            (name, " ".join(f"{c:g}" for c in coefficients)) for name, coefficients in each.items() if coefficients
+        ]
     return rows
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.joints import KINDS
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.state import present, tree_rows
+from shiftjax.viewer.gui.state import present, tree_rows, values
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.selection import Hit, Selection
 from shiftjax.viewer.gui.state.state import State
@@ -117,9 +117,8 @@ def value_text(state: State, row: tree_rows.Row) -> str:
     """The current value of a joint; for others the value of the row."""
     if row.kind != "joint" or row.path not in state.mechanism.joints:
         return row.value
-    found = present.joint_value(state, row.path)
-    unit = KINDS[state.mechanism.joints[row.path].type].unit if len(found) == 1 else ""
-    return " ".join([*(f"{number:.4f}" for number in np.atleast_1d(found)), unit]).strip() or row.value
+    kind = KINDS[state.mechanism.joints[row.path].type]
+    return values.text(kind, np.atleast_1d(present.joint_value(state, row.path)), 4) or row.value
 
 
 def mobility_text(state: State, row: tree_rows.Row) -> str:

@@ -143,9 +143,11 @@ class Track:
         return np.stack([np.broadcast_to(np.asarray(value, float), self.time.shape) for value in values], axis=1)
 
     def along(self, index: int) -> np.ndarray:
-        """(n, 3) the axis in the world of a joint of one coordinate, in its file sense."""
-        joint, (screw,) = self.found.plan.joints[index], self.motion.chain().screws_of(index)
-        way = self.rows(screw.angular if joint.kind.unit == "rad" else screw.velocity)
+        """(n, 3) the axis in the world of a coordinate, in its file sense."""
+        coordinate = self.found.plan.coordinates[index]
+        joint = self.found.plan.joints[coordinate.joint]
+        screw = self.motion.chain().screws_of(coordinate.joint)[coordinate.v - joint.v]
+        way = self.rows(screw.angular if coordinate.unit == "rad" else screw.velocity)
         return -way if joint.reverse else way
 
 
@@ -170,13 +172,13 @@ def _elements(track: Track) -> Iterator[Force]:
 
 
 def _along_joints(track: Track, element: ForceElement, load: Load, kind: str) -> Iterator[Force]:
-    """Forces and torques along joints of one coordinate, on their children."""
-    for index in element.joints:
-        joint = track.found.plan.joints[index]
-        if joint.v in load.generalized and joint.nv == 1:
-            vectors = track.rows([load.generalized[joint.v]]) * track.along(index)
-            child = track.found.joints[joint.path].child
-            yield track.on(child, element.path, kind, vectors, torque=joint.kind.unit == "rad")
+    """Forces and torques along coordinates of joints, on their children."""
+    for index in element.coordinates:
+        coordinate = track.found.plan.coordinates[index]
+        if coordinate.v in load.generalized:
+            vectors = track.rows([load.generalized[coordinate.v]]) * track.along(index)
+            child = track.found.joints[track.found.plan.joints[coordinate.joint].path].child
+            yield track.on(child, element.path, kind, vectors, torque=coordinate.unit == "rad")
 
 
 def _on_bodies(track: Track, element: ForceElement, load: Load, kind: str) -> Iterator[Force]:

@@ -36,7 +36,7 @@ def properties(model: Model, item: Restraint | Element) -> list[tuple[str, str]]
 
 def _numbers(model: Model, item: Restraint | Element) -> Iterator[tuple[str, str]]:
     """A row for every number; vectors and lists of one unit stand in one."""
-    along = dict(model.joints())[item.joint].type if item.joint else ""
+    along = model.coordinate_units()[item.joint] if item.joint else "m"
     rows: dict[str, list[float]] = {}
     for field, keys, value in numbers_of(item):
         shown = keys[:-1] if field.shape in IN_A_ROW else keys

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from shiftjax.dynamics.kinematics import Motion
-from shiftjax.joints import KINDS
+from shiftjax.joints import KINDS, JointKind
 from shiftjax.mechanism.records import FIXED
 from shiftjax.viewer.motion.mechanism import Mechanism, axis_of, frame_in_world
 from shiftjax.viewer.motion.tree_coordinates import bodies_of, coordinates
@@ -35,6 +35,15 @@ def attached(found: Mechanism, bodies: Collection[str]) -> set[str]:
         if restraint.joint in joints or any(ref.body in bodies for ref in restraint.frames or ())
     }
     return joints | restraints
+
+
+def text(kind: JointKind, q: np.ndarray, digits: int) -> str:
+    """The coordinates q (nq,) of a joint, with their units: of a quaternion without one."""
+    if kind.placed:
+        return " ".join(f"{number:.{digits}f}" for number in q)
+    shown = [f"{number:.{digits}f} {own.unit}" for number, own in zip(q, kind.coordinates, strict=True)]
+    names = [""] if kind.sole else [f"{own.name} " for own in kind.coordinates]
+    return ", ".join(name + number for name, number in zip(names, shown, strict=True))
 
 
 def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -1,0 +1,61 @@
+"""What paths of users say of the coordinates of joints: `JOINT.NAME`, `JOINT.q[k]`, `JOINT` where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from shiftjax.errors import ModelError, nearest
+from shiftjax.joints import KINDS
+from shiftjax.mechanism.paths import listed, split
+from shiftjax.mechanism.records import Joint
+
+
+class Joints(Protocol):
+    """What of a model says which joints there are, and which of them a path means."""
+
+    def resolve(self, path: str) -> str: ...
+
+    def joints(self) -> Iterable[tuple[str, Joint]]: ...
+
+
+def coordinates_at(model: Joints, paths: Iterable[str], where: str) -> tuple[str, ...]:
+    """The paths of coordinates that paths of users name; a joint's path names all of its own.
+
+    Raises:
+        ModelError: no such joint or coordinate.
+    """
+    kinds = {path: KINDS[joint.type] for path, joint in model.joints()}
+    found: list[str] = []
+    for path in paths:
+        full, field = split(model.resolve(path))
+        if full not in kinds:
+            raise ModelError(f"{where} {full}", "no active joint", "the path of a joint", f"One of {sorted(kinds)}.")
+        own = kinds[full].named(field)
+        if not own:
+            known = kinds[full].paths(full)
+            todo = nearest(full + field, known) or "Name one of them."
+            raise ModelError(f"{where} {full}", f"no coordinate {field.lstrip('.')!r}", listed(known) or "none", todo)
+        found += [kinds[full].path_of(full, k) for k in own]
+    return tuple(dict.fromkeys(found))
+
+
+def plain_coordinate(model: Joints, path: str, where: str) -> str:
+    """The path of the one coordinate, of one number, that a path of the user names.
+
+    Raises:
+        ModelError: a joint that has several coordinates or a quaternion, or none.
+    """
+    full, field = split(model.resolve(path))
+    kinds = {joint_path: KINDS[joint.type] for joint_path, joint in model.joints()}
+    plain = [one for joint, kind in kinds.items() for one in kind.paths(joint) if not kind.placed]
+    own = [kinds[full].path_of(full, k) for k in kinds[full].named(field)] if full in kinds else []
+    if len(own) == 1 and own[0] in plain:
+        return own[0]
+    several = [one for one in plain if full in kinds and one.startswith(f"{full}.")]
+    if several:
+        found = f"a joint of {len(several)} coordinates" if len(own) > 1 else f"no coordinate {field.lstrip('.')!r}"
+        raise ModelError(f"{where} {full}", found, f"one of {several}", "Name one coordinate.")
+    joint_type = dict(model.joints())[full].type if full in kinds else ""
+    found = f"a {joint_type} joint" if joint_type else "no active joint of one coordinate"
+    raise ModelError(f"{where} {full}", found, f"one of {plain}", "Name such a joint.")
