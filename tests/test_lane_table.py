@@ -90,8 +90,9 @@ def test_lanes_fit_into_another_layout() -> None:
 def test_nobody_else_indexes_the_array() -> None:
     """Where the numbers live is known to kernels and to the table; what advances lanes, and what goes back, hands its
     array to kernels."""
-    indexed = re.compile(r"\btable\[|layout\.rows\(")
-    array, hands_over = re.compile(r"(?<!np)\.array\b"), ("run/advance/ensemble.py", "gradients/reverse/backward.py")
+    indexed, array = re.compile(r"\btable\[|layout\.rows\("), re.compile(r"(?<!np)\.array\b")
+    files = ("advance/ensemble", "advance/controlled_run", "advance/controlled_steps", "reverse/backward")
+    hands_over = tuple(f"/{name}.py" for name in files)
     wrong = [
         f"{path.relative_to(ROOT)}:{number} {line.strip()}"
         for room in ("run", "gradients")
