@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import jax
@@ -25,6 +25,8 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.extensions import numpy_backend  # noqa: F401
 from tests.mechanisms import pendulum
+from tests.test_gradient_passages import CASES as CASES_OF_JUMPS
+from tests.test_gradient_passages import PATHS, slider
 
 GAP = 1e-13  # m or rad: each step ends with a projection
 TOLERANCES = (1e-6, 1e-8, 1e-10)
@@ -171,11 +173,53 @@ def test_a_motion_that_no_step_can_follow_ends_with_a_clear_outcome() -> None:
     assert lanes.status.tolist() == [Outcome.too_small]
 
 
-def test_a_derivative_is_refused() -> None:
-    with pytest.raises(ModelError, match="tolerance: found a call that JAX traces"):
+GRADIENT = 1e-8  # beside central differences of order 4 along the same steps
+GRADIENTS = {"four_bar": ("crank_pivot.initial_velocity", 0.5), "bricard": ("", 2.0)}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_derivatives_are_those_of_the_steps_that_were_taken(name: str) -> None:
+    """Reverse mode beside differences of runs along the schedule, sizes being constants; through instants between
+    steps, a metric, and in the bricard changes of coordinates. Forward mode is the same, fixed steps give nearly it.
+    """
+    found, channels = model(name)
+    path, span = GRADIENTS[name]
+    path = found.resolve(path) if path else next(p for p in found.numbers() if p.endswith("initial_velocity"))
+    at = found.numbers()[path] or 1.0
+    weights = np.random.default_rng(1).normal(size=(len(channels), 6))
+
+    def loss(x, **how):
+        given = {"output_step": span / 5, "channels": channels, "metrics": {"mean": f"mean({channels[1]})"}}
+        result = traceable(found, span, vary={path: [x]}, **given, **how)
+        terms = [(jnp.asarray(w) * result.channels[c][0]).sum() for w, c in zip(weights, channels, strict=True)]
+        return sum(terms) + result.metrics["mean"][0]
+
+    reverse = float(jax.grad(partial(loss, tolerance=1e-8))(at))
+    taken = simulate(found, span, tolerance=1e-8, output_step=span / 5, vary={path: [at]})
+    assert (taken.certificate["repartitions"][0] > 0) == (name == "bricard")
+    near, far = (
+        (loss(at + h, tolerance=1e-8, schedule=taken.schedule) - loss(at - h, tolerance=1e-8, schedule=taken.schedule))
+        / (2 * h)
+        for h in (2e-4 * at, 4e-4 * at)
+    )
+    assert reverse == pytest.approx(float(4 * near - far) / 3, rel=GRADIENT)
+    if name == "four_bar":
+        forward = float(jax.jvp(partial(loss, tolerance=1e-8), (at,), (1.0,))[1])
+        assert forward == pytest.approx(reverse, rel=1e-10)
+        fixed = float(jax.grad(partial(loss, step=span / 2000))(at))
+        assert fixed == pytest.approx(reverse, rel=1e-3), "of the metric, which is a sum of trapezoids"
+
+
+def test_a_derivative_where_forces_jump_is_refused() -> None:
+    """The shift of such an instant is followed with fixed steps only."""
+    kind, start, numbers = next(iter(CASES_OF_JUMPS.values()))
+    jumping = slider(kind, numbers)
+    with pytest.raises(ModelError, match="tolerance: found a derivative where forces jump"):
         jax.grad(
-            lambda x: traceable(pendulum(), 0.1, tolerance=1e-6, vary={"rod.mass": x[None]}).certificate["gap"][0]
-        )(1.0)
+            lambda x: traceable(jumping, 0.1, tolerance=1e-6, vary={PATHS[0]: [x]}, channels=["slide.v"]).channels[
+                "slide.v"
+            ][0, -1]
+        )(start[0])
 
 
 def test_a_run_goes_on_and_is_stored(tmp_path: Path) -> None:

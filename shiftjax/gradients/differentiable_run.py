@@ -101,6 +101,9 @@ class DifferentiableRun:
         nominal = self._simulated(x, np.inf)
         self._begun, found = nominal.begun, nominal.result
         self._jumps = Jumps(nominal.begun, self.vary, self.traced)
+        if options.numerics.tolerance is not None and self._jumps.metrics:
+            jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
+            raise ModelError("tolerance", jumping, "fixed steps there", "Give a step in place of the tolerance.")
         names = ("time", "units", "model", "settings", "metric_units", "metric_texts")
         self.static = {name: getattr(found, name) for name in names}
         self.static["report"] = {**found.report, "jumps": self._jumps.told}

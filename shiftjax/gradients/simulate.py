@@ -193,7 +193,6 @@ def _refuse(members: int, options: Options) -> None:
         "start": "Run the whole span in one call.",
         "schedule": "Leave it out: the adjoint repeats the run's own.",
         "extremes": 'Ask for metrics: "minimum(...)" and "maximum(...)".',
-        "tolerance": "Take fixed steps.",
         "log_jacobian": "Ask for it in a call with numbers.",
     }
     given = options.flat()

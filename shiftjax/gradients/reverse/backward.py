@@ -75,7 +75,9 @@ class WayBack:
                 notes, end = self.notes.of(at[mine]), self.notes.clock[at[mine] + 1]
                 program = self.programs.of(self._partition(choice))
                 table = self._table(notes)
-                if pattern == PLAIN_STEPS:
+                if self.settings.tolerance is not None:
+                    self._chosen(program, table, end, members[mine], seeds)
+                elif pattern == PLAIN_STEPS:
                     steps = (end - notes.clock).astype(int)
                     counts = self._counts(self._table(self.notes.of(at[mine] + 1))) if self._passages else None
                     self._by_way(program, table, steps, members[mine], seeds, counts)
@@ -231,6 +233,38 @@ class WayBack:
             self._over(program, table, half, members, seeds)
             return
         self._sweep(program, table, steps, members, seeds)
+
+    def _chosen(
+        self, program: AdjointProgram, table: LaneTable, ends: np.ndarray, members: np.ndarray, seeds: np.ndarray
+    ) -> None:
+        """Back over one step of each lane whose size was chosen, to its clock; that size is no variable.
+
+        Output instants in it are ends of shorter steps of their own, from the same beginning.
+        """
+        moves = ends > table.row("clock")  # others have changed their partition where they stood
+        table, ends, members = table.take(moves), ends[moves], members[moves]
+        if not len(members):
+            return
+        begin, s = table.row("clock").copy(), self.settings
+        first, last = (np.floor((clock - s.before) / s.every) for clock in (begin, ends))
+        of_instants = LaneTable.zeros(self.layout, len(members), table.dtype)
+        for k in range(1, int((last - first).max(initial=0.0)) + 1):
+            due = np.flatnonzero(first + k <= last)
+            tick, bars = s.before + (first[due] + k) * s.every, self.bars.take(members[due])
+            part = table.take(due)
+            part.set("fraction", tick - begin[due])
+            here = self._ahead(program, part, 1)
+            here.set("clock", tick)
+            self.bars.put(members[due], LaneTable.zeros(self.layout, len(due), table.dtype))
+            self._touch(program, here, members[due], "observe", seeds)
+            self._sweep(program, part, np.ones(len(due), int), members[due], None)
+            for name in self.layout.columns():
+                of_instants.add(name, self.bars.rows(name, members[due]), due)
+            self.bars.put(members[due], bars)
+        table.set("fraction", ends - begin)
+        self._sweep(program, table, np.ones(len(members), int), members, None)
+        for name in self.layout.columns():
+            self.bars.add(name, of_instants.rows(name), members)
 
     def _off(
         self, program: AdjointProgram, table: LaneTable, parts: Sequence[float], members: np.ndarray, seeds: np.ndarray
