@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.start.closing as closing
 from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.lanes.building import graph_of
@@ -40,7 +39,7 @@ def beyond_reach(vary: dict[str, np.ndarray]) -> np.ndarray:
 
 def evaluated(monkeypatch: pytest.MonkeyPatch, model: str, vary: dict[str, np.ndarray]) -> int:
     """How many closures of members a start takes."""
-    count, real = [0], closing.closure
+    count, real = [0], host.closure
 
     def counted(lane: Any, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
         count[0] += q.shape[1]
@@ -48,7 +47,7 @@ def evaluated(monkeypatch: pytest.MonkeyPatch, model: str, vary: dict[str, np.nd
 
     prepared = prepare(load(model), vary)
     with monkeypatch.context() as patch:
-        patch.setattr(closing, "closure", counted)
+        patch.setattr(host, "closure", counted)
         start_of(prepared)
     return count[0]
 

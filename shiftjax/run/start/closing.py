@@ -6,8 +6,8 @@ The path must stay on its assembly branch: steps of at most 10 degrees and 5 % o
 the secant of the last two poses, which leads straight through poses where branches meet, and halved where the loops do
 not close or the pose jumps. A change of sign of the Jacobian of the joints that are not held is noticed.
 
-Host code. Damped Gauss-Newton on all rows (Nocedal, Wright, Numerical Optimization, section 10.3); predictor and
-corrector: Allgower, Georg, Numerical Continuation Methods, chapter 2. A converged member stops moving.
+Host code. Poses are closed by `closer`; predictor and corrector: Allgower, Georg, Numerical Continuation Methods,
+chapter 2.
 """
 
 from __future__ import annotations
@@ -20,17 +20,12 @@ import numpy as np
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.run.start.host_evaluation import StartLane, can_close, closure, retract
+from shiftjax.run.start.closer import STEP_ANGLE, STEP_LENGTH, Rule, closed, least_change
+from shiftjax.run.start.host_evaluation import Loops, StartLane, can_close
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 
-STEP_ANGLE = np.deg2rad(10.0)
-STEP_LENGTH = 0.05  # of the model's size
 CLOSED = 1e-9  # residual of an assembled member, dimensionless
-POLISHED = 1e-15  # below this nothing is gained
-ITERATIONS = 80
-PATIENCE = 10  # iterations without a residual 1 % smaller than the best so far: it cannot be closed from here
-DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient system into the one of least change
 RANK = 1e-8
 HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
 JUMP = 0.6  # rad, or of the model's size: a corrector that moves a joint farther has left the path
@@ -96,7 +91,7 @@ def close(
     held: Sequence[int],
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Damped Gauss-Newton on all rows of one substructure; only members on their way are computed.
+    """Closes one substructure near coordinates q (nq, B) with the least change.
 
     Args:
         held: local columns that stay. weight: (n,) of their changes: a heavy one moves less.
@@ -104,64 +99,9 @@ def close(
     Returns:
         coordinates (nq, B) and the residual (B,), dimensionless.
     """
-    return _closed(plan, lane, q, index, held, weight)[:2]
-
-
-def _closed(
-    plan: Plan, lane: Lane, q: np.ndarray, index: int, held: Sequence[int], weight: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `close`, and the Jacobian (B, m, n) there; at poses that still move it is that of the last one."""
-    block = plan.substructures[index]
-    columns = np.asarray(block.columns)
-    unit = np.asarray(lane.units)[columns]
-    q = q.copy()
-    size = np.full(q.shape[1], np.inf)
-    running = np.arange(q.shape[1])
-    best, since = size.copy(), np.zeros(q.shape[1], int)
-    last = np.zeros((q.shape[1], block.rows, len(columns)))
-    for _ in range(ITERATIONS):
-        phi, J = closure(lane, q[:, running], index)
-        now = np.abs(phi).max(1)
-        finite = np.isfinite(now)
-        # A member stops where rounding is reached: no longer halved although nearly closed.
-        going = finite & (now > POLISHED) & ~((now < 1e-11) & (now > 0.5 * size[running]))
-        better = now < 0.99 * best[running]
-        since[running] = np.where(better, 0, since[running] + 1)
-        best[running] = np.where(better, now, best[running])
-        going &= since[running] < PATIENCE
-        size[running] = np.where(finite, now, np.inf)
-        last[running[~going]] = J[~going]
-        if not going.any():
-            return q, size, last
-        if not going.all():
-            running, lane, phi, J = running[going], lane.of(going), phi[going], J[going]
-        change = _least_change(phi, J, held, weight)
-        change /= np.maximum(np.abs(change) / np.where(unit == 1.0, STEP_ANGLE, STEP_LENGTH), 1.0).max(1)[:, None]
-        step = np.zeros((plan.nv, len(running)))
-        step[columns] = (change * unit).T
-        q[:, running] = retract(plan, q[:, running], step)
-    last[running] = J
-    return q, size, last
-
-
-def _least_change(phi: np.ndarray, J: np.ndarray, held: Sequence[int], weight: np.ndarray | None) -> np.ndarray:
-    """(B, n) Gauss-Newton step of least weighted change, held columns still."""
-    if weight is not None:
-        J = J / weight
-    elif len(held):
-        J = J.copy()
-    J[:, :, list(held)] = 0.0
-    Jt = J.transpose(0, 2, 1)
-    normal = Jt @ J
-    n = normal.shape[1]
-    mean = np.maximum(np.trace(normal, axis1=1, axis2=2) / n, 1e-300)
-    normal[:, np.arange(n), np.arange(n)] += DAMPING * mean[:, None]
-    right = -(Jt @ phi[:, :, None])
-    if not np.isfinite(normal.sum() + right.sum()):
-        bad = ~(np.isfinite(normal).all((1, 2)) & np.isfinite(right).all((1, 2)))
-        normal[bad], right[bad] = np.eye(n), 0.0
-    change = np.linalg.solve(normal, right)[:, :, 0]
-    return change if weight is None else change / weight
+    loops = Loops(plan, lane, index)
+    pose = closed(loops, q, least_change(held, weight), loops.cap, Rule())
+    return pose.q, pose.size
 
 
 def nearest(
@@ -174,14 +114,14 @@ def nearest(
     Args:
         q, goal: (nq, B); weight: (n,) of distances, dimensionless.
     """
-    columns = np.asarray(plan.substructures[index].columns)
-    unit = np.asarray(lane.units)[columns]
+    loops = Loops(plan, lane, index)
+    columns, unit = loops.columns, loops.unit
     place = {one.v: one.q for one in plan.coordinates if one.plain}
     pulled = np.array([speed in place and k not in held for k, speed in enumerate(columns)])
     rows = [place[speed] for speed, wanted in zip(columns, pulled, strict=True) if wanted]
     found, last = q.copy(), np.full(q.shape[1], np.inf)
     for _ in range(NEAREST):
-        phi, J = closure(lane, found, index)
+        phi, J = loops.at(found)
         wish = np.zeros((q.shape[1], len(columns)))
         wish[:, pulled] = ((goal - found)[rows] / unit[pulled, None]).T * weight[pulled]
         A = J / weight
@@ -191,9 +131,7 @@ def nearest(
         change[:, list(held)] = 0.0
         last = np.abs(change).max(1)
         change /= np.maximum(np.abs(change).max(1) / STEP_ANGLE, 1.0)[:, None]
-        step = np.zeros((plan.nv, q.shape[1]))
-        step[columns] = (change * unit).T
-        found = retract(plan, found, step)
+        found = loops.moved(found, change)
         if not (last > 1e-14).any():
             break
     found, size = close(plan, lane, found, index, held)
@@ -264,15 +202,16 @@ def walk(plan: Plan, q: np.ndarray, way: Way) -> Path:
         if not able.all():
             step[at[~able]] *= 0.5
             at, fraction, guess, lane = at[able], fraction[able], guess[:, able], lane.of(able)
-        found, size, J = _closed(plan, lane, guess, way.index, columns)
-        off = _distance(plan, found, guess, way.index, lane)
-        good = (size <= CLOSED) & (off < JUMP)
-        turned = sign.turned(at, J)
+        loops = Loops(plan, lane, way.index)
+        pose = closed(loops, guess, least_change(columns, None), loops.cap, Rule())
+        off = _distance(plan, pose.q, guess, way.index, lane)
+        good = (pose.size <= CLOSED) & (off < JUMP)
+        turned = sign.turned(at, pose.J)
         good &= ~turned | (step[at] < 2.0 * FINEST * whole[at])  # a jump is seen by finer steps; a singular pose stays
         sign.passed(at, good)
         mine = at[good]
         before[:, mine], done_before[mine] = q[:, mine], done[mine]
-        q[:, mine], done[mine] = found[:, good], fraction[good]
+        q[:, mine], done[mine] = pose.q[:, good], fraction[good]
         step[mine] = np.minimum(2.0 * step[mine], whole[mine])
         step[at[~good]] *= 0.5
         going[mine] = done[mine] < 1.0
@@ -343,7 +282,7 @@ class _Sign:
         self.way, self.crossed = way, np.zeros(q.shape[1], bool)
         self.last: np.ndarray | None = None
         if way.judged:
-            J = closure(way.lane_of(way.members, 0.0), q, way.index)[1][:, :, list(way.judged)]
+            J = Loops(plan, way.lane_of(way.members, 0.0), way.index).at(q)[1][:, :, list(way.judged)]
             self.last, self.volume = J, _volume(J)
             self.largest = self.volume.copy()
 

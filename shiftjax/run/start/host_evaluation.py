@@ -17,6 +17,7 @@ from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
+from shiftjax.run.start.closer import STEP_ANGLE, STEP_LENGTH
 from shiftjax.run.start.host_functions import evaluate
 from shiftjax.run.start.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.topology.partition import Block
@@ -190,3 +191,47 @@ def block_monitors(lane: Lane, q: np.ndarray, index: int, block: Block) -> tuple
 def retract(plan: Plan, q: np.ndarray, change: np.ndarray) -> np.ndarray:
     """q (+) change for (nv, B) changes."""
     return per_member(kinematics.retract(plan, list(q), dict(enumerate(change))), q.shape[1])
+
+
+@dataclass
+class Loops:
+    """`Residuals` of the rows of one substructure, dimensionless.
+
+    Attributes:
+        rows: those that count, all where None.
+    """
+
+    plan: Plan
+    lane: Lane
+    index: int
+    rows: np.ndarray | None = None
+
+    @property
+    def columns(self) -> np.ndarray:
+        """(n,) speeds of the mechanism."""
+        return np.asarray(self.plan.substructures[self.index].columns)
+
+    @property
+    def unit(self) -> np.ndarray:
+        """(n,) what makes a change dimensionless: 1 for angles, the model's length for metres."""
+        return np.asarray(self.lane.units)[self.columns]
+
+    @property
+    def cap(self) -> np.ndarray:
+        """(n,) the largest change in one iteration: 10 degrees, 5 % of the model's size."""
+        return np.where(self.unit == 1.0, STEP_ANGLE, STEP_LENGTH)
+
+    def of(self, members: np.ndarray) -> Loops:
+        """Those of some members."""
+        return replace(self, lane=self.lane.of(members))
+
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals (B, m) and Jacobian (B, m, n) at coordinates (nq, B)."""
+        phi, J = closure(self.lane, q, self.index)
+        return (phi, J) if self.rows is None else (phi[:, self.rows], J[:, self.rows])
+
+    def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Coordinates (nq, B) after a change (B, n)."""
+        step = np.zeros((self.plan.nv, q.shape[1]))
+        step[self.columns] = (change * self.unit).T
+        return retract(self.plan, q, step)

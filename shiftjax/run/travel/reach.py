@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
 from shiftjax.dynamics.lane import Lane
+from shiftjax.run.start.closer import Rule, closed
+from shiftjax.run.start.host_evaluation import Loops
 from shiftjax.topology.plan import Plan
 
 LARGE = np.deg2rad(10.0)  # of steps of the coordinate, in rad or parts of the model's size
@@ -25,9 +26,9 @@ FIRST = 1e-3
 TINY = 1e-10  # to which the end is found
 RANK = 1e-8
 REGULAR = 1e-4  # squared smallest singular value from which normal equations serve: they lose half of what it leaves
-NEWTON = 8  # iterations: from a tangent of 10 degrees four suffice
 CLOSED = 1e-11  # residual of a pose on the way, dimensionless
 LEAP = 0.6  # another coordinate that moves more in one step may have changed its branch
+CORRECTOR = Rule(CLOSED, iterations=8, farthest=LEAP)  # from a tangent of 10 degrees four iterations suffice
 SAME = 1e-6  # a pose after a whole turn that is the first one again
 STEPS = 3000
 
@@ -53,17 +54,16 @@ class Reach:
     def __post_init__(self) -> None:
         block, moved = self.plan.substructures[self.index], self.plan.coordinates[self.moved]
         first, group = self.plan.first_row(self.group), self.plan.constraints[self.group]
-        self._rows = np.setdiff1d(np.arange(block.rows), np.arange(first, first + group.rows))
-        self._columns = np.asarray(block.columns)
+        rows = np.setdiff1d(np.arange(block.rows), np.arange(first, first + group.rows))
+        self._loops = Loops(self.plan, self.lane, self.index, rows)
         self._own = block.columns.index(moved.v)
         self._others = np.delete(np.arange(len(block.columns)), self._own)
-        self._unit = np.asarray(self.lane.units)[self._columns]
         self._place, self._turns = moved.q, moved.unit == "rad"
         members = self.q.shape[1]
         self._start, self._turn = self.q.copy(), np.ones(members)
         self.done = self.target == self.q[self._place]
         self._step, self._narrow = np.full(members, FIRST), np.zeros(members, bool)
-        self._push, self._size = self._tangent(self._system(np.arange(members), self.q)[1])
+        self._push, self._size = self._tangent(_finite(self._loops.at(self.q)[1]))
 
     def walk(self) -> np.ndarray:
         """(B,) the coordinate that is reached [rad or m]; the target where `STEPS` did not suffice to tell."""
@@ -87,7 +87,7 @@ class Reach:
         if self._turns:
             whole = start + np.sign(left) * 2.0 * np.pi * self._turn[going] - now
             left = np.where(np.abs(whole) < np.abs(left), whole, left)
-        return left / self._unit[self._own]
+        return left / self._loops.unit[self._own]
 
     def _failed(self, members: np.ndarray, move: np.ndarray) -> None:
         self._narrow[members] |= move <= SMALL
@@ -124,15 +124,9 @@ class Reach:
             same &= np.abs(gap).max(0) <= SAME
         return same
 
-    def _system(self, members: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals (B, m) and Jacobian (B, m, n) without the driver, NaN replaced by what closes nothing."""
-        phi, J = host.closure(self.lane.of(members), q, self.index)
-        phi, J = phi[:, self._rows], J[:, self._rows]
-        return np.where(np.isfinite(phi), phi, np.inf), np.where(np.isfinite(J), J, 0.0)
-
     def _tangent(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(B, n) change of all coordinates for a unit of this one, and the squared smallest singular value (B,)."""
-        rest, push = J[:, :, self._others], np.zeros((len(J), len(self._columns)))
+        rest, push = J[:, :, self._others], np.zeros((len(J), J.shape[2]))
         push[:, self._own] = 1.0
         if not len(self._others):
             return push, np.ones(len(J))
@@ -146,21 +140,17 @@ class Reach:
     def _moved(self, members: np.ndarray, move: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Coordinates (nq, B) after a move of the own one, whether the loops close there, and the Jacobian there."""
         change = self._push[members] * move[:, None]
-        q = self._changed(self.q[:, members], change)
-        far, size = np.abs(change[:, self._others]).max(1, initial=0.0), np.full(len(members), np.inf)
-        going, last = np.arange(len(members)), np.zeros((len(members), len(self._rows), len(self._columns)))
-        for _ in range(NEWTON):
-            phi, J = self._system(members[going], q[:, going])
-            size[going], last[going] = np.abs(phi).max(1, initial=0.0), J
-            more = (size[going] > CLOSED) & (far[going] <= LEAP)
-            going, phi, J = going[more], phi[more], J[more]
-            if len(going) == 0:
-                break
-            change = np.zeros((len(going), len(self._columns)))
-            change[:, self._others] = -self._solved(J[:, :, self._others], phi, self._size[members[going]] > REGULAR)
-            far[going] += np.abs(change).max(1)
-            q[:, going] = self._changed(q[:, going], np.clip(change, -LEAP, LEAP))
-        return q, (size <= CLOSED) & (far <= LEAP), last
+        loops, regular = self._loops.of(members), self._size[members] > REGULAR
+
+        def others(phi: np.ndarray, J: np.ndarray, at: np.ndarray) -> np.ndarray:
+            corrected = np.zeros((len(at), len(self._others) + 1))
+            corrected[:, self._others] = -self._solved(_finite(J)[:, :, self._others], phi, regular[at])
+            return corrected
+
+        guess = loops.moved(self.q[:, members], change)
+        predicted = np.abs(change[:, self._others]).max(1, initial=0.0)
+        pose = closed(loops, guess, others, np.full(change.shape[1], LEAP), CORRECTOR, predicted)
+        return pose.q, (pose.size <= CLOSED) & (pose.far <= LEAP), _finite(pose.J)
 
     def _solved(self, J: np.ndarray, phi: np.ndarray, regular: np.ndarray) -> np.ndarray:
         """(B, n) the least x of least |J x - phi|, by normal equations where the last pose was `regular` (B,)."""
@@ -175,7 +165,7 @@ class Reach:
             x[regular] = np.linalg.solve(normal, Jt @ phi[:, :, None])[:, :, 0]
         return x
 
-    def _changed(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
-        step = np.zeros((self.plan.nv, q.shape[1]))
-        step[self._columns] = (change * self._unit).T
-        return host.retract(self.plan, q, step)
+
+def _finite(J: np.ndarray) -> np.ndarray:
+    """A Jacobian in which what is no number moves nothing."""
+    return np.where(np.isfinite(J), J, 0.0)

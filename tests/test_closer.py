@@ -1,0 +1,80 @@
+"""The closer: loops are closed by the least change, capped, and members do not see each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shiftjax import load
+from shiftjax.run.start.closer import Rule, closed, least_change
+from shiftjax.run.start.host_evaluation import Loops
+from shiftjax.run.start.prepare import prepare
+
+CLOSED = 1e-12  # residual of loops of lengths near 1, dimensionless
+
+
+def four_bars(members: int, *, lengths: tuple[float, float] = (0.38, 0.42)) -> tuple[Loops, np.ndarray]:
+    """Loops of four-bars with different couplers, and the pose of the file, which closes none of them."""
+    prepared = prepare(load("four_bar"), {"four_bar:coupler:tip.T[0]": np.linspace(*lengths, members)})
+    loops = Loops(prepared.plan, prepared.lane_of(np.arange(members), 1.0), 0)
+    return loops, np.repeat(prepared.file_start.q, members, axis=1)
+
+
+def test_members_do_not_see_each_other() -> None:
+    """The bits of a member are the same alone, whatever the others still have to do."""
+    loops, q = four_bars(7)
+    together = closed(loops, q, least_change((), None), loops.cap, Rule())
+    assert (together.size < CLOSED).all() and np.ptp(together.far) > 0
+    for k in range(7):
+        member = np.array([k])
+        alone = closed(loops.of(member), q[:, member], least_change((), None), loops.cap, Rule())
+        np.testing.assert_array_equal(alone.q[:, 0], together.q[:, k])
+        np.testing.assert_array_equal(alone.J[0], together.J[k])
+        assert (alone.size[0], alone.far[0]) == (together.size[k], together.far[k])
+
+
+def test_what_is_closed_stays() -> None:
+    loops, q = four_bars(3)
+    once = closed(loops, q, least_change((), None), loops.cap, Rule())
+    again = closed(loops, once.q, least_change((), None), loops.cap, Rule(closed=CLOSED))
+    np.testing.assert_array_equal(again.q, once.q)
+    assert (again.far == 0).all()
+
+
+def test_still_columns_stay_and_heavy_ones_move_less() -> None:
+    loops, q = four_bars(3)
+    places = [loops.plan.joints[k].q for k in loops.plan.substructures[0].joints]
+    speeds = [loops.plan.joints[k].v for k in loops.plan.substructures[0].joints]
+    order = [places[speeds.index(speed)] for speed in loops.columns]
+    still = closed(loops, q, least_change([0], None), loops.cap, Rule())
+    np.testing.assert_array_equal(still.q[order[0]], q[order[0]])
+    weight = np.ones(len(order))
+    weight[0] = 100.0
+    heavy = closed(loops, q, least_change((), weight), loops.cap, Rule())
+    plain = closed(loops, q, least_change((), None), loops.cap, Rule())
+    assert (heavy.size < CLOSED).all()
+    moved = np.abs(plain.q - q)[order[0]] > 1e-6
+    assert moved.any() and (np.abs(heavy.q - q)[order[0]] < np.abs(plain.q - q)[order[0]])[moved].all()
+
+
+def test_one_iteration_moves_no_farther_than_its_cap() -> None:
+    loops, q = four_bars(3, lengths=(0.6, 0.8))
+    cap = np.full(len(loops.columns), 0.01)
+    pose = closed(loops, q, least_change((), None), cap, Rule(iterations=1))
+    assert np.abs(pose.q - q).max() == pytest.approx(0.01)
+
+
+def test_a_loop_that_cannot_close_is_reported_and_given_up() -> None:
+    """A coupler of 9 m reaches nothing: its gap stays, the others close."""
+    loops, q = four_bars(2, lengths=(0.4, 9.0))
+    pose = closed(loops, q, least_change((), None), loops.cap, Rule())
+    assert pose.size[0] < CLOSED < 0.1 < pose.size[1] and np.isfinite(pose.q).all()
+    short = closed(loops, q, least_change((), None), loops.cap, Rule(farthest=0.2))
+    assert 0.2 < short.far[1] < pose.far[1] and short.size[1] > 0.1
+
+
+def test_a_pose_without_numbers_is_not_moved() -> None:
+    loops, q = four_bars(2)
+    q[0, 1] = np.nan
+    pose = closed(loops, q, least_change((), None), loops.cap, Rule())
+    assert pose.size[0] < CLOSED and pose.size[1] == np.inf and pose.far[1] == 0.0
