@@ -106,6 +106,20 @@ def rubbed() -> Model:
     return builder.build()
 
 
+def quick_return() -> Model:
+    """A crank whose pin leads a rocker by a slot (Whitworth's quick return), sprung along the slot."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("far", T=(0.5, 0.0, 0.0))
+    x, z = CRANK * math.cos(1.0) - 0.5, CRANK * math.sin(1.0)
+    rocker = -math.atan2(z, x)
+    a = builder.assembly("a").body("crank", **rod(CRANK)).body("rocker", **rod(ROCKER))
+    a.joint("pivot", "Ry", child="crank", initial_displacement=-1.0, initial_velocity=2.0)
+    a.joint("hinge", "Ry", parent=("fixed", "far"), child="rocker", initial_displacement=rocker)
+    start = {"slide": math.hypot(x, z), "angle": -1.0 - rocker}
+    a.joint("pin", "slot", parent="rocker", child=("crank", "tip"), initial_displacement=start,
+            stiffness={"slide": [0.0, 20.0]})  # fmt: skip
+    return builder.build()
+
+
 @record
 class Case:
     """An extension in a mechanism.
@@ -141,5 +155,14 @@ CASES = {
     ),
     "bristle": Case(
         rubbed, "a:rub.slip", (0.3, 0.5, 2.0), ("pivot.q", "rub.bend", "hinge.v"), "bristle.py", 30, 10 * SMOOTH
+    ),
+    "slot": Case(
+        quick_return,
+        "a:pin.initial_displacement.slide",
+        (0.41, 0.43, 0.45),
+        ("pivot.q", "pin.angle", "pin.slide.v"),
+        "slot.py",
+        10,
+        10 * SMOOTH,
     ),
 }
