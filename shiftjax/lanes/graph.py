@@ -62,7 +62,7 @@ class Graph:
 
     def digest(self) -> str:
         """SHA-256 of all that decides what is computed."""
-        return hashlib.sha256(repr((self.signed_zeros, self.nodes, self.outputs)).encode()).hexdigest()
+        return hashlib.sha256(repr((self.signed_zeros, self.single, self.nodes, self.outputs)).encode()).hexdigest()
 
     def literal(self, value: float) -> int:
         """The reference of a number that stands in lane code, rounded as the kernel rounds."""
