@@ -16,6 +16,7 @@ from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.recipe import of_result
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
+from shiftjax.formats.builder import ModelBuilder
 from shiftjax.gradients.simulate import simulate as traceable
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
@@ -114,6 +115,36 @@ def test_a_replay_is_the_same_to_the_bit(name: str) -> None:
     again = simulate(found, span, tolerance=1e-8, output_step=span / 10, channels=channels, schedule=result.schedule)
     assert same(again, result) and again.schedule is not None and result.schedule is not None
     assert again.schedule.ends.tobytes() == result.schedule.ends.tobytes()
+
+
+@pytest.mark.parametrize("name", ["n_four_bar_2", "n_four_bar_5"])
+def test_singular_poses_are_passed_by_shorter_steps(name: str) -> None:
+    """Chains of four-bars pass their flat pose, where a step would trip, as with fixed steps; a replay does, too."""
+    found, span = load(name), 2.0
+    channels, output = ["pivot_0.q"], {"output_step": 0.2}
+    result = simulate(found, span, tolerance=1e-9, channels=channels, **output)  # type: ignore[arg-type]
+    fixed = simulate(found, span, 2.5e-4, channels=channels, **output)  # type: ignore[arg-type]
+    assert result.status == 0 and result.certificate["rejected"] > 0 and result.certificate["gap"] < GAP
+    assert apart(result, fixed) < 1e-7
+    again = simulate(found, span, tolerance=1e-9, channels=channels, schedule=result.schedule, **output)  # type: ignore[arg-type]
+    assert same(again, result)
+
+
+def test_a_free_rotor() -> None:
+    """About its middle axis it turns over; energy is kept, and orientations go with the tolerance."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    builder.assembly("a").body("top", mass=1.0, inertia=(1.0, 2.0, 2.5)).joint(
+        "float", "float", child="top", initial_velocity=(0.1, 0.0, 0.0, 0.1, 5.0, 0.0)
+    )
+    rotor, recorded = builder.build(), {"channels": ["top.orientation", "top.angular_velocity"], "output_step": 0.5}
+    fixed = simulate(rotor, 5.0, 5e-4, **recorded)  # type: ignore[arg-type]
+    _, x, _, z = fixed.channels["top.orientation"].T
+    assert (1 - 2 * (x * x + z * z)).min() < -0.5, "the axis points the other way"
+    found = [simulate(rotor, 5.0, tolerance=tolerance, **recorded) for tolerance in TOLERANCES]  # type: ignore[arg-type]
+    errors = [apart(result, fixed) for result in found]
+    for result, error, tolerance in zip(found, errors, TOLERANCES, strict=True):
+        assert error < 1000 * tolerance and result.certificate["energy_error"] < 1000 * tolerance
+    assert errors[2] < 1e-2 * errors[0] and 5 * found[2].certificate["steps"] < fixed.certificate["steps"]
 
 
 def test_a_member_alone_is_that_of_a_batch() -> None:
