@@ -142,9 +142,9 @@ class FileSpring(ForceKind):
     path: Path
 
     def apply(self, element, motion, load, states):
-        (joint,), stiffness = element.joints, float(self.path.read_text(encoding="utf-8"))
-        q = motion.coordinate(joint)
-        load.add_generalized(motion.first_speed(joint), neg(mul(stiffness, q)))
+        (coordinate,), stiffness = element.coordinates, float(self.path.read_text(encoding="utf-8"))
+        q = motion.coordinate(coordinate)
+        load.add_generalized(motion.speed_index(coordinate), neg(mul(stiffness, q)))
         load.add_potential(mul(0.5 * stiffness, mul(q, q)))
         return []
 
