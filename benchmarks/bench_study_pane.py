@@ -105,13 +105,13 @@ def measured(path: str, frames: int) -> dict[str, Any]:
     """What the fresh process sees."""
     begun = time.perf_counter()
     from shiftjax.viewer.gui.offscreen import Offscreen
-    from shiftjax.viewer.gui.state.state import State
+    from shiftjax.viewer.gui.state.state import WindowState
     from shiftjax.viewer.scene.scene import FAST
     from shiftjax.viewer.study.member_scenes import MemberScenes
-    from shiftjax.viewer.study.study import Study
+    from shiftjax.viewer.study.study import ViewedStudy
 
-    study = Study.open(path)
-    state = State(MemberScenes(study), look=FAST)
+    study = ViewedStudy.open(path)
+    state = WindowState(MemberScenes(study), look=FAST)
     with Offscreen(state, SIZE) as window:
         window.key("F3")
         shown(window)

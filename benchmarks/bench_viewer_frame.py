@@ -30,7 +30,7 @@ from shiftjax.viewer.gui.picture.ray_picking import ray_distance
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import FAST, Scene, Snapshot
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 SIZE = (1280, 720)
 SPAN, STEP, OUTPUT = 0.2, 1e-3, 0.01  # s
@@ -54,7 +54,7 @@ def measured(name: str, picks: int) -> dict[str, Any]:
     result = shiftjax.simulate(name, span=SPAN, step=STEP, output_step=OUTPUT, keep="all")
     if not (result.status <= Outcome.ok).all() or not result.certificate["gap"].max() < CLOSED:
         raise SystemExit(f"{name}: wrong run, {result.messages}")
-    scenes = MemberScenes(Study.of(result))
+    scenes = MemberScenes(ViewedStudy.of(result))
     scene, study = scenes.first, scenes.study
     camera = Camera.of(scene.centre, scene.size, scene.up)
     moments = [Snapshot(study.poses(0, float(t)), MARKS) for t in study.time]

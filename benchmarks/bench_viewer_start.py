@@ -108,11 +108,11 @@ def measured(path: str) -> dict[str, Any]:
     clock, marks = time.perf_counter, [time.perf_counter()]
     from shiftjax.ensembles.store import store
     from shiftjax.run.results.log_table import entries
-    from shiftjax.viewer.study.study import Study
+    from shiftjax.viewer.study.study import ViewedStudy
 
     marks.append(clock())
     imported = memory()[0]
-    study = Study.open(path)
+    study = ViewedStudy.open(path)
     marks.append(clock())
     opened = memory()[0]
     study.choose(f"worst:{WORST}")

@@ -27,7 +27,7 @@ from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import RenderSettings, Scene, Snapshot
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 FOLDER = Path(__file__).resolve().parents[1] / "models" / "pictures"
 SIZE, COLOURS = (640, 360), 128
@@ -92,7 +92,7 @@ def save(image: np.ndarray, path: Path) -> None:
     few.save(path, optimize=True)
 
 
-def picture(study: Study, shot: Shot, *, on_terrain: bool) -> np.ndarray:
+def picture(study: ViewedStudy, shot: Shot, *, on_terrain: bool) -> np.ndarray:
     """(h, w, 3) uint8"""
     scene = MemberScenes(study).first
     camera = camera_of(scene, shot)
@@ -109,7 +109,7 @@ def camera_of(scene: Scene, shot: Shot) -> Camera:
     return dataclasses.replace(camera, azimuth=math.radians(shot.azimuth), elevation=math.radians(shot.elevation))
 
 
-def walking_scene(study: Study) -> Scene:
+def walking_scene(study: ViewedStudy) -> Scene:
     """The mechanism on hills, under a low sun and a lamp, none of which is in its file."""
     first = MemberScenes(study).first
     up, size, centre = np.array(first.up), first.size, np.array(first.centre)

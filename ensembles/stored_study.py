@@ -17,7 +17,7 @@ from shiftjax.ensembles.store.ranking import ranked
 from shiftjax.ensembles.store.recipe import Recipe, designs_of
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.errors import ModelError, need_count, one_of
 from shiftjax.formats.files import load
 from shiftjax.markup import html_table
@@ -146,7 +146,7 @@ class Study:
             raise ModelError(f"member {missing[0]}", "one that has not run", "one that has", "Resume the study first.")
 
     @cached_property
-    def _models(self) -> tuple[Group, ...]:
+    def _models(self) -> tuple[MemberGroup, ...]:
         """The groups of the study with one member each, whose designs do not matter."""
         alone = {"vary": FrozenJson(), "samples": None, "table": None, "correlation": FrozenJson()}
         return designs(dataclasses.replace(self.definition, **alone))

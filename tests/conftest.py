@@ -20,7 +20,7 @@ from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.gradients.jumps import passages
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests import many, sweeps
 from tests.bars import stored
 
@@ -49,13 +49,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
     """Three four-bars of different couplers, on disk."""
     return stored(tmp_path_factory.mktemp("study"))
 
 
 @pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
+def scene(study: ViewedStudy) -> Scene:
     """Of the first of them."""
     return MemberScenes(study).first
 
@@ -81,6 +81,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def many_members(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def many_members(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
     """The study of `many`, opened; no test changes its store."""
-    return Study.open(many.swept(tmp_path_factory.mktemp("many")))
+    return ViewedStudy.open(many.swept(tmp_path_factory.mktemp("many")))

@@ -12,7 +12,7 @@ from shiftjax.mechanism.edit import rebuilt
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Geometry
 from shiftjax.viewer.scene.building import scene_of
-from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene
+from shiftjax.viewer.scene.scene import Colour, Mesh, Scene, ScenePart
 
 STILL = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
@@ -27,7 +27,7 @@ class Loaded:
     warnings: tuple[str, ...] = ()
 
 
-def drawn(scene: Scene, path: str, kind: str = "body") -> list[Part]:
+def drawn(scene: Scene, path: str, kind: str = "body") -> list[ScenePart]:
     return [part for part in scene.parts if part.path == path and part.kind == kind]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shiftjax.viewer.scene.camera import upright
-from shiftjax.viewer.scene.scene import Mesh, Part, Scene, SceneLight, Texture
+from shiftjax.viewer.scene.scene import Mesh, Scene, SceneLight, ScenePart, Texture
 
 RED, BLUE, GREEN = (0.85, 0.1, 0.1, 1.0), (0.1, 0.2, 0.9, 1.0), (0.1, 0.7, 0.2, 1.0)
 TIMES = np.linspace(2.0, 3.0, 61)
@@ -51,15 +51,15 @@ def a_scene(up: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Scene:
     shear = [[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]
     mirror = upright((0.3, 0.4, 0.5)) @ np.diag([1.0, -2.0, 0.5])
     parts = (
-        Part(box(2.0, 2.0, 0.05), 0, placed(z=-0.8), GREEN, "ground", "ground"),
-        Part(red, 1, np.eye(4), RED, "a"),
-        Part(blue, 2, placed(x=0.3, axes=mirror), BLUE, "b"),
-        Part(blue, 2, placed(y=0.3, axes=shear), (0.1, 0.2, 0.9, 0.5), "b"),
-        Part(box(0.1, 0.1, 0.1, checks()), 2, placed(z=0.4), (1.0, 1.0, 1.0, 1.0), "b"),
-        Part(lines, 1, np.eye(4), RED, "a"),
-        Part(points, 1, np.eye(4), BLUE, "a"),
-        Part(red, 1, np.eye(4), GREEN, "a/frame", "frame"),
-        Part(red, 1, np.eye(4), GREEN, "a/centre", "centre"),
+        ScenePart(box(2.0, 2.0, 0.05), 0, placed(z=-0.8), GREEN, "ground", "ground"),
+        ScenePart(red, 1, np.eye(4), RED, "a"),
+        ScenePart(blue, 2, placed(x=0.3, axes=mirror), BLUE, "b"),
+        ScenePart(blue, 2, placed(y=0.3, axes=shear), (0.1, 0.2, 0.9, 0.5), "b"),
+        ScenePart(box(0.1, 0.1, 0.1, checks()), 2, placed(z=0.4), (1.0, 1.0, 1.0, 1.0), "b"),
+        ScenePart(lines, 1, np.eye(4), RED, "a"),
+        ScenePart(points, 1, np.eye(4), BLUE, "a"),
+        ScenePart(red, 1, np.eye(4), GREEN, "a/frame", "frame"),
+        ScenePart(red, 1, np.eye(4), GREEN, "a/centre", "centre"),
     )
     x, y, z = (-float(u) for u in up)
     white = (0.8, 0.8, 0.8)

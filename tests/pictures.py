@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.scene.scene import Mesh, Part, Scene, SceneLight, Snapshot, Texture
+from shiftjax.viewer.scene.scene import Mesh, Scene, SceneLight, ScenePart, Snapshot, Texture
 
 IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 SUN = SceneLight(
@@ -74,14 +74,14 @@ def axis_lines(length: float = 1.0) -> Mesh:
 
 def part(mesh: Mesh, node: int, path: str, colour: tuple[float, ...] = (0.7, 0.3, 0.2, 1.0), *,
          at: tuple[float, float, float] = (0, 0, 0), scale: tuple[float, float, float] = (1, 1, 1), kind: str = "body",
-         shadow: bool = True) -> Part:  # fmt: skip
+         shadow: bool = True) -> ScenePart:  # fmt: skip
     transform = np.diag([*scale, 1.0])
     transform[:3, 3] = at
     red, green, blue, opacity = colour
-    return Part(mesh, node, transform, (red, green, blue, opacity), path, kind, shadow)
+    return ScenePart(mesh, node, transform, (red, green, blue, opacity), path, kind, shadow)
 
 
-def scene(parts: list[Part], lights: tuple[SceneLight, ...] = (SUN,), nodes: int = 2, size: float = 1.5) -> Scene:
+def scene(parts: list[ScenePart], lights: tuple[SceneLight, ...] = (SUN,), nodes: int = 2, size: float = 1.5) -> Scene:
     names = ("fixed", *(f"body {k}" for k in range(1, nodes)))
     return Scene(names, tuple(parts), lights, (0.0, 0.0, 1.0), size, (0.0, 0.0, 0.0))
 

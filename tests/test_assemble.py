@@ -20,7 +20,7 @@ from shiftjax.mechanism.model import Model
 from shiftjax.run import memory
 from shiftjax.run.results.result import CERTIFICATE
 from shiftjax.topology.analysis import analyze
-from shiftjax.viewer.study.study import Study as Shown
+from shiftjax.viewer.study.study import ViewedStudy as Shown
 from tests.mechanisms import four_bars
 from tests.start_mechanisms import wrapped
 from tests.test_start_cost import LENGTHS, NEAR, beyond_reach, random_four_bars

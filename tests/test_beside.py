@@ -14,14 +14,14 @@ from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.right_half import RightHalf
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion import sampling
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study import design_views
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.bars import COUPLER, ROCKER
 
 CTRL: Held = (True, False, False)
@@ -32,24 +32,24 @@ ROUNDING = 1e-12  # sums and products of a few doubles of order one
 
 
 @pytest.fixture(scope="module")
-def longer() -> Study:
+def longer() -> ViewedStudy:
     """A pendulum that swings for a second, twice as long as the bars."""
-    return Study.of(simulate("pendulum", span=1.0, step=1e-3, output_step=0.05, keep=1))
+    return ViewedStudy.of(simulate("pendulum", span=1.0, step=1e-3, output_step=0.05, keep=1))
 
 
 @pytest.fixture
-def state(study: Study, scene: Scene) -> State:
-    return State(MemberScenes(study, scene), look=FAST)
+def state(study: ViewedStudy, scene: Scene) -> WindowState:
+    return WindowState(MemberScenes(study, scene), look=FAST)
 
 
 @pytest.fixture
-def window(state: State) -> Iterator[Offscreen]:
+def window(state: WindowState) -> Iterator[Offscreen]:
     with Offscreen(state, SIZE) as screen:
         screen.key("B")
         yield screen
 
 
-def right_of(state: State) -> RightHalf:
+def right_of(state: WindowState) -> RightHalf:
     assert state.beside is not None
     return state.beside
 
@@ -75,7 +75,7 @@ def seen_at(window: Offscreen, name: str, path: str) -> tuple[float, float]:
 # -- without a window --------------------------------------------------------------------------------------------------
 
 
-def test_the_next_chosen_member_comes_beside_and_goes(state: State) -> None:
+def test_the_next_chosen_member_comes_beside_and_goes(state: WindowState) -> None:
     state.choose("2,0")
     actions.run(state, "beside")
     assert state.choice.member == 2 and right_of(state).member == 0
@@ -88,7 +88,7 @@ def test_the_next_chosen_member_comes_beside_and_goes(state: State) -> None:
     assert state.beside is None and "one member is chosen" in state.panels.messages[-1]
 
 
-def test_captions_tell_what_differs(state: State) -> None:
+def test_captions_tell_what_differs(state: WindowState) -> None:
     actions.run(state, "beside")
     state.choice.colour_by = "gap"
     left, right = captions(state, right_of(state))
@@ -100,7 +100,7 @@ def test_captions_tell_what_differs(state: State) -> None:
     assert not any("tip" in line for line in captions(state, right_of(state))[1]), "equal numbers are told"
 
 
-def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Study) -> None:
+def test_another_study_stands_still_beyond_its_own_run(state: WindowState, longer: ViewedStudy) -> None:
     """The time line holds both runs; each design waits at its end for the other."""
     open_beside(state, Design(MemberScenes(longer), 0))
     right = right_of(state)
@@ -120,11 +120,11 @@ def test_another_study_stands_still_beyond_its_own_run(state: State, longer: Stu
     assert state.clock.time == 0.5, "the time is beyond the only study"
 
 
-def test_designs_wait_for_a_run_that_begins_later(study: Study, scene: Scene) -> None:
+def test_designs_wait_for_a_run_that_begins_later(study: ViewedStudy, scene: Scene) -> None:
     assert design_views.rest_note(Design(MemberScenes(study, scene), 0), -1.0) == "stands still, its run begins at 0 s"
 
 
-def test_one_camera_sees_both_motions(state: State, longer: Study) -> None:
+def test_one_camera_sees_both_motions(state: WindowState, longer: ViewedStudy) -> None:
     """The camera shows every point that either design reaches."""
     right = Design(MemberScenes(longer), 0)
     open_beside(state, right)
@@ -136,7 +136,7 @@ def test_one_camera_sees_both_motions(state: State, longer: Study) -> None:
     assert state.current_camera(right_of(state)) == camera
 
 
-def test_members_at_the_right_are_chosen_by_text(state: State) -> None:
+def test_members_at_the_right_are_chosen_by_text(state: WindowState) -> None:
     actions.run(state, "beside")
     choose(state, right_of(state), "worst:1:gap")
     assert right_of(state).member == state.study.choose("worst:1:gap")[0] and state.choice.member == 0
@@ -147,7 +147,7 @@ def test_members_at_the_right_are_chosen_by_text(state: State) -> None:
     assert "9" in state.panels.messages[0] and "gap > 1e9" in state.panels.messages[1]
 
 
-def test_ghosts_of_the_right_half_hold_the_left_member(state: State) -> None:
+def test_ghosts_of_the_right_half_hold_the_left_member(state: WindowState) -> None:
     actions.run(state, "beside")
     actions.run(state, "ghosts")
     found = snapshot(state, right_of(state)).ghosts
@@ -155,7 +155,7 @@ def test_ghosts_of_the_right_half_hold_the_left_member(state: State) -> None:
     assert np.array_equal(found.poses[1], state.study.poses(2, 0.0))
 
 
-def test_the_trace_of_a_point_is_drawn_for_both(state: State) -> None:
+def test_the_trace_of_a_point_is_drawn_for_both(state: WindowState) -> None:
     actions.run(state, "beside")
     state.pick_path(COUPLER)
     actions.run(state, "trace")
@@ -223,7 +223,7 @@ def test_the_box_of_the_right_member(window: Offscreen) -> None:
     assert window.state.beside is None and "half:left" not in ui.item_boxes
 
 
-def test_another_study_in_the_window(window: Offscreen, longer: Study) -> None:
+def test_another_study_in_the_window(window: Offscreen, longer: ViewedStudy) -> None:
     """Halves of different scenes; what only the right one has can be picked and has no numbers at the left."""
     state = window.state
     open_beside(state, Design(MemberScenes(longer), 0))

@@ -19,7 +19,7 @@ from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.motion import between
 from shiftjax.viewer.motion.live_history import History
 from shiftjax.viewer.motion.mechanism import Mechanism, mechanism
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 CLOSED = 1e-6  # of the model's length: the largest gap that may be drawn
 RATE = 1 / 30  # s, of the output of a movie
@@ -29,8 +29,8 @@ PATH = "four_bar:crank:tip.T[0]"
 FEW = {"n_four_bar_40": 0.1, "vehicle_chassis": 0.2}  # model -> s, of those that take long
 
 
-def study_of(name: str, span: float = 0.4, step: float = RATE, **choices: object) -> Study:
-    return Study.of(simulate(load(name), span=span, output_step=step, keep="all", **choices))  # type: ignore[arg-type]
+def study_of(name: str, span: float = 0.4, step: float = RATE, **choices: object) -> ViewedStudy:
+    return ViewedStudy.of(simulate(load(name), span=span, output_step=step, keep="all", **choices))  # type: ignore[arg-type]
 
 
 def largest_gap(found: Mechanism, nodes: tuple[str, ...], poses: np.ndarray, first: np.ndarray) -> float:
@@ -111,7 +111,7 @@ def test_a_pose_that_is_none_of_the_mechanism_is_not_led_away_from() -> None:
     result = simulate(load("four_bar"), span=0.4, output_step=RATE, keep="all")
     poses = {body: np.array(pose) for body, pose in result.poses.items()}
     poses["four_bar:coupler"][5, 0] += 0.05
-    study = Study.of(dataclasses.replace(result, poses=poses))
+    study = ViewedStudy.of(dataclasses.replace(result, poses=poses))
     for part, nearest in ((0.3, 4), (0.7, 5)):
         found = study.placed([0], float(study.time[4] + part * RATE))
         assert found.snapped.tolist() == [True]
@@ -146,8 +146,8 @@ def test_a_member_that_ended_early_does_not_slow_down_before_its_end() -> None:
     poses = {body: np.array(pose) for body, pose in result.poses.items()}
     for pose in poses.values():
         pose[last + 1 :] = np.nan
-    ended = Study.of(dataclasses.replace(result, poses=poses, status=np.array(Outcome.stuck)))
-    whole = Study.of(result)
+    ended = ViewedStudy.of(dataclasses.replace(result, poses=poses, status=np.array(Outcome.stuck)))
+    whole = ViewedStudy.of(result)
     t = float(result.time[last - 1] + 0.5 * RATE)
     np.testing.assert_allclose(ended.poses(0, t), whole.poses(0, t), rtol=0, atol=5e-3)  # one-sided rates
     np.testing.assert_array_equal(ended.poses(0, t + RATE), ended.track(0)[last])

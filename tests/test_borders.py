@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state.layout import Layout, Sizes, layout
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.layout import PaneLayout, Sizes, layout
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -17,19 +17,19 @@ GRIP = 3.0  # points: half a border, where a drag may begin
 
 
 @pytest.fixture(scope="module")
-def state(tmp_path_factory: pytest.TempPathFactory) -> State:
+def state(tmp_path_factory: pytest.TempPathFactory) -> WindowState:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(MemberScenes(study), look=FAST)
+    return WindowState(MemberScenes(study), look=FAST)
 
 
 @pytest.fixture
-def window(state: State) -> Iterator[Offscreen]:
+def window(state: WindowState) -> Iterator[Offscreen]:
     state.panels.sizes = Sizes()
     with Offscreen(state, SIZE) as screen:
         yield screen
 
 
-def whole(found: Layout, size: tuple[int, int]) -> None:
+def whole(found: PaneLayout, size: tuple[int, int]) -> None:
     """The panes fill the window without overlap, and the view is a fifth of it at least."""
     assert found.tree.width + found.view.width + found.properties.width == pytest.approx(size[0])
     assert found.view.x == pytest.approx(found.tree.width)

@@ -13,14 +13,14 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.actions import actions
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.study import design_views
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 MODELS = ("vehicle_chassis", "slider_crank_turntable")  # one falls, one swings
 ROUNDING = 1e-9  # of coordinates of the picture, in -1..1
@@ -33,7 +33,7 @@ def design(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     target = tmp_path_factory.mktemp("runs") / f"{request.param}.zarr"
     words = ["run", request.param, "--span", "2", "--output-step", "0.01", "--out", str(target)]
     subprocess.run([sys.executable, "-m", "shiftjax", *words], check=True, capture_output=True)
-    return Design(MemberScenes(Study.open(target)), 0)
+    return Design(MemberScenes(ViewedStudy.open(target)), 0)
 
 
 def on_screen(camera: Camera, points: np.ndarray, aspect: float) -> np.ndarray:
@@ -43,7 +43,7 @@ def on_screen(camera: Camera, points: np.ndarray, aspect: float) -> np.ndarray:
 
 
 @functools.cache
-def motion(study: Study) -> np.ndarray:
+def motion(study: ViewedStudy) -> np.ndarray:
     """(n, nodes, 7) poses of the first member, between stored instants too: 15 s for the chassis."""
     return np.array([study.poses(0, float(t)) for t in np.linspace(study.time[0], study.time[-1], STEPS)])
 
@@ -51,7 +51,7 @@ def motion(study: Study) -> np.ndarray:
 def share_inside(way: design_views.Framed, design: Design, aspect: float) -> float:
     """Share of instants at which the box of every body is wholly inside the picture."""
     boxes, good = framing.boxes_of(design.scene), 0
-    assert isinstance(design.study, Study)
+    assert isinstance(design.study, ViewedStudy)
     for poses in motion(design.study):
         corners = framing.corners_at(boxes, poses).reshape(-1, 3)
         seen = on_screen(way.camera_at(poses), corners[np.isfinite(corners).all(1)], aspect)
@@ -114,7 +114,7 @@ def test_the_ground_is_the_lowest_point(design: Design) -> None:
 
 
 def test_the_window_begins_with_the_whole_motion(design: Design) -> None:
-    state = State(MemberScenes(design.study, design.scene))
+    state = WindowState(MemberScenes(design.study, design.scene))
     for aspect in (1.0, 1.8, 0.5):
         state.view.resize(aspect)
         assert share_inside(design_views.Framed(state.current_camera(), None, None, np.zeros(3)), design, aspect) == 1.0
@@ -124,7 +124,7 @@ def test_the_window_begins_with_the_whole_motion(design: Design) -> None:
 
 
 def test_a_moved_camera_stays_where_it_is(design: Design) -> None:
-    state = State(MemberScenes(design.study, design.scene))
+    state = WindowState(MemberScenes(design.study, design.scene))
     actions.orbit(state, 0.1, 0.0)
     before = state.view.camera
     state.view.resize(2.0)
@@ -134,7 +134,7 @@ def test_a_moved_camera_stays_where_it_is(design: Design) -> None:
 
 
 def test_frame_all_frames_what_is_drawn_now(design: Design) -> None:
-    state = State(MemberScenes(design.study, design.scene))
+    state = WindowState(MemberScenes(design.study, design.scene))
     state.go_to(2.0)
     actions.run(state, "frame_all")
     now = framing.extent_at(design.scene, state.poses()).points
@@ -150,7 +150,7 @@ def test_frame_all_frames_what_is_drawn_now(design: Design) -> None:
 
 
 def test_following_is_centred_and_survives_standard_views(design: Design) -> None:
-    state = State(MemberScenes(design.study, design.scene))
+    state = WindowState(MemberScenes(design.study, design.scene))
     state.pick_path(design.scene.nodes[1])
     actions.run(state, "follow_pick")
     for name in ("front", "top", "iso"):
@@ -168,7 +168,7 @@ def test_only_the_members_shown_are_read(tmp_path: Path) -> None:
     words = ["sweep", "four_bar", "--vary", "four_bar:crank:tip.T[0]=0.15:0.25:40", "--span", "0.1",
              "--keep", "all", "--out", str(target)]  # fmt: skip
     subprocess.run([sys.executable, "-m", "shiftjax", *words], check=True, capture_output=True)
-    study, read = Study.open(target), []
+    study, read = ViewedStudy.open(target), []
     scenes, track = MemberScenes(study), study.track
     study.track = lambda member: (read.append(member), track(member))[1]  # type: ignore[method-assign]
     design_views.framed([Design(scenes, 3)], [5, 7], "iso", 1.0)

@@ -13,7 +13,7 @@ from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.motion.curves import Curve, curve, names
 from shiftjax.viewer.motion.joint_tracks import rates
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 LENGTH = "coupler:tip.T[0]"
 RECORDED = {  # channel -> error allowed, in parts of the largest value
@@ -35,17 +35,17 @@ def run(step: float = 0.01, channels: tuple[str, ...] = ()) -> Result:
 
 
 @pytest.fixture(scope="module")
-def recorded() -> Study:
-    return Study.of(run(channels=tuple(RECORDED)))
+def recorded() -> ViewedStudy:
+    return ViewedStudy.of(run(channels=tuple(RECORDED)))
 
 
 @pytest.fixture(scope="module")
-def bare() -> Study:
-    return Study.of(run())
+def bare() -> ViewedStudy:
+    return ViewedStudy.of(run())
 
 
 @pytest.mark.parametrize(("name", "allowed"), RECORDED.items())
-def test_a_curve_from_poses_is_the_channel(recorded: Study, bare: Study, name: str, allowed: float) -> None:
+def test_a_curve_from_poses_is_the_channel(recorded: ViewedStudy, bare: ViewedStudy, name: str, allowed: float) -> None:
     for member in (0, 2):  # their couplers differ
         known, found = curve(recorded, member, name), curve(bare, member, name)
         assert found.unit == known.unit == recorded.channels[name] and found.labels == known.labels
@@ -60,26 +60,26 @@ def test_speeds_have_an_error_of_the_fourth_order() -> None:
     for step in (0.01, 0.005):
         result = run(step, (name,))
         known = np.asarray(result.channels[name])[1]
-        studied = Study.of(dataclasses.replace(result, channels={}, units={}))
+        studied = ViewedStudy.of(dataclasses.replace(result, channels={}, units={}))
         inside = (result.time > 0.03) & (result.time < 0.47)  # where polynomials are centred
         errors.append(np.abs(curve(studied, 1, name).values[:, 0] - known)[inside].max())
     assert 11 < errors[0] / errors[1] < 22  # 16
 
 
-def test_recorded_curves_are_returned_as_they_are(recorded: Study) -> None:
+def test_recorded_curves_are_returned_as_they_are(recorded: ViewedStudy) -> None:
     found = curve(recorded, 1, "crank_pivot.v")
     np.testing.assert_array_equal(found.values[:, 0], recorded.channel("crank_pivot.v", 1))
 
 
 def test_a_short_path_is_the_same_curve() -> None:
     """Channels are recorded under the path that was asked for; such a curve is not listed a second time."""
-    study = Study.of(run(channels=("crank_pivot.q",)))
+    study = ViewedStudy.of(run(channels=("crank_pivot.q",)))
     assert list(names(study)).count("crank_pivot.q") == 1 and "four_bar:crank_pivot.q" not in names(study)
     np.testing.assert_array_equal(curve(study, 0, "four_bar:crank_pivot.q").values[:, 0],
                                   study.channel("crank_pivot.q", 0))  # fmt: skip
 
 
-def test_every_name_gives_a_curve(bare: Study, recorded: Study) -> None:
+def test_every_name_gives_a_curve(bare: ViewedStudy, recorded: ViewedStudy) -> None:
     listed = names(bare)
     assert len(set(listed)) == len(listed) > 20
     assert list(names(recorded))[: len(RECORDED)] == list(RECORDED) and set(names(recorded)) == set(listed)
@@ -92,10 +92,12 @@ def test_every_name_gives_a_curve(bare: Study, recorded: Study) -> None:
 def test_a_ball_joint_turns_as_recorded() -> None:
     """Quaternions, and speeds in the axes of the child."""
     model = "double_wishbone"
-    known = [name for name in names(Study.of(simulate(model, span=0.01, keep="all"))) if name.endswith((".q", ".v"))]
+    known = [
+        name for name in names(ViewedStudy.of(simulate(model, span=0.01, keep="all"))) if name.endswith((".q", ".v"))
+    ]
     balls = [name for name in known if name[:-2] + ".q" in known]
     result = simulate(model, span=0.2, output_step=0.005, keep="all", channels=balls)
-    studied = Study.of(dataclasses.replace(result, channels={}, units={}))
+    studied = ViewedStudy.of(dataclasses.replace(result, channels={}, units={}))
     assert any(np.asarray(result.channels[name]).ndim > 1 for name in balls)
     for name in balls:
         values = np.asarray(result.channels[name]).reshape(len(result.time), -1)
@@ -103,14 +105,14 @@ def test_a_ball_joint_turns_as_recorded() -> None:
         np.testing.assert_allclose(curve(studied, 0, name).values, values, rtol=0, atol=allowed, err_msg=name)
 
 
-def test_a_member_that_ended_early_has_no_values_after(bare: Study) -> None:
+def test_a_member_that_ended_early_has_no_values_after(bare: ViewedStudy) -> None:
     result, last = run(), 20
     poses = {body: np.array(pose) for body, pose in result.poses.items()}
     for pose in poses.values():
         pose[1, last + 1 :] = np.nan
     status = np.array(result.status)
     status[1] = Outcome.stuck
-    found = curve(Study.of(dataclasses.replace(result, poses=poses, status=status)), 1, "crank_pivot.v").values
+    found = curve(ViewedStudy.of(dataclasses.replace(result, poses=poses, status=status)), 1, "crank_pivot.v").values
     whole = curve(bare, 1, "crank_pivot.v").values
     assert np.isnan(found[last + 1 :]).all()
     np.testing.assert_array_equal(found[: last - 1], whole[: last - 1])
@@ -126,8 +128,8 @@ def test_rates_stop_at_an_impact() -> None:
     np.testing.assert_array_equal(rates(np.array([0.3]), np.ones((1, 1))), np.zeros((1, 1)))
 
 
-def test_what_is_no_curve_is_told(bare: Study, tmp_path: Path) -> None:
+def test_what_is_no_curve_is_told(bare: ViewedStudy, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"curve of result.*'crank_pivt\.q'.*Did you mean"):
         curve(bare, 0, "crank_pivt.q")
-    without = Study.open(store.write(run(channels=("crank_pivot.q",)), tmp_path / "none.zarr", keep="none"))
+    without = ViewedStudy.open(store.write(run(channels=("crank_pivot.q",)), tmp_path / "none.zarr", keep="none"))
     assert list(names(without)) == ["crank_pivot.q"]

@@ -21,7 +21,7 @@ from shiftjax.viewer.export import write_glb
 from shiftjax.viewer.export.pack import linear
 from shiftjax.viewer.export.pose_tracks import MOST, motion_of
 from shiftjax.viewer.scene.camera import upright
-from shiftjax.viewer.scene.scene import Mesh, Part, Scene, Spring
+from shiftjax.viewer.scene.scene import Mesh, Scene, ScenePart, SceneSpring
 from tests.moving_boxes import BLUE, RED, TIMES, UPS, a_scene, a_track, box, checks, placed
 
 SINGLE = 2e-6  # positions of about 1 m and unit quaternions in single precision, a few roundings
@@ -203,7 +203,7 @@ def test_members_are_groups_and_the_others_see_through(tmp_path: Path) -> None:
 
 def test_springs_reach_from_point_to_point_of_each_member(tmp_path: Path) -> None:
     """The ends of a spring's figure, z = 0 and 1, stand on its points of two bodies at every instant."""
-    spring = Spring("coil", "spring", (1, 2), ((0.1, 0.0, 0.2), (0.0, -0.3, 0.1)), None, (1.0, 0.0, 0.0), 0.05)
+    spring = SceneSpring("coil", "spring", (1, 2), ((0.1, 0.0, 0.2), (0.0, -0.3, 0.1)), None, (1.0, 0.0, 0.0), 0.05)
     scene = dataclasses.replace(a_scene(), springs=(spring,))
     tracks = {17: a_track(), 3: a_track(phase=0.2)}
     glb = written(tmp_path, scene, tracks)
@@ -222,7 +222,7 @@ def test_springs_reach_from_point_to_point_of_each_member(tmp_path: Path) -> Non
 def test_meshes_and_colours_are_shared(tmp_path: Path) -> None:
     """Twenty boxes of two colours: two meshes, two materials, one set of vertices."""
     mesh = box(1, 1, 1)
-    parts = tuple(Part(mesh, 1, placed(x=float(k)), (RED, BLUE)[k % 2], "a") for k in range(20))
+    parts = tuple(ScenePart(mesh, 1, placed(x=float(k)), (RED, BLUE)[k % 2], "a") for k in range(20))
     scene = dataclasses.replace(a_scene(), parts=parts, lights=())
     glb = written(tmp_path, scene, {0: a_track()})
     assert len(glb.json["meshes"]) == len(glb.json["materials"]) == 2
@@ -301,7 +301,7 @@ def test_many_vertices_have_wide_indices(tmp_path: Path) -> None:
     n = 70_000
     vertices = np.random.default_rng(1).normal(size=(n, 3)).astype(np.float32)
     cloud = Mesh("cloud", vertices, np.arange(n, dtype=np.uint32)[:, None], np.zeros((n, 3), np.float32))
-    scene = dataclasses.replace(a_scene(), parts=(Part(cloud, 1, np.eye(4), RED, "a"),))
+    scene = dataclasses.replace(a_scene(), parts=(ScenePart(cloud, 1, np.eye(4), RED, "a"),))
     glb = written(tmp_path, scene, {0: a_track()})
     indices = glb.array(glb.primitive(glb.parts("a")[0])["indices"])
     assert indices.dtype == np.uint32 and indices.max() == n - 1

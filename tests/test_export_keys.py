@@ -20,7 +20,7 @@ from shiftjax.viewer.motion.mechanism import mechanism
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.test_export import Glb
 
 LENGTH = "coupler:tip.T[0]"
@@ -28,17 +28,17 @@ ELSEWHERE = 1.2  # of a pixel: between keys, not halfway only
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study() -> ViewedStudy:
     found = simulate(load("four_bar"), vary={LENGTH: np.array([0.45, 0.5])}, span=1.0, output_step=0.1, keep="all")
-    return Study.of(found)
+    return ViewedStudy.of(found)
 
 
 @pytest.fixture(scope="module")
-def scene(study: Study) -> Scene:
+def scene(study: ViewedStudy) -> Scene:
     return MemberScenes(study).first
 
 
-def widest(study: Study, scene: Scene, time: np.ndarray, tracks: dict[int, np.ndarray], parts: int = 8) -> float:
+def widest(study: ViewedStudy, scene: Scene, time: np.ndarray, tracks: dict[int, np.ndarray], parts: int = 8) -> float:
     """The largest distance [pixels] of the frames of a hinge while a program plays straight from key to key."""
     camera = Camera.of(scene.centre, scene.size, scene.up)
     pixel = 2 * camera.distance * np.tan(camera.view_angle / 2) / HEIGHT
@@ -54,7 +54,7 @@ def widest(study: Study, scene: Scene, time: np.ndarray, tracks: dict[int, np.nd
     return worst / pixel
 
 
-def test_keys_are_added_until_no_joint_is_seen_to_open(study: Study, scene: Scene) -> None:
+def test_keys_are_added_until_no_joint_is_seen_to_open(study: ViewedStudy, scene: Scene) -> None:
     tracks = {member: study.track(member) for member in (0, 1)}
     motion = motion_of(scene, study.time, tracks)
     before = widest(study, scene, motion.time, motion.poses)
@@ -73,7 +73,7 @@ def test_keys_are_added_until_no_joint_is_seen_to_open(study: Study, scene: Scen
 
 def test_how_far_a_slider_has_come_is_no_gap() -> None:
     """A piston that moves alone on its rail: straight keys leave it behind the motion, but on the rail."""
-    study = Study.of(simulate(load("two_slider_cranks"), span=0.5, output_step=0.05, keep="all"))
+    study = ViewedStudy.of(simulate(load("two_slider_cranks"), span=0.5, output_step=0.05, keep="all"))
     found = _measured(study, study.time, {0: study.track(0)}, {0: _ends(study, 0)})[0]
     hinges = _ends(study, 0)
     sliding = hinges.slides.any(1)
@@ -94,7 +94,7 @@ def test_how_far_a_slider_has_come_is_no_gap() -> None:
     assert gaps.max() < 1e-9 < 1e-3 < found.max()
 
 
-def test_keys_that_are_close_enough_are_left(study: Study, scene: Scene) -> None:
+def test_keys_that_are_close_enough_are_left(study: ViewedStudy, scene: Scene) -> None:
     time = np.linspace(0.0, 0.1, 101)
     motion = motion_of(scene, time, {0: study.poses(0, time)})
     found = refined(motion, study, scene)
@@ -102,7 +102,7 @@ def test_keys_that_are_close_enough_are_left(study: Study, scene: Scene) -> None
     assert re.fullmatch(r"keys: 101, largest gap \S+ px of 1080", found.remarks[-1])
 
 
-def test_both_kinds_of_file_hold_the_keys(study: Study, scene: Scene, tmp_path: Path) -> None:
+def test_both_kinds_of_file_hold_the_keys(study: ViewedStudy, scene: Scene, tmp_path: Path) -> None:
     tracks = {0: study.track(0)}
     expected = refined(motion_of(scene, study.time, tracks), study, scene)
     (said,) = (r for r in write_glb(scene, study.time, tracks, tmp_path / "a.glb", study=study) if r.startswith("keys"))

@@ -18,7 +18,7 @@ from PIL import Image
 from shiftjax.poses import to_world
 from shiftjax.viewer.export import write_html
 from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.scene.scene import Part, Scene, Spring
+from shiftjax.viewer.scene.scene import Scene, ScenePart, SceneSpring
 from tests.moving_boxes import GREEN, TIMES, UPS, a_scene, a_track, box, placed
 
 SINGLE = 2e-6  # positions of about 1 m in single precision, a few roundings
@@ -54,7 +54,7 @@ def test_a_page_needs_nothing_else_and_hides_no_tags(tmp_path: Path) -> None:
 
 
 def test_a_page_says_what_was_left_out(tmp_path: Path) -> None:
-    spring = Spring("coil", "spring", (1, 2), ((0, 0, 0), (0, 0, 0)), None, (1, 0, 0), 0.1)
+    spring = SceneSpring("coil", "spring", (1, 2), ((0, 0, 0), (0, 0, 0)), None, (1, 0, 0), 0.1)
     scene = dataclasses.replace(a_scene(), lights=a_scene().lights * 3, springs=(spring,))
     remarks = write_html(scene, TIMES, {1: a_track()}, tmp_path / "run.html", frames=31)
     assert remarks == ("31 of 61 stored instants are shown", "8 of 9 lights are shown",
@@ -103,7 +103,7 @@ def is_red(picture: np.ndarray, camera: Camera, point: Any) -> bool:
 def a_page_scene(up: tuple[float, float, float] = (0.0, 0.0, 1.0)) -> Scene:
     """A red box that goes to and fro above a green plate."""
     scene = a_scene(up)
-    plate = Part(box(2.4, 1.2, 0.05), 0, placed(*(-0.5 * np.array(up))), GREEN, "ground", "ground")
+    plate = ScenePart(box(2.4, 1.2, 0.05), 0, placed(*(-0.5 * np.array(up))), GREEN, "ground", "ground")
     return dataclasses.replace(scene, parts=(plate, scene.parts[1]), lights=scene.lights[:1])
 
 

@@ -122,7 +122,7 @@ def test_a_table_that_cannot_be_written_leaves_the_old_one(study: Path, tmp_path
     target = tables.export(store.read(study), tmp_path / "t.csv")
     before = target.read_bytes()
 
-    def broken(every: list[tables.Field]):
+    def broken(every: list[tables.TableField]):
         yield [np.zeros(1)] * len(every)
         raise OSError("no space left on device")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import fonts, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.scene.scene import FAST
@@ -25,14 +25,14 @@ def context() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> State:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> WindowState:
     study = stored(tmp_path_factory.mktemp("study"))
-    return State(MemberScenes(study), look=FAST)
+    return WindowState(MemberScenes(study), look=FAST)
 
 
-def named(state: State, name: str) -> State:
+def named(state: WindowState, name: str) -> WindowState:
     """The same study with another name of the crank in its tree."""
-    found = State(MemberScenes(state.study, state.scene), look=FAST)
+    found = WindowState(MemberScenes(state.study, state.scene), look=FAST)
     found.rows = tuple(dataclasses.replace(r, name=name) if r.key == f"body:{CRANK}" else r for r in found.rows)
     return found
 
@@ -51,21 +51,21 @@ def test_a_font_of_the_system_adds_its_letters(context: None) -> None:
     assert fonts.missing(fonts.load((MATH.parent / "none.ttf", MATH)), ["\u2230 ä"]) == ""
 
 
-def row_of(state: State) -> np.ndarray:
+def row_of(state: WindowState) -> np.ndarray:
     """The pixels of the first letter of the crank's row."""
     with Offscreen(state, (1200, 300)) as window:
         box = ui.item_boxes[f"row:body:{CRANK}"]
         return window.image()[int(box.y) : int(box.y + box.height), int(box.x) : int(box.x) + 16].astype(int)
 
 
-def test_letters_are_drawn_and_not_a_question_mark(plain: State) -> None:
+def test_letters_are_drawn_and_not_a_question_mark(plain: WindowState) -> None:
     """Letters that the font has give different pictures; two that it lacks give the same one."""
     found = {name: row_of(named(plain, name)) for name in ("ä", "²", "?", "\U000f0001", "\U000f0002")}
     assert (found["ä"] != found["²"]).any() and (found["ä"] != found["?"]).any()
     assert np.array_equal(found["\U000f0001"], found["\U000f0002"])
 
 
-def test_the_window_says_which_letters_it_cannot_show(plain: State) -> None:
+def test_the_window_says_which_letters_it_cannot_show(plain: WindowState) -> None:
     state = named(plain, "\U0001f9f0")
     with Offscreen(state, (700, 400)):
         assert "U+1F9F0" in state.panels.messages[0]

@@ -16,10 +16,10 @@ from shiftjax.viewer.gui.picture.snapshot import ghosts, snapshot
 from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
 from shiftjax.viewer.gui.state import present
 from shiftjax.viewer.gui.state.clock import FASTEST, SLOWEST
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.bars import COUPLER, CRANK, ROCKER
 
 ROUNDING = 1e-12  # sums and products of a few doubles of order one
@@ -32,16 +32,16 @@ SIZE = (400, 300)  # of the view in tests without a window
 
 
 @pytest.fixture
-def state(study: Study, scene: Scene) -> State:
-    return State(MemberScenes(study, scene), look=FAST)
+def state(study: ViewedStudy, scene: Scene) -> WindowState:
+    return WindowState(MemberScenes(study, scene), look=FAST)
 
 
 @pytest.fixture
-def workbench(study: Study, scene: Scene) -> State:
-    return State(MemberScenes(study, scene), look=FAST, map="workbench")
+def workbench(study: ViewedStudy, scene: Scene) -> WindowState:
+    return WindowState(MemberScenes(study, scene), look=FAST, map="workbench")
 
 
-def pointer_of(state: State) -> Pointer:
+def pointer_of(state: WindowState) -> Pointer:
     pointer = Pointer(state)
     pointer.size = SIZE
     return pointer
@@ -60,7 +60,7 @@ def drag(pointer: Pointer, right: float, up: float, button: str = "Left", held: 
     pointer.release(button, x + right * SIZE[1], y - up * SIZE[1], 0.0)
 
 
-def pixel_of(state: State, path: str) -> tuple[float, float]:
+def pixel_of(state: WindowState, path: str) -> tuple[float, float]:
     """Where a body is seen with nothing before it: somewhere between its origin and beyond its centre of mass."""
     centre = np.array(dict(state.study.model.bodies())[path].center_of_mass)
     for part in (1.0, 0.7, 1.3, 0.4, 1.6):
@@ -73,7 +73,7 @@ def pixel_of(state: State, path: str) -> tuple[float, float]:
 # -- time --------------------------------------------------------------------------------------------------------------
 
 
-def test_playing_goes_on_at_its_speed_and_begins_again(state: State) -> None:
+def test_playing_goes_on_at_its_speed_and_begins_again(state: WindowState) -> None:
     state.advance(0.1)
     assert state.clock.time == 0.0, "time went on though it was paused"
     actions.run(state, "play")
@@ -86,7 +86,7 @@ def test_playing_goes_on_at_its_speed_and_begins_again(state: State) -> None:
     assert state.clock.time == pytest.approx(0.1, abs=1e-9) and state.clock.playing
 
 
-def test_a_movie_that_is_not_looped_stops_at_its_end(state: State) -> None:
+def test_a_movie_that_is_not_looped_stops_at_its_end(state: WindowState) -> None:
     actions.run(state, "loop")
     actions.run(state, "play")
     state.advance(7.0)
@@ -95,7 +95,7 @@ def test_a_movie_that_is_not_looped_stops_at_its_end(state: State) -> None:
     assert state.clock.time == 0.0 and state.clock.playing, "it did not begin again"
 
 
-def test_speeds_go_by_two_between_their_bounds(state: State) -> None:
+def test_speeds_go_by_two_between_their_bounds(state: WindowState) -> None:
     for name, bound in (("faster", FASTEST), ("slower", SLOWEST)):
         for _ in range(12):
             actions.run(state, name)
@@ -104,7 +104,7 @@ def test_speeds_go_by_two_between_their_bounds(state: State) -> None:
     assert state.clock.speed == 1.0
 
 
-def test_single_steps_stop_at_stored_instants(state: State) -> None:
+def test_single_steps_stop_at_stored_instants(state: WindowState) -> None:
     state.clock.playing, state.clock.time = True, 0.05
     actions.run(state, "step_forward")
     assert state.clock.time == pytest.approx(0.06) and not state.clock.playing
@@ -126,7 +126,7 @@ def test_single_steps_stop_at_stored_instants(state: State) -> None:
 # -- members -----------------------------------------------------------------------------------------------------------
 
 
-def test_members_are_chosen_by_text_and_stepped_through(state: State) -> None:
+def test_members_are_chosen_by_text_and_stepped_through(state: WindowState) -> None:
     state.choose("2,0")
     assert state.choice.chosen.tolist() == [2, 0] and state.choice.member == 2
     for expected in (0, 2, 0):
@@ -136,14 +136,14 @@ def test_members_are_chosen_by_text_and_stepped_through(state: State) -> None:
     assert state.choice.member == 2
 
 
-def test_a_wrong_choice_is_told_and_changes_nothing(state: State) -> None:
+def test_a_wrong_choice_is_told_and_changes_nothing(state: WindowState) -> None:
     state.choose("wrst:2")
     assert (
         "wrst" in state.panels.messages[-1] and state.choice.chosen.tolist() == [0, 1, 2] and state.choice.member == 0
     )
 
 
-def test_ghosts_are_the_other_chosen_members(state: State) -> None:
+def test_ghosts_are_the_other_chosen_members(state: WindowState) -> None:
     assert ghosts(state) is None
     actions.run(state, "ghosts")
     found = ghosts(state)
@@ -159,7 +159,7 @@ def test_ghosts_are_the_other_chosen_members(state: State) -> None:
 # -- mode, picking, selecting ------------------------------------------------------------------------------------------
 
 
-def test_space_toggles_the_mode_and_escape_leaves(workbench: State) -> None:
+def test_space_toggles_the_mode_and_escape_leaves(workbench: WindowState) -> None:
     assert workbench.selection.mode == "navigate"
     assert key(workbench, "Space", NONE) and workbench.selection.mode == "manipulate"
     assert "cannot be manipulated" in workbench.panels.messages[-1]
@@ -170,7 +170,7 @@ def test_space_toggles_the_mode_and_escape_leaves(workbench: State) -> None:
     assert workbench.selection.mode == "navigate" and not workbench.panels.requests, "Escape asked to close the window"
 
 
-def test_a_click_picks_and_a_click_into_the_void_drops(workbench: State) -> None:
+def test_a_click_picks_and_a_click_into_the_void_drops(workbench: WindowState) -> None:
     pointer = pointer_of(workbench)
     click(pointer, *pixel_of(workbench, ROCKER))
     assert workbench.selection.pick == ROCKER
@@ -179,7 +179,7 @@ def test_a_click_picks_and_a_click_into_the_void_drops(workbench: State) -> None
     assert workbench.selection.pick is None and workbench.selection.mode == "navigate"
 
 
-def test_escape_leaves_manipulation_first_then_drops_the_pick(workbench: State) -> None:
+def test_escape_leaves_manipulation_first_then_drops_the_pick(workbench: WindowState) -> None:
     click(pointer_of(workbench), *pixel_of(workbench, ROCKER))
     key(workbench, "Escape", NONE)
     assert workbench.selection.mode == "navigate" and workbench.selection.pick == ROCKER
@@ -187,7 +187,7 @@ def test_escape_leaves_manipulation_first_then_drops_the_pick(workbench: State) 
     assert workbench.selection.pick is None
 
 
-def test_selection_is_apart_from_the_pick(workbench: State) -> None:
+def test_selection_is_apart_from_the_pick(workbench: WindowState) -> None:
     pointer = pointer_of(workbench)
     click(pointer, *pixel_of(workbench, ROCKER))
     assert workbench.selection.selected == []
@@ -206,7 +206,7 @@ def test_selection_is_apart_from_the_pick(workbench: State) -> None:
     assert workbench.selection.selected == []
 
 
-def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades(workbench: State) -> None:
+def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades(workbench: WindowState) -> None:
     workbench.display.set("frame", draw="visible")
     x, y = workbench.current_camera().pixel(workbench.body_poses()[CRANK][:3], SIZE)
     behind = [hit.path for hit in hits_at(workbench, x, y, SIZE)]
@@ -223,7 +223,7 @@ def test_things_behind_one_another_are_stepped_through_and_what_hides_them_fades
     assert workbench.selection.pick == behind[1]
 
 
-def test_playback_picks_by_a_double_click_only(state: State) -> None:
+def test_playback_picks_by_a_double_click_only(state: WindowState) -> None:
     pointer, (x, y) = pointer_of(state), pixel_of(state, ROCKER)
     click(pointer, x, y, clock=0.0)
     click(pointer, x, y, clock=1.0)  # too late to be the second one
@@ -232,7 +232,7 @@ def test_playback_picks_by_a_double_click_only(state: State) -> None:
     assert state.selection.pick == ROCKER and state.selection.mode == "navigate"
 
 
-def test_parents_of_what_is_picked(state: State) -> None:
+def test_parents_of_what_is_picked(state: WindowState) -> None:
     state.pick_path(f"{COUPLER}:tip")
     actions.run(state, "pick_parent")
     assert state.selection.pick == COUPLER
@@ -241,7 +241,7 @@ def test_parents_of_what_is_picked(state: State) -> None:
     assert state.selection.pick == CRANK
 
 
-def test_hiding_isolating_and_seeing_through(state: State) -> None:
+def test_hiding_isolating_and_seeing_through(state: WindowState) -> None:
     state.pick_path(CRANK)
     actions.run(state, "isolate")
     hidden = snapshot(state).hidden
@@ -258,7 +258,7 @@ def test_hiding_isolating_and_seeing_through(state: State) -> None:
     assert snapshot(state).opacity[CRANK] < 0.5
 
 
-def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
+def test_classes_inherit_and_hidden_ones_are_not_picked(state: WindowState) -> None:
     display = state.display
     display.set("entity", draw="translucent")
     assert display.drawn("closure joint") == "translucent" and display.drawn("frame") == "hidden"
@@ -276,7 +276,7 @@ def test_classes_inherit_and_hidden_ones_are_not_picked(state: State) -> None:
         display.set("joint", draw="green")
 
 
-def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
+def test_the_hue_of_the_highlight_can_be_chosen(state: WindowState) -> None:
     state.pick_path(CRANK)
     assert snapshot(state).highlighted == {CRANK}
     state.selection.hue = 0.0
@@ -288,7 +288,7 @@ def test_the_hue_of_the_highlight_can_be_chosen(state: State) -> None:
 # -- camera ------------------------------------------------------------------------------------------------------------
 
 
-def test_drags_turn_shift_and_zoom(state: State) -> None:
+def test_drags_turn_shift_and_zoom(state: WindowState) -> None:
     pointer, before = pointer_of(state), state.view.camera
     drag(pointer, 0.25, 0.0)
     assert state.view.camera.azimuth == pytest.approx(before.azimuth - math.pi / 4)
@@ -305,7 +305,7 @@ def test_drags_turn_shift_and_zoom(state: State) -> None:
     assert state.view.camera.distance > before.distance
 
 
-def test_modifiers_stand_in_for_missing_buttons(workbench: State) -> None:
+def test_modifiers_stand_in_for_missing_buttons(workbench: WindowState) -> None:
     pointer, before = pointer_of(workbench), workbench.view.camera
     drag(pointer, 0.1, 0.0, "Right")
     shifted, workbench.view.camera = workbench.view.camera, before
@@ -318,7 +318,7 @@ def test_modifiers_stand_in_for_missing_buttons(workbench: State) -> None:
     assert workbench.view.camera == nearer != before
 
 
-def test_alt_turns_about_the_line_of_sight(workbench: State) -> None:
+def test_alt_turns_about_the_line_of_sight(workbench: WindowState) -> None:
     before = workbench.view.camera
     drag(pointer_of(workbench), 0.3, 0.0, held=ALT)
     after = workbench.view.camera
@@ -328,7 +328,7 @@ def test_alt_turns_about_the_line_of_sight(workbench: State) -> None:
     assert workbench.view.camera.up == workbench.scene.up
 
 
-def test_arrow_keys_of_the_workbench(workbench: State) -> None:
+def test_arrow_keys_of_the_workbench(workbench: WindowState) -> None:
     before = workbench.view.camera
     key(workbench, "Left", NONE)
     assert workbench.view.camera.azimuth > before.azimuth
@@ -342,7 +342,7 @@ def test_arrow_keys_of_the_workbench(workbench: State) -> None:
     assert workbench.view.camera.up != before.up
 
 
-def test_following_a_body_keeps_it_in_the_middle(state: State) -> None:
+def test_following_a_body_keeps_it_in_the_middle(state: WindowState) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "follow_pick")
     assert state.view.followed is not None
@@ -359,7 +359,7 @@ def test_following_a_body_keeps_it_in_the_middle(state: State) -> None:
     assert state.view.followed is None and state.view.camera == there, "the camera jumped"
 
 
-def test_a_double_click_with_the_right_button_looks_at_the_point(state: State) -> None:
+def test_a_double_click_with_the_right_button_looks_at_the_point(state: WindowState) -> None:
     pointer, (x, y) = pointer_of(state), pixel_of(state, ROCKER)
     for clock in (0.0, 0.1):
         click(pointer, x, y, "Right", clock=clock)
@@ -370,7 +370,7 @@ def test_a_double_click_with_the_right_button_looks_at_the_point(state: State) -
     assert hits_at(state, 199.5, 149.5, SIZE)[0].path == ROCKER
 
 
-def test_kept_cameras_and_cameras_as_code(state: State) -> None:
+def test_kept_cameras_and_cameras_as_code(state: WindowState) -> None:
     actions.run(state, "top")
     actions.run(state, "keep_camera")
     kept = state.view.camera
@@ -381,14 +381,14 @@ def test_kept_cameras_and_cameras_as_code(state: State) -> None:
     assert state.panels.requests[-1].startswith("copy:Camera(target=(")
 
 
-def test_only_added_shapes_are_removed(workbench: State) -> None:
+def test_only_added_shapes_are_removed(workbench: WindowState) -> None:
     workbench.pick_path(COUPLER)
     assert key(workbench, "Delete", NONE) and "shapes" in workbench.panels.messages[-1]
     assert not key(workbench, "G", NONE) and not character(workbench, "<"), "editing does not exist"
     assert not character(workbench, "g"), "letters come as keys"
 
 
-def test_escape_closes_windows_first(state: State) -> None:
+def test_escape_closes_windows_first(state: WindowState) -> None:
     state.pick_path(COUPLER)
     for name in ("help", "dump_keys", "info"):
         actions.run(state, name)
@@ -400,7 +400,7 @@ def test_escape_closes_windows_first(state: State) -> None:
     assert state.selection.pick is None
 
 
-def test_a_message_goes_when_its_problem_is_solved(state: State) -> None:
+def test_a_message_goes_when_its_problem_is_solved(state: WindowState) -> None:
     state.choose("wrst:2")
     assert "wrst" in state.panels.message
     actions.run(state, "keep_camera")
@@ -415,7 +415,7 @@ def test_a_message_goes_when_its_problem_is_solved(state: State) -> None:
 # -- overlays and values -----------------------------------------------------------------------------------------------
 
 
-def test_the_trace_of_a_point_passes_through_it(state: State) -> None:
+def test_the_trace_of_a_point_passes_through_it(state: WindowState) -> None:
     recorded = state.study.channel("four_bar:coupler:tip.position", 0)
     state.view.trace = (state.node[COUPLER], np.array([0.45, 0.0, 0.0]))  # the tip of member 0
     strokes = snapshot(state).strokes
@@ -424,14 +424,14 @@ def test_the_trace_of_a_point_passes_through_it(state: State) -> None:
     assert np.allclose(strokes.ends[:, 1], recorded[1:], atol=CLOSED)
 
 
-def test_arrows_of_joints_are_off_until_asked_for(workbench: State) -> None:
+def test_arrows_of_joints_are_off_until_asked_for(workbench: WindowState) -> None:
     assert snapshot(workbench).strokes is None
     key(workbench, "N", NONE)
     strokes = snapshot(workbench).strokes
     assert strokes is not None and len(strokes.ends) == 3 * 4  # a shaft and two barbs for each of four hinges
 
 
-def test_values_of_joints_are_those_that_were_recorded(state: State) -> None:
+def test_values_of_joints_are_those_that_were_recorded(state: WindowState) -> None:
     for path in ("four_bar:rocker_pivot", "four_bar:crank_pin"):
         channel = "rocker_pivot.q" if path.endswith("rocker_pivot") else f"{path}.q"
         for k, t in enumerate(state.study.time):
@@ -440,7 +440,7 @@ def test_values_of_joints_are_those_that_were_recorded(state: State) -> None:
             assert abs(math.remainder(off, 2 * math.pi)) < CLOSED
 
 
-def test_mobility_adds_up_to_the_degrees_of_freedom(state: State) -> None:
+def test_mobility_adds_up_to_the_degrees_of_freedom(state: WindowState) -> None:
     assert sum(present.mobility(state).values()) == pytest.approx(state.study.report["dof"])
     assert min(present.mobility(state).values()) > 0
 
@@ -448,7 +448,7 @@ def test_mobility_adds_up_to_the_degrees_of_freedom(state: State) -> None:
 # -- between stored instants -------------------------------------------------------------------------------------------
 
 
-def test_instants_only_or_poses_between_them(state: State) -> None:
+def test_instants_only_or_poses_between_them(state: WindowState) -> None:
     time = state.study.time
     state.go_to(float(time[7] + 0.3 * (time[8] - time[7])))
     moved = state.poses()

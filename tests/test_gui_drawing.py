@@ -16,11 +16,11 @@ from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.gui.state.display import PARENT
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import Scene, Snapshot
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import PLAIN, gl, no_errors  # noqa: F401
 
@@ -32,15 +32,15 @@ Shoot = Callable[[Snapshot], np.ndarray]
 
 
 @pytest.fixture
-def state(study: Study, scene: Scene) -> State:
-    return State(MemberScenes(study, scene), look=PLAIN)
+def state(study: ViewedStudy, scene: Scene) -> WindowState:
+    return WindowState(MemberScenes(study, scene), look=PLAIN)
 
 
 @pytest.fixture
 def shoot(
     gl: context.Context,  # noqa: F811
     scene: Scene,
-    state: State,
+    state: WindowState,
 ) -> Iterator[Shoot]:
     """Pictures of moments from where the state looks."""
     renderer = Renderer(scene, PLAIN, SIZE)
@@ -58,7 +58,7 @@ def differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.abs(one - other).max(-1) > SEEN
 
 
-def alone(state: State, name: str, mode: str) -> Snapshot:
+def alone(state: WindowState, name: str, mode: str) -> Snapshot:
     """A snapshot in which only one class is drawn."""
     for other in PARTS:
         state.display.set(other, draw="hidden")
@@ -70,7 +70,7 @@ def alone(state: State, name: str, mode: str) -> Snapshot:
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_m58_every_class_is_visible_hidden_or_seen_through(state: State, shoot: Shoot, name: str) -> None:
+def test_m58_every_class_is_visible_hidden_or_seen_through(state: WindowState, shoot: Shoot, name: str) -> None:
     nothing, visible, translucent = (shoot(alone(state, name, mode)) for mode in ("hidden", "visible", "translucent"))
     assert not nothing.std(axis=(0, 1)).any(), "something of another class is drawn"
     shown = differs(visible, nothing)
@@ -81,7 +81,9 @@ def test_m58_every_class_is_visible_hidden_or_seen_through(state: State, shoot: 
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_m58_what_is_translucent_is_picked_and_what_is_hidden_is_not(state: State, shoot: Shoot, name: str) -> None:
+def test_m58_what_is_translucent_is_picked_and_what_is_hidden_is_not(
+    state: WindowState, shoot: Shoot, name: str
+) -> None:
     visible, nothing = shoot(alone(state, name, "visible")), shoot(alone(state, name, "hidden"))
     rows, columns = np.nonzero(differs(visible, nothing))
     pixels = [(float(columns[k]), float(rows[k])) for k in range(0, len(rows), max(1, len(rows) // 12))]
@@ -97,7 +99,7 @@ def test_m58_what_is_translucent_is_picked_and_what_is_hidden_is_not(state: Stat
     assert found() == 0
 
 
-def test_m58_translucent_frames_and_ground_are_fainter_in_the_whole_picture(state: State, shoot: Shoot) -> None:
+def test_m58_translucent_frames_and_ground_are_fainter_in_the_whole_picture(state: WindowState, shoot: Shoot) -> None:
     state.display.set("frame", draw="visible")
     whole = shoot(snapshot(state))
     for name in ("frame", "ground"):
@@ -106,7 +108,7 @@ def test_m58_translucent_frames_and_ground_are_fainter_in_the_whole_picture(stat
         state.display.set(name, draw="visible")
 
 
-def test_m58_settings_are_inherited_and_told(state: State) -> None:
+def test_m58_settings_are_inherited_and_told(state: WindowState) -> None:
     display = state.display
     display.set("entity", draw="translucent")
     told = display.dump().splitlines()
@@ -118,7 +120,7 @@ def test_m58_settings_are_inherited_and_told(state: State) -> None:
     assert display.drawn("shape") == "translucent"
 
 
-def test_m58_a_picked_thing_is_drawn_as_its_class(state: State, shoot: Shoot) -> None:
+def test_m58_a_picked_thing_is_drawn_as_its_class(state: WindowState, shoot: Shoot) -> None:
     """Translucent, or not at all; its outline says that it is picked."""
     state.pick_path(CRANK)
     state.display.set("link", draw="translucent")
@@ -133,8 +135,8 @@ def test_m58_a_picked_thing_is_drawn_as_its_class(state: State, shoot: Shoot) ->
     assert np.array_equal(hidden, shoot(snapshot(state))), "nothing of what is hidden"
 
 
-def test_what_is_under_the_cursor_has_a_thin_outline(study: Study, scene: Scene) -> None:
-    with Offscreen(State(MemberScenes(study, scene), look=PLAIN), (700, 420)) as window:
+def test_what_is_under_the_cursor_has_a_thin_outline(study: ViewedStudy, scene: Scene) -> None:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=PLAIN), (700, 420)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         plain = window.screen.view_image().astype(int)
@@ -154,8 +156,10 @@ def test_what_is_under_the_cursor_has_a_thin_outline(study: Study, scene: Scene)
         assert state.selection.hovered.path is None and np.array_equal(plain, window.screen.view_image())
 
 
-def test_a_ghost_tells_its_numbers_and_is_shown_by_a_click(study: Study, scene: Scene) -> None:
-    with Offscreen(State(MemberScenes(study, scene), ghosts=(1,), look=PLAIN, map="workbench"), (700, 420)) as window:
+def test_a_ghost_tells_its_numbers_and_is_shown_by_a_click(study: ViewedStudy, scene: Scene) -> None:
+    with Offscreen(
+        WindowState(MemberScenes(study, scene), ghosts=(1,), look=PLAIN, map="workbench"), (700, 420)
+    ) as window:
         state = window.state
         found = ghost_pixel(window, 1)
         assert found is not None
@@ -178,9 +182,9 @@ def ghost_pixel(window: Offscreen, member: int) -> tuple[float, float] | None:
     return None if found is None else (box.x + found[0], box.y + found[1])
 
 
-def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: Scene) -> None:
+def test_m58_a_click_passes_through_what_cannot_be_picked(study: ViewedStudy, scene: Scene) -> None:
     """Frames lie before and within the bars: a class that is not pickable must not shield those behind it."""
-    with Offscreen(State(MemberScenes(study, scene), look=PLAIN, map="workbench"), (700, 420)) as window:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=PLAIN, map="workbench"), (700, 420)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         x, y = state.current_camera().pixel(state.body_poses()[CRANK][:3], size)
@@ -190,7 +194,7 @@ def test_m58_a_click_passes_through_what_cannot_be_picked(study: Study, scene: S
         assert state.selection.pick == behind
 
 
-def test_values_are_those_of_the_members_own_numbers(state: State) -> None:
+def test_values_are_those_of_the_members_own_numbers(state: WindowState) -> None:
     """The couplers of the members differ in length; their joints must close on each of them."""
     for member in (0, 1, 2):
         state.show_member(member)
@@ -202,8 +206,8 @@ def test_values_are_those_of_the_members_own_numbers(state: State) -> None:
         assert np.linalg.norm(ends[0] - ends[1]) < CLOSED
 
 
-def test_s32_the_eyes_of_joints_and_frames_hide_them(study: Study, scene: Scene) -> None:
-    with Offscreen(State(MemberScenes(study, scene), look=PLAIN), (900, 700)) as window:
+def test_s32_the_eyes_of_joints_and_frames_hide_them(study: ViewedStudy, scene: Scene) -> None:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=PLAIN), (900, 700)) as window:
         state = window.state
         state.display.set("frame", draw="visible")
         state.panels.opened |= {row.key for row in state.rows}

@@ -13,10 +13,10 @@ from shiftjax.run.simulate import simulate
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import propertypane
 from shiftjax.viewer.gui.state import elements, tree_rows
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import FAST
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.documents import driven
 from tests.mechanisms import rod
 
@@ -88,16 +88,16 @@ def test_of_a_long_table_the_beginning_is_shown() -> None:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
     """Two members, each with a speed of its own."""
     vary = {"axle_drive.speed": SPEEDS}
     result = simulate(swinging(), 0.02, 1e-3, drive={"axle": 0.0}, vary=vary, output_step=0.01, keep="all")
     place: Path = tmp_path_factory.mktemp("study") / "s.zarr"
-    return Study.open(store.write(result, place))
+    return ViewedStudy.open(store.write(result, place))
 
 
-def test_a_click_on_a_driver_shows_its_numbers_of_the_member(study: Study) -> None:
-    with Offscreen(State(MemberScenes(study), look=FAST), (1000, 700)) as window:
+def test_a_click_on_a_driver_shows_its_numbers_of_the_member(study: ViewedStudy) -> None:
+    with Offscreen(WindowState(MemberScenes(study), look=FAST), (1000, 700)) as window:
         state = window.state
         state.panels.opened |= {"group:a:drivers"}
         window.frames(2)

@@ -16,12 +16,12 @@ from shiftjax.viewer.gui.actions.beside import choose as choose_beside
 from shiftjax.viewer.gui.actions.beside import open_beside
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study.ended import GREY, ended
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 SPEEDS = [0.1, 3.0]  # of the rocker [rad/s]; the second drives it past the end of its travel
 PATIENCE = 120.0  # s for a simulator to start on a busy machine
@@ -34,17 +34,17 @@ def result() -> Result:
     return found
 
 
-def opened(result: Result, place: Path, keep: str) -> Study:
-    return Study.open(store.write(result, place / f"{keep}.zarr", keep=keep))
+def opened(result: Result, place: Path, keep: str) -> ViewedStudy:
+    return ViewedStudy.open(store.write(result, place / f"{keep}.zarr", keep=keep))
 
 
 @pytest.fixture
-def study(result: Result, tmp_path: Path) -> Study:
+def study(result: Result, tmp_path: Path) -> ViewedStudy:
     return opened(result, tmp_path, "all")
 
 
 @pytest.fixture
-def bare(result: Result, tmp_path: Path) -> Iterator[Study]:
+def bare(result: Result, tmp_path: Path) -> Iterator[ViewedStudy]:
     found = opened(result, tmp_path, "none")
     found.prepare([0])
     yield found
@@ -52,7 +52,7 @@ def bare(result: Result, tmp_path: Path) -> Iterator[Study]:
     found._again.close()
 
 
-def test_where_a_member_ended(study: Study, result: Result) -> None:
+def test_where_a_member_ended(study: ViewedStudy, result: Result) -> None:
     found = ended(study, 1)
     assert ended(study, 0) is None and found is not None
     assert found.time == pytest.approx(result.certificate["steps"][1] * 1e-3, abs=1e-12)
@@ -60,8 +60,8 @@ def test_where_a_member_ended(study: Study, result: Result) -> None:
     assert found.title() == f"member 1 ended at {found.time:.4g} s"
 
 
-def test_bodies_are_grey_after_the_end(study: Study) -> None:
-    state = State(MemberScenes(study), member=1)
+def test_bodies_are_grey_after_the_end(study: ViewedStudy) -> None:
+    state = WindowState(MemberScenes(study), member=1)
     found = state.ended()
     assert found is not None
     state.go_to(found.time - 0.01)
@@ -73,9 +73,9 @@ def test_bodies_are_grey_after_the_end(study: Study) -> None:
     assert state.ended() is None and GREY not in snapshot(state).colours.values()
 
 
-def test_an_end_is_marked(study: Study) -> None:
+def test_an_end_is_marked(study: ViewedStudy) -> None:
     """On the timeline where time passes it, and in the half of the view that shows the member."""
-    state = State(MemberScenes(study), member=1)
+    state = WindowState(MemberScenes(study), member=1)
     with Offscreen(state) as screen:
         found = state.ended()
         assert found is not None
@@ -100,9 +100,9 @@ def test_an_end_is_marked(study: Study) -> None:
         assert "banner:left" not in ui.item_boxes
 
 
-def test_the_window_goes_on_while_members_are_simulated(bare: Study) -> None:
+def test_the_window_goes_on_while_members_are_simulated(bare: ViewedStudy) -> None:
     """Every frame is drawn; the members are shown when they have come."""
-    state = State(MemberScenes(bare))
+    state = WindowState(MemberScenes(bare))
     assert state.choice.member == 0
     with Offscreen(state, (700, 400)) as screen:
         state.choose("worst:2")
@@ -118,8 +118,8 @@ def test_the_window_goes_on_while_members_are_simulated(bare: Study) -> None:
         assert state.awaited.text == "" and state.ended() is not None
 
 
-def test_the_right_half_waits_too(bare: Study) -> None:
-    state = State(MemberScenes(bare))
+def test_the_right_half_waits_too(bare: ViewedStudy) -> None:
+    state = WindowState(MemberScenes(bare))
     open_beside(state, Design(state.scenes, 0))
     assert state.beside is not None
     choose_beside(state, state.beside, "1")
@@ -132,8 +132,8 @@ def test_the_right_half_waits_too(bare: Study) -> None:
     assert state.ended(state.beside) is not None
 
 
-def test_a_failure_of_the_simulator_is_said(bare: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = State(MemberScenes(bare))
+def test_a_failure_of_the_simulator_is_said(bare: ViewedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = WindowState(MemberScenes(bare))
     assert bare._again is not None and bare._again._process is not None
     bare._again._process.kill()
     bare._again._process.wait()

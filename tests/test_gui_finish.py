@@ -14,19 +14,19 @@ from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import gizmo, labels
 from shiftjax.viewer.gui.panes.timeline import ticks
 from shiftjax.viewer.gui.state.layout import roomy
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 SIZE = (1000, 640)
 
 
 @pytest.fixture
-def window(study: Study, scene: Scene) -> Iterator[Offscreen]:
-    with Offscreen(State(MemberScenes(study, scene), look=FAST), SIZE) as screen:
+def window(study: ViewedStudy, scene: Scene) -> Iterator[Offscreen]:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=FAST), SIZE) as screen:
         yield screen
 
 

@@ -14,7 +14,7 @@ from shiftjax.run.live import Live
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.live_history import History
 from shiftjax.viewer.motion.session import Session
@@ -37,7 +37,7 @@ def session() -> Iterator[Session]:
 @pytest.fixture
 def window(session: Session) -> Iterator[Offscreen]:
     scene = MemberScenes(session.history).first
-    with Offscreen(State(MemberScenes(session.history, scene), look=FAST, live=session), SIZE) as screen:
+    with Offscreen(WindowState(MemberScenes(session.history, scene), look=FAST, live=session), SIZE) as screen:
         yield screen
 
 
@@ -177,7 +177,7 @@ def test_a_stored_study_is_not_pulled(tmp_path_factory: pytest.TempPathFactory) 
     from tests.bars import stored
 
     study = stored(tmp_path_factory.mktemp("study"))
-    state = State(MemberScenes(study), look=FAST)
+    state = WindowState(MemberScenes(study), look=FAST)
     actions.HOLD["pull"][0](state, actions.Hit(COUPLER, np.zeros(3)))
     assert "--live" in state.panels.messages[-1]
 
@@ -237,7 +237,7 @@ def test_a_loop_of_ones_own_is_watched() -> None:
     run = Live("pendulum")
     history = History(run.model, run.nodes, report=run.report)
     history.add(run.time, run.poses())
-    with Offscreen(State(MemberScenes(history), look=FAST), (640, 420)) as window:
+    with Offscreen(WindowState(MemberScenes(history), look=FAST), (640, 420)) as window:
         pictures = []
         for _ in range(3):
             run.advance(0.2)

@@ -28,12 +28,12 @@ from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state import plots, tree_rows
 from shiftjax.viewer.gui.state.layout import layout
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.scene.scene import FAST, Scene, Strokes
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.bars import COUPLER, CRANK, LENGTHS, ROCKER
 
 SLIDER = 0.02  # s: a pixel of the time slider in these tests, and the middle of its grab
@@ -43,8 +43,8 @@ SIZE = (1000, 560)
 
 
 @pytest.fixture
-def window(study: Study, scene: Scene) -> Iterator[Offscreen]:
-    with Offscreen(State(MemberScenes(study, scene), look=FAST), SIZE) as screen:
+def window(study: ViewedStudy, scene: Scene) -> Iterator[Offscreen]:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=FAST), SIZE) as screen:
         yield screen
 
 
@@ -115,14 +115,14 @@ def test_folding_hides_what_a_row_holds() -> None:
     assert [row.key for row in tree_rows.unfolded(rows, set())] == ["fixed", "four_bar"]
 
 
-def test_the_simulation_tab_tells_the_run_and_the_member(study: Study) -> None:
+def test_the_simulation_tab_tells_the_run_and_the_member(study: ViewedStudy) -> None:
     rows = {row.key: row.value for row in tree_rows.simulation_rows(study, 2)}
     assert rows["run:method"] == "rk4"
     assert rows[f"design:{COUPLER}:tip.T[0]"] == f"{LENGTHS[2]:g} m"
     assert rows["channels:energy.total"] == "J" and "member:gap" in rows
 
 
-def test_channels_of_a_thing(study: Study) -> None:
+def test_channels_of_a_thing(study: ViewedStudy) -> None:
     assert plots.channels_of(study, "four_bar:rocker_pivot") == ["rocker_pivot.q"]
     assert plots.channels_of(study, COUPLER) == [f"{COUPLER}:tip.position"]
     assert plots.channels_of(study, CRANK) == []
@@ -315,12 +315,12 @@ def test_shadows_are_switched_while_it_runs(window: Offscreen) -> None:
 def test_a_panel_a_key_and_an_overlay_of_the_user(window: Offscreen) -> None:
     state, calls = window.state, []
 
-    def panel(seen: State) -> None:
+    def panel(seen: WindowState) -> None:
         if imgui.button("count"):
             calls.append(seen.choice.member)
         ui.remember_item("mine")
 
-    def overlay(seen: State) -> Strokes:
+    def overlay(seen: WindowState) -> Strokes:
         x, y, z = seen.scene.centre
         ends = np.array([[[x - 9, y, z], [x + 9, y, z]]])
         return Strokes(np.repeat(ends, 2, 0), np.tile([1.0, 0.0, 0.0, 1.0], (2, 1)))
@@ -349,19 +349,19 @@ def test_additions_that_fail_are_told_and_taken_away(window: Offscreen) -> None:
     assert any("overlay: AttributeError" in text for text in state.panels.messages)
 
 
-def test_windows_open_and_close_again_and_again(study: Study, scene: Scene) -> None:
+def test_windows_open_and_close_again_and_again(study: ViewedStudy, scene: Scene) -> None:
     pictures = []
     for _ in range(3):
-        with Offscreen(State(MemberScenes(study, scene), look=FAST), (320, 240)) as window:
+        with Offscreen(WindowState(MemberScenes(study, scene), look=FAST), (320, 240)) as window:
             pictures.append(window.image())
     assert np.array_equal(pictures[0], pictures[1]) and np.array_equal(pictures[0], pictures[2])
 
 
-def test_a_study_without_trajectories_or_such_a_member_is_refused(study: Study, scene: Scene) -> None:
+def test_a_study_without_trajectories_or_such_a_member_is_refused(study: ViewedStudy, scene: Scene) -> None:
     with pytest.raises(ModelError, match="member"):
-        State(MemberScenes(study, scene), member=7)
+        WindowState(MemberScenes(study, scene), member=7)
     with pytest.raises(ModelError, match="map of keys"):
-        State(MemberScenes(study, scene), map="emacs")
+        WindowState(MemberScenes(study, scene), map="emacs")
 
 
 def test_pictures_never_replace_each_other(tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_pictures_never_replace_each_other(tmp_path: Path) -> None:
 # -- a real window -----------------------------------------------------------------------------------------------------
 
 
-def test_a_window_belongs_to_the_main_thread(study: Study, scene: Scene) -> None:
+def test_a_window_belongs_to_the_main_thread(study: ViewedStudy, scene: Scene) -> None:
     found: list[BaseException] = []
 
     def call() -> None:
@@ -415,14 +415,14 @@ def xvfb() -> Iterator[str]:
         server.wait(10)
 
 
-def test_without_a_display_the_error_says_so(study: Study, tmp_path: Path) -> None:
+def test_without_a_display_the_error_says_so(study: ViewedStudy, tmp_path: Path) -> None:
     script = SCRIPT_HEAD.format(where=str(study.where)) + "Window(study, MemberScenes(study).first)\n"
     done = run_window(tmp_path, script, "")
     assert done.returncode != 0 and "ModelError: window: found" in done.stderr and "display" in done.stderr
 
 
 @pytest.mark.skipif(not (shutil.which("Xvfb") and shutil.which("xdotool")), reason="needs Xvfb and xdotool")
-def test_a_real_window_opens_draws_takes_keys_and_closes(study: Study, tmp_path: Path) -> None:
+def test_a_real_window_opens_draws_takes_keys_and_closes(study: ViewedStudy, tmp_path: Path) -> None:
     with xvfb() as display:
         done = run_window(tmp_path, SCRIPT_HEAD.format(where=str(study.where)) + SCRIPT, display)
     assert done.returncode == 0, done.stderr
@@ -435,8 +435,8 @@ warnings.simplefilter("error")
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.gui.app import Window
 from shiftjax.viewer.scene.scene import FAST
-from shiftjax.viewer.study.study import Study
-study = Study.open({where!r})
+from shiftjax.viewer.study.study import ViewedStudy
+study = ViewedStudy.open({where!r})
 """
 SCRIPT = """
 scene = MemberScenes(study).first

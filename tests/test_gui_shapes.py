@@ -17,14 +17,14 @@ from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.panels import DEFAULT_RATE, RATES
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene import added_shapes, shapes
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.model_shapes import shape_of
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.bars import COUPLER, CRANK
 from tests.studio import PLAIN
 
@@ -37,12 +37,12 @@ SQUARE = np.array([[-0.1, 0, -0.1], [0.1, 0, -0.1], [0.1, 0, 0.1], [-0.1, 0, 0.1
 
 
 @pytest.fixture
-def state(study: Study, scene: Scene) -> State:
-    return State(MemberScenes(study, scene), look=PLAIN, map="workbench")
+def state(study: ViewedStudy, scene: Scene) -> WindowState:
+    return WindowState(MemberScenes(study, scene), look=PLAIN, map="workbench")
 
 
 @pytest.fixture
-def window(state: State) -> Iterator[Offscreen]:
+def window(state: WindowState) -> Iterator[Offscreen]:
     with Offscreen(state, (900, 560)) as screen:
         yield screen
 
@@ -116,7 +116,7 @@ def test_m59_the_pane_edits_a_parametric_shape(window: Offscreen) -> None:
     assert not state.shapes
 
 
-def test_a_size_that_is_none_is_told_and_changes_nothing(state: State) -> None:
+def test_a_size_that_is_none_is_told_and_changes_nothing(state: WindowState) -> None:
     state.pick_path(COUPLER)
     actions.run(state, "add_shape")
     before, parts = state.shapes[SHAPE], state.scene.parts
@@ -173,7 +173,7 @@ def test_a_mesh_that_is_none_is_refused(vertices: np.ndarray, faces: object) -> 
         added_shapes.mesh(vertices, np.array(faces))
 
 
-def test_a_shape_on_nothing_or_nowhere_is_refused(state: State) -> None:
+def test_a_shape_on_nothing_or_nowhere_is_refused(state: WindowState) -> None:
     with pytest.raises(ModelError, match="body"):
         state.add_shape("four_bar:crnk", shapes.box(), np.eye(4))
     with pytest.raises(ModelError, match="transform of a shape"):
@@ -184,13 +184,13 @@ def test_a_shape_on_nothing_or_nowhere_is_refused(state: State) -> None:
 
 
 @pytest.fixture(scope="module")
-def digger() -> Study:
-    return Study.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
+def digger() -> ViewedStudy:
+    return ViewedStudy.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
 
 
-def test_m60_pixels_of_tree_closing_and_locked_joints(digger: Study) -> None:
+def test_m60_pixels_of_tree_closing_and_locked_joints(digger: ViewedStudy) -> None:
     """Each joint alone in the picture: the light changes how bright it is, hardly which colour."""
-    state = State(MemberScenes(digger), look=PLAIN, map="workbench")
+    state = WindowState(MemberScenes(digger), look=PLAIN, map="workbench")
     for name in ("link", "ground"):
         state.display.set(name, draw="hidden")
     closing = next(iter(state.mechanism.closures))

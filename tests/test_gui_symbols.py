@@ -22,10 +22,11 @@ from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.pointer import key
 from shiftjax.viewer.gui.state import groups, present, values
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
+from shiftjax.viewer.motion.mechanism import mechanism
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.bars import COUPLER, CRANK, ROCKER, stored
 from tests.studio import PLAIN
 
@@ -39,17 +40,17 @@ SPRUNG = ("rack_guide.q", "wheel_right_bearing.q", "wheel_right_bearing.v", "ene
 
 
 @pytest.fixture(scope="module")
-def bars(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def bars(tmp_path_factory: pytest.TempPathFactory) -> ViewedStudy:
     return stored(tmp_path_factory.mktemp("study"))
 
 
 @pytest.fixture(scope="module")
-def wishbone() -> Study:
-    return Study.of(simulate(WISHBONE, span=2.0, step=1e-3, output_step=0.01, channels=SPRUNG, keep="all"))
+def wishbone() -> ViewedStudy:
+    return ViewedStudy.of(simulate(WISHBONE, span=2.0, step=1e-3, output_step=0.01, channels=SPRUNG, keep="all"))
 
 
-def state_of(study: Study) -> State:
-    return State(MemberScenes(study), look=PLAIN)
+def state_of(study: ViewedStudy) -> WindowState:
+    return WindowState(MemberScenes(study), look=PLAIN)
 
 
 # -- groups of topology ------------------------------------------------------------------------------------------------
@@ -57,14 +58,14 @@ def state_of(study: Study) -> State:
 
 @pytest.mark.parametrize("name", names())
 def test_every_body_and_joint_is_in_one_group(name: str) -> None:
-    found = values.mechanism(load(name))
+    found = mechanism(load(name))
     things = sorted([*(path for path, _ in found.model.bodies()), *found.joints])
     for by in groups.BY[1:]:
         assert sorted(path for group in groups.groups(found, by) for path in group.paths) == things, by
 
 
 def test_bodies_of_a_loop_have_its_colour_and_those_of_none_are_grey() -> None:
-    found = values.mechanism(load("excavator"))
+    found = mechanism(load("excavator"))
     by_loop, by_block = groups.colours(found, "loop"), groups.colours(found, "substructure")
     assert len(groups.groups(found, "loop")) == len(found.plan.loops) + 1
     assert by_loop["excavator:undercarriage"] == groups.GREY == by_block["excavator:undercarriage"]
@@ -75,7 +76,7 @@ def test_bodies_of_a_loop_have_its_colour_and_those_of_none_are_grey() -> None:
     assert len(set(groups.colours(found, "assembly").values())) == 1 and groups.colours(found, "") == {}
 
 
-def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) -> None:
+def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: ViewedStudy) -> None:
     with Offscreen(state_of(bars), (900, 500)) as window:
         before = window.screen.view_image().astype(int)
         window.key("X")
@@ -92,9 +93,9 @@ def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: Study) ->
 # -- routes and glyphs -------------------------------------------------------------------------------------------------
 
 
-def test_m59_symbols_are_off_until_their_key(bars: Study) -> None:
+def test_m59_symbols_are_off_until_their_key(bars: ViewedStudy) -> None:
     for map in ("playback", "workbench"):
-        state = State(MemberScenes(bars), look=PLAIN, map=map)
+        state = WindowState(MemberScenes(bars), look=PLAIN, map=map)
         assert snapshot(state).symbols is None
         for letter, name in (("Y", "route"), ("Z", "glyph"), ("W", "force")):
             key(state, letter, NONE)
@@ -104,7 +105,7 @@ def test_m59_symbols_are_off_until_their_key(bars: Study) -> None:
         assert snapshot(state).symbols is None
 
 
-def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study) -> None:
+def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: ViewedStudy) -> None:
     state = state_of(bars)
     state.go_to(0.3)
     routes = {symbol.path: symbol.ends for symbol in symbols.routes(state)}
@@ -118,7 +119,7 @@ def test_m59_a_route_leads_from_middle_to_middle_by_way_of_its_joint(bars: Study
     assert np.array_equal(ends[1:, 0], ends[:-1, 1]), "the curve is torn"
 
 
-def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: Study, wishbone: Study) -> None:
+def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: ViewedStudy, wishbone: ViewedStudy) -> None:
     state = state_of(bars)
     found = {symbol.path: symbol for symbol in symbols.glyphs(state)}
     for path, symbol in found.items():
@@ -140,14 +141,14 @@ def test_m59_glyphs_turn_about_the_axis_and_fade_with_mobility(bars: Study, wish
 
 def test_m59_a_joint_that_its_loops_hold_has_no_glyph() -> None:
     """A triangle of three hinges about one direction cannot move."""
-    study = Study.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
+    study = ViewedStudy.of(simulate("excavator", span=0.02, step=1e-3, output_step=0.01, keep="all"))
     state = state_of(study)
     held = {path for path, share in present.mobility(state).items() if share < symbols.LOCKED}
     assert f"{'excavator'}:foot" in held
     assert {symbol.path for symbol in symbols.glyphs(state)} == set(state.mechanism.joints) - held
 
 
-def test_m58_symbols_of_a_translucent_class_are_faint_and_of_hidden_joints_away(bars: Study) -> None:
+def test_m58_symbols_of_a_translucent_class_are_faint_and_of_hidden_joints_away(bars: ViewedStudy) -> None:
     state = state_of(bars)
     state.display.set("glyph", draw="visible")
     whole = symbols.strokes(state)
@@ -165,8 +166,8 @@ def test_m58_symbols_of_a_translucent_class_are_faint_and_of_hidden_joints_away(
     assert symbols.strokes(state) is None
 
 
-def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: Study) -> None:
-    with Offscreen(State(MemberScenes(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
+def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: ViewedStudy) -> None:
+    with Offscreen(WindowState(MemberScenes(bars), look=PLAIN, map="workbench"), (900, 500)) as window:
         state, box = window.state, window.screen.layout.view
         size = (round(box.width), round(box.height))
         state.display.set("route", draw="visible")
@@ -185,9 +186,9 @@ def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: Study) -> None:
 # -- forces ------------------------------------------------------------------------------------------------------------
 
 
-def test_work_of_gravity_and_springs_is_what_potential_energy_loses(wishbone: Study) -> None:
+def test_work_of_gravity_and_springs_is_what_potential_energy_loses(wishbone: ViewedStudy) -> None:
     """W = -dV: forces and the points they act at, from poses alone, against the simulator's own potential energy."""
-    found = values.mechanism(wishbone.model)
+    found = mechanism(wishbone.model)
     run, track = forces.run_of(wishbone, found, 0), wishbone.track(0)
     assert {item.kind for item in run.items} == {"gravity", "spring"}
     work = np.zeros(len(wishbone.time))
@@ -200,8 +201,8 @@ def test_work_of_gravity_and_springs_is_what_potential_energy_loses(wishbone: St
     assert np.abs(work + potential - potential[0]).max() < WORK * np.ptp(potential)
 
 
-def test_coordinates_count_whole_turns_and_rates_are_speeds(wishbone: Study) -> None:
-    found = values.mechanism(wishbone.model)
+def test_coordinates_count_whole_turns_and_rates_are_speeds(wishbone: ViewedStudy) -> None:
+    found = mechanism(wishbone.model)
     track = forces.Track(wishbone, found, 0)
     plan = found.plan
     wheel, rack = (plan.joints[plan.joint_index(f"{WISHBONE}:{k}")] for k in ("wheel_right_bearing", "rack_guide"))
@@ -213,7 +214,7 @@ def test_coordinates_count_whole_turns_and_rates_are_speeds(wishbone: Study) -> 
     assert np.abs(track.v[wheel.v] - v)[1:-1].max() < RATE * np.abs(v).max()
 
 
-def test_the_longest_arrow_of_the_run_is_a_part_of_the_models_size(wishbone: Study) -> None:
+def test_the_longest_arrow_of_the_run_is_a_part_of_the_models_size(wishbone: ViewedStudy) -> None:
     state = state_of(wishbone)
     longest = 0.0
     for time in wishbone.time:
@@ -237,8 +238,8 @@ def test_dampers_and_torques_of_joints_push_against_their_rates() -> None:
             for a in model.assemblies
         ),
     )
-    study = Study.of(simulate(damped, span=1.0, step=1e-3, output_step=0.01, channels=(f"{path}.v",), keep="all"))
-    run = forces.run_of(study, values.mechanism(study.model), 0)
+    study = ViewedStudy.of(simulate(damped, span=1.0, step=1e-3, output_step=0.01, channels=(f"{path}.v",), keep="all"))
+    run = forces.run_of(study, mechanism(study.model), 0)
     torque = next(item for item in run.items if item.kind == "damper")
     v = study.channel(f"{path}.v", 0)
     assert torque.torque and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
@@ -255,8 +256,8 @@ def test_loads_are_drawn_as_they_act() -> None:
         {"name": "wind", "type": "constant_wrench", "frame": [[body.rpartition(":")[2]], "origin"],
          "force": [3.0, 0.0, 0.0], "moment": [0.0, 0.0, 0.5]},
     ]  # fmt: skip
-    study = Study.of(simulate(load(document), span=0.5, step=1e-3, output_step=0.05, keep="all"))
-    found = values.mechanism(study.model)
+    study = ViewedStudy.of(simulate(load(document), span=0.5, step=1e-3, output_step=0.05, keep="all"))
+    found = mechanism(study.model)
     items = {(item.path.rpartition(":")[2], item.torque): item for item in forces.run_of(study, found, 0).items}
     push, wind, turn = items["push", True], items["wind", False], items["wind", True]
     assert {item.kind for item in (push, wind, turn)} == {"load"}
@@ -269,7 +270,7 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
     push = np.stack([np.linspace(0, 30, 11), np.zeros(11), np.full(11, -5.0)], axis=1)
     name = "four_bar:crank_pin.reaction_force"
     recorded = dataclasses.replace(result, channels={**result.channels, name: push}, units={**result.units, name: "N"})
-    state = state_of(Study.of(recorded))
+    state = state_of(ViewedStudy.of(recorded))
     state.go_to(0.055)
     item, start, vector = next(a for a in forces.arrows(state) if a[0].kind == "reaction")
     joint = state.mechanism.joints["four_bar:crank_pin"]
@@ -280,7 +281,7 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
     push[6:] = np.nan  # of a member that ended early
     assert forces.forces_of(state).largest(torque=False) == pytest.approx(np.hypot(30.0, 5.0))
     ended = dataclasses.replace(recorded, channels={**result.channels, name: push})
-    state = state_of(Study.of(ended))
+    state = state_of(ViewedStudy.of(ended))
     assert forces.forces_of(state).largest(torque=False) == pytest.approx(np.hypot(15.0, 5.0))
     state.go_to(0.09)
     assert "reaction" not in {item.kind for item, _, _ in forces.arrows(state)}
@@ -289,7 +290,7 @@ def test_recorded_reactions_act_on_the_child_at_the_joint() -> None:
 # -- names -------------------------------------------------------------------------------------------------------------
 
 
-def test_names_stand_at_their_places_and_in_the_picture(bars: Study) -> None:
+def test_names_stand_at_their_places_and_in_the_picture(bars: ViewedStudy) -> None:
     with Offscreen(state_of(bars), (900, 500)) as window:
         state, box = window.state, window.screen.layout.view
         before = window.image().astype(int)

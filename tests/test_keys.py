@@ -8,7 +8,7 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.state import keys
-from shiftjax.viewer.gui.state.keys import ACTIONS, MAPS, Action, Table
+from shiftjax.viewer.gui.state.keys import ACTIONS, MAPS, Action, KeyTable
 from shiftjax.viewer.scene.camera import VIEWS
 
 ONE_MAP = ("Editing",)  # groups of the workbench alone
@@ -141,11 +141,11 @@ def test_a_user_gets_a_free_key_only() -> None:
 def test_a_table_that_contradicts_itself_cannot_be_made() -> None:
     one = Action("one", "first", ("A",), ("A",), "Time")
     with pytest.raises(ModelError, match="taken in the playback map: first"):
-        Table([one, Action("two", "second", ("A",), ("B",), "Time")])
+        KeyTable([one, Action("two", "second", ("A",), ("B",), "Time")])
     with pytest.raises(ModelError, match="taken in the workbench map"):
-        Table([Action("one", "first", ("A",), ("B", "B"), "Time")])
+        KeyTable([Action("one", "first", ("A",), ("B", "B"), "Time")])
     with pytest.raises(ModelError, match="Ctrl\\+Shift\\+N"):
-        Table([Action("one", "first", ("Shift+Ctrl+N",), (), "Time")])
+        KeyTable([Action("one", "first", ("Shift+Ctrl+N",), (), "Time")])
 
 
 def test_what_is_pure_imports_no_window() -> None:

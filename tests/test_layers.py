@@ -15,7 +15,7 @@ from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.building import scene_of, style_for
 from shiftjax.viewer.scene.layers import PITCH, coloured, layers_of, overlap
-from shiftjax.viewer.scene.scene import Part, Scene
+from shiftjax.viewer.scene.scene import Scene, ScenePart
 from shiftjax.viewer.scene.sliding import slides_of
 from tests.lone import STILL, drawn
 from tests.test_building import built, started
@@ -28,7 +28,7 @@ def pose(angle: float, x: float = 0.0, z: float = 0.0) -> np.ndarray:
     return np.array([x, 0.0, z, np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0])
 
 
-def links(scene: Scene, path: str) -> list[Part]:
+def links(scene: Scene, path: str) -> list[ScenePart]:
     """The plates of a body."""
     return [part for part in drawn(scene, path) if part.mesh.key.startswith("plate")]
 
@@ -62,7 +62,7 @@ def test_joined_links_share_no_depth(name: str) -> None:
     style = style_for(model, poses)
     assert set(style.layers) == set(scene.nodes[1:])
 
-    def range_along(part: Part, axis: np.ndarray) -> tuple[float, float]:
+    def range_along(part: ScenePart, axis: np.ndarray) -> tuple[float, float]:
         heights = transformed(placed[part.node] @ part.transform, part.mesh.vertices) @ axis
         return float(heights.min()), float(heights.max())
 

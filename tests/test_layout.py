@@ -331,6 +331,19 @@ def test_files_begin_with_what_they_are() -> None:
     assert not wrong, f"no docstring: {wrong}"
 
 
+def test_a_class_name_means_one_thing() -> None:
+    """No class of studies or of the viewer has the name of another one, there or on any floor below them. Below, a name
+    comes twice where a protocol has several implementations, a law of time is also a drive, or the room says which.
+    """
+    places: dict[str, list[str]] = {}
+    for module, path in SOURCES.items():
+        for node in parsed(path).body:
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(module)
+    several = {name: modules for name, modules in places.items() if len(modules) > 1}
+    assert not {name: places for name, places in several.items() if {room(m) for m in places} & {"ensembles", "viewer"}}
+
+
 def test_identifiers_are_ascii() -> None:
     wrong = [
         f"{relative(path)}:{node.lineno} {node.id}"

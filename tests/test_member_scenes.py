@@ -14,13 +14,13 @@ from shiftjax.poses import matrices
 from shiftjax.viewer.export import write_glb, write_html
 from shiftjax.viewer.gl.ghost_instances import ghost_meshes
 from shiftjax.viewer.gl.renderer import Renderer
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.scene.scene import FAST, Ghosts, Mesh, Part, Snapshot
+from shiftjax.viewer.scene.scene import FAST, Ghosts, Mesh, ScenePart, Snapshot
 from shiftjax.viewer.study.ghosts import ghosts_of
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.bars import COUPLER, CRANK, ROCKER
 from tests.studio import gl, no_errors  # noqa: F401
 from tests.test_export import Glb
@@ -35,10 +35,10 @@ BLACK = np.array([[0.0, 0.0, 0.0, 1.0]])
 DARKER = 60  # of 255: a black body against the background
 
 
-def swept(folder: Path, path: str, values: np.ndarray, model: str = "four_bar", step: float = 1e-3) -> Study:
+def swept(folder: Path, path: str, values: np.ndarray, model: str = "four_bar", step: float = 1e-3) -> ViewedStudy:
     """A model with one number varied, 200 steps, all kept."""
     result = simulate(model, span=200 * step, step=step, output_step=20 * step, vary={path: values}, keep="all")
-    return Study.open(store.write(result, folder / "sweep.zarr"))
+    return ViewedStudy.open(store.write(result, folder / "sweep.zarr"))
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def ends_of(mesh: Mesh, transform: np.ndarray) -> np.ndarray:
     return transformed(transform, np.array([[-half, 0.0, 0.0], [half, 0.0, 0.0]]))
 
 
-def ends_in_world(parts: Sequence[Part], poses: np.ndarray) -> dict[str, np.ndarray]:
+def ends_in_world(parts: Sequence[ScenePart], poses: np.ndarray) -> dict[str, np.ndarray]:
     """Path of a body -> (2, 3) ends of its bar."""
     transforms = matrices(poses)
     return {
@@ -119,7 +119,7 @@ def test_every_member_has_its_springs(tmp_path: Path) -> None:
 
 
 def test_the_state_shows_the_member_looked_at(scenes: MemberScenes) -> None:
-    state = State(MemberScenes(scenes.study), look=FAST)
+    state = WindowState(MemberScenes(scenes.study), look=FAST)
     camera = state.view.camera
     for member in (0, 6, 3):
         state.show_member(member)

@@ -8,18 +8,18 @@ from shiftjax.viewer.gui.state import plots
 from shiftjax.viewer.members import completing, distributions
 from shiftjax.viewer.members.member_table import MemberTable
 from shiftjax.viewer.motion.live_history import History
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.many import ANGLE, COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING, TIP
 
 ROUNDING = 1e-12  # of quantiles and means of numbers of order one
 
 
 @pytest.fixture(scope="module")
-def table(many_members: Study) -> MemberTable:
+def table(many_members: ViewedStudy) -> MemberTable:
     return MemberTable(many_members)
 
 
-def test_what_is_varied_and_what_was_measured_are_told_apart(many_members: Study) -> None:
+def test_what_is_varied_and_what_was_measured_are_told_apart(many_members: ViewedStudy) -> None:
     assert list(many_members.design) == [COUPLER, CRANK, ROCKER]
     assert list(many_members.metrics)[:2] == [SWING, LATE] and "energy_error" in many_members.metrics
 
@@ -63,8 +63,8 @@ def test_an_expression_filters(table: MemberTable) -> None:
         table.mask("swinging > 1")
 
 
-def test_a_running_simulation_is_a_table_of_one(table: MemberTable) -> None:
-    history = History(table.study.model, table.study.nodes)
+def test_a_running_simulation_is_a_table_of_one(many_members: ViewedStudy) -> None:
+    history = History(many_members.model, many_members.nodes)
     assert MemberTable(history).text("status", 0) == "ok"
 
 
@@ -168,7 +168,7 @@ def test_examples_are_of_this_study_and_work(table: MemberTable) -> None:
 # -- bands -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_band_is_collected_a_little_in_every_call(many_members: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_band_is_collected_a_little_in_every_call(many_members: ViewedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     curves, calls = plots.PlotCurves(), 0
     while (found := curves.band(many_members, ANGLE, 0.0)) is None:
         calls += 1
@@ -181,7 +181,7 @@ def test_a_band_is_collected_a_little_in_every_call(many_members: Study, monkeyp
     assert (few.high[:, 0] <= every.max(0)).all() and (few.low[:, 0] >= every.min(0)).all()
 
 
-def test_curves_of_an_item_are_what_was_recorded_and_what_poses_say(many_members: Study) -> None:
+def test_curves_of_an_item_are_what_was_recorded_and_what_poses_say(many_members: ViewedStudy) -> None:
     assert plots.curves_of(many_members, None) == [ANGLE, TIP]
     assert plots.curves_of(many_members, "four_bar:rocker_pivot") == [ANGLE, "four_bar:rocker_pivot.v"]
     pin = plots.curves_of(many_members, "four_bar:crank_pin")

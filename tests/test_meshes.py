@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.assimp import FORMATS, MeshError, Piece, library, load, loading
+from shiftjax.viewer.assimp import FORMATS, MeshError, MeshPiece, library, load, loading
 from shiftjax.viewer.assimp.child import Child, Failed
 from tests import meshfiles
 
@@ -30,25 +30,25 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "cache"))
 
 
-def in_file(piece: Piece, vectors: np.ndarray, free: bool = False) -> np.ndarray:
+def in_file(piece: MeshPiece, vectors: np.ndarray, free: bool = False) -> np.ndarray:
     """Points, or free vectors, of a mesh in the coordinates of its file."""
     return vectors @ piece.transform[:3, :3].T + (0.0 if free else piece.transform[:3, 3])
 
 
-def only(pieces: tuple[Piece, ...]) -> Piece:
+def only(pieces: tuple[MeshPiece, ...]) -> MeshPiece:
     assert len(pieces) == 1
     return pieces[0]
 
 
-def nearest_corners(piece: Piece) -> np.ndarray:
+def nearest_corners(piece: MeshPiece) -> np.ndarray:
     """For each vertex, the corner of the wedge that it is; fails where it is none."""
     distance = np.linalg.norm(in_file(piece, piece.mesh.vertices)[:, None] - meshfiles.POINTS, axis=2)
     assert (distance.min(axis=1) < PLACE).all()
     return distance.argmin(axis=1)
 
 
-def same(a: tuple[Piece, ...], b: tuple[Piece, ...]) -> bool:
-    def arrays(piece: Piece) -> list[np.ndarray]:
+def same(a: tuple[MeshPiece, ...], b: tuple[MeshPiece, ...]) -> bool:
+    def arrays(piece: MeshPiece) -> list[np.ndarray]:
         mesh = piece.mesh
         texture = [] if mesh.texture is None else [mesh.texture.pixels]
         uv = [] if mesh.uv is None else [mesh.uv]

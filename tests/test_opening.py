@@ -11,7 +11,7 @@ from shiftjax.formats import load
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 BODY = "meshed_pendulum:link"
 
@@ -40,19 +40,19 @@ def test_meshes_are_found_beside_the_models_file(
     source: Path, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path / "elsewhere")
-    study = Study.open(stored)
+    study = ViewedStudy.open(stored)
     assert Path(study.source) == source.resolve()
     with_mesh = MemberScenes(study).first
     assert with_mesh.warnings == ()
     shutil.rmtree(source.parent)
-    without = MemberScenes(Study.open(stored)).first
+    without = MemberScenes(ViewedStudy.open(stored)).first
     assert vertices(with_mesh) != vertices(without) > 0
 
 
 def test_a_store_whose_model_is_gone_is_shown_with_automatic_shapes(source: Path, stored: Path) -> None:
     shutil.rmtree(source.parent)
     moved = stored.rename(stored.with_name("moved.zarr"))
-    scene = MemberScenes(Study.open(moved)).first
+    scene = MemberScenes(ViewedStudy.open(moved)).first
     assert vertices(scene) > 0
     (warning,) = scene.warnings
     assert "link.obj" in warning and "no such file" in warning and str(source.parent) in warning

@@ -16,8 +16,8 @@ import shiftjax
 from shiftjax.cli import main
 from shiftjax.cli.optimize import show
 from shiftjax.ensembles.optimization.descent import Descent
-from shiftjax.ensembles.optimization.iterates import EVERY, History
-from shiftjax.ensembles.optimization.optimize import Progress, asked, optimize, problem_of
+from shiftjax.ensembles.optimization.iterates import EVERY, Iterates
+from shiftjax.ensembles.optimization.optimize import DescentProgress, asked, optimize, problem_of
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
@@ -83,7 +83,7 @@ def test_what_is_resumed_is_the_same_to_the_last_bit(tmp_path: Path, method: str
     study = arm(optimize={"objective": "swing", "iterations": 9, "method": method})
     whole = optimize(study, tmp_path / "whole.zarr")
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: DescentProgress) -> None:
         if progress.iteration == 7:
             raise Stop
 
@@ -107,14 +107,14 @@ def test_more_iterations_go_on_as_if_asked_for_at_once(tmp_path: Path, words: di
     first = optimize(few, place)
     assert first.history.sizes["iteration"] == 3
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: DescentProgress) -> None:
         assert progress.iterations == 7
         if progress.iteration == 5:
             raise Stop
 
     with pytest.raises(Stop):
         optimize(many, place, resume=True, progress=stop)
-    assert History(place).done == 5 and not History(place).complete
+    assert Iterates(place).done == 5 and not Iterates(place).complete
     again = optimize(many, place, resume=True)
     assert asked(again.definition)[1].iterations == 7
     assert whole.evaluations.load().identical(again.evaluations.load())
@@ -143,7 +143,7 @@ def test_what_was_killed_goes_on_as_if_nothing_had_been(tmp_path: Path) -> None:
         while int(process.stdout.readline()) <= EVERY:
             pass
         process.kill()
-    assert EVERY <= History(place).done < 4 * EVERY and not History(place).complete
+    assert EVERY <= Iterates(place).done < 4 * EVERY and not Iterates(place).complete
     again = optimize(study_file.read(tmp_path / "study.toml"), place, resume=True)
     assert whole.evaluations.load().identical(again.evaluations.load()) and whole.starts.identical(again.starts)
 

@@ -17,7 +17,7 @@ from shiftjax.outcome import Outcome
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.physical import impossible
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.mechanisms import CRANK, GROUND, four_bars, pendulum, rod
 
 
@@ -123,7 +123,7 @@ def test_an_impossible_member_never_starts_and_the_others_are_drawn() -> None:
     result = simulate(four_bars(), span=0.01, vary={"coupler.mass": [-1.0, 1.0]}, keep="all", channels=["pivot.q"])
     (q,) = result.channels.values()
     assert np.isnan(q[0]).all() and np.isfinite(q[1]).all()
-    study = Study.of(result)
+    study = ViewedStudy.of(result)
     assert study.drawable(study.kept).ids.tolist() == [1] and MemberScenes(study).first.parts
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gl.part_instances import PartInstances
-from shiftjax.viewer.gl.renderer import GL, Pick, Renderer
+from shiftjax.viewer.gl.renderer import GL, PickedPart, Renderer
 from shiftjax.viewer.scene.scene import FAST, Ghosts, RenderSettings
 from tests.phong import picture
 from tests.pictures import BULB, SUN, axis_lines, ball, block, part, plate, scene, snapshot
@@ -81,7 +81,7 @@ def test_hidden_parts_are_not_picked_ghosts_where_nothing_else_is_and_lines_are_
     x, y = camera.pixel(np.array([0.5, 0.0, 0.0]), SIZE)
     ball_x, ball_y = camera.pixel(np.array([0.0, -0.8, 0.0]), SIZE)
     assert renderer.pick(x, y - 2).part is line and renderer.pick(x, y - 6).part is None
-    assert renderer.pick(ball_x, ball_y) == Pick(None, None), "neither the hidden ball nor that of the ghost"
+    assert renderer.pick(ball_x, ball_y) == PickedPart(None, None), "neither the hidden ball nor that of the ghost"
     renderer.draw(snapshot((0, -0.8, 0), colours={"ball": (1, 0, 0, 0.5)}), camera)
     assert renderer.pick(ball_x, ball_y).part is what.parts[0], "what is see-through is picked"
     renderer.release()

@@ -128,13 +128,13 @@ import multiprocessing, sys
 from concurrent.futures import ProcessPoolExecutor
 import shiftjax
 from shiftjax.viewer.study.resimulation import Resimulation
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 if __name__ == "__main__":
     shiftjax.load_plugin("./my_parts.py")
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         study = shiftjax.sweep("study.toml", "out.zarr", executor=pool, shard=2)
-    stored = Study.open("out.zarr")
+    stored = ViewedStudy.open("out.zarr")
     again = Resimulation("out.zarr")
     again.request([2])
     again.wait([2])

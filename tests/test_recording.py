@@ -12,21 +12,21 @@ from PIL import Image
 from shiftjax.viewer import recording
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.recording import Recording
+from shiftjax.viewer.recording import MovieRecording
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 COMPRESSED = 6.0  # of 255: mean error of H.264 at quality 20 on smooth pictures, measured 1 to 3
 ROUNDING = 1e-12  # sums of a few doubles of order one
 
 
 @pytest.fixture
-def window(study: Study, scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offscreen]:
+def window(study: ViewedStudy, scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Offscreen]:
     monkeypatch.chdir(tmp_path)
-    with Offscreen(State(MemberScenes(study, scene), look=FAST), (701, 401)) as screen:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=FAST), (701, 401)) as screen:
         yield screen
 
 
@@ -110,10 +110,10 @@ def test_a_paused_study_is_recorded_by_the_clock(window: Offscreen) -> None:
     assert window.state.recording.seconds == pytest.approx(5 / 15, abs=2 / 30)  # rounding to whole pictures
 
 
-def test_closing_the_window_finishes_the_file(study: Study, scene: Scene, tmp_path: Path,
+def test_closing_the_window_finishes_the_file(study: ViewedStudy, scene: Scene, tmp_path: Path,
                                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    with Offscreen(State(MemberScenes(study, scene), look=FAST), (400, 300)) as window:
+    with Offscreen(WindowState(MemberScenes(study, scene), look=FAST), (400, 300)) as window:
         actions.run(window.state, "play")
         actions.run(window.state, "record")
         window.frames(3)
@@ -122,7 +122,7 @@ def test_closing_the_window_finishes_the_file(study: Study, scene: Scene, tmp_pa
 
 
 def test_movies_never_replace_each_other(tmp_path: Path) -> None:
-    several = [Recording(tmp_path, ".mp4") for _ in range(3)]
+    several = [MovieRecording(tmp_path, ".mp4") for _ in range(3)]
     assert len({one.path for one in several}) == 3
     assert {one.finish() for one in several} == {"nothing was recorded"} and not list(tmp_path.iterdir())
 

@@ -15,12 +15,12 @@ from shiftjax.ensembles.store import store
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.test_gui_panes import run_window, xvfb
 
 STORES = ["four.zarr", "four_again.zarr", "one.json"]
@@ -43,18 +43,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def state(study: Study, scene: Scene, folder: Path, monkeypatch: pytest.MonkeyPatch) -> State:
+def state(study: ViewedStudy, scene: Scene, folder: Path, monkeypatch: pytest.MonkeyPatch) -> WindowState:
     monkeypatch.chdir(folder)
-    return State(MemberScenes(study, scene), look=FAST)
+    return WindowState(MemberScenes(study, scene), look=FAST)
 
 
 @pytest.fixture
-def window(state: State) -> Iterator[Offscreen]:
+def window(state: WindowState) -> Iterator[Offscreen]:
     with Offscreen(state, (900, 600)) as screen:
         yield screen
 
 
-def test_stored_studies_are_listed_and_completed(state: State, folder: Path) -> None:
+def test_stored_studies_are_listed_and_completed(state: WindowState, folder: Path) -> None:
     assert opening.stored_in(folder) == STORES
     for typed, found in (("", STORES), ("AGAIN", STORES[1:2]), ("o", [STORES[2], *STORES[:2]]), ("nothing", [])):
         state.panels.study = typed
@@ -76,21 +76,23 @@ def test_stored_studies_are_listed_and_completed(state: State, folder: Path) -> 
         ("four_bar", "suffix ''"),
     ],
 )
-def test_what_cannot_be_shown_leaves_the_window_as_it_is(state: State, folder: Path, name: str, said: str) -> None:
+def test_what_cannot_be_shown_leaves_the_window_as_it_is(
+    state: WindowState, folder: Path, name: str, said: str
+) -> None:
     if name == "four_bar":
         (folder / name).touch()
     assert not replacing.replace(state, name)
     assert state.panels.requests == [] and said in state.panels.message
 
 
-def test_a_study_is_asked_for_and_the_message_goes(state: State) -> None:
+def test_a_study_is_asked_for_and_the_message_goes(state: WindowState) -> None:
     assert not replacing.replace(state, "none.zarr")
     assert replacing.replace(state, " one.json ")
     assert state.panels.requests == ["open:one.json"] and state.panels.message == ""
 
 
 def test_the_first_member_is_one_that_can_be_drawn(folder: Path, tmp_path: Path) -> None:
-    assert opening.first_member(Study.open(folder / STORES[0])) == 0
+    assert opening.first_member(ViewedStudy.open(folder / STORES[0])) == 0
     lost = shiftjax.simulate("four_bar", vary={"four_bar:coupler:tip.T[0]": [5.0]}, span=0.1, strict_start=False)
     store.write(lost, tmp_path / "lost.zarr")
     with pytest.raises(ModelError, match="never started"):

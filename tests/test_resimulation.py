@@ -32,7 +32,7 @@ from shiftjax.run.simulate import simulate
 from shiftjax.viewer.study import resimulation
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.resimulation import Resimulation, named
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.study_stores import written
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,8 +56,8 @@ def path(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def study(path: Path) -> Iterator[Study]:
-    found = Study.open(path)
+def study(path: Path) -> Iterator[ViewedStudy]:
+    found = ViewedStudy.open(path)
     yield found
     assert found._again is not None
     found._again.close()
@@ -146,7 +146,7 @@ def test_a_study_of_several_groups(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.trajectories["pose"], expected["pose"].sel(body=bodies).values[one.members])
         mine = expected["rocker.position"].values[one.members]
         np.testing.assert_array_equal(one.trajectories["rocker.position"], mine)
-    study, stored = Study.open(none), Study.open(kept)
+    study, stored = ViewedStudy.open(none), ViewedStudy.open(kept)
     try:
         for member in (1, 4):
             np.testing.assert_array_equal(study.track(member), stored.track(member))
@@ -162,7 +162,7 @@ def test_a_study_whose_members_lack_a_body(tmp_path: Path) -> None:
     """What is switched off stands at the origin and is not drawn; before, such a member could not be shown."""
     words = {"vary": {}, "channels": [], "metrics": {}, "switch": {"four_bar:rocker": [True, False]}}
     place = groups(tmp_path / "a.zarr", "all", **words)
-    study = Study.open(place)
+    study = ViewedStudy.open(place)
     last = study.members - 1
     assert last in study.drawable([last]).ids and np.isfinite(study.track(last)).all()
     paths = {part.path for part in MemberScenes(study).scene(last).parts if part.kind == "body"}
@@ -223,7 +223,7 @@ def test_a_message_comes_back() -> None:
     ]
 
 
-def test_any_choice_shows_something(study: Study, result: Result) -> None:
+def test_any_choice_shows_something(study: ViewedStudy, result: Result) -> None:
     """Poses, channels and the scene of members of which nothing was kept; those that never started are told."""
     found = study.drawable(study.choose("worst:5"))
     assert found.again.tolist() == found.ids.tolist() and found.missing.tolist() == [OPEN]
@@ -243,7 +243,7 @@ def test_any_choice_shows_something(study: Study, result: Result) -> None:
         study.track(OPEN)
 
 
-def test_it_is_asked_without_waiting(study: Study) -> None:
+def test_it_is_asked_without_waiting(study: ViewedStudy) -> None:
     study.request([2, 3])
     assert study.awaited([3]) and study.news()[0].startswith("simulating 2 members (2, 3) again: ")
     end = time.monotonic() + PATIENCE
@@ -253,18 +253,18 @@ def test_it_is_asked_without_waiting(study: Study) -> None:
     assert study.simulated.tolist() == [2, 3] and study.news() == ("", [])
 
 
-def test_of_many_members_few_are_simulated(study: Study, path: Path, result: Result, tmp_path: Path,
+def test_of_many_members_few_are_simulated(study: ViewedStudy, path: Path, result: Result, tmp_path: Path,
                                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.setattr("shiftjax.viewer.study.study.MOST", 2)
     found = study.drawable(study.choose("all"))
     assert found.again.tolist() == [0, 2] and found.missing.tolist() == [1, 3, 4] and "More than 2" in found.reason
     monkeypatch.setattr("shiftjax.viewer.study.study.MOST", 1)
-    some = Study.open(store.write(result, tmp_path / "some.zarr", keep=2))
+    some = ViewedStudy.open(store.write(result, tmp_path / "some.zarr", keep=2))
     found = some.drawable(some.choose("all"))
     assert found.ids.tolist() == [0, 4] and found.again.size == 0, "what is stored is shown at once"
 
 
-def test_a_simulator_that_dies_is_told_once_and_started_again(study: Study) -> None:
+def test_a_simulator_that_dies_is_told_once_and_started_again(study: ViewedStudy) -> None:
     study.request([0])
     kill(study)
     with pytest.raises(ModelError, match=r"simulating member 0 again: found a simulator that was ended"):
@@ -276,7 +276,7 @@ def test_a_simulator_that_dies_is_told_once_and_started_again(study: Study) -> N
     assert study.simulated.tolist() == [0]
 
 
-def kill(study: Study) -> None:
+def kill(study: ViewedStudy) -> None:
     """Ends the process that simulates, as a machine short of memory does."""
     assert study._again is not None
     end = time.monotonic() + PATIENCE
@@ -286,7 +286,7 @@ def kill(study: Study) -> None:
     process.kill()
 
 
-def test_another_simulator_is_told(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_simulator_is_told(study: ViewedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resimulation, "MODULE", "shiftjax.none_of_that_name")
     with pytest.raises(ModelError, match=r"ended with code 1: .*none_of_that_name"):
         study.prepare([0])
@@ -294,7 +294,7 @@ def test_another_simulator_is_told(study: Study, monkeypatch: pytest.MonkeyPatch
 
 def test_a_store_that_is_gone(result: Result, tmp_path: Path) -> None:
     place = store.write(result, tmp_path / "a.zarr", keep="none")
-    study = Study.open(place)
+    study = ViewedStudy.open(place)
     assert study.drawable([0]).again.tolist() == [0]
     place.rename(tmp_path / "moved.zarr")
     with pytest.raises(ModelError, match="nothing there"):

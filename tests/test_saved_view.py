@@ -14,25 +14,25 @@ from shiftjax.cli import main, view
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import actions, grid, saved, selecting
 from shiftjax.viewer.gui.state.layout import Sizes
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.many import COUPLER, CRANK, KEPT, LATE, MEMBERS, ROCKER, SWING
 from tests.test_gui_panes import run_window, xvfb
 
 
 @pytest.fixture(scope="module")
-def bars(many_members: Study) -> Scene:
+def bars(many_members: ViewedStudy) -> Scene:
     return MemberScenes(many_members).first
 
 
 @pytest.fixture
-def state(many_members: Study, bars: Scene) -> State:
-    return State(MemberScenes(many_members, bars))
+def state(many_members: ViewedStudy, bars: Scene) -> WindowState:
+    return WindowState(MemberScenes(many_members, bars))
 
 
-def changed(state: State) -> State:
+def changed(state: WindowState) -> WindowState:
     """Everything that a file holds, other than at first."""
     state.choose("worst:5:swing of kept")
     state.choice.ghosts_on, state.choice.colour_by = True, LATE
@@ -53,13 +53,13 @@ def changed(state: State) -> State:
     return state
 
 
-def test_what_is_saved_is_restored(state: State, many_members: Study, bars: Scene, tmp_path: Path) -> None:
+def test_what_is_saved_is_restored(state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path) -> None:
     fresh = saved.document(state)
     path = saved.save(changed(state), tmp_path / "one.json")
     written = saved.document(state)
     same = {name for name in written if written[name] == fresh[name]}
     assert same == {"format", "version", "study", "beside"}, "the test changes all the others"
-    other = State(MemberScenes(many_members, bars))
+    other = WindowState(MemberScenes(many_members, bars))
     saved.load(other, path)
     assert saved.document(other) == written
     assert other.explorer.cells == state.explorer.cells and other.choice.member == state.choice.member
@@ -69,16 +69,18 @@ def test_what_is_saved_is_restored(state: State, many_members: Study, bars: Scen
     assert len(path.read_bytes()) < 20_000
 
 
-def test_a_member_beside_is_restored(state: State, many_members: Study, bars: Scene, tmp_path: Path) -> None:
+def test_a_member_beside_is_restored(
+    state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path
+) -> None:
     state.choose("kept")
     actions.run(state, "beside")
     path = saved.save(state, tmp_path / "two.json")
-    other = State(MemberScenes(many_members, bars))
+    other = WindowState(MemberScenes(many_members, bars))
     saved.load(other, path)
     assert other.beside is not None and state.beside is not None and other.beside.member == state.beside.member
 
 
-def test_a_followed_body_is_saved_as_it_is_seen(state: State, tmp_path: Path) -> None:
+def test_a_followed_body_is_saved_as_it_is_seen(state: WindowState, tmp_path: Path) -> None:
     actions.follow(state, "four_bar:coupler")
     state.go_to(0.1)
     seen = dataclasses.asdict(state.current_camera())
@@ -114,7 +116,7 @@ def test_a_followed_body_is_saved_as_it_is_seen(state: State, tmp_path: Path) ->
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_changed(
-    state: State, tmp_path: Path, change: dict[str, object], match: str
+    state: WindowState, tmp_path: Path, change: dict[str, object], match: str
 ) -> None:
     path = saved.save(state, tmp_path / "view.json")
     before = saved.document(state)
@@ -128,7 +130,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_changed(
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "NaN", "[" * 5000, '{"format": "shiftjax view", "version": 1, "time": NaN}']
 )
-def test_files_of_other_things_are_refused(state: State, tmp_path: Path, text: str) -> None:
+def test_files_of_other_things_are_refused(state: WindowState, tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
     with pytest.raises(ModelError):
@@ -136,12 +138,12 @@ def test_files_of_other_things_are_refused(state: State, tmp_path: Path, text: s
 
 
 def test_a_member_that_was_not_kept_is_simulated_again(
-    state: State, many_members: Study, bars: Scene, tmp_path: Path
+    state: WindowState, many_members: ViewedStudy, bars: Scene, tmp_path: Path
 ) -> None:
     path = saved.save(state, tmp_path / "view.json")
     path.write_text(json.dumps(saved.document(state) | {"member": 3, "time": 0.05, "grid": [0, 3]}))
-    study = Study.open(many_members.where)
-    other = State(MemberScenes(study, bars))
+    study = ViewedStudy.open(many_members.where)
+    other = WindowState(MemberScenes(study, bars))
     saved.load(other, path)
     assert other.choice.member == 0 and not other.explorer.cells, "it waits"
     study.prepare([3])
@@ -149,7 +151,7 @@ def test_a_member_that_was_not_kept_is_simulated_again(
     assert other.choice.member == 3 and other.explorer.cells == (0, 3) and other.clock.time == 0.05
 
 
-def test_places_that_cannot_be(state: State, tmp_path: Path) -> None:
+def test_places_that_cannot_be(state: WindowState, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="suffix"):
         saved.save(state, tmp_path / "view.toml")
     with pytest.raises(ModelError, match="folder"):
@@ -179,7 +181,7 @@ raise SystemExit(main(["view", {where!r}, "--view", {file!r}, "--fast", "--size"
 
 
 @pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs Xvfb")
-def test_view_opens_a_study_as_it_was_saved(state: State, tmp_path: Path) -> None:
+def test_view_opens_a_study_as_it_was_saved(state: WindowState, tmp_path: Path) -> None:
     path = saved.save(changed(state), tmp_path / "one.json")
     with xvfb() as display:
         done = run_window(tmp_path, SCRIPT.format(where=str(state.study.where), file=str(path)), display)
@@ -202,7 +204,7 @@ def test_a_view_is_a_standard_one_or_a_file(capsys: pytest.CaptureFixture[str]) 
 # -- grids and ghosts, without a window --------------------------------------------------------------------------------
 
 
-def test_a_grid_grows_and_ends(state: State) -> None:
+def test_a_grid_grows_and_ends(state: WindowState) -> None:
     sizes = []
     for _ in range(4):
         actions.run(state, "grid")
@@ -221,9 +223,9 @@ def test_a_grid_grows_and_ends(state: State) -> None:
     assert state.explorer.cells == () and "two members" in state.panels.messages[-1]
 
 
-def test_at_most_64_ghosts_spread_over_the_selection(many_members: Study, bars: Scene) -> None:
-    study = Study.open(many_members.where)
-    state = State(MemberScenes(study, bars))
+def test_at_most_64_ghosts_spread_over_the_selection(many_members: ViewedStudy, bars: Scene) -> None:
+    study = ViewedStudy.open(many_members.where)
+    state = WindowState(MemberScenes(study, bars))
     explorer = state.explorer
     selecting.select(state, np.arange(MEMBERS) < MEMBERS // 2)
     assert len(state.choice.chosen) == KEPT // 2 and explorer.note.startswith(f"{KEPT // 2} of 10,000 selected")
@@ -238,7 +240,7 @@ def test_at_most_64_ghosts_spread_over_the_selection(many_members: Study, bars: 
     assert state.choice.ghosts_on and len(state.choice.chosen) == KEPT
 
 
-def test_a_selection_is_added_to_and_cut(state: State) -> None:
+def test_a_selection_is_added_to_and_cut(state: WindowState) -> None:
     explorer, number = state.explorer, np.arange(MEMBERS)
     explorer.select(number < 100)
     explorer.select(number > 19_900, "add")
@@ -251,7 +253,7 @@ def test_a_selection_is_added_to_and_cut(state: State) -> None:
         explorer.select(number < 5, "without")
 
 
-def test_an_expression_that_cannot_be_read_changes_nothing(state: State) -> None:
+def test_an_expression_that_cannot_be_read_changes_nothing(state: WindowState) -> None:
     selecting.show(state, "swing > 0.5")
     shown = state.explorer.counts()[0]
     selecting.show(state, "swinging > 0.5")

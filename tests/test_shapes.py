@@ -8,7 +8,7 @@ import pytest
 from shiftjax.poses import matrices
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import transform, transformed, z_along
-from shiftjax.viewer.scene.scene import Mesh, Part, Scene
+from shiftjax.viewer.scene.scene import Mesh, Scene, ScenePart
 from tests.rays import nearest
 
 SINGLE = 1e-5  # vertices and normals are stored in single precision
@@ -141,15 +141,15 @@ def test_places_of_poses_turn_by_the_quaternion() -> None:
     assert transformed(where, np.array([1.0, 0.0, 0.0])) == pytest.approx([1.0, 3.0, 3.0])
 
 
-def scene_with(*parts: Part) -> tuple[Scene, np.ndarray]:
+def scene_with(*parts: ScenePart) -> tuple[Scene, np.ndarray]:
     poses = np.array([[0.0, 0, 0, 1, 0, 0, 0], [5.0, 0, 0, 1, 0, 0, 0]])
     return Scene(("fixed", "body"), parts, (), (0, 0, 1), 1.0, (0, 0, 0)), poses
 
 
 def test_rays_meet_the_first_of_known_shapes() -> None:
     grey = (0.5, 0.5, 0.5, 1.0)
-    ball = Part(shapes.sphere(1.0, 64), 1, transform([0, 2, 0]), grey, "body")
-    block = Part(shapes.box(), 0, transform(scale=[2, 2, 2]), grey, "block")
+    ball = ScenePart(shapes.sphere(1.0, 64), 1, transform([0, 2, 0]), grey, "body")
+    block = ScenePart(shapes.box(), 0, transform(scale=[2, 2, 2]), grey, "block")
     scene, poses = scene_with(ball, block)
     found = nearest(scene, poses, np.array([0.2, 0.3, 9.0]), np.array([0.0, 0.0, -1.0]))
     assert found is not None and found[0] == 1 and found[1] == pytest.approx([0.2, 0.3, 1.0])
@@ -160,7 +160,7 @@ def test_rays_meet_the_first_of_known_shapes() -> None:
 
 
 def test_rays_pass_kinds_that_are_not_drawn() -> None:
-    mark = Part(shapes.box(), 0, transform([0, 0, 3]), (0, 0, 0, 1), "body:frame", "frame")
+    mark = ScenePart(shapes.box(), 0, transform([0, 0, 3]), (0, 0, 0, 1), "body:frame", "frame")
     scene, poses = scene_with(mark)
     down = (np.array([0.1, 0.2, 9.0]), np.array([0.0, 0.0, -1.0]))
     assert nearest(scene, poses, *down) is None

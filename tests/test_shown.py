@@ -14,7 +14,7 @@ import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.markup import MOST_ROWS, html_table, text_table
 from shiftjax.run.results import plotting
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 TIP = "coupler:tip.T[0]"
 CHANNELS = ["rocker_pivot.q", "crank:tip.position"]
@@ -80,7 +80,7 @@ def test_a_long_list_is_cut(many: shiftjax.Result) -> None:
 
 def test_a_study_is_one_line(many: shiftjax.Result, tmp_path: Path) -> None:
     shiftjax.store.write(many, tmp_path / "s.zarr")
-    study = Study.open(tmp_path / "s.zarr")
+    study = ViewedStudy.open(tmp_path / "s.zarr")
     assert repr(study) == f"Study({tmp_path / 's.zarr'}: four_bar, 4 members, 2 with poses at 11 instants)"
     html = study._repr_html_()
     assert "<td>varied</td><td>four_bar:coupler:tip.T[0]</td><td>m</td>" in html and "<td>gap</td><td>m</td>" in html

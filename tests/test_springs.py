@@ -16,7 +16,7 @@ from shiftjax.viewer.gl.part_instances import PartInstances
 from shiftjax.viewer.gui.state.tree_rows import scene_rows
 from shiftjax.viewer.scene.affine import transform, transformed
 from shiftjax.viewer.scene.building import scene_of
-from shiftjax.viewer.scene.scene import Scene, Snapshot, Spring
+from shiftjax.viewer.scene.scene import Scene, SceneSpring, Snapshot
 from shiftjax.viewer.scene.spring_figures import KINDS, SPRING, figure, placed, stretched
 from tests.lone import STILL
 from tests.pictures import SUN
@@ -24,7 +24,7 @@ from tests.studio import PLAIN, eye, gl, no_errors, shot  # noqa: F401  fixtures
 
 ROUNDING = 1e-12  # sums and products of a few doubles of order one
 SINGLE = 1e-6  # figures are stored in single precision
-COIL = Spring("a:coil", "spring", (0, 1), ((0.0, 0.0, 2.0), (0.0, 0.0, 0.5)), None, (1.0, 0.0, 0.0), 0.1)
+COIL = SceneSpring("a:coil", "spring", (0, 1), ((0.0, 0.0, 2.0), (0.0, 0.0, 0.5)), None, (1.0, 0.0, 0.0), 0.1)
 
 
 def shifted(x: float) -> np.ndarray:
@@ -79,7 +79,7 @@ def test_a_figure_joins_its_points_at_any_poses(kind: str) -> None:
         poses = rng.normal(size=(3, 7))
         poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
         across, *points = (tuple(map(float, rng.normal(size=3))) for _ in range(3))
-        spring = Spring("s", kind, (1, 2), (points[0], points[1]), None, across, 0.1)  # type: ignore[arg-type]
+        spring = SceneSpring("s", kind, (1, 2), (points[0], points[1]), None, across, 0.1)  # type: ignore[arg-type]
         first, second = (to_world(poses[n], np.array(p)) for n, p in zip(spring.nodes, spring.points, strict=True))
         where = transform(*stretched(spring, matrices(poses)))
         assert np.abs(transformed(where, np.array([[0, 0, 0], [0, 0, 1.0]])) - [first, second]).max() < ROUNDING * 10

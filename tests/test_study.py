@@ -22,7 +22,7 @@ from shiftjax.run.results.labelled import FORMAT
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.viewer.members.choice import Choices, resolved
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 ROOT = Path(__file__).resolve().parents[1]
 EXACT = 1e-15  # of numbers about 1: a rounding, where a stored quaternion is brought to unit length
@@ -55,13 +55,13 @@ def path(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def study(path: Path) -> Study:
-    return Study.open(path)
+def study(path: Path) -> ViewedStudy:
+    return ViewedStudy.open(path)
 
 
 @pytest.fixture
-def whole(result: Result) -> Study:
-    return Study.of(result)
+def whole(result: Result) -> ViewedStudy:
+    return ViewedStudy.of(result)
 
 
 def same_attitude(found: np.ndarray, expected: np.ndarray, atol: float) -> None:
@@ -71,15 +71,15 @@ def same_attitude(found: np.ndarray, expected: np.ndarray, atol: float) -> None:
     np.testing.assert_allclose(sign * found[..., 3:], expected[..., 3:], rtol=0, atol=atol)
 
 
-def alone(study: Study) -> Study:
+def alone(study: ViewedStudy) -> ViewedStudy:
     """A study of what is stored: nothing is simulated again."""
-    return Study(store.read(study.where), study.where)
+    return ViewedStudy(store.read(study.where), study.where)
 
 
 # -- what is read back
 
 
-def test_names_and_figures(study: Study, result: Result) -> None:
+def test_names_and_figures(study: ViewedStudy, result: Result) -> None:
     assert study.model == result.model and study.model.name == "four_bar"
     assert study.source == result.model.source and Path(study.source).is_file()
     assert study.report == result.report
@@ -100,7 +100,7 @@ def test_names_and_figures(study: Study, result: Result) -> None:
     assert [study.unit(name) for name in ("gap", "crank_pin.q", "coupler.mass")] == ["m", "rad", "kg"]
 
 
-def test_poses_at_the_stored_instants_are_those_of_the_run(study: Study, result: Result) -> None:
+def test_poses_at_the_stored_instants_are_those_of_the_run(study: ViewedStudy, result: Result) -> None:
     for member in KEPT:
         expected = np.stack([pose[member] for pose in result.poses.values()], axis=1)
         for k, t in enumerate(result.time):
@@ -111,7 +111,7 @@ def test_poses_at_the_stored_instants_are_those_of_the_run(study: Study, result:
         same_attitude(study.track(member)[:, 1:], expected, 0.0)
 
 
-def test_many_times_and_many_members_at_once(study: Study) -> None:
+def test_many_times_and_many_members_at_once(study: ViewedStudy) -> None:
     times = np.array([-1.0, 0.0, 0.123, 0.5, 0.77, 1.0, 9.0])
     np.testing.assert_array_equal(study.poses(3, times), [study.poses(3, t) for t in times])
     for t in times.tolist():
@@ -119,7 +119,7 @@ def test_many_times_and_many_members_at_once(study: Study) -> None:
     assert study.poses_of([], 0.2).shape == (0, len(study.nodes), 7)
 
 
-def test_outside_the_span_poses_stand_still(study: Study) -> None:
+def test_outside_the_span_poses_stand_still(study: ViewedStudy) -> None:
     np.testing.assert_array_equal(study.poses(0, -3.0), study.poses(0, 0.0))
     np.testing.assert_array_equal(study.poses(0, math.inf), study.poses(0, float(study.time[-1])))
     with pytest.raises(ModelError, match=r"time: found nan; allowed: 0 to 1 s"):
@@ -132,7 +132,7 @@ def test_signs_of_quaternions_are_continuous(result: Result) -> None:
     for body, pose in result.poses.items():
         flips[body] = np.array(pose)
         flips[body][..., 3:] *= rng.choice([-1.0, 1.0], (*pose.shape[:2], 1))
-    study = Study.of(dataclasses.replace(result, poses=flips))
+    study = ViewedStudy.of(dataclasses.replace(result, poses=flips))
     track = study.track(0)
     assert ((track[1:, :, 3:] * track[:-1, :, 3:]).sum(-1) > 0).all()
     same_attitude(track[:, 1:], np.stack([pose[0] for pose in result.poses.values()], axis=1), 0.0)
@@ -159,7 +159,7 @@ def test_slerp_is_a_turn_at_a_steady_rate(seed: int, s: float, size: float) -> N
     np.testing.assert_allclose(slerp(a, -turned(x), s), turned(s * x), rtol=0, atol=ROUNDING)
 
 
-def test_channels(study: Study, whole: Study, result: Result) -> None:
+def test_channels(study: ViewedStudy, whole: ViewedStudy, result: Result) -> None:
     for name in result.channels:
         for member in KEPT:
             np.testing.assert_array_equal(study.channel(name, member), result.channels[name][member])
@@ -174,7 +174,7 @@ def test_a_member_that_ended_early_stays_where_it_ended(result: Result) -> None:
         pose[ended, last + 1 :] = np.nan
     status = np.array(result.status)
     status[ended] = Outcome.stuck
-    study, full = Study.of(dataclasses.replace(result, poses=poses, status=status)), Study.of(result)
+    study, full = ViewedStudy.of(dataclasses.replace(result, poses=poses, status=status)), ViewedStudy.of(result)
     assert study.end(ended) == study.time[last] and study.end(0) == study.time[-1]
     np.testing.assert_array_equal(study.track(ended)[: last + 1], full.track(ended)[: last + 1])
     np.testing.assert_array_equal(
@@ -184,7 +184,7 @@ def test_a_member_that_ended_early_stays_where_it_ended(result: Result) -> None:
     assert study.drawable([ended]).ids.tolist() == [ended]
 
 
-def test_what_can_be_drawn(study: Study, whole: Study) -> None:
+def test_what_can_be_drawn(study: ViewedStudy, whole: ViewedStudy) -> None:
     found = study.drawable([5, 4, 0, DEAD])
     assert found.ids.tolist() == [5, 4, 0] and found.missing.tolist() == [DEAD] and found.again.tolist() == [4]
     again = "No trajectory was kept of 1 of them (4): simulated again."
@@ -199,11 +199,11 @@ def test_what_can_be_drawn(study: Study, whole: Study) -> None:
         study.drawable([0, 6])
 
 
-def test_trajectories_in_memory_are_bounded(path: Path, study: Study) -> None:
+def test_trajectories_in_memory_are_bounded(path: Path, study: ViewedStudy) -> None:
     assert study.track(0) is study.track(0)
     assert not study.track(0).flags.writeable
     one = study.track(0).nbytes
-    small = Study.open(path, cache_bytes=2 * one)
+    small = ViewedStudy.open(path, cache_bytes=2 * one)
     first = small.track(0)
     small.poses_of(KEPT, 0.3)
     assert sum(array.nbytes for array in small._cache.values()) <= 2 * one
@@ -221,11 +221,11 @@ def single() -> Result:
 
 def test_one_run_as_json(tmp_path: Path) -> None:
     run = single()
-    study = Study.open(store.write(run, tmp_path / "run.json"))
+    study = ViewedStudy.open(store.write(run, tmp_path / "run.json"))
     assert study.members == 1 and study.kept.tolist() == [0] and not study.design
     same_attitude(study.poses(0, 0.1)[1:], np.stack([pose[2] for pose in run.poses.values()]), EXACT)
     assert study.metrics["gap"].shape == (1,) and study.choose("worst").tolist() == [0]
-    bare = Study.open(store.write(run, tmp_path / "bare.json", keep="none"))
+    bare = ViewedStudy.open(store.write(run, tmp_path / "bare.json", keep="none"))
     assert {*bare.nodes} == {*study.nodes} and not len(bare.kept)
     np.testing.assert_array_equal(bare.channel("crank_pin.q", 0), run.channels["crank_pin.q"])
     assert bare.drawable([0]).again.tolist() == [0] and alone(bare).drawable([0]).missing.tolist() == [0]
@@ -234,7 +234,7 @@ def test_one_run_as_json(tmp_path: Path) -> None:
 
 
 def test_a_store_without_poses(result: Result, tmp_path: Path) -> None:
-    study = alone(Study.open(store.write(result, tmp_path / "none.zarr", keep="none")))
+    study = alone(ViewedStudy.open(store.write(result, tmp_path / "none.zarr", keep="none")))
     assert not len(study.kept) and not len(study.choose("kept")) and study.choose("worst").tolist() == [DEAD]
     with pytest.raises(ModelError, match=r"nothing, no member was kept.*--keep all"):
         study.track(2)
@@ -244,26 +244,26 @@ def test_a_store_without_poses(result: Result, tmp_path: Path) -> None:
 
 def test_what_cannot_be_opened(result: Result, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="nothing there"):
-        Study.open(tmp_path / "no.zarr")
+        ViewedStudy.open(tmp_path / "no.zarr")
     document = json.loads(store.write(single(), tmp_path / "run.json").read_text())
     newer = tmp_path / "newer.json"
     newer.write_text(json.dumps(document | {"format_version": 9}))
     with pytest.raises(ModelError, match=f"format version 9; allowed: up to {FORMAT['format_version']}"):
-        Study.open(newer)
+        ViewedStudy.open(newer)
     (tmp_path / "odd.json").write_text(json.dumps(document | {"model": {"assemblies": 3}}))
     with pytest.raises(ModelError, match="model_parameters"):
-        Study.open(tmp_path / "odd.json")
+        ViewedStudy.open(tmp_path / "odd.json")
     target = store.write(result, tmp_path / "half.zarr")
     shutil.rmtree(target / "members" / "message")
     with pytest.raises(ModelError, match="an incomplete result"):
-        Study.open(target)
+        ViewedStudy.open(target)
 
 
 def test_a_spoilt_chunk_is_named(result: Result, tmp_path: Path) -> None:
     target = store.write(result, tmp_path / "spoilt.zarr")
     chunk = next(file for file in (target / "trajectories" / "pose" / "c").rglob("*") if file.is_file())
     chunk.write_bytes(chunk.read_bytes()[:50])
-    study = Study.open(target)
+    study = ViewedStudy.open(target)
     damage = (
         r"pose: found numbers that cannot be read.*array trajectories/pose, chunk 0/0/0/0: found a chunk that is not"
     )
@@ -271,7 +271,7 @@ def test_a_spoilt_chunk_is_named(result: Result, tmp_path: Path) -> None:
         study.track(0)
 
 
-def test_refused_members_and_names(study: Study, whole: Study) -> None:
+def test_refused_members_and_names(study: ViewedStudy, whole: ViewedStudy) -> None:
     with pytest.raises(ModelError, match=r"member 4: found no stored trajectory; allowed: .*0, 2, 3, 5.*--keep"):
         alone(study).track(4)
     for member in (6, -1):
@@ -430,9 +430,9 @@ import json, sys, time
 from pathlib import Path
 def memory():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 began, before = time.process_time(), memory()
-study = Study.open(sys.argv[1])
+study = ViewedStudy.open(sys.argv[1])
 worst = study.choose("worst:5").tolist()
 kept = study.choose("worst:5 of kept")
 poses = study.poses_of(kept, 0.333)
@@ -469,5 +469,5 @@ def test_many_members_open_fast_and_small(result: Result, tmp_path: Path) -> Non
     order = sorted(range(MANY), key=lambda k: (status[k] <= 0, -figures["energy_error"][k], k))
     assert 0 < (status > 0).sum() < 5 and found["worst"] == order[:5]
     assert found["kept"] == [k for k in order if k in set(kept.tolist())][:5]
-    np.testing.assert_array_equal(found["poses"], Study.of(big).poses_of(found["kept"], 0.333))
+    np.testing.assert_array_equal(found["poses"], ViewedStudy.of(big).poses_of(found["kept"], 0.333))
     assert found["s"] < SECONDS and found["mb"] < MEGABYTES

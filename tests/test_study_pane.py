@@ -12,11 +12,11 @@ from shiftjax.viewer.gui.panes import legend, plotpane
 from shiftjax.viewer.gui.panes.study import scatter_tab
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.state.plots import PlotCurves
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.scene.scene import FAST, Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.many import ANGLE, COUPLER, CRANK, KEPT, MEMBERS, SWING, TIP
 
 SIZE = (1100, 760)
@@ -26,13 +26,13 @@ FEW = 0.003  # part of a plot's pixels that must change where something is drawn
 
 
 @pytest.fixture(scope="module")
-def bars(many_members: Study) -> Scene:
+def bars(many_members: ViewedStudy) -> Scene:
     return MemberScenes(many_members).first
 
 
 @pytest.fixture
-def window(many_members: Study, bars: Scene) -> Iterator[Offscreen]:
-    with Offscreen(State(MemberScenes(many_members, bars), look=FAST), SIZE) as screen:
+def window(many_members: ViewedStudy, bars: Scene) -> Iterator[Offscreen]:
+    with Offscreen(WindowState(MemberScenes(many_members, bars), look=FAST), SIZE) as screen:
         screen.key("F3")
         screen.frames(2)
         yield screen
@@ -68,7 +68,7 @@ def test_the_pane_takes_room_from_the_view_and_gives_it_back(window: Offscreen) 
     assert window.screen.layout.study.height == 0
 
 
-def test_sorting_and_opening_a_member(window: Offscreen, many_members: Study) -> None:
+def test_sorting_and_opening_a_member(window: Offscreen, many_members: ViewedStudy) -> None:
     state, swing = window.state, window.state.explorer.table.column(SWING)
     window.click(f"column:{SWING}")
     assert state.explorer.sort == SWING and f"member:{int(np.argmin(swing))}" in ui.item_boxes
@@ -220,7 +220,7 @@ def test_an_expression_is_typed_completed_and_explained(window: Offscreen) -> No
 
 
 def test_worst_five_in_a_grid_saved_and_reopened(
-    window: Offscreen, many_members: Study, bars: Scene, tmp_path: Path
+    window: Offscreen, many_members: ViewedStudy, bars: Scene, tmp_path: Path
 ) -> None:
     state = window.state
     window.click("members")
@@ -241,7 +241,7 @@ def test_worst_five_in_a_grid_saved_and_reopened(
     state.explorer.file = str(tmp_path / "worst.json")
     saved.save_here(state)
     assert "written" in state.panels.messages[-1]
-    with Offscreen(State(MemberScenes(many_members, bars), look=FAST), SIZE) as other:
+    with Offscreen(WindowState(MemberScenes(many_members, bars), look=FAST), SIZE) as other:
         saved.load(other.state, tmp_path / "worst.json")
         other.frames(3)
         assert saved.document(other.state) == saved.document(state)
@@ -288,7 +288,7 @@ def test_the_box_of_members_completes_and_shows_examples(window: Offscreen) -> N
 
 
 def test_a_plot_shows_the_band_and_others_behind_the_current_member(
-    window: Offscreen, many_members: Study, monkeypatch: pytest.MonkeyPatch
+    window: Offscreen, many_members: ViewedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plotpane, "SECONDS", 0.0)  # one member a frame
     state = window.state
@@ -323,7 +323,7 @@ def test_plots_have_one_time_axis(window: Offscreen) -> None:
     assert f"value:{TIP}" in ui.item_boxes
 
 
-def test_curves_beyond_what_was_recorded(window: Offscreen, many_members: Study) -> None:
+def test_curves_beyond_what_was_recorded(window: Offscreen, many_members: ViewedStudy) -> None:
     window.state.pick_path("four_bar:crank_pin")
     assert window.state.pane_data(PlotCurves).names(many_members, "four_bar:crank_pin")[0] == "four_bar:crank_pin.q"
     window.frames(2)

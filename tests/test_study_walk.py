@@ -9,7 +9,7 @@ import pytest
 
 from shiftjax.ensembles.store import store
 from shiftjax.run.simulate import simulate
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 from tests.test_gui_panes import SCRIPT_HEAD, run_window, xvfb
 
 SCRIPT = """
@@ -91,7 +91,7 @@ with Window(study, scene, look=FAST, size=(1100, 760)) as window:
     frames(window)
     print("recorded", any(name.endswith(".mp4") for name in os.listdir(".")))
 
-locked = Study.open("locked.zarr")
+locked = ViewedStudy.open("locked.zarr")
 with Window(locked, MemberScenes(locked).first, look=FAST, size=(1100, 760)) as window:
     frames(window)
     write(window, "members", "failed")
@@ -104,7 +104,7 @@ with Window(study, scene, look=FAST, size=(1100, 760), saved="walk.json") as win
 
 
 @pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs Xvfb")
-def test_a_walk_through_a_study(many_members: Study, tmp_path: Path) -> None:
+def test_a_walk_through_a_study(many_members: ViewedStudy, tmp_path: Path) -> None:
     driven = {"rocker_pivot": np.array([0.1, 3.0])}  # rad/s; the second one past the end of its travel
     store.write(simulate("four_bar", span=0.5, output_step=0.02, drive=driven, keep="all"), tmp_path / "locked.zarr")
     with xvfb() as display:

@@ -18,7 +18,8 @@ import pytest
 
 from shiftjax.ensembles.execution import distribute
 from shiftjax.ensembles.execution.distribute import executor_of
-from shiftjax.ensembles.execution.sweep import Progress, run_shard, sweep
+from shiftjax.ensembles.execution.progress import StudyProgress
+from shiftjax.ensembles.execution.sweep import run_shard, sweep
 from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.store.ranking import ranked
 from shiftjax.ensembles.stored_study import Study
@@ -50,7 +51,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessPoolExecutor]:
 
 
 def test_shards_in_threads_are_the_same(serial: Study, tmp_path: Path) -> None:
-    told: list[Progress] = []
+    told: list[StudyProgress] = []
     with ThreadPoolExecutor(3) as pool:
         found = sweep(study(), tmp_path / "study.zarr", executor=pool, threads=1, progress=told.append)
     assert_same(found.path, serial.path)
@@ -68,7 +69,7 @@ def test_shards_in_processes_are_the_same_and_a_killed_one_is_named(
         raise processes.submit(_refused).exception() or AssertionError
     place = tmp_path / "killed.zarr"
 
-    def kill(progress: Progress) -> None:
+    def kill(progress: StudyProgress) -> None:
         if progress.done == 2 * SIZE:
             os.kill(next(iter(processes._processes)), signal.SIGKILL)
 
@@ -97,7 +98,7 @@ def test_dask_goes_on_when_a_worker_is_killed(
         workers = list(pool._client.run(os.getpid).values())  # pyright: ignore[reportAttributeAccessIssue]
         assert len(set(workers)) == 2 and os.getpid() not in workers
 
-        def kill(progress: Progress) -> None:
+        def kill(progress: StudyProgress) -> None:
             if progress.done >= 2 * SIZE and not killed:
                 killed.append(workers[0])
                 os.kill(workers[0], signal.SIGKILL)
@@ -304,9 +305,9 @@ def test_what_is_switched_off_is_no_number_in_its_group(states: list[bool], tmp_
 def test_progress_is_told_for_each_group(tmp_path: Path) -> None:
     """Also of a study that goes on: what it counts is what stands in the table."""
     asked = study(samples=40, vary=MIXED, keep="none", channels=[], switch={"rocker_pivot": [True, False]})
-    place, told, again = tmp_path / "study.zarr", list[Progress](), list[Progress]()
+    place, told, again = tmp_path / "study.zarr", list[StudyProgress](), list[StudyProgress]()
 
-    def stopping(progress: Progress) -> None:
+    def stopping(progress: StudyProgress) -> None:
         told.append(progress)
         if progress.done >= 3 * SIZE:
             raise KeyboardInterrupt

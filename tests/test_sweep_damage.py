@@ -22,7 +22,8 @@ import pytest
 from zarr.storage import _local
 
 from shiftjax.ensembles.execution import study_plan
-from shiftjax.ensembles.execution.sweep import Progress, sweep
+from shiftjax.ensembles.execution.progress import StudyProgress
+from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import document
@@ -57,7 +58,7 @@ class Stop(Exception):
 def until(done: int) -> Any:
     """A progress that ends the sweep when so many members are done."""
 
-    def told(progress: Progress) -> None:
+    def told(progress: StudyProgress) -> None:
         if progress.done >= done:
             raise Stop
 
@@ -287,7 +288,7 @@ def test_verify_finds_damage_in_the_trajectories_of_the_best(tmp_path: Path) -> 
     assert sweep(asked, place, resume=True).complete
     with pytest.raises(AssertionError):
         assert_same(place, other)
-    told: list[Progress] = []
+    told: list[StudyProgress] = []
     sweep(asked, place, resume=True, verify=True, progress=told.append)
     assert [progress.done for progress in told] == [32]  # no member ran again for its row
     assert_same(place, other)
@@ -363,7 +364,7 @@ def test_one_process_at_a_time(whole: Path, tmp_path: Path) -> None:
 def test_one_thread_at_a_time(tmp_path: Path) -> None:
     place = tmp_path / "study.zarr"
 
-    def again(progress: Progress) -> None:
+    def again(progress: StudyProgress) -> None:
         with pytest.raises(ModelError, match=f"process {os.getpid()}@"):
             sweep(study(), place, resume=True)
         raise Stop
@@ -410,7 +411,7 @@ def test_another_study_is_refused_and_the_same_is_nothing_to_do(whole: Path, hal
         for place in (whole, half):
             with pytest.raises(ModelError, match="found the store of another study; allowed: that of this one"):
                 sweep(other, place, resume=True)
-    told: list[Progress] = []
+    told: list[StudyProgress] = []
     assert sweep(study(), whole, resume=True, progress=told.append).complete and told == []
     assert {path: path.stat().st_mtime_ns for path in whole.rglob("*")} == before
     with pytest.raises(ModelError, match="something of that name"):

@@ -14,7 +14,7 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.poses import matrices
 from shiftjax.viewer.scene.affine import transformed
 from shiftjax.viewer.scene.building import scene_of
-from shiftjax.viewer.scene.scene import Part, Scene, Snapshot
+from shiftjax.viewer.scene.scene import Scene, ScenePart, Snapshot
 from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field
 from tests.lone import STILL
 from tests.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
@@ -32,7 +32,7 @@ def hill(folder: Path, parent: Any = ("fixed", "mound"), **options: Any) -> Scen
     return scene_of(builder.build(), {"a:rod": STILL}, folder=folder)
 
 
-def terrain_of(scene: Scene) -> list[Part]:
+def terrain_of(scene: Scene) -> list[ScenePart]:
     return [part for part in scene.parts if part.path == "terrain:hill"]
 
 

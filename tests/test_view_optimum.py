@@ -12,13 +12,13 @@ import xarray as xr
 from PIL import Image
 
 from shiftjax.cli import main
-from shiftjax.ensembles.optimization.optimize import Progress, optimize
+from shiftjax.ensembles.optimization.optimize import DescentProgress, optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.optimization.trail import COLUMNS, simulated, trail
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.actions import grid
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import opening
 from shiftjax.viewer.study.design_views import captions
@@ -96,7 +96,7 @@ def test_designs_of_another_start_and_of_all(optimum: Optimum) -> None:
 def test_a_grid_and_captions_tell_iteration_and_objective(optimum: Optimum) -> None:
     with opening.opened(str(optimum.path)) as study:
         scenes = MemberScenes(study)
-        state = State(MemberScenes(study, scenes.first))
+        state = WindowState(MemberScenes(study, scenes.first))
         state.choose("all")
         grid.toggle(state)
         assert state.explorer.cells == (0, 1, 2)
@@ -140,7 +140,7 @@ def test_an_optimisation_that_was_stopped_opens_with_what_it_has(tmp_path: Path)
     class Stop(Exception):
         pass
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: DescentProgress) -> None:
         if progress.iteration == 2:
             raise Stop
 

@@ -18,7 +18,7 @@ MOST_HELD = 256 << 20  # bytes of pictures in memory at which a GIF or WebP ends
 LONGEST = 0.5  # s that one slow frame counts for at most
 
 
-class Recording:
+class MovieRecording:
     """A movie that is being written.
 
     Attributes:

@@ -18,7 +18,7 @@ from shiftjax.record import record
 from shiftjax.run.results.result import Result
 from shiftjax.viewer.export.web_page import page_of
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 MOST_MEMBERS = 12  # of a page, which holds the motion of each
 LOWEST = 200  # pixels
@@ -116,14 +116,14 @@ def view(what: Result | str | Path, members: int | str | Sequence[int], height: 
     """
     need_count("view: height", height, LOWEST)
     if not isinstance(what, Result):
-        return _view(Study.open(what), Path(what), members, height)
+        return _view(ViewedStudy.open(what), Path(what), members, height)
     if len(what.poses) or not any(True for _ in what.model.bodies()):
-        return _view(Study.of(what), what, members, height)
+        return _view(ViewedStudy.of(what), what, members, height)
     with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:  # read by the process that simulates again
-        return _view(Study.open(store.write(what, f"{folder}/result.zarr")), what, members, height)
+        return _view(ViewedStudy.open(store.write(what, f"{folder}/result.zarr")), what, members, height)
 
 
-def _view(study: Study, source: Result | Path, members: int | str | Sequence[int], height: int) -> View:
+def _view(study: ViewedStudy, source: Result | Path, members: int | str | Sequence[int], height: int) -> View:
     found = study.drawable(_wanted(study, members))
     if not len(found.ids):
         why = study.message(int(found.missing[0])) if len(found.missing) else ""
@@ -145,7 +145,7 @@ def _view(study: Study, source: Result | Path, members: int | str | Sequence[int
     return View(title, tuple(chosen), page, remarks, height, source)
 
 
-def _wanted(study: Study, members: int | str | Sequence[int]) -> np.ndarray:
+def _wanted(study: ViewedStudy, members: int | str | Sequence[int]) -> np.ndarray:
     """(k,) numbers of the members that are asked for."""
     if not isinstance(members, str):
         return np.atleast_1d(np.asarray(members, np.int64))

@@ -11,10 +11,10 @@ from PIL import Image
 from shiftjax.ensembles import sweep
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.study.member_scenes import MemberScenes
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 SIZE = (1100, 800)
 COUPLER, ROCKER = "four_bar:coupler:tip.T[0]", "four_bar:rocker:tip.T[0]"
@@ -29,8 +29,8 @@ def study_pane() -> None:
         channels=["rocker_pivot.q"], metrics={"swing": "peak_to_peak(rocker_pivot.q)"},
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
-        study = Study.open(sweep(definition, Path(folder) / "four_bars.zarr").path)
-        with Offscreen(State(MemberScenes(study)), SIZE) as window:
+        study = ViewedStudy.open(sweep(definition, Path(folder) / "four_bars.zarr").path)
+        with Offscreen(WindowState(MemberScenes(study)), SIZE) as window:
             window.key("F3")
             window.frames(2)
             window.click("tab:Scatter")

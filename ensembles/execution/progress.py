@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.study.group import Group, total
+from shiftjax.ensembles.study.group import MemberGroup, total
 from shiftjax.record import record
 
 Count = np.ndarray  # (groups, 3): members, those that ended early, those that changed coordinates
@@ -41,7 +41,7 @@ class GroupProgress:
 
 
 @record
-class Progress:
+class StudyProgress:
     """Where a study stands.
 
     Attributes:
@@ -70,7 +70,7 @@ def _left(members: float, rate: float) -> float:
     return 0.0 if members <= 0 else members / rate if rate > 0 else math.inf
 
 
-def counted(groups: Sequence[Group], rows: xr.Dataset) -> Count:
+def counted(groups: Sequence[MemberGroup], rows: xr.Dataset) -> Count:
     """The rows of a table of members, counted for each group."""
     which = np.searchsorted([group.first for group in groups], rows["member"].values, side="right") - 1
     ended, changed = rows["status"].values > 0, rows["repartitions"].values > 0
@@ -85,7 +85,7 @@ class Teller:
         before: what was done before this call.
     """
 
-    def __init__(self, groups: Sequence[Group], before: Count, progress: Callable[[Progress], None]) -> None:
+    def __init__(self, groups: Sequence[MemberGroup], before: Count, progress: Callable[[StudyProgress], None]) -> None:
         self._groups, self._before, self._progress = groups, before, progress
         self._firsts = [group.first for group in groups]
         self._count = before.copy()
@@ -125,7 +125,7 @@ class Teller:
             GroupProgress(group.switches, group.members, int(own[0]), int(own[1]), int(own[2]), self._rate(k))
             for k, (group, own) in enumerate(zip(self._groups, self._count, strict=True))
         )
-        self._progress(Progress(total(self._groups), done, running, failed, changed, seconds, rate, each))
+        self._progress(StudyProgress(total(self._groups), done, running, failed, changed, seconds, rate, each))
 
     def _rate(self, k: int) -> float:
         """Members of a group a second."""

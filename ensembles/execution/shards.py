@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from shiftjax.ensembles.study.definition import Definition
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.record import record
 from shiftjax.run.assemble import assemble
 from shiftjax.run.memory import Need, free_memory
@@ -30,10 +30,10 @@ SHARE = 0.125  # of the free memory: two shards run while one is written, and al
 
 
 @record
-class Part:
+class Portion:
     """Members of one group in a shard: `begin` up to `end` in the group."""
 
-    group: Group
+    group: MemberGroup
     begin: int
     end: int
 
@@ -47,13 +47,13 @@ class Part:
         return np.arange(self.first, self.group.first + self.end)
 
 
-def parts(groups: Sequence[Group], shard: int, size: int) -> Iterator[Part]:
+def parts(groups: Sequence[MemberGroup], shard: int, size: int) -> Iterator[Portion]:
     """The members of a shard, of every group that has some."""
     low, high = shard * size, (shard + 1) * size
     for group in groups:
         begin, end = max(low - group.first, 0), min(high - group.first, group.members)
         if begin < end:
-            yield Part(group, begin, end)
+            yield Portion(group, begin, end)
 
 
 def shard_size(need: Need, steps: float) -> int:
@@ -68,7 +68,7 @@ def shard_size(need: Need, steps: float) -> int:
 
 
 def run_members(
-    part: Part,
+    part: Portion,
     definition: Definition,
     kept: np.ndarray,
     progress: Callable[[float], None] = lambda done: None,
@@ -95,7 +95,7 @@ def run_members(
 
 
 def recorded(
-    part: Part,
+    part: Portion,
     definition: Definition,
     mine: np.ndarray,
     progress: Callable[[float], None] = lambda done: None,
@@ -112,19 +112,19 @@ def recorded(
     return trajectories(simulated(part, definition, more), part, mine)
 
 
-def probed(group: Group, definition: Definition) -> tuple[Result, Need, xr.Dataset, xr.Dataset]:
+def probed(group: MemberGroup, definition: Definition) -> tuple[Result, Need, xr.Dataset, xr.Dataset]:
     """The first member of a group, run with all that may be recorded of one.
 
     Returns:
         its result, the memory of a member whose poses are not recorded, its row of the table, its trajectories.
     """
-    part, needs = Part(group, 0, 1), list[Need]()
+    part, needs = Portion(group, 0, 1), list[Need]()
     result = simulated(part, definition, {"keep": "all", "announce": needs.append})
     need = dataclasses.replace(needs[-1], poses=0.0)
     return result, need, table(result, part), trajectories(result, part, np.zeros(1, np.int64))
 
 
-def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Result:
+def simulated(part: Portion, definition: Definition, more: Mapping[str, Any]) -> Result:
     """The result of the members of a part, or of those whose numbers stand in `more`, simulated or only assembled."""
     given = {**part.group.settings, "vary": part.group.vary(part.begin, part.end), **more}
     if definition.assemble_only:
@@ -136,7 +136,7 @@ def simulated(part: Part, definition: Definition, more: Mapping[str, Any]) -> Re
     return simulate(part.group.model, **given)
 
 
-def table(result: Result, part: Part) -> xr.Dataset:
+def table(result: Result, part: Portion) -> xr.Dataset:
     """The rows of the members of a part: designs of the whole study, switches, metrics, status, certificate."""
     rows = to_tree(result, keep="none")["members"].to_dataset()
     members = part.end - part.begin
@@ -153,7 +153,7 @@ def table(result: Result, part: Part) -> xr.Dataset:
     return rows.merge(more, compat="override").assign_coords(member=("member", part.members, {"units": "1"}))
 
 
-def columns(rows: Sequence[xr.Dataset], groups: Sequence[Group]) -> xr.Dataset:
+def columns(rows: Sequence[xr.Dataset], groups: Sequence[MemberGroup]) -> xr.Dataset:
     """The row of one member of every group as one that says of each column what those say which have it."""
 
     def having(name: Any) -> xr.Dataset:
@@ -176,7 +176,7 @@ def together(some: Sequence[xr.Dataset]) -> xr.Dataset:
     return found.assign_attrs({ORDER: [*names, "pose"]})
 
 
-def trajectories(result: Result, part: Part, mine: np.ndarray) -> xr.Dataset:
+def trajectories(result: Result, part: Portion, mine: np.ndarray) -> xr.Dataset:
     """Channels and poses of the members that a result has kept, numbered as in the study.
 
     Args:

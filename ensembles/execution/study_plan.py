@@ -14,7 +14,7 @@ import numpy as np
 from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.study.definition import Definition, document, from_document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.group import Group, total
+from shiftjax.ensembles.study.group import MemberGroup, total
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
 from shiftjax.formats.writer import to_dict
@@ -27,12 +27,12 @@ PLANNED = ("shiftjax_version", "study", "study_folder", "shard_size", "designs")
 
 
 @record
-class Plan:
+class StudyPlan:
     """A study as its store defines it: what every process that runs a shard of it must know."""
 
     folder: Path
     definition: Definition
-    groups: tuple[Group, ...]
+    groups: tuple[MemberGroup, ...]
     size: int  # of a shard
     kept: tuple[int, ...]  # members whose trajectories are written with their shard
 
@@ -46,7 +46,7 @@ class Plan:
         return -(-total(self.groups) // self.size)
 
 
-def opened(folder: str) -> Plan:
+def opened(folder: str) -> StudyPlan:
     """The plan of a store.
 
     Raises:
@@ -59,7 +59,7 @@ def opened(folder: str) -> Plan:
 
 
 @lru_cache(maxsize=4)
-def _plan(folder: str, words: str) -> Plan:
+def _plan(folder: str, words: str) -> StudyPlan:
     """The plan of a store with such attributes; another study may come to stand in the same folder."""
     about = json.loads(words)
     if about["shiftjax_version"] != VERSION:
@@ -71,10 +71,10 @@ def _plan(folder: str, words: str) -> Plan:
         found = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
         raise ModelError(folder, found, "the same designs", "Put the file back, or begin a new study.")
     kept = definition.kept.at_once(total(groups))
-    return Plan(Path(folder), definition, groups, int(about["shard_size"]), tuple(kept.tolist()))
+    return StudyPlan(Path(folder), definition, groups, int(about["shard_size"]), tuple(kept.tolist()))
 
 
-def digest(groups: Sequence[Group]) -> str:
+def digest(groups: Sequence[MemberGroup]) -> str:
     """Of all numbers and models of a study, as they are when it begins."""
     found = hashlib.sha256()
     for group in groups:

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.execution.progress import Count, Progress, Teller, counted
+from shiftjax.ensembles.execution.progress import Count, StudyProgress, Teller, counted
 from shiftjax.ensembles.execution.shards import (
     ASSEMBLY,
-    Part,
+    Portion,
     columns,
     parts,
     probed,
@@ -36,7 +36,7 @@ from shiftjax.ensembles.execution.shards import (
     shard_size,
     together,
 )
-from shiftjax.ensembles.execution.study_plan import Plan, digest, embedded, opened, resumed
+from shiftjax.ensembles.execution.study_plan import StudyPlan, digest, embedded, opened, resumed
 from shiftjax.ensembles.store import store, study_store
 from shiftjax.ensembles.store.damage import damaged
 from shiftjax.ensembles.store.extremes import extremes, refuse_unknown
@@ -57,7 +57,7 @@ ATTEMPTS = 3  # at a shard, with an executor
 AT_ONCE = 2  # shards that run in this process
 OF_A_RUN = ("programs", "compile_s", "wall_s")  # attributes of a result that a study does not have
 
-Rows = tuple[Part, Any, Any]  # a part, its rows of the table, its trajectories
+Rows = tuple[Portion, Any, Any]  # a part, its rows of the table, its trajectories
 
 
 def sweep(
@@ -70,7 +70,7 @@ def sweep(
     executor: Executor | None = None,
     threads: int | None = None,
     shard: int | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
+    progress: Callable[[StudyProgress], None] = lambda progress: None,
 ) -> Study:
     """Runs a study, or what is missing of one.
 
@@ -191,7 +191,9 @@ def _mend(place: Path) -> None:
             study_store.reopen(files, shards)
 
 
-def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: Callable[[Progress], None]) -> None:
+def _run(
+    plan: StudyPlan, executor: Executor | None, threads: int | None, progress: Callable[[StudyProgress], None]
+) -> None:
     """Runs the shards that are not done, then what is chosen from all of them."""
     ready = study_store.done(plan.folder)
     todo = [shard for shard in range(plan.shards) if shard not in ready]
@@ -207,19 +209,21 @@ def _run(plan: Plan, executor: Executor | None, threads: int | None, progress: C
             study_store.finish(files)
 
 
-def _counted(plan: Plan, shards: Sequence[int]) -> Count:
+def _counted(plan: StudyPlan, shards: Sequence[int]) -> Count:
     """The members of shards that are done."""
     return counted(plan.groups, study_store.read_rows(plan.folder, ("status", "repartitions"), shards, plan.size))
 
 
-def _run_here(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller) -> None:
+def _run_here(plan: StudyPlan, todo: Sequence[int], threads: int | None, told: Teller) -> None:
     """Shards in this process; each is written while the next ones run."""
     with _writer() as write, closing(_computed(plan, todo, threads, told)) as shards:
         for shard, found in shards:
             write(lambda shard=shard, found=found: told.shard(shard, _write(plan, shard, found)))
 
 
-def _computed(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller) -> Generator[tuple[int, list[Rows]]]:
+def _computed(
+    plan: StudyPlan, todo: Sequence[int], threads: int | None, told: Teller
+) -> Generator[tuple[int, list[Rows]]]:
     """What comes of each shard, in order.
 
     Two run at once where there are cores: what one thread does of a shard, as its starts, a third of the processor's
@@ -252,7 +256,7 @@ def _computed(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller
 
 
 def _run_parts(
-    plan: Plan, shard: int, threads: int | None, tell: Callable[[int, float], None] = lambda first, done: None
+    plan: StudyPlan, shard: int, threads: int | None, tell: Callable[[int, float], None] = lambda first, done: None
 ) -> list[Rows]:
     """Runs a shard.
 
@@ -272,7 +276,7 @@ def _run_parts(
     return found
 
 
-def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: Teller, executor: Executor) -> None:
+def _run_there(plan: StudyPlan, todo: Sequence[int], threads: int | None, told: Teller, executor: Executor) -> None:
     """Shards in other processes; what is lost with one of them runs again."""
     for attempt in range(1, ATTEMPTS + 1):
         lost: dict[int, BaseException] = {}
@@ -301,7 +305,7 @@ def _run_there(plan: Plan, todo: Sequence[int], threads: int | None, told: Telle
         todo = list(lost)
 
 
-def _lost(plan: Plan, found: str) -> ModelError:
+def _lost(plan: StudyPlan, found: str) -> ModelError:
     todo = "Resume, with fewer processes if the memory was not enough: the shards that are done stay."
     return ModelError(str(plan.folder), found, "processes that live as long as the study", todo)
 
@@ -326,7 +330,7 @@ def _writer() -> Iterator[Callable[[Callable[[], None]], None]]:
         future.result()
 
 
-def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> Count:
+def _write(plan: StudyPlan, shard: int, found: Sequence[Rows]) -> Count:
     """Writes a shard, marks it done, and counts its members."""
     kept = np.array(plan.kept, np.int64)
     rows: list[xr.Dataset] = [rows for _, rows, _ in found]
@@ -340,7 +344,7 @@ def _write(plan: Plan, shard: int, found: Sequence[Rows]) -> Count:
     return counted(plan.groups, joined)
 
 
-def _keep_extremes(plan: Plan, threads: int | None) -> None:
+def _keep_extremes(plan: StudyPlan, threads: int | None) -> None:
     """The trajectories of the members that are best and worst, and of those that are kept beside them."""
     keep = plan.definition.kept
     if not plan.late:
@@ -355,6 +359,6 @@ def _keep_extremes(plan: Plan, threads: int | None) -> None:
     for group in plan.groups:
         mine = chosen[(chosen >= group.first) & (chosen < group.first + group.members)] - group.first
         if len(mine):
-            some = recorded(Part(group, 0, group.members), plan.definition, mine, threads=threads)
+            some = recorded(Portion(group, 0, group.members), plan.definition, mine, threads=threads)
             with study_store.writing(plan.folder) as files:
                 study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))

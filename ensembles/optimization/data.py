@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from shiftjax.ensembles.study.design_table import columns
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
 
@@ -33,7 +33,7 @@ class Data:
         ModelError: no such file, no such column.
     """
 
-    def __init__(self, path: Path, wanted: Wanted, group: Group) -> None:
+    def __init__(self, path: Path, wanted: Wanted, group: MemberGroup) -> None:
         self._columns = columns(path, WHERE)
         for name in (TIME, *wanted.residuals):
             if name not in self._columns:

@@ -18,7 +18,7 @@ import numpy as np
 import optax
 
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good, told
-from shiftjax.ensembles.optimization.problem import Method, Problem
+from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
 from shiftjax.ensembles.study.optimization_words import MONOTONE, Wanted
 from shiftjax.errors import ModelError
 
@@ -28,7 +28,7 @@ TIRED = 6  # points in a row that are not good, after which the multipliers are 
 LONGEST = 2.0  # change of a free number in a step of a method that goes down; from bound to bound it is about 8
 
 
-class Descent(Method):
+class Descent(DescentMethod):
     """Descent with an optimiser of optax."""
 
     def __init__(self, problem: Problem) -> None:

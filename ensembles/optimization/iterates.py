@@ -41,7 +41,7 @@ AXES = {  # of every array, after iteration and start
 }
 
 
-class History:
+class Iterates:
     """The arrays of an optimisation in its store.
 
     Args:

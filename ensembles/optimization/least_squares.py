@@ -15,14 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good, told
-from shiftjax.ensembles.optimization.problem import Method, Problem
+from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
 
 Array = Any  # of JAX, traced
 DAMPING, LEAST = 1e-2, 1e-12  # at the beginning, and at least
 MORE, LESS = 4.0, 0.2  # times the damping, after a point that is not better, and one that is
 
 
-class LeastSquares(Method):
+class LeastSquares(DescentMethod):
     """Gauss-Newton, or Levenberg-Marquardt where steps are damped."""
 
     def __init__(self, problem: Problem) -> None:

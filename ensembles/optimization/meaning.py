@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.definition_keys import inside
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, nearest
 from shiftjax.measures.evaluation import evaluate
@@ -16,7 +16,7 @@ from shiftjax.measures.expression import Expression, is_path, names
 
 
 def bounds(
-    definition: Definition, wanted: Wanted, group: Group, parameters: Sequence[str]
+    definition: Definition, wanted: Wanted, group: MemberGroup, parameters: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(P,) smallest and largest values of the parameters, those of `[optimize.bounds]`, else those that their law has,
     and the size of their changes.
@@ -49,7 +49,7 @@ def bounds(
     return low, high, np.where(scale > 0, scale, 1.0)
 
 
-def parameters(wanted: Wanted, group: Group) -> tuple[str, ...]:
+def parameters(wanted: Wanted, group: MemberGroup) -> tuple[str, ...]:
     """Full paths of what is changed.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.ensembles.study.optimization_words import Ending
+from shiftjax.ensembles.study.optimization_words import DescentEnding
 from shiftjax.gradients.doubts import Doubts
 
 Array = Any  # of JAX, traced
@@ -63,8 +63,8 @@ def advanced(row: Row, seen: Mapping[str, Array], ahead: Array, good: Array, tol
     out["asked"] = row["asked"] + 1
     out["z"] = jnp.where(good, ahead, (row["z"] + row["base"]) / 2)
     arrived = good & (size <= tolerances[0]) & (seen["unmet"] <= allowed)
-    tired = jnp.where(out["ran"] > 0, int(Ending.stalled), int(Ending.infeasible))
-    out["ended"] = jnp.where(arrived, int(Ending.converged), jnp.where(out["in_a_row"] >= PATIENCE, tired, 0))
+    tired = jnp.where(out["ran"] > 0, int(DescentEnding.stalled), int(DescentEnding.infeasible))
+    out["ended"] = jnp.where(arrived, int(DescentEnding.converged), jnp.where(out["in_a_row"] >= PATIENCE, tired, 0))
     return out
 
 

@@ -19,12 +19,12 @@ import numpy as np
 from shiftjax.ensembles.execution.study_plan import digest, embedded
 from shiftjax.ensembles.optimization.data import Data
 from shiftjax.ensembles.optimization.descent import Descent
-from shiftjax.ensembles.optimization.iterates import EVERY, History
+from shiftjax.ensembles.optimization.iterates import EVERY, Iterates
 from shiftjax.ensembles.optimization.least_squares import LeastSquares
 from shiftjax.ensembles.optimization.meaning import parameters
 from shiftjax.ensembles.optimization.one_start import Seen, State
 from shiftjax.ensembles.optimization.optimum import Optimum
-from shiftjax.ensembles.optimization.problem import Method, Problem
+from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
 from shiftjax.ensembles.optimization.resuming import grows
 from shiftjax.ensembles.sensitivities.derivatives import Runs
 from shiftjax.ensembles.store import store, study_store
@@ -32,7 +32,7 @@ from shiftjax.ensembles.store.replacing import remove
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.errors import ModelError, need_path
 from shiftjax.record import record
@@ -42,7 +42,7 @@ PATIENCE = 10.0  # s between two writings at most, and an iteration
 
 
 @record
-class Progress:
+class DescentProgress:
     """Where an optimisation stands.
 
     Attributes:
@@ -64,7 +64,7 @@ def optimize(
     resume: bool = False,
     force: bool = False,
     threads: int | None = None,
-    progress: Callable[[Progress], None] = lambda progress: None,
+    progress: Callable[[DescentProgress], None] = lambda progress: None,
 ) -> Optimum:
     """Makes the objective of a study small, from many starts at once, each by itself.
 
@@ -89,7 +89,7 @@ def optimize(
     if others:
         todo = "Give every switch one state."
         raise ModelError("switch", f"{len(groups)} models", "one model", todo)
-    history, mark = History(place), digest(groups) + _of_data(definition, wanted)
+    history, mark = Iterates(place), digest(groups) + _of_data(definition, wanted)
     going_on = resume and place.exists()
     more = going_on and grows(history, definition, wanted, mark)
     if not going_on:
@@ -131,7 +131,7 @@ def asked(study: Definition | str | Path) -> tuple[Definition, Wanted]:
     return (dataclasses.replace(study, samples=count) if count and drawn else study), wanted
 
 
-def problem_of(definition: Definition, wanted: Wanted, group: Group, threads: int | None = None) -> Problem:
+def problem_of(definition: Definition, wanted: Wanted, group: MemberGroup, threads: int | None = None) -> Problem:
     """What is made small, with the runs of a group of the study."""
     data = None if wanted.data is None else Data(definition.placed(wanted.data), wanted, group)
     runs = Runs(group, parameters(wanted, group), data.paths if data else (), threads)
@@ -142,10 +142,10 @@ class _Run:
     """The iterations of an optimisation."""
 
     def __init__(
-        self, problem: Problem, history: History, about: dict[str, Any], progress: Callable[[Progress], None]
+        self, problem: Problem, history: Iterates, about: dict[str, Any], progress: Callable[[DescentProgress], None]
     ) -> None:
         self.problem, self.history, self.about, self.progress = problem, history, about, progress
-        self.method: Method = (LeastSquares if problem.wanted.residuals else Descent)(problem)
+        self.method: DescentMethod = (LeastSquares if problem.wanted.residuals else Descent)(problem)
         self.names = {"parameter": problem.parameters, "metric": problem.names}
         self.names["constraint"] = tuple(c.text for c in problem.wanted.constraints)
         self._begun = self._written = time.monotonic()
@@ -167,7 +167,7 @@ class _Run:
                 k += 1
                 best = float(np.min(state["best_objective"]))
                 running = int((state["ended"] == 0).sum())
-                self.progress(Progress(k, iterations, best, running, time.monotonic() - self._begun))
+                self.progress(DescentProgress(k, iterations, best, running, time.monotonic() - self._begun))
         finally:
             self._write()
         assert first is not None

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from shiftjax.ensembles.optimization.iterates import History
+from shiftjax.ensembles.optimization.iterates import Iterates
 from shiftjax.ensembles.study.definition import Definition, from_document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.optimization_words import Ending
+from shiftjax.ensembles.study.optimization_words import DescentEnding
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
@@ -54,7 +54,7 @@ class Optimum:
 
     def __init__(self, path: str | Path, keeper: Any = None) -> None:
         self.path, self._keeper = Path(path), keeper
-        self._store = History(self.path)
+        self._store = Iterates(self.path)
         self.about = self._store.about
         if not self._store.complete:
             todo = "Go on with `shiftjax optimize STUDY.toml --resume`."
@@ -108,8 +108,8 @@ class Optimum:
 
     @property
     def ending(self) -> list[str]:
-        """(N,) how every start ended, a name of `Ending`."""
-        return [Ending(int(code)).name for code in self.starts["ended"].values]
+        """(N,) how every start ended, a name of `DescentEnding`."""
+        return [DescentEnding(int(code)).name for code in self.starts["ended"].values]
 
     @cached_property
     def order(self) -> np.ndarray:

@@ -21,7 +21,7 @@ from shiftjax.ensembles.report.content import unit_text
 from shiftjax.ensembles.report.html import Book, code, key, number, table
 from shiftjax.ensembles.report.page import shell
 from shiftjax.ensembles.report.writing import check_target, save, save_page
-from shiftjax.ensembles.study.optimization_words import LEAST_SQUARES, Ending, Wanted
+from shiftjax.ensembles.study.optimization_words import LEAST_SQUARES, DescentEnding, Wanted
 from shiftjax.measures.evaluation import evaluate
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import REMEDY, Outcome
@@ -126,7 +126,9 @@ def summary(told: Told) -> str:
     """How the starts ended, and what the best of them came to."""
     found, endings = told.found, Counter(told.found.ending)
     cards = [(number(len(found.ending)), "starts", False)]
-    cards += [(number(endings[e.name]), e.name, e is Ending.infeasible) for e in Ending if endings[e.name]]
+    cards += [
+        (number(endings[e.name]), e.name, e is DescentEnding.infeasible) for e in DescentEnding if endings[e.name]
+    ]
     cards.append((number(len(told.optima)), "different designs", False))
     boxes = "".join(f'<div class="card{" bad" * bad}"><b>{n}</b><span>{words}</span></div>' for n, words, bad in cards)
     lines = "".join(f"<li>{line}</li>" for line in _findings(told, endings))

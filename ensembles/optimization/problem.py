@@ -15,9 +15,9 @@ import numpy as np
 from shiftjax.ensembles.optimization.data import Data, Recorded
 from shiftjax.ensembles.optimization.meaning import bounds, expressions
 from shiftjax.ensembles.optimization.one_start import Row, Seen, State
-from shiftjax.ensembles.optimization.space import ByMember, Space
+from shiftjax.ensembles.optimization.space import MemberwiseFunction, Space
 from shiftjax.ensembles.study.definition import Definition
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.optimization_words import Wanted
 from shiftjax.gradients.doubts import Doubts
 from shiftjax.measures.evaluation import evaluate
@@ -57,7 +57,7 @@ class Problem:
     """
 
     def __init__(
-        self, definition: Definition, wanted: Wanted, group: Group, runs: Differentiated, data: Data | None = None
+        self, definition: Definition, wanted: Wanted, group: MemberGroup, runs: Differentiated, data: Data | None = None
     ) -> None:
         self.wanted, self.group, self.runs, self.data = wanted, group, runs, data
         self.parameters = runs.parameters
@@ -124,7 +124,7 @@ class Problem:
         return objective, jnp.stack([jnp.zeros(()), *found.values()])[1:]
 
 
-class Method:
+class DescentMethod:
     """A method of a problem's starts: `begin`, then `see` and `advance` in turns; a pure function of what was seen.
 
     `_begin`, `_judge` and `_advance` are of one start, and compiled for all.
@@ -132,8 +132,8 @@ class Method:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self._begun, self._placed = ByMember(self._begin), ByMember(problem.place)
-        self._judged, self._advanced = ByMember(self._judge), ByMember(self._advance)
+        self._begun, self._placed = MemberwiseFunction(self._begin), MemberwiseFunction(problem.place)
+        self._judged, self._advanced = MemberwiseFunction(self._judge), MemberwiseFunction(self._advance)
 
     def begin(self) -> State:
         """The state of all starts, before anything is run."""

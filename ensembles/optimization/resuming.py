@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from shiftjax.ensembles.optimization.iterates import History
+from shiftjax.ensembles.optimization.iterates import Iterates
 from shiftjax.ensembles.study import optimization_words as words
 from shiftjax.ensembles.study.definition import Definition, document
 from shiftjax.ensembles.study.optimization_words import Wanted
@@ -17,7 +17,7 @@ TODO = "Resume it with its own study, or choose another name."
 ITERATIONS = "optimize.iterations"
 
 
-def grows(history: History, definition: Definition, wanted: Wanted, mark: str) -> bool:
+def grows(history: Iterates, definition: Definition, wanted: Wanted, mark: str) -> bool:
     """Whether more iterations are asked for than the store was begun with; all else must be as it was begun.
 
     Args:

@@ -54,7 +54,7 @@ class Space:
             return np.where(self._both, np.log(share) - np.log1p(-share), free)
 
 
-class ByMember:
+class MemberwiseFunction:
     """A function of the arrays of one member, compiled once and called member by member, so that no bit of what one
     member gives depends on the others or on how many there are.
 

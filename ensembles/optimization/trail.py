@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from shiftjax.ensembles.optimization.iterates import History
+from shiftjax.ensembles.optimization.iterates import Iterates
 from shiftjax.ensembles.study.definition import from_document
 from shiftjax.ensembles.study.designs import designs
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.errors import ModelError
 from shiftjax.plugins import need_plugins
 from shiftjax.record import record
@@ -41,7 +41,7 @@ class Trail:
         columns: name of `COLUMNS` -> (k,).
     """
 
-    group: Group
+    group: MemberGroup
     vary: dict[str, np.ndarray]
     columns: dict[str, np.ndarray]
 
@@ -60,7 +60,7 @@ def trail(place: str | Path, most: int = MOST, start: str = "") -> Trail:
     Raises:
         ModelError: no optimisation there, no such start, or no design of it that runs.
     """
-    history = History(Path(place))
+    history = Iterates(Path(place))
     about = history.about
     need_plugins(str(place), about)
     (group,) = designs(from_document(json.loads(about["study"]), about["study_folder"]))

@@ -13,7 +13,7 @@ TAIL = 0.1  # share of the members at each end of a number, whose means are the 
 
 
 @record
-class Curve:
+class EffectCurve:
     """Conditional mean of a metric over classes of a design number.
 
     Attributes:
@@ -49,12 +49,12 @@ def classes(x: np.ndarray) -> np.ndarray:
     return np.minimum((order / len(x) * CLASSES).astype(np.int64), CLASSES - 1)
 
 
-def curve(x: np.ndarray, y: np.ndarray) -> Curve:
+def curve(x: np.ndarray, y: np.ndarray) -> EffectCurve:
     """Conditional mean of y (n,) over classes of x (n,); both finite."""
     which = classes(x)
     parts = [np.flatnonzero(which == k) for k in np.unique(which)]
     error = [y[p].std(ddof=1) / np.sqrt(len(p)) if len(p) > 1 else np.nan for p in parts]
-    return Curve(
+    return EffectCurve(
         np.array([x[p].mean() for p in parts]), np.array([y[p].mean() for p in parts]), np.array(error, np.float64)
     )
 

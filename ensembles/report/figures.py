@@ -9,7 +9,7 @@ import numpy as np
 from shiftjax.ensembles.report import style
 from shiftjax.ensembles.report.content import Content
 from shiftjax.ensembles.report.effects import curve, spearman, swing
-from shiftjax.ensembles.report.regions import Group, Region
+from shiftjax.ensembles.report.regions import Region, RegionGroup
 from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import Outcome
 
@@ -189,7 +189,7 @@ def accuracy(content: Content) -> Any:
     return made
 
 
-def failures(content: Content, group: Group, region: Region, rest: np.ndarray) -> Any:
+def failures(content: Content, group: RegionGroup, region: Region, rest: np.ndarray) -> Any:
     """Where a group lies, over the two design numbers that tell most."""
     names = list(dict.fromkeys(c.column.name for c in region.conditions))
     columns = [c for name in names for c in content.varied if c.name == name]

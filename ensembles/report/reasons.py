@@ -9,7 +9,7 @@ import numpy as np
 from shiftjax.ensembles.report import figures, motion_figures, style
 from shiftjax.ensembles.report.content import MOST_NUMBERS, Content, unit_text
 from shiftjax.ensembles.report.html import Book, breakable, code, exact, key, number, table
-from shiftjax.ensembles.report.regions import Group, Region, groups, region
+from shiftjax.ensembles.report.regions import Region, RegionGroup, groups, region
 from shiftjax.ensembles.store.members import Column
 from shiftjax.outcome import Outcome
 
@@ -149,7 +149,7 @@ def failures(content: Content, book: Book) -> str:
     return "".join(parts)
 
 
-def _group(content: Content, book: Book, place: int, group: Group) -> str:
+def _group(content: Content, book: Book, place: int, group: RegionGroup) -> str:
     members = content.members
     failed = group.outcome > 0
     kind = "that finished" if failed else "that ended well"
@@ -177,7 +177,7 @@ def _group(content: Content, book: Book, place: int, group: Group) -> str:
     return "".join(parts)
 
 
-def sentence(content: Content, group: Group, found: Region, rest: np.ndarray) -> str:
+def sentence(content: Content, group: RegionGroup, found: Region, rest: np.ndarray) -> str:
     """The region in words, as HTML."""
     if len(group.rows) < FEWEST:
         return f"{number(len(group.rows))} of them: too few to tell a region."
@@ -195,7 +195,7 @@ def sentence(content: Content, group: Group, found: Region, rest: np.ndarray) ->
     return f"<b>{who}</b> {'have' if count > 1 else 'has'} {words}; {others}."
 
 
-def _ranges(content: Content, group: Group, rest: np.ndarray) -> str:
+def _ranges(content: Content, group: RegionGroup, rest: np.ndarray) -> str:
     """Range of each design number inside a group and in the whole study."""
     rows = [
         (

@@ -47,7 +47,7 @@ class Region:
 
 
 @record
-class Group:
+class RegionGroup:
     """Members that ended in the same way.
 
     Attributes:
@@ -65,7 +65,7 @@ class Group:
     rows: np.ndarray
 
 
-def groups(members: Members) -> list[Group]:
+def groups(members: Members) -> list[RegionGroup]:
     """Members that are not good by status and cause: those that failed first, large groups first."""
     found: dict[tuple[int, str], list[int]] = {}
     for row in np.flatnonzero(members.status != 0):
@@ -73,7 +73,7 @@ def groups(members: Members) -> list[Group]:
         found.setdefault((status, cause(str(members.messages[row]))), []).append(int(row))
     order = sorted(found.items(), key=lambda one: (one[0][0] < 0, -len(one[1]), one[0]))
     return [
-        Group(Outcome(status), text, str(members.messages[rows[0]]), REMEDY[Outcome(status)], np.array(rows))
+        RegionGroup(Outcome(status), text, str(members.messages[rows[0]]), REMEDY[Outcome(status)], np.array(rows))
         for (status, text), rows in order
     ]
 

@@ -31,7 +31,7 @@ EVEN = 1e-6  # parts of a direction that differ by less are equally large: the f
 
 
 @record
-class Slopes:
+class StudySlopes:
     """What the store holds of slopes.
 
     Attributes:
@@ -59,14 +59,14 @@ class Slopes:
         return self.values * self.spreads
 
 
-def slopes_of(content: Content) -> Slopes | None:
+def slopes_of(content: Content) -> StudySlopes | None:
     """The slopes of a store; None where there are none, or not all of them yet."""
     found = content.slopes
     if "slope" not in found or found.attrs.get("shards_done") != found.attrs.get("shards"):
         return None
     columns = {column.name: column for column in content.members.design}
     paths = [str(path) for path in found["parameter"].values]
-    return Slopes(
+    return StudySlopes(
         np.asarray(found["slope"].values, float), tuple(str(name) for name in found["metric"].values),
         tuple(columns[path] for path in paths), json.loads(found.attrs.get("sigmas", "{}")),
         str(found.attrs["direction"]),
@@ -100,7 +100,7 @@ def slopes(content: Content, book: Book) -> str:
     return lead + drawn + _rows(content, found) + _lost(content, found)
 
 
-def _tornado(content: Content, found: Slopes, known: list[int]) -> Any:
+def _tornado(content: Content, found: StudySlopes, known: list[int]) -> Any:
     shown = min(len(found.parameters), MOST_NUMBERS)
     made, every = panels(len(known), 2, 0.75 + 0.3 * shown)
     units = {metric.name: unit_text(metric.unit) for metric in content.members.metrics}
@@ -128,7 +128,7 @@ def ranked(effects: np.ndarray) -> list[int]:
     return sorted(known, key=lambda k: -size[k])
 
 
-def _rows(content: Content, found: Slopes) -> str:
+def _rows(content: Content, found: StudySlopes) -> str:
     rows, units = [], content.slopes["unit"].values
     metrics = {metric.name: metric for metric in content.members.metrics}
     for m, name in enumerate(found.metrics):
@@ -162,7 +162,7 @@ def _rows(content: Content, found: Slopes) -> str:
     return table(head, rows, (0, 1, 5)) + note
 
 
-def _lost(content: Content, found: Slopes) -> str:
+def _lost(content: Content, found: StudySlopes) -> str:
     """The members without a slope, counted by the reason."""
     counts = Counter(reason for reasons in reasons_of(content, found) for reason in reasons)
     if not counts:
@@ -171,7 +171,7 @@ def _lost(content: Content, found: Slopes) -> str:
     return "<h3>Members without slopes</h3>" + table(("members", "because"), rows, (1,))
 
 
-def reasons_of(content: Content, found: Slopes) -> list[set[str]]:
+def reasons_of(content: Content, found: StudySlopes) -> list[set[str]]:
     """Of every member, why slopes of it are no numbers."""
     metrics = {metric.name: metric.values for metric in content.members.metrics}
     every: list[set[str]] = []
@@ -240,7 +240,7 @@ def conditions(told: Fisher) -> np.ndarray:
         return np.where(whole, told.eigenvalues[..., -1] / told.eigenvalues[..., 0], np.inf)
 
 
-def weakest(content: Content, found: Slopes, told: Fisher, row: int) -> str:
+def weakest(content: Content, found: StudySlopes, told: Fisher, row: int) -> str:
     """The direction that a member's measurements tell worst, as HTML."""
     member, eigenvalue = content.members.numbers[row], float(told.eigenvalues[row, 0])
     change = told.directions[row, :, 0]
@@ -269,7 +269,7 @@ def _span(values: np.ndarray) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def _deviations(content: Content, found: Slopes, told: Fisher, known: np.ndarray) -> str:
+def _deviations(content: Content, found: StudySlopes, told: Fisher, known: np.ndarray) -> str:
     rows = []
     for k, column in enumerate(found.parameters):
         values = told.standard_deviations[known, k]
@@ -290,7 +290,7 @@ def _deviations(content: Content, found: Slopes, told: Fisher, known: np.ndarray
     return table(head, rows, (0, 4)) + "<p class=note>Over the members; ∞: the measurements do not tell it.</p>"
 
 
-def _matrix(content: Content, book: Book, found: Slopes, told: Fisher, row: int) -> str:
+def _matrix(content: Content, book: Book, found: StudySlopes, told: Fisher, row: int) -> str:
     names = [content.short(column.name) for column in found.parameters[:MOST_NUMBERS]]
     r = told.correlations[row][:MOST_NUMBERS, :MOST_NUMBERS].copy()
     np.fill_diagonal(r, np.nan)

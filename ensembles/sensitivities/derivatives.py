@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.gradients.derived import derived
 from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.doubts import Doubts
@@ -28,7 +28,7 @@ class Runs:
     """
 
     def __init__(
-        self, group: Group, parameters: Sequence[str], channels: Sequence[str] = (), threads: int | None = None
+        self, group: MemberGroup, parameters: Sequence[str], channels: Sequence[str] = (), threads: int | None = None
     ) -> None:
         self.group, self.paths, self.parameters = group, tuple(group.vary()), tuple(parameters)
         self._columns = [self.paths.index(path) for path in self.parameters]

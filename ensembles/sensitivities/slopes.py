@@ -18,7 +18,7 @@ import xarray as xr
 import zarr
 
 from shiftjax.ensembles.execution.shards import parts
-from shiftjax.ensembles.execution.study_plan import Plan, opened
+from shiftjax.ensembles.execution.study_plan import StudyPlan, opened
 from shiftjax.ensembles.execution.sweep import sweep
 from shiftjax.ensembles.fisher_information import Fisher, fisher, sizes
 from shiftjax.ensembles.sensitivities.derivatives import Runs
@@ -26,7 +26,7 @@ from shiftjax.ensembles.store import study_store
 from shiftjax.ensembles.store.folders import CODECS, CheckedFolder, opened_group
 from shiftjax.ensembles.stored_study import Study
 from shiftjax.ensembles.study.definition import Definition
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.errors import ModelError, need_number, one_of
 from shiftjax.gradients.differences import PLACES, MovedRuns, central
 from shiftjax.gradients.doubts import Doubts
@@ -192,7 +192,7 @@ def slopes(runs: Runs, x: np.ndarray, direction: str) -> np.ndarray:
     return np.moveaxis(runs.adjoint(x, bars), 0, 1)
 
 
-def _planned(plan: Plan, direction: str | None, threads: int | None) -> Planned:
+def _planned(plan: StudyPlan, direction: str | None, threads: int | None) -> Planned:
     """The way to the slopes of a study; its costs are those of the first model."""
     group = plan.groups[0]
     paths, outcomes = tuple(group.vary()), len(plan.definition.metrics)
@@ -210,7 +210,7 @@ class _Slopes:
         differs: whether by differences.
     """
 
-    def __init__(self, group: Group, differs: bool, threads: int | None) -> None:
+    def __init__(self, group: MemberGroup, differs: bool, threads: int | None) -> None:
         self.parameters = tuple(group.vary())
         self._runs = None if differs else Runs(group, self.parameters, threads=threads)
         needs = list[Need]()
@@ -241,7 +241,7 @@ class _Slopes:
         return found, errors, doubts
 
 
-def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:
+def _run(plan: StudyPlan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:
     """The slopes of the shards that have none yet."""
     known: dict[int, _Slopes] = {}
     names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
@@ -273,7 +273,7 @@ def _run(plan: Plan, ready: int, how: Planned, threads: int | None, progress: Ca
             study_store.say(files, {DONE: shard + 1}, GROUP)
 
 
-def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Planned) -> None:
+def _begin(plan: StudyPlan, names: tuple[str, ...], paths: tuple[str, ...], how: Planned) -> None:
     """The empty group."""
     members = sum(group.members for group in plan.groups)
     units = _units(plan, names, paths)
@@ -308,7 +308,7 @@ def _begin(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...], how: Plan
         study_store.say(files, about, GROUP)
 
 
-def _units(plan: Plan, names: tuple[str, ...], paths: tuple[str, ...]) -> np.ndarray:
+def _units(plan: StudyPlan, names: tuple[str, ...], paths: tuple[str, ...]) -> np.ndarray:
     """(M, P) units of the slopes."""
     columns = Study(plan.folder).xarray["members"].to_dataset().variables
     own = {str(v.attrs.get("path", name)): str(v.attrs.get("units", "1")) for name, v in columns.items()}

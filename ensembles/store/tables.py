@@ -29,7 +29,7 @@ INSTALL = "pip install 'shiftjax[report]'"
 
 
 @record
-class Field:
+class TableField:
     """A column of the table that is written."""
 
     name: str
@@ -81,18 +81,18 @@ def export(tree: xr.DataTree, path: str | Path, *, force: bool = False) -> Path:
     return target
 
 
-def fields(tree: xr.DataTree) -> list[Field]:
+def fields(tree: xr.DataTree) -> list[TableField]:
     """The columns in the order of a member's story: number, design, metrics, certificate, status, message."""
     number = tree["members"].to_dataset()["member"]
-    found = [Field("member", "1", "member", "", number)]
+    found = [TableField("member", "1", "member", "", number)]
     for name, role, array in variables(tree):
         if array.ndim == 1:
             about = str(array.attrs.get("metric", ""))
-            found.append(Field(name, str(array.attrs.get("units", "1")), role, about, array))
+            found.append(TableField(name, str(array.attrs.get("units", "1")), role, about, array))
     return found
 
 
-def pieces(every: list[Field]) -> Iterator[list[np.ndarray]]:
+def pieces(every: list[TableField]) -> Iterator[list[np.ndarray]]:
     """The columns of `PIECE` members at a time; statuses by name."""
     names = {int(outcome): outcome.name for outcome in Outcome}
     for first in range(0, every[0].array.size, PIECE):

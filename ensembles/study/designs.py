@@ -2,8 +2,8 @@
 
 Problem: a definition names axes of several kinds. They combine as a product, from the slowest to the fastest: switches,
 rows of the table, grids and lists (last path fastest), draws. Members are numbered in this order.
-Properties: one model is made for each combination of switches, a `Group`; all groups have the same designs, so that
-they can be compared member by member, and a further switch changes no design; what `sample` says of draws holds.
+Properties: one model is made for each combination of switches, a `MemberGroup`; all groups have the same designs, so
+that they can be compared member by member, and a further switch changes no design; what `sample` says of draws holds.
 What is switched off has no numbers there: a varied path of it is NaN in the designs of such a group and is not given to
 `simulate`; it, a drive, a channel, a metric or a held joint of the study must exist in at least one group.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from shiftjax.ensembles.study.definition import Definition
 from shiftjax.ensembles.study.definition_keys import inside
 from shiftjax.ensembles.study.design_table import columns
-from shiftjax.ensembles.study.group import Group
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.ensembles.study.motion_words import motion
 from shiftjax.ensembles.study.observing import observed
 from shiftjax.ensembles.study.sample import refuse_too_many, sample
@@ -37,7 +37,7 @@ from shiftjax.run.start.drives import driven
 MOST_GROUPS = 1024  # models, each of which is compiled
 
 
-def designs(definition: Definition) -> tuple[Group, ...]:
+def designs(definition: Definition) -> tuple[MemberGroup, ...]:
     """The groups of a study, all members of a model together.
 
     Raises:
@@ -55,7 +55,7 @@ def designs(definition: Definition) -> tuple[Group, ...]:
         todo = "Switch fewer elements in one study, or give some of them one state."
         raise ModelError("switch", f"{count} combinations", f"up to {MOST_GROUPS}, a model each", todo)
     refuse_too_many(members * count, "samples")
-    found: list[Group] = []
+    found: list[MemberGroup] = []
     for states in itertools.product(*axes.values()):
         on = dict(zip(axes, states, strict=True))
         own = _without_idle(switched(model, on), drivers)
@@ -71,7 +71,7 @@ def _group(
     first: int,
     members: int,
     values: Mapping[str, np.ndarray],
-) -> Group:
+) -> MemberGroup:
     """A group of a model that has its switches and drives."""
     known = model.numbers()
     numbers = {path: value for path, value in names.set.items() if path in known}
@@ -87,7 +87,7 @@ def _group(
     derive = {path: formula for path, formula in names.derive.items() if path in known}
     if derive:
         settings["derive"] = derive
-    group = Group(FrozenJson(on), model, first, members, mine, absent, settings)
+    group = MemberGroup(FrozenJson(on), model, first, members, mine, absent, settings)
     try:
         with_derived(model, group.vary(0, 1), None, derive)
     except ModelError as error:  # a formula that says nothing, or of a number that is switched off

@@ -13,7 +13,7 @@ from shiftjax.record import record
 
 
 @record
-class Group:
+class MemberGroup:
     """The members of a study that have one model.
 
     Attributes:
@@ -45,6 +45,6 @@ class Group:
         return {path: values[begin:end] for path, values in self.values.items() if path not in self.absent}
 
 
-def total(groups: Sequence[Group]) -> int:
+def total(groups: Sequence[MemberGroup]) -> int:
     """Members of a study."""
     return sum(group.members for group in groups)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from shiftjax.ensembles.study.definition import Definition
-from shiftjax.ensembles.study.group import Group, total
+from shiftjax.ensembles.study.group import MemberGroup, total
 from shiftjax.errors import ModelError
 from shiftjax.measures.channels import channels
 from shiftjax.measures.dialects import LANES
@@ -23,7 +23,7 @@ from shiftjax.topology.analysis import analyze
 from shiftjax.topology.plan import Plan
 
 
-def observed(groups: Sequence[Group], definition: Definition) -> tuple[Group, ...]:
+def observed(groups: Sequence[MemberGroup], definition: Definition) -> tuple[MemberGroup, ...]:
     """The groups with those channels and metrics of a study in their settings that they have."""
     plans = [_plan(group.model) if len(groups) > 1 else None for group in groups]
 
@@ -37,7 +37,7 @@ def observed(groups: Sequence[Group], definition: Definition) -> tuple[Group, ..
     return tuple(_with(group, k, of_channels, of_metrics, definition) for k, group in enumerate(groups))
 
 
-def notes(groups: Sequence[Group]) -> Iterator[str]:
+def notes(groups: Sequence[MemberGroup]) -> Iterator[str]:
     """What is not a number in some groups."""
     for what, key in (("channel", "unrecorded"), ("metric", "unmeasured")):
         for name in dict.fromkeys(name for group in groups for name in getattr(group, key)):
@@ -47,12 +47,12 @@ def notes(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def _with(
-    group: Group,
+    group: MemberGroup,
     k: int,
     of_channels: Mapping[str, frozenset[int]],
     of_metrics: Mapping[str, frozenset[int]],
     definition: Definition,
-) -> Group:
+) -> MemberGroup:
     """The k-th group with its channels and metrics."""
     recorded = [path for path, lost in of_channels.items() if k not in lost]
     measured = {name: words for name, words in definition.measured.items() if k not in of_metrics[name]}

@@ -20,7 +20,7 @@ METHODS = (*OPTAX, *MONOTONE, *LEAST_SQUARES)
 RATE = 0.05  # of a bounded number's way through the middle of its bounds: a step of 1/80 of their distance
 
 
-class Ending(IntEnum):
+class DescentEnding(IntEnum):
     """How a start ended."""
 
     going = 0  # all its iterations are used up, or not yet

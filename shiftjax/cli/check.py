@@ -21,7 +21,8 @@ from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles.optimization.meaning import bounds, expressions, parameters
 from shiftjax.ensembles.study import study_file
 from shiftjax.ensembles.study.definition import Definition
-from shiftjax.ensembles.study.designs import Group, designs
+from shiftjax.ensembles.study.designs import designs
+from shiftjax.ensembles.study.group import MemberGroup
 from shiftjax.errors import ModelError, one_of
 from shiftjax.formats.files import load
 from shiftjax.formats.schema import schema
@@ -135,7 +136,7 @@ def outline(definition: Definition) -> dict[str, Any]:
     return outlined
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: MemberGroup) -> dict[str, Any]:
     judgement = verdict(group.model)
     return {
         "switches": dict(group.switches),
@@ -149,7 +150,7 @@ def _group(group: Group) -> dict[str, Any]:
     }
 
 
-def _varied(definition: Definition, groups: Sequence[Group]) -> list[dict[str, Any]]:
+def _varied(definition: Definition, groups: Sequence[MemberGroup]) -> list[dict[str, Any]]:
     """A line for every number that varies, of the first group that has it."""
     laws = [" ".join(filter(None, (v.distribution, v.sampling))) for v in definition.varied]
     drawn = ["table"] * (len(groups[0].values) - len(laws)) + laws  # the columns of the table come first
@@ -169,7 +170,7 @@ def _varied(definition: Definition, groups: Sequence[Group]) -> list[dict[str, A
     return rows
 
 
-def _optimized(definition: Definition, groups: Sequence[Group]) -> dict[str, Any] | None:
+def _optimized(definition: Definition, groups: Sequence[MemberGroup]) -> dict[str, Any] | None:
     """What `shiftjax optimize` would make small, None without `[optimize]`."""
     wanted = definition.optimized
     if wanted is None:
@@ -200,7 +201,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} …"
 
 
-def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
+def _refuse_settings(definition: Definition, groups: Sequence[MemberGroup]) -> None:
     """Raises for settings that every run would refuse."""
     if definition.backend is not None:
         one_of("backend", definition.backend, BACKENDS)
@@ -216,7 +217,7 @@ def _refuse_settings(definition: Definition, groups: Sequence[Group]) -> None:
         Metrics(group.settings.get("metrics"), plan, group.model.resolve, (0.0, span))
 
 
-def _plan(group: Group) -> Plan:
+def _plan(group: MemberGroup) -> Plan:
     """The plan of a group, unless its first member states a start that it cannot have, as of a joint that is driven."""
     given = options_of(vary=group.vary(0, 1), derive=group.settings.get("derive"), hold=group.settings.get("hold", ()))
     design = given.design.worked_out(group.model)

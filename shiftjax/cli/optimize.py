@@ -15,10 +15,10 @@ from tqdm import tqdm
 from shiftjax.cli import common
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles.execution.sweep import SUFFIX
-from shiftjax.ensembles.optimization.optimize import Progress, optimize
+from shiftjax.ensembles.optimization.optimize import DescentProgress, optimize
 from shiftjax.ensembles.optimization.optimum import Optimum
 from shiftjax.ensembles.study import study_file
-from shiftjax.ensembles.study.optimization_words import Ending
+from shiftjax.ensembles.study.optimization_words import DescentEnding
 from shiftjax.errors import ModelError, need_count
 from shiftjax.formats.files import save
 from shiftjax.run.results.plain_values import plain
@@ -62,13 +62,13 @@ def call(options: argparse.Namespace) -> int:
         save(optimum.model, options.save)
         print(f"written: {options.save}", file=sys.stderr)
     print(f"written: {out}", file=sys.stderr)
-    return SOME_FAILED if Ending.infeasible.name in optimum.ending else 0
+    return SOME_FAILED if DescentEnding.infeasible.name in optimum.ending else 0
 
 
 def summary(optimum: Optimum) -> dict[str, Any]:
     """What came of it, for other programs."""
     best = optimum.best
-    endings = {ending.name: optimum.ending.count(ending.name) for ending in Ending}
+    endings = {ending.name: optimum.ending.count(ending.name) for ending in DescentEnding}
     return {
         "store": str(optimum.path),
         "starts": len(optimum.objective),
@@ -109,7 +109,7 @@ def show(optimum: Optimum) -> None:
     common.table(("start", "objective", "ending", "iterations", "halved"), rows, left=(2,))
     if len(optimum.order) > SHOWN:
         print(f"... {len(optimum.order) - SHOWN} more in the store")
-    if Ending.going.name in optimum.ending:
+    if DescentEnding.going.name in optimum.ending:
         print("going: not at an optimum yet; the same command with --resume and more --iterations goes on")
 
 
@@ -123,7 +123,7 @@ def _bar(name: str) -> Any:
     return tqdm(desc=name, total=1, bar_format=shape, leave=False, disable=not sys.stderr.isatty())
 
 
-def _told(bar: Any, progress: Progress) -> None:
+def _told(bar: Any, progress: DescentProgress) -> None:
     """Shows how far it is."""
     bar.total = progress.iterations
     best = "none runs yet" if not np.isfinite(progress.objective) else f"best {progress.objective:.6g}"

@@ -26,7 +26,7 @@ from shiftjax.viewer.scene.scene import FAST, RenderSettings, Scene
 from shiftjax.viewer.study import member_scenes, opening
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.resimulation import named
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 FEWEST = 5  # instants from which poses between them follow
 
@@ -123,7 +123,7 @@ def look_of(options: argparse.Namespace) -> RenderSettings:
 
 
 @contextmanager
-def opened(name: str, words: Sequence[str], start: str = "") -> Iterator[Study]:
+def opened(name: str, words: Sequence[str], start: str = "") -> Iterator[ViewedStudy]:
     """The study of that name, see `opening.opened`, with a line and a bar while designs of an optimisation are run."""
     with ExitStack() as stack:
         if not is_optimization(Path(name)):
@@ -135,7 +135,7 @@ def opened(name: str, words: Sequence[str], start: str = "") -> Iterator[Study]:
         yield study
 
 
-def members_of(study: Study, options: argparse.Namespace) -> tuple[int, np.ndarray]:
+def members_of(study: ViewedStudy, options: argparse.Namespace) -> tuple[int, np.ndarray]:
     """The member drawn and the ghosts beside it, simulated again where their trajectories were not kept; a choice of
     which nothing can be drawn is refused."""
     member = first_of(study, options.member, "--member")
@@ -223,7 +223,7 @@ def report_warnings(scene: Scene) -> None:
         print(f"warning: {warning}", file=sys.stderr)
 
 
-def between_instants(study: Study, member: int, options: argparse.Namespace) -> str:
+def between_instants(study: ViewedStudy, member: int, options: argparse.Namespace) -> str:
     """Whether poses between stored instants are shown: as the options say, and not of a study that has too few.
 
     Returns:

@@ -21,7 +21,7 @@ from shiftjax.cli import common, ensemble_tables, parsing, running, showing_memb
 from shiftjax.cli.ending import SOME_FAILED
 from shiftjax.ensembles import picture
 from shiftjax.ensembles.execution.distribute import LOCAL, executor_of
-from shiftjax.ensembles.execution.progress import Progress
+from shiftjax.ensembles.execution.progress import StudyProgress
 from shiftjax.ensembles.execution.sweep import SUFFIX, sweep
 from shiftjax.ensembles.store import store
 from shiftjax.ensembles.store.extremes import refuse_unknown, with_extremes
@@ -157,7 +157,7 @@ def _bar(definition: Definition) -> Any:
     return tqdm(desc=name, total=1, bar_format=shape, leave=False, disable=not sys.stderr.isatty())
 
 
-def _told(bar: Any, progress: Progress) -> None:
+def _told(bar: Any, progress: StudyProgress) -> None:
     """Shows how far the study is, and the group of it that runs."""
     bar.total, shown = progress.members, f", {progress.rate:.3g} members a second"
     under_way = next((k for k, group in enumerate(progress.groups) if group.done < group.members), 0)

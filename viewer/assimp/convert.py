@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.record import record
-from shiftjax.viewer.assimp.pieces import Piece
+from shiftjax.viewer.assimp.pieces import MeshPiece
 from shiftjax.viewer.scene.normals import unit, with_normals
 from shiftjax.viewer.scene.scene import Colour, Mesh, Texture
 
@@ -46,7 +46,7 @@ class Source:
     bare: bool = False  # whether the format has no materials, and those found were added by the importer
 
 
-def pieces_of(source: Source) -> tuple[Piece, ...]:
+def pieces_of(source: Source) -> tuple[MeshPiece, ...]:
     """Every mesh at every node of a file; the meshes' keys are their numbers in the file. Raises Unusable."""
     materials = _Materials(source)
     meshes: dict[int, tuple[Mesh, Colour, tuple[str, ...]]] = {}
@@ -56,7 +56,7 @@ def pieces_of(source: Source) -> tuple[Piece, ...]:
             meshes[number] = _mesh(source, materials, number)
         mesh, colour, notes = meshes[number]
         if len(mesh.indices):
-            pieces.append(Piece(mesh, colour, source.frame @ transform, notes))
+            pieces.append(MeshPiece(mesh, colour, source.frame @ transform, notes))
     if not pieces:
         raise Unusable("a file without points, lines or triangles")
     if not all(np.isfinite(piece.transform).all() for piece in pieces):

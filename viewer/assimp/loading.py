@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shiftjax.viewer.assimp import mesh_cache
 from shiftjax.viewer.assimp.child import Child, Failed
-from shiftjax.viewer.assimp.pieces import MeshError, Piece, check_format, unpacked
+from shiftjax.viewer.assimp.pieces import MeshError, MeshPiece, check_format, unpacked
 
 TIMEOUT = 20.0  # [s]; an STL of 326,000 triangles takes 2.9 s
 EXPORT = "Export the file anew, check it in another program, or convert it to another format."
@@ -19,7 +19,7 @@ _CHILD = Child()
 def load(
     path: str | os.PathLike[str], companions: Sequence[str | os.PathLike[str]] = (), *,
     timeout: float = TIMEOUT,
-) -> tuple[Piece, ...]:  # fmt: skip
+) -> tuple[MeshPiece, ...]:  # fmt: skip
     """The pieces of a mesh file, in the coordinates that the file is written in: no up direction is turned.
 
     Lengths are taken as metres where the format has no unit (OBJ, STL, PLY, OFF, 3DS) and made metres where it has one.

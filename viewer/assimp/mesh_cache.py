@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 
 from shiftjax.disk_cache import folder, replace, sources
-from shiftjax.viewer.assimp.pieces import Piece, unpacked
+from shiftjax.viewer.assimp.pieces import MeshPiece, unpacked
 
 HERE = Path(__file__).resolve().parent
 DAMAGED = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, zipfile.BadZipFile)
@@ -34,7 +34,7 @@ def name_of(path: Path, companions: tuple[Path, ...]) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def read(name: str, beside: Path) -> tuple[Piece, ...] | None:
+def read(name: str, beside: Path) -> tuple[MeshPiece, ...] | None:
     """The cached pieces `name` of a file in the folder `beside`; None where they are missing, damaged or outdated."""
     try:
         pieces, files = unpacked(_entry(name).read_bytes())

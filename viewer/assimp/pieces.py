@@ -37,7 +37,7 @@ class MeshError(ModelError):
 
 
 @record
-class Piece:
+class MeshPiece:
     """A mesh of a file with its transform and colour."""
 
     mesh: Mesh
@@ -54,7 +54,7 @@ def check_format(path: Path) -> None:
         raise MeshError(path, found, ELSEWHERE.get(suffix) or nearest(suffix, FORMATS) or "Convert it to one of these.")
 
 
-def packed(pieces: tuple[Piece, ...], files: dict[str, str], key: str) -> bytes:
+def packed(pieces: tuple[MeshPiece, ...], files: dict[str, str], key: str) -> bytes:
     """Pieces and the digests of the files they were read from, as one .npz; shared meshes and textures are stored once.
 
     Keys of meshes, which are unique within the file, get `key` in front.
@@ -85,7 +85,7 @@ def packed(pieces: tuple[Piece, ...], files: dict[str, str], key: str) -> bytes:
     return stream.getvalue()
 
 
-def unpacked(data: bytes) -> tuple[tuple[Piece, ...], dict[str, str]]:
+def unpacked(data: bytes) -> tuple[tuple[MeshPiece, ...], dict[str, str]]:
     """Inverse of `packed`. Raises OSError, ValueError, KeyError, EOFError or zipfile.BadZipFile for other bytes."""
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         header = json.loads(arrays["header"].tobytes())
@@ -94,7 +94,7 @@ def unpacked(data: bytes) -> tuple[tuple[Piece, ...], dict[str, str]]:
         meshes = [_mesh(arrays, k, described, textures) for k, described in enumerate(header["meshes"])]
         places = arrays["places"]
     pieces = tuple(
-        Piece(meshes[one["mesh"]], _colour(one["colour"]), transform, tuple(one["warnings"]))
+        MeshPiece(meshes[one["mesh"]], _colour(one["colour"]), transform, tuple(one["warnings"]))
         for one, transform in zip(header["pieces"], places, strict=True)
     )
     return pieces, header["files"]

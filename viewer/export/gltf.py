@@ -26,11 +26,11 @@ from shiftjax.viewer.export.pack import (
     unit_normals,
     written_parts,
 )
-from shiftjax.viewer.export.pose_tracks import Motion, motion_of
+from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import upright
 from shiftjax.viewer.scene.palette import ghost_opacity
-from shiftjax.viewer.scene.scene import GROUND, Mesh, Part, Scene, SceneLight, Spring
+from shiftjax.viewer.scene.scene import GROUND, Mesh, Scene, SceneLight, ScenePart, SceneSpring
 from shiftjax.viewer.scene.spring_figures import colour_of, figure, stretched
 
 MODES = {"points": 0, "lines": 1, "triangles": 4}
@@ -137,7 +137,7 @@ class _File:
             item |= {"min": _floats(np.atleast_1d(values.min(0))), "max": _floats(np.atleast_1d(values.max(0)))}
         return self.add("accessors", item)
 
-    def part(self, part: Part, opacity: float) -> int:
+    def part(self, part: ScenePart, opacity: float) -> int:
         """The node of a part, below that of its body."""
         trs = _trs(part.transform)
         mesh = part.mesh if trs is not None else _baked(part.mesh, part.transform)
@@ -148,13 +148,13 @@ class _File:
             self._known[key] = self.add("meshes", {"name": part.path, "primitives": [primitive]})
         return self.add("nodes", {"name": part.path, "mesh": self._known[key], **(trs or {})})
 
-    def spring(self, spring: Spring, poses: np.ndarray, opacity: float) -> tuple[int, np.ndarray]:
+    def spring(self, spring: SceneSpring, poses: np.ndarray, opacity: float) -> tuple[int, np.ndarray]:
         """The node of a spring, and its track at poses (n, nodes, 7): (n, 10) with the scales behind the pose."""
         starts, turns, scales = zip(*(stretched(spring, places) for places in matrices(poses)), strict=True)
         turned = continuous(np.hstack([np.array(starts), quaternions(np.array(turns))]))
         track = np.hstack([turned, np.maximum(scales, LEAST)])
         mesh = figure(spring.kind, spring.slenderness)
-        node = self.part(Part(mesh, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
+        node = self.part(ScenePart(mesh, GROUND, np.eye(4), colour_of(spring), spring.path), opacity)
         first = {"translation": track[0, :3], "scale": track[0, 7:]}
         self.lists["nodes"][node] |= {name: _floats(values) for name, values in first.items()}
         self.lists["nodes"][node]["rotation"] = _xyzw(track[0, 3:7])
@@ -176,7 +176,7 @@ class _File:
             self._geometries[mesh.key] = {"attributes": attributes, "indices": indices}
         return self._geometries[mesh.key]
 
-    def _material(self, part: Part, opacity: float) -> int:
+    def _material(self, part: ScenePart, opacity: float) -> int:
         mesh, (red, green, blue, own) = part.mesh, part.colour
         texture = mesh.texture if mesh.uv is not None else None
         key = ("material", part.colour, opacity, mesh.kind == "triangles", mesh.key if texture else None)
@@ -227,7 +227,7 @@ class _File:
         return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
 
 
-def _animate(file: _File, motion: Motion, channels: list[tuple[int, np.ndarray]]) -> None:
+def _animate(file: _File, motion: PoseTracks, channels: list[tuple[int, np.ndarray]]) -> None:
     """One animation of all nodes that move; nodes that do not move have their pose in the node."""
     samplers: list[Item] = []
     targets: list[Item] = []

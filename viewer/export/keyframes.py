@@ -14,7 +14,7 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.records import FrameRef
 from shiftjax.poses import continuous, interpolated, rotate, to_world
 from shiftjax.record import record
-from shiftjax.viewer.export.pose_tracks import MOST, Motion
+from shiftjax.viewer.export.pose_tracks import MOST, PoseTracks
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion.mechanism import axis_of, mechanism
 from shiftjax.viewer.scene.camera import Camera
@@ -34,7 +34,7 @@ class _Ends:
     slides: np.ndarray  # (j, 3) unit axes of sliders in the parents' axes, along which they may be anywhere, else zeros
 
 
-def refined(motion: Motion, study: StudyLike, scene: Scene) -> Motion:
+def refined(motion: PoseTracks, study: StudyLike, scene: Scene) -> PoseTracks:
     """The motion with as many keys as keep the largest gap of a joint below a pixel, and a remark that tells it.
 
     Gaps are taken halfway between keys, where they are largest.

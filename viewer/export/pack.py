@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.viewer.scene import palette
-from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene, Texture
+from shiftjax.viewer.scene.scene import Colour, Mesh, Scene, ScenePart, Texture
 
 LEFT_OUT = ("frame", "centre")  # kinds of parts that are not exported
 
@@ -32,7 +32,7 @@ class Pack:
         return b"".join(self._chunks)
 
 
-def written_parts(scene: Scene) -> tuple[Part, ...]:
+def written_parts(scene: Scene) -> tuple[ScenePart, ...]:
     """Parts with something to draw, without frames and centres of mass."""
     return tuple(p for p in scene.parts if p.kind not in LEFT_OUT and p.mesh.indices.size)
 

@@ -19,7 +19,7 @@ WIDE_TURN = math.radians(90.0)  # between two instants; beyond 180 degrees inter
 
 
 @record
-class Motion:
+class PoseTracks:
     """Members at the same instants."""
 
     time: np.ndarray  # (k,) [s], increasing, also once rounded to single precision after the first is taken off
@@ -32,7 +32,9 @@ class Motion:
         return (self.time - self.time[0]).astype(np.float32)
 
 
-def motion_of(scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], frames: int | None = None) -> Motion:
+def motion_of(
+    scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], frames: int | None = None
+) -> PoseTracks:
     """The motion that goes into a file.
 
     Args:
@@ -66,7 +68,7 @@ def motion_of(scene: Scene, time: np.ndarray, tracks: Mapping[int, np.ndarray], 
     turn = max(widest_turn(track) for track in poses.values())
     if turn > WIDE_TURN:
         remarks.append(f"a body turns by {math.degrees(turn):.0f} degrees from one instant to the next")
-    return Motion(time[kept], poses, tuple(remarks))
+    return PoseTracks(time[kept], poses, tuple(remarks))
 
 
 def _check_time(time: np.ndarray) -> None:

@@ -17,12 +17,12 @@ import numpy as np
 from shiftjax.poses import rotate
 from shiftjax.viewer.export.keyframes import refined
 from shiftjax.viewer.export.pack import Pack, linear, png, unit_normals, written_parts
-from shiftjax.viewer.export.pose_tracks import Motion, motion_of
+from shiftjax.viewer.export.pose_tracks import PoseTracks, motion_of
 from shiftjax.viewer.export.sheets import sheets_of
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
 from shiftjax.viewer.scene.palette import ghost_opacity
-from shiftjax.viewer.scene.scene import Mesh, Part, RenderSettings, Scene, SceneLight, Spring
+from shiftjax.viewer.scene.scene import Mesh, RenderSettings, Scene, SceneLight, ScenePart, SceneSpring
 from shiftjax.viewer.scene.spring_figures import drawn_parts
 
 LIGHTS = 8  # maximum of the player, as of the window: 40 vectors of the 224 that every WebGL2 has
@@ -108,7 +108,7 @@ def page_of(
     return page, tuple(data["remarks"])
 
 
-def _data(scene: Scene, scenes: Mapping[int, Scene], motion: Motion, pack: Pack) -> Item:
+def _data(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: Pack) -> Item:
     """The data of the player; arrays are in the pack, given by offset and length in bytes."""
     casts = {id(own): written_parts(own) for own in (scene, *scenes.values())}  # each once
     turns = {key: k for k, key in enumerate(casts)}
@@ -169,7 +169,7 @@ def _mesh(mesh: Mesh, pack: Pack) -> Item:
     return item
 
 
-def _part(part: Part, mesh: int) -> Item:
+def _part(part: ScenePart, mesh: int) -> Item:
     reach = np.linalg.norm(part.mesh.vertices @ part.transform[:3, :3].T + part.transform[:3, 3], axis=1).max()
     return {
         "mesh": mesh,
@@ -182,13 +182,13 @@ def _part(part: Part, mesh: int) -> Item:
     }
 
 
-def _spring_part(scene: Scene, number: int) -> Part:
+def _spring_part(scene: Scene, number: int) -> ScenePart:
     """A spring as a part of a node of its own, after those of the bodies."""
     part = drawn_parts(scene)[len(scene.parts) + number]
     return dataclasses.replace(part, node=len(scene.nodes) + number)
 
 
-def _spring(spring: Spring) -> Item:
+def _spring(spring: SceneSpring) -> Item:
     """What the player stretches a spring by: it finds the matrix of the spring's node at every instant."""
     item: Item = {"nodes": list(spring.nodes), "radius": float(spring.radius)}
     item |= {"points": [[float(x) for x in point] for point in spring.points]}
@@ -202,7 +202,7 @@ def _light(light: SceneLight) -> Item:
     return item
 
 
-def _floor(scene: Scene, parts: tuple[Part, ...], poses: np.ndarray) -> float:
+def _floor(scene: Scene, parts: tuple[ScenePart, ...], poses: np.ndarray) -> float:
     """The lowest height [m] of the parts along up, from extreme vertices at some instants."""
     spiral = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)  # a spiral of equal areas on the sphere
     height = np.linspace(-1, 1, DIRECTIONS)

@@ -11,9 +11,9 @@ from shiftjax.record import record
 from shiftjax.viewer.gl.buffers import Batch, MeshBuffers
 from shiftjax.viewer.gl.part_instances import INSTANCE
 from shiftjax.viewer.scene.palette import linear
-from shiftjax.viewer.scene.scene import GROUND, Ghosts, Mesh, Part
+from shiftjax.viewer.scene.scene import GROUND, Ghosts, Mesh, ScenePart
 
-PartsOfGhosts = tuple[tuple[Part, ...], ...]  # the parts of each ghost
+PartsOfGhosts = tuple[tuple[ScenePart, ...], ...]  # the parts of each ghost
 
 
 @record
@@ -45,7 +45,7 @@ def ghost_meshes(parts_of_ghosts: PartsOfGhosts, hidden: frozenset[str]) -> list
     return out
 
 
-def _shown_by_ghosts(part: Part) -> bool:
+def _shown_by_ghosts(part: ScenePart) -> bool:
     """Whether a part is drawn for ghosts."""
     return part.kind == "body" and part.node != GROUND and part.mesh.kind == "triangles"
 
@@ -66,7 +66,7 @@ class GhostInstances:
         """Draw calls of all ghosts."""
         return len(self._meshes)
 
-    def draw(self, ghosts: Ghosts, otherwise: tuple[Part, ...], hidden: frozenset[str],
+    def draw(self, ghosts: Ghosts, otherwise: tuple[ScenePart, ...], hidden: frozenset[str],
              only: int | None = None) -> None:  # fmt: skip
         """Draws with the program in use; the id of an instance is the number of its ghost, from 1.
 

@@ -84,7 +84,7 @@ def _log(text: bytes | str) -> str:
     return text.decode(errors="replace") if isinstance(text, bytes) else text
 
 
-class Block:
+class UniformBlock:
     """The uniform block `Frame`: one upload a frame for every program."""
 
     def __init__(self) -> None:

@@ -18,11 +18,11 @@ from shiftjax.viewer.gl.ghost_instances import GhostInstances
 from shiftjax.viewer.gl.lighting import MAX_LIGHTS, Lighting
 from shiftjax.viewer.gl.outline import HOVERED, MARKED, THIN, WIDTH, OutlineMask, window
 from shiftjax.viewer.gl.part_instances import INSTANCE, InstanceRows, PartInstances
-from shiftjax.viewer.gl.program import SHADOW_UNIT, Block, Program
+from shiftjax.viewer.gl.program import SHADOW_UNIT, Program, UniformBlock
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.camera import FIT, Camera, upright
 from shiftjax.viewer.scene.palette import linear
-from shiftjax.viewer.scene.scene import Ghosts, Part, RenderSettings, Scene, Snapshot, Strokes
+from shiftjax.viewer.scene.scene import Ghosts, RenderSettings, Scene, ScenePart, Snapshot, Strokes
 
 GRID_DEPTH = 1.05  # of the ground grid below the centre of the scene, in radii of the scene
 GRID_RADIUS = 25.0  # at which the ground grid has faded, in radii of what the camera shows
@@ -34,10 +34,10 @@ GHOST_BIAS = (1.0, 4.0)  # glPolygonOffset of ghosts: behind equal surfaces of t
 
 
 @record
-class Pick:
+class PickedPart:
     """What is under the cursor."""
 
-    part: Part | None
+    part: ScenePart | None
     point: np.ndarray | None  # (3,) of the surface seen there, in the world [m]
     ghost: int | None = None  # number of the ghost, where nothing else is
     member: int | None = None  # of the study that the ghost is, where that is known
@@ -62,7 +62,7 @@ class Renderer:
         self._meshes: list[MeshBuffers] = []
         with _gl_state():
             self._picture = Picture(size, self.look.samples)
-            self._pick_buffer, self._block, self._grid = PickBuffer(), Block(), GridBuffers()
+            self._pick_buffer, self._block, self._grid = PickBuffer(), UniformBlock(), GridBuffers()
             self._stroke = MeshBuffers(shapes.line(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
             self._strokes = Batch(self._stroke)
         self._light_defines: tuple[str, ...] = ()  # for which the programs were compiled
@@ -154,13 +154,13 @@ class Renderer:
         with _gl_state():
             self._picture.copy_to(framebuffer, left, below)
 
-    def pick(self, x: float, y: float) -> Pick:
+    def pick(self, x: float, y: float) -> PickedPart:
         """The nearest visible part at pixel (x, y), from the upper left, of the last picture; else a ghost.
 
         Lines and points are also found within a few pixels, where nothing else is.
         """
         if self._last is None:
-            return Pick(None, None)
+            return PickedPart(None, None)
         (drawn, clip, snapshot), (column, row) = self._last, (round(x), round(y))
         middle = self._on_screen(column, row)
         reach = (REACH + POINT_PIXELS * self._ratio) * 2 / np.array(self.size)
@@ -173,15 +173,15 @@ class Renderer:
                     (column, row), lambda: self._draw_chosen(drawn, order, "PICK"), clip, self._parts.thin
                 )
                 if found is not None:
-                    return Pick(self._parts.parts[found[0]], found[1])
+                    return PickedPart(self._parts.parts[found[0]], found[1])
             ghosts = snapshot.ghosts
             if ghosts is None:
-                return Pick(None, None)
+                return PickedPart(None, None)
             draw = functools.partial(self._draw_ghosts, ghosts, snapshot.hidden, "PICK")
             found = self._seen((column, row), draw, clip, np.zeros(len(ghosts.poses), bool))
         if found is None:
-            return Pick(None, None)
-        return Pick(None, found[1], found[0], None if ghosts.members is None else int(ghosts.members[found[0]]))
+            return PickedPart(None, None)
+        return PickedPart(None, found[1], found[0], None if ghosts.members is None else int(ghosts.members[found[0]]))
 
     def _seen(self, at: tuple[int, int], draw: Callable[[], None], clip: np.ndarray,
               thin: np.ndarray) -> tuple[int, np.ndarray] | None:  # fmt: skip

@@ -30,7 +30,7 @@ from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.layout import roomy
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets.bundle import glfw, imgui
 from shiftjax.viewer.members.study_like import Design, StudyLike
 from shiftjax.viewer.motion.session import Session
@@ -118,7 +118,7 @@ class Window:
                 that is no view of this study.
         """
         _require_main_thread()
-        self.state = State(MemberScenes(study, scene), member, ghosts, look, keys, live)
+        self.state = WindowState(MemberScenes(study, scene), member, ghosts, look, keys, live)
         if beside is not None:
             open_beside(self.state, beside)
         if view != self.state.view.standard:
@@ -148,15 +148,15 @@ class Window:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def add_panel(self, name: str, draw: Callable[[State], None]) -> None:
+    def add_panel(self, name: str, draw: Callable[[WindowState], None]) -> None:
         """A panel of your own: `draw(state)` calls imgui, in every frame."""
         self.state.add_panel(name, draw)
 
-    def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
+    def add_key(self, binding: str, words: str, call: Callable[[WindowState], None]) -> None:
         """A key of your own, such as "Ctrl+Shift+J": `call(state)`; ModelError where it is taken."""
         self.state.add_key(binding, words, call)
 
-    def add_overlay(self, call: Callable[[State], Strokes]) -> None:
+    def add_overlay(self, call: Callable[[WindowState], Strokes]) -> None:
         """Lines of your own in the view: `call(state)` gives them, in every frame."""
         self.state.add_overlay(call)
 

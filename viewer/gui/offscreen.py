@@ -15,7 +15,7 @@ from shiftjax.viewer.gl.framebuffer import pixels_of
 from shiftjax.viewer.gui.panes import panes
 from shiftjax.viewer.gui.pointer import Held
 from shiftjax.viewer.gui.screen import Screen
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 
 NONE: Held = (False, False, False)
@@ -26,7 +26,7 @@ Target = str | tuple[float, float]  # a name of `ui.item_boxes`, or a point from
 class Offscreen:
     """A screen in a new GL context. As a context manager it is released at the end."""
 
-    def __init__(self, state: State, size: tuple[int, int] = (900, 600)) -> None:
+    def __init__(self, state: WindowState, size: tuple[int, int] = (900, 600)) -> None:
         self.state, self.size, self.clock = state, size, 0.0
         self._context = context.headless()
         self._framebuffer, self._buffer = int(GL.glGenFramebuffers(1)), int(GL.glGenRenderbuffers(1))

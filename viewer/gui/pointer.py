@@ -13,7 +13,7 @@ from shiftjax.viewer.gui.actions import actions, grid
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.state import keys
 from shiftjax.viewer.gui.state.selection import Hit
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 
 STILL = 4.0  # pixels a click may move
 SOON = 0.4  # s between the two clicks of a double click
@@ -23,7 +23,7 @@ Held = tuple[bool, bool, bool]  # Ctrl, Alt, Shift
 class Pointer:
     """Recognizes clicks and drags in the view."""
 
-    def __init__(self, state: State, hit: Callable[[float, float], Hit] | None = None) -> None:
+    def __init__(self, state: WindowState, hit: Callable[[float, float], Hit] | None = None) -> None:
         """hit: finds the item at a pixel; by default with rays against triangles."""
         self.state, self.size = state, (1, 1)
         self._hit = hit or self._nearest
@@ -131,18 +131,18 @@ class Pointer:
         return found[0] if found else Hit()
 
 
-def key(state: State, name: str, held: Held) -> bool:
+def key(state: WindowState, name: str, held: Held) -> bool:
     """Runs the action of a key; False if it has none. Names are those of `keys.KEYS`."""
     ctrl, alt, shift = held
     return _do(state, keys.binding(name, ctrl=ctrl, alt=alt, shift=shift))
 
 
-def character(state: State, typed: str) -> bool:
+def character(state: WindowState, typed: str) -> bool:
     """Runs the action of a punctuation mark; letters and digits come as keys."""
     return typed in keys.CHARACTERS and _do(state, typed)
 
 
-def _do(state: State, text: str) -> bool:
+def _do(state: WindowState, text: str) -> bool:
     action = state.table.find(state.map, text)
     if action is not None:
         actions.run(state, action.name)

@@ -19,9 +19,9 @@ from shiftjax.viewer.gui.picture import symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.picture.renderers import Views
 from shiftjax.viewer.gui.pointer import Held, Pointer
-from shiftjax.viewer.gui.state.layout import Layout, layout
+from shiftjax.viewer.gui.state.layout import PaneLayout, layout
 from shiftjax.viewer.gui.state.selection import Hit
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import fonts
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
@@ -42,12 +42,12 @@ KEYS: dict[str, Any] = {
 class Screen:
     """Draws a state and passes input to it. Every call needs the GL context that was current at construction."""
 
-    def __init__(self, state: State, draw_panes: Callable[[State, float, float], Layout]) -> None:
+    def __init__(self, state: WindowState, draw_panes: Callable[[WindowState, float, float], PaneLayout]) -> None:
         """draw_panes: called once a frame with the state, width and height [points]; gives the layout."""
         self.state, self.pointer = state, Pointer(state, self._hit)
         self._draw_panes, self._scale = draw_panes, 1.0
         self._mouse: tuple[float, float] | None = None  # in the view, last position
-        self.layout: Layout = layout(1280, 720, 20, panes=True)
+        self.layout: PaneLayout = layout(1280, 720, 20, panes=True)
         self._context = imgui.create_context()
         self._plots = implot.create_context()
         self._textures = Textures()

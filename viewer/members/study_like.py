@@ -13,7 +13,7 @@ import numpy as np
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
 from shiftjax.viewer.members.member_numbers import MemberNumbers
-from shiftjax.viewer.scene.scene import Part, Scene
+from shiftjax.viewer.scene.scene import Scene, ScenePart
 
 NOBODY = np.zeros(0, np.int64)
 
@@ -119,7 +119,7 @@ class ScenesLike(Protocol):
 
     def scene(self, member: int) -> Scene: ...
     def updated(self, member: int) -> Scene: ...
-    def bodies(self, member: int) -> tuple[Part, ...]: ...
+    def bodies(self, member: int) -> tuple[ScenePart, ...]: ...
 
 
 @record

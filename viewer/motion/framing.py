@@ -15,7 +15,7 @@ from shiftjax.poses import matrices
 from shiftjax.record import record
 from shiftjax.viewer.scene.affine import box_corners, transformed
 from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.scene.scene import Part, Scene
+from shiftjax.viewer.scene.scene import Scene, ScenePart
 
 FRAMED = ("body", "joint", "ground", "shape")  # kinds of parts; marks such as frames do not count
 HULL = 256  # directions: between two of them a sphere is cut by 0.3 % of its radius
@@ -72,7 +72,7 @@ def boxes_of(scene: Scene, left_out: frozenset[str] = frozenset()) -> np.ndarray
     return out
 
 
-def _framed(part: Part) -> bool:
+def _framed(part: ScenePart) -> bool:
     return part.kind in FRAMED and (part.kind != "ground" or part.shadow) and len(part.mesh.vertices) > 0
 
 

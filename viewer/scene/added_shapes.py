@@ -15,7 +15,7 @@ from shiftjax.errors import ModelError
 from shiftjax.mechanism.model import unused
 from shiftjax.mechanism.paths import child
 from shiftjax.viewer.scene.normals import with_normals
-from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene
+from shiftjax.viewer.scene.scene import Colour, Mesh, Scene, ScenePart
 
 SIZE = 0.12  # of a new shape, in model sizes
 COLOUR: Colour = (0.95, 0.85, 0.15, 1.0)
@@ -46,7 +46,7 @@ def keep_added(old: Scene, new: Scene) -> Scene:
     return dataclasses.replace(new, parts=(*new.parts, *added)) if added else new
 
 
-def replaced(scene: Scene, path: str, parts: Iterable[Part]) -> Scene:
+def replaced(scene: Scene, path: str, parts: Iterable[ScenePart]) -> Scene:
     """The scene with these parts for that path, none of them to remove it."""
     others = tuple(part for part in scene.parts if part.path != path)
     return dataclasses.replace(scene, parts=(*others, *parts))
@@ -60,7 +60,7 @@ def with_mesh(scene: Scene, node: int, path: str, mesh: Mesh, transform: np.ndar
         raise ModelError(
             f"transform of a shape on {body}", f"shape {where.shape}", "(4, 4) finite numbers", "Correct it."
         )
-    return replaced(scene, path, [Part(mesh, node, where, colour, path, "shape")])
+    return replaced(scene, path, [ScenePart(mesh, node, where, colour, path, "shape")])
 
 
 def mesh(vertices: np.ndarray, faces: np.ndarray) -> Mesh:

@@ -26,7 +26,7 @@ from shiftjax.viewer.scene.lights import lamps, lights_of, up_of
 from shiftjax.viewer.scene.likeness import likes
 from shiftjax.viewer.scene.model_shapes import Drawn, LoadMesh, finder, shape_of
 from shiftjax.viewer.scene.palette import GREY, PALETTE
-from shiftjax.viewer.scene.scene import GROUND, Colour, Part, Scene
+from shiftjax.viewer.scene.scene import GROUND, Colour, Scene, ScenePart
 from shiftjax.viewer.scene.sliding import Slide, slides_of, travel_of
 from shiftjax.viewer.scene.springs import springs_of
 from shiftjax.viewer.scene.terrain import terrain_parts
@@ -84,7 +84,7 @@ def style_for(model: Model, first_poses: Mapping[str, np.ndarray], motion: np.nd
 
 def bodies_of(
     model: Model, first_poses: Mapping[str, np.ndarray], load_mesh: LoadMesh | None, style: Style
-) -> tuple[Part, ...]:
+) -> tuple[ScenePart, ...]:
     """The parts of the bodies alone, as `scene_of` makes them."""
     context = BuildContext.of(model, first_poses, style)
     slides = slides_of(context, style.travel)
@@ -92,7 +92,7 @@ def bodies_of(
 
 
 def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[str], Path],
-            load_mesh: LoadMesh | None, warnings: list[str]) -> Iterator[Part]:  # fmt: skip
+            load_mesh: LoadMesh | None, warnings: list[str]) -> Iterator[ScenePart]:  # fmt: skip
     """The parts of every body, in its colour: that of all bodies like it."""
     level = levels(list(context.bodies), context.attachments)
     alike = likes(context.attachments, list(context.bodies))
@@ -114,10 +114,10 @@ def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[
             made = made or body_shapes(body, attachments, others, context.style, layer, order)
             drawn = [(*placed, None) for placed in made]
         colour = PALETTE[alike[path] % len(PALETTE)]
-        yield from (Part(mesh, context.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
+        yield from (ScenePart(mesh, context.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
 
 
-def _supports(context: BuildContext) -> Iterator[Part]:
+def _supports(context: BuildContext) -> Iterator[ScenePart]:
     """A cone below every place where a joint stands on ground, its tip above the joint's middle."""
     up, width = np.array(up_of(context.model)), context.style.width
     depth = (SUPPORT_DEPTH + SUPPORT_TOP) * width
@@ -128,10 +128,10 @@ def _supports(context: BuildContext) -> Iterator[Part]:
         seen.append(attachment.point)
         middle = attachment.point + up * (SUPPORT_TOP * width - 0.5 * depth)
         where = transform(middle, z_along(up), [SUPPORT * width, SUPPORT * width, depth])
-        yield Part(shapes.cone(), GROUND, where, GREY, FrameRef(FIXED, attachment.frame).path, "ground")
+        yield ScenePart(shapes.cone(), GROUND, where, GREY, FrameRef(FIXED, attachment.frame).path, "ground")
 
 
-def _marks(context: BuildContext) -> Iterator[Part]:
+def _marks(context: BuildContext) -> Iterator[ScenePart]:
     """Three arrows at every frame and a dot at every centre of mass; their kinds let a caller leave them out."""
     arrows = [transform(R=z_along(axis), scale=TRIAD * context.style.width) for axis in np.eye(3)]
     for path, frames in context.frames.items():
@@ -139,14 +139,14 @@ def _marks(context: BuildContext) -> Iterator[Part]:
             where = of_frame(frames, name)
             for arrow, colour in zip(arrows, AXIS_COLOURS, strict=True):
                 own = FrameRef(path, name).path
-                yield Part(shapes.arrow(), context.nodes[path], where @ arrow, colour, own, "frame", shadow=False)
+                yield ScenePart(shapes.arrow(), context.nodes[path], where @ arrow, colour, own, "frame", shadow=False)
     for path, body in context.bodies.items():
         if body.mass > 0:
             where = transform(body.center_of_mass, scale=CENTRE * context.style.width)
-            yield Part(shapes.sphere(), context.nodes[path], where, CENTRE_COLOUR, path, "centre", shadow=False)
+            yield ScenePart(shapes.sphere(), context.nodes[path], where, CENTRE_COLOUR, path, "centre", shadow=False)
 
 
-def _extent(parts: list[Part], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
+def _extent(parts: list[ScenePart], poses: np.ndarray) -> tuple[tuple[float, float, float], float]:
     """Centre, radius [m] of a bounding sphere of all parts at the first poses; 1 m about the origin without parts."""
     corners = [transformed(poses[part.node] @ part.transform, box_corners(part.mesh.vertices)) for part in parts]
     if not corners:

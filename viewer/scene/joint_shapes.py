@@ -14,7 +14,7 @@ from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import transform, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.layers import shift_along
-from shiftjax.viewer.scene.scene import Colour, Mesh, Part
+from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
 from shiftjax.viewer.scene.sliding import OVERHANG, Slide, joint_frames
 from shiftjax.viewer.scene.spring_figures import SPRING
 
@@ -37,7 +37,7 @@ SPIRAL = 1.9
 JointShape = tuple[bool, Mesh, np.ndarray]  # whether on the child, mesh, transform to the joint's frame (4, 4)
 
 
-def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozenset[str]) -> Iterator[Part]:
+def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozenset[str]) -> Iterator[ScenePart]:
     """The parts of every joint except free ones: on its parent, except for the barrel about a rod, on its child.
 
     Args:
@@ -60,10 +60,10 @@ def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozens
             end = shifts[1] + 0.5 * (PIN_LENGTH + 0.3) * width
         for on_child, mesh, local in made:
             node, where = (b, far) if on_child else (a, near)
-            yield Part(mesh, node, where @ local, colour, path, "joint")
+            yield ScenePart(mesh, node, where @ local, colour, path, "joint")
         if drawing == "hinge" and path in sprung:
             where = near @ transform([0.0, 0.0, end], scale=SPIRAL * width)
-            yield Part(shapes.spiral(), a, where, SPRING, sprung[path], "spring")
+            yield ScenePart(shapes.spiral(), a, where, SPRING, sprung[path], "spring")
 
 
 def sprung_joints(context: BuildContext) -> dict[str, str]:

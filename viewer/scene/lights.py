@@ -12,7 +12,7 @@ from shiftjax.mechanism.records import FIXED, Frame, Light
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import as_tuple, of_frame, transform, z_along
 from shiftjax.viewer.scene.camera import upright
-from shiftjax.viewer.scene.scene import GROUND, Colour, Direction, Mesh, Part, SceneLight
+from shiftjax.viewer.scene.scene import GROUND, Colour, Direction, Mesh, SceneLight, ScenePart
 
 AMBIENT: Direction = (0.15, 0.15, 0.15)
 DIFFUSE: Direction = (0.8, 0.8, 0.8)
@@ -26,7 +26,7 @@ SHADE, RAY = 1.9, 8.0  # sizes of a shade and of an arrow, in those of the bulb
 CONE = 0.5  # half angle of a spot [rad]
 
 
-def lamps(lights: tuple[SceneLight, ...], size: float) -> Iterator[Part]:
+def lamps(lights: tuple[SceneLight, ...], size: float) -> Iterator[ScenePart]:
     """A lamp where every light of the file stands: a bulb, with a shade that opens to where a spot shines, or an arrow
     along a directional light; without shadow.
 
@@ -43,7 +43,7 @@ def lamps(lights: tuple[SceneLight, ...], size: float) -> Iterator[Part]:
         if light.type == "directional":
             drawn.append((shapes.arrow(), transform(here, turn, RAY * size), GLOW))
         for mesh, where, colour in drawn:
-            yield Part(mesh, light.node, where, colour, light.path, "light", shadow=False)
+            yield ScenePart(mesh, light.node, where, colour, light.path, "light", shadow=False)
 
 
 def up_of(model: Model) -> Direction:

@@ -22,7 +22,7 @@ from shiftjax.viewer.scene.scene import Colour, Mesh
 THIN = 0.002  # thickness of a plane, in parts of its longer side: so that both sides are drawn
 
 
-class Piece(Protocol):
+class ShapePiece(Protocol):
     """One mesh of a file, with its colour and transform."""
 
     @property
@@ -35,7 +35,7 @@ class Piece(Protocol):
     def warnings(self) -> tuple[str, ...]: ...
 
 
-LoadMesh = Callable[[Path, tuple[Path, ...]], Iterable[Piece]]  # mesh file and its companions; raises ModelError
+LoadMesh = Callable[[Path, tuple[Path, ...]], Iterable[ShapePiece]]  # mesh file and its companions; raises ModelError
 Drawn = tuple[Mesh, np.ndarray, Colour | None]  # with the transform on the body (4, 4)
 
 

@@ -43,7 +43,7 @@ class Mesh:
 
 
 @record
-class Part:
+class ScenePart:
     """A mesh on a node."""
 
     mesh: Mesh
@@ -72,8 +72,8 @@ class SceneLight:
 
 
 @record
-class Spring:
-    """A restraint between points of two nodes. Its length varies, so it is not a `Part`."""
+class SceneSpring:
+    """A restraint between points of two nodes. Its length varies, so it is not a `ScenePart`."""
 
     path: str
     kind: str  # "spring", "damper" or "friction"
@@ -92,13 +92,13 @@ class Scene:
     """A model prepared for drawing at any poses."""
 
     nodes: tuple[str, ...]  # paths; the first one is "fixed"
-    parts: tuple[Part, ...]
+    parts: tuple[ScenePart, ...]
     lights: tuple[SceneLight, ...]
     up: Direction  # opposite to gravity, +z where there is none
     size: float  # of the model [m]: radius of a bounding sphere at the first poses
     centre: Direction  # of that sphere, in the world
     warnings: tuple[str, ...] = ()
-    springs: tuple[Spring, ...] = ()
+    springs: tuple[SceneSpring, ...] = ()
 
     @property
     def terrain(self) -> bool:
@@ -128,7 +128,7 @@ class Ghosts:
 
     poses: np.ndarray  # (M, nodes, 7)
     colours: np.ndarray  # (M, 4)
-    parts: tuple[tuple[Part, ...], ...] = ()  # (M) of each ghost; empty: those of the scene
+    parts: tuple[tuple[ScenePart, ...], ...] = ()  # (M) of each ghost; empty: those of the scene
     members: np.ndarray | None = None  # (M,) ids in their study
 
 

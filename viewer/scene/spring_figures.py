@@ -13,7 +13,7 @@ import numpy as np
 
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import transform, transformed, z_along
-from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Scene, Spring
+from shiftjax.viewer.scene.scene import Colour, Mesh, Scene, ScenePart, SceneSpring
 
 TURNS, AROUND = 8, 16  # of a coil, points of a turn
 LEAD = 0.12  # straight piece at either end of a coil, in parts of its length
@@ -23,7 +23,7 @@ DAMPER: Colour = (0.36, 0.30, 0.26, 1.0)
 KINDS = ("spring", "damper", "friction")
 
 
-def span(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def span(spring: SceneSpring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Its start, and the vector from there to its end [m], in the world."""
     (a, b), (p, q) = spring.nodes, np.array(spring.points)
     start, end = transformed(transforms[a], p), transformed(transforms[b], q)
@@ -34,7 +34,7 @@ def span(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return end - along, along
 
 
-def stretched(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def stretched(spring: SceneSpring, transforms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Transform of its `figure`: start (3,) [m], rotation (3, 3), scales (3,) [m].
 
     Args:
@@ -45,10 +45,10 @@ def stretched(spring: Spring, transforms: np.ndarray) -> tuple[np.ndarray, np.nd
     return start, R, np.array([spring.radius, spring.radius, np.linalg.norm(along)])
 
 
-def drawn_parts(scene: Scene) -> tuple[Part, ...]:
+def drawn_parts(scene: Scene) -> tuple[ScenePart, ...]:
     """All parts of a scene, its springs after the others; `placed` says where each is."""
     return scene.parts + tuple(
-        Part(
+        ScenePart(
             figure(spring.kind, spring.slenderness),
             spring.nodes[0],
             np.eye(4),
@@ -60,13 +60,13 @@ def drawn_parts(scene: Scene) -> tuple[Part, ...]:
     )
 
 
-def placed(springs: tuple[Spring, ...], transforms: np.ndarray) -> np.ndarray:
+def placed(springs: tuple[SceneSpring, ...], transforms: np.ndarray) -> np.ndarray:
     """(springs, 4, 4) figures to the world; `transforms` as of `stretched`."""
     out = [transform(*stretched(spring, transforms)) for spring in springs]
     return np.array(out, float).reshape(-1, 4, 4)
 
 
-def colour_of(spring: Spring) -> Colour:
+def colour_of(spring: SceneSpring) -> Colour:
     return SPRING if spring.kind == "spring" else DAMPER
 
 

@@ -15,7 +15,7 @@ from shiftjax.rotations import AXES
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import as_tuple, of_frame, transformed, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
-from shiftjax.viewer.scene.scene import Spring
+from shiftjax.viewer.scene.scene import SceneSpring
 from shiftjax.viewer.scene.sliding import OVERHANG, Slide, joint_frames
 from shiftjax.viewer.scene.spring_figures import span
 
@@ -24,7 +24,7 @@ COIL, PISTON = 1.6, 1.1  # radii in half widths of a bar; a damper fits into the
 THINNEST, THICKEST = 0.025, 0.1  # bounds of that half width, in lengths at the start
 
 
-def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[Spring, ...]:
+def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[SceneSpring, ...]:
     """The restraints that act between two frames, and the springs of sliding joints about their rods."""
     found = list(_of_sliders(context, slides))
     for path, restraint in context.model.restraints():
@@ -36,7 +36,7 @@ def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[Spri
         axis = as_tuple(here[:3, :3] @ AXES[kind[-1]]) if kind else None
         points, width = (as_tuple(here[:3, 3]), as_tuple(there[:3, 3])), context.style.width
         radius = COIL if restraint.type == "spring" else PISTON
-        spring = Spring(path, restraint.type, (a, b), points, axis, (1.0, 0.0, 0.0), radius * width)
+        spring = SceneSpring(path, restraint.type, (a, b), points, axis, (1.0, 0.0, 0.0), radius * width)
         _, along = span(spring, context.poses)
         if along.any():
             across = context.poses[a][:3, :3].T @ z_along(along)[:, 0]
@@ -48,7 +48,7 @@ def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[Spri
     return tuple(found)
 
 
-def _of_sliders(context: BuildContext, slides: Mapping[str, Slide]) -> Iterator[Spring]:
+def _of_sliders(context: BuildContext, slides: Mapping[str, Slide]) -> Iterator[SceneSpring]:
     """A coil from the mouth of a telescope, or from the end of a rod, to the child."""
     for path, joint in context.model.joints():
         if path not in slides or isinstance(joint.stiffness, FrozenJson) or not any(joint.stiffness[1:]):
@@ -58,8 +58,8 @@ def _of_sliders(context: BuildContext, slides: Mapping[str, Slide]) -> Iterator[
         start, end = (slide.mouth, slide.eye) if slide.telescope else (slide.low - OVERHANG * width, 0.0)
         nodes = (context.nodes[joint.parent.body], context.nodes[joint.child.body])
         points = transformed(near, np.array([0.0, 0.0, start])), transformed(far, np.array([0.0, 0.0, end]))
-        spring = Spring(path, "spring", nodes, (as_tuple(points[0]), as_tuple(points[1])), None, as_tuple(near[:3, 0]),
-                        ROUND * width)  # fmt: skip
+        start_to_end = as_tuple(points[0]), as_tuple(points[1])
+        spring = SceneSpring(path, "spring", nodes, start_to_end, None, as_tuple(near[:3, 0]), ROUND * width)
         _, along = span(spring, context.poses)
         made = shapes.common_length(float(np.linalg.norm(along)) / (ROUND * width))
         yield replace(spring, slenderness=made)

@@ -20,7 +20,7 @@ from shiftjax.mechanism.paths import child
 from shiftjax.mechanism.records import Terrain
 from shiftjax.viewer.scene.affine import of_frame
 from shiftjax.viewer.scene.attachments import BuildContext
-from shiftjax.viewer.scene.scene import Colour, Mesh, Part, Texture
+from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart, Texture
 
 EARTH: Colour = (0.60, 0.62, 0.52, 1.0)
 WHITE: Colour = (1.0, 1.0, 1.0, 1.0)  # does not change the colours of a texture
@@ -28,7 +28,7 @@ SAMPLES = 400  # drawn along each side: 320 000 triangles; rasters of surveys ha
 PIXELS = 2048  # largest side of a texture
 
 
-def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: list[str]) -> Iterator[Part]:
+def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: list[str]) -> Iterator[ScenePart]:
     """One part for every terrain that is switched on and can be read; it receives shadows but casts none.
 
     As a caster it would enlarge the shadow maps and coarsen the shadows of bodies.
@@ -53,7 +53,7 @@ def terrain_parts(context: BuildContext, find: Callable[[str], Path], warnings: 
         down = terrain.options.get("coordinate_type") == "sae"
         mesh = height_field(path, heights, spacing, down=down, repeats=repeats, texture=texture)
         where = of_frame(context.frames[terrain.parent.body], terrain.parent.frame)
-        yield Part(mesh, node, where, EARTH if texture is None else WHITE, path, "ground", shadow=False)
+        yield ScenePart(mesh, node, where, EARTH if texture is None else WHITE, path, "ground", shadow=False)
 
 
 def height_field(

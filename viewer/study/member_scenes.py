@@ -17,7 +17,7 @@ from shiftjax.viewer import assimp
 from shiftjax.viewer.members.study_like import Design, ScenesLike, StudyLike
 from shiftjax.viewer.scene.attachments import Style
 from shiftjax.viewer.scene.building import bodies_of, scene_of, style_for
-from shiftjax.viewer.scene.scene import Part, Scene
+from shiftjax.viewer.scene.scene import Scene, ScenePart
 
 SCENES = 24  # in the cache: a grid has 16
 INSTANTS = 48  # of a run, from which layers and the lengths of rods follow
@@ -100,7 +100,7 @@ class MemberScenes:
             return first
         return dataclasses.replace(own, size=first.size, centre=first.centre)
 
-    def _bodies(self, member: int) -> tuple[Part, ...]:
+    def _bodies(self, member: int) -> tuple[ScenePart, ...]:
         """The parts of a member's bodies; those of `first` where they are the same."""
         first = self._first_bodies
         if not self._varied or member == self.number:
@@ -109,7 +109,7 @@ class MemberScenes:
         return first if _same(own, first) else own
 
     @functools.cached_property
-    def _first_bodies(self) -> tuple[Part, ...]:
+    def _first_bodies(self) -> tuple[ScenePart, ...]:
         return tuple(part for part in self.first.parts if part.kind == "body")
 
 
@@ -119,7 +119,7 @@ def last_beside(scenes: ScenesLike) -> Design | None:
     return Design(scenes, study.members - 1) if study.titles and study.members > 1 else None
 
 
-def _same(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+def _same(some: tuple[ScenePart, ...], others: tuple[ScenePart, ...]) -> bool:
     """Whether parts are equal to the last bit."""
     return len(some) == len(others) and all(
         a.mesh.key == b.mesh.key and a.path == b.path and np.array_equal(a.transform, b.transform)

@@ -17,7 +17,7 @@ import numpy as np
 from shiftjax.ensembles.optimization.store_kind import is_optimization, refuse_start
 from shiftjax.errors import ModelError
 from shiftjax.formats.files import load
-from shiftjax.viewer.study.study import Study
+from shiftjax.viewer.study.study import ViewedStudy
 
 OUTPUT_STEP = 0.02  # s, of a model whose file names none
 
@@ -37,7 +37,7 @@ def is_stored(name: str) -> bool:
 @contextmanager
 def opened(
     name: str, run_options: Sequence[str] = (), tell: Callable[[float], None] = lambda done: None, start: str = ""
-) -> Iterator[Study]:
+) -> Iterator[ViewedStudy]:
     """The study of that name. A model is run by `shiftjax run` first, so that this process stays without jax; another
     process runs the designs of an optimisation, too, which are the members of its study.
 
@@ -52,13 +52,13 @@ def opened(
         from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
 
         with trail.simulated(name, tell, start) as place:
-            study = Study.open(place)
+            study = ViewedStudy.open(place)
             study.where, study.titles = name, trail.titles(study.metrics)
             yield study
         return
     refuse_start(name, start)
     if is_stored(name):
-        yield Study.open(name)
+        yield ViewedStudy.open(name)
         return
     model = load(name)
     with tempfile.TemporaryDirectory(prefix="shiftjax-") as folder:
@@ -75,7 +75,7 @@ def opened(
                 name, found, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
             )
         print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
-        study = Study.open(target)
+        study = ViewedStudy.open(target)
         study.where = name  # the folder is temporary
         yield study
 
@@ -103,10 +103,10 @@ def require_viewable(name: str) -> None:
         return
     if path.suffix in (".zarr", ".json") and path.exists() and not is_stored(name):
         raise ModelError(name, "no result", "a stored study", "Run a model by `shiftjax run` or `shiftjax view`.")
-    first_member(Study.open(name))
+    first_member(ViewedStudy.open(name))
 
 
-def first_member(study: Study) -> int:
+def first_member(study: ViewedStudy) -> int:
     """The first member that can be drawn: of those kept, or simulated again.
 
     Raises:

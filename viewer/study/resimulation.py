@@ -48,7 +48,7 @@ class Simulated:
     difference: str
 
 
-class Ended(Exception):
+class ChildEnded(Exception):
     """The process ended by itself: how, as the end of a sentence."""
 
 
@@ -175,7 +175,7 @@ class Resimulation:
             try:
                 self._simulate(self._running)
                 self._end_request(None)
-            except Ended as ended:
+            except ChildEnded as ended:
                 self._end_request(self._error(f"a simulator that {ended}"))
             except ModelError as error:
                 self._end_request(error)
@@ -214,7 +214,7 @@ class Resimulation:
                         return
                     self._change.notify_all()
         except (EOFError, OSError):
-            raise Ended(self._how()) from None
+            raise ChildEnded(self._how()) from None
 
     def _take(self, about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Keeps what came of some members."""
@@ -243,9 +243,9 @@ class Resimulation:
         try:
             kind, _, _ = unpacked(self._pipe.recv_bytes())
         except (EOFError, OSError):
-            raise Ended(self._how()) from None
+            raise ChildEnded(self._how()) from None
         if kind != READY:
-            raise Ended("answers in another language: it is of another version")
+            raise ChildEnded("answers in another language: it is of another version")
         return self._pipe
 
     def _how(self) -> str:

@@ -68,7 +68,7 @@ class Columns(Mapping[str, np.ndarray]):
         return str(self._dataset[self._variables[name]].attrs.get("units", "1"))
 
 
-class Study:
+class ViewedStudy:
     """A result to view.
 
     Attributes:
@@ -141,7 +141,7 @@ class Study:
         return html_table(repr(self), ("", "name", "unit"), rows)
 
     @classmethod
-    def open(cls, path: str | Path, cache_bytes: int = CACHE_BYTES) -> Study:
+    def open(cls, path: str | Path, cache_bytes: int = CACHE_BYTES) -> ViewedStudy:
         """What `run --out` or `sweep --out` wrote, .zarr or .json.
 
         Args:
@@ -156,7 +156,7 @@ class Study:
         return study
 
     @classmethod
-    def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> Study:
+    def of(cls, result: Result, cache_bytes: int = CACHE_BYTES) -> ViewedStudy:
         """A result in memory."""
         return cls(to_tree(result), "result", cache_bytes)
 
@@ -326,7 +326,7 @@ class Study:
         """(k, nodes, 7) of several members at one time [s]."""
         return self.placed(members, t).poses
 
-    def near(self, time: float, count: int) -> Study:
+    def near(self, time: float, count: int) -> ViewedStudy:
         """The study itself: its instants do not move on."""
         return self
 

@@ -17,7 +17,7 @@ from shiftjax.viewer.gui.actions import beside, grid, pulling, shape_editing
 from shiftjax.viewer.gui.actions import movie_recording as recording
 from shiftjax.viewer.gui.state import groups, keys, values
 from shiftjax.viewer.gui.state.selection import Hit
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.scene.camera import VIEWS, Camera
 from shiftjax.viewer.scene.spring_figures import drawn_parts
@@ -30,7 +30,7 @@ SINGLE = 1 / 60  # s of a single step of a running simulation
 CLOSE = 0.25  # of the model's size: radius of the sphere framed about a joint or frame
 
 
-def run(state: State, name: str) -> None:
+def run(state: WindowState, name: str) -> None:
     """Runs an action without argument; one that needs an argument gives a message."""
     action = state.table.actions[name]
     if action.call is not None:
@@ -45,14 +45,14 @@ def run(state: State, name: str) -> None:
 # -- time and members --------------------------------------------------------------------------------------------------
 
 
-def play(state: State) -> None:
+def play(state: WindowState) -> None:
     """Plays or pauses; at the end it restarts."""
     state.clock.playing = not state.clock.playing
     if state.clock.playing and state.clock.time >= state.span[1] and state.live is None:
         state.clock.time = state.span[0]
 
 
-def step(state: State, by: int) -> None:
+def step(state: WindowState, by: int) -> None:
     """Pauses at the next or previous stored instant; at its end a running simulation computes the next one."""
     state.clock.playing = False
     times = state.study.time
@@ -68,19 +68,19 @@ def step(state: State, by: int) -> None:
     state.go_to(float(times[min(max(k, 0), len(times) - 1)]))
 
 
-def restart(state: State) -> None:
+def restart(state: WindowState) -> None:
     """Restarts a running simulation; of a stored one returns to the first instant."""
     if state.live is not None:
         state.live.restart()
     state.go_to(state.span[0])
 
 
-def next_member(state: State, by: int) -> None:
+def next_member(state: WindowState, by: int) -> None:
     """The next of the chosen members, cyclic."""
     state.show_member(state.choice.neighbour(by))
 
 
-def next_colour(state: State) -> None:
+def next_colour(state: WindowState) -> None:
     """Colours ghosts by the next metric; after the last by none."""
     names = ["", *state.study.metrics]
     state.choice.colour_by = names[(names.index(state.choice.colour_by) + 1) % len(names)]
@@ -90,38 +90,38 @@ def next_colour(state: State) -> None:
 # -- camera ------------------------------------------------------------------------------------------------------------
 
 
-def orbit(state: State, right: float, up: float) -> None:
+def orbit(state: WindowState, right: float, up: float) -> None:
     state.view.camera = state.view.camera.orbit(TURN * right, TURN * up)
 
 
-def pan(state: State, right: float, up: float) -> None:
+def pan(state: WindowState, right: float, up: float) -> None:
     state.view.camera = state.view.camera.pan(right, up)
 
 
-def pan_level(state: State, right: float, up: float) -> None:
+def pan_level(state: WindowState, right: float, up: float) -> None:
     state.view.camera = state.view.camera.pan_level(right, up)
 
 
-def zoom(state: State, right: float, up: float) -> None:
+def zoom(state: WindowState, right: float, up: float) -> None:
     state.view.camera = state.view.camera.zoom(math.exp(ZOOM * up))
 
 
-def roll(state: State, right: float, up: float) -> None:
+def roll(state: WindowState, right: float, up: float) -> None:
     state.view.camera = state.view.camera.roll(TURN * right)
 
 
-def view(state: State, name: str) -> None:
+def view(state: WindowState, name: str) -> None:
     """A standard view with the world upright; following goes on."""
     state.view.standard = name
     state.view.turn(dataclasses.replace(state.view.camera, up=state.scene.up).seen_from(name))
 
 
-def next_view(state: State, by: int) -> None:
+def next_view(state: WindowState, by: int) -> None:
     names = list(VIEWS)
     view(state, names[(names.index(state.view.standard) + by) % len(names)])
 
 
-def frame_all(state: State) -> None:
+def frame_all(state: WindowState) -> None:
     """Frames what is drawn now, without rotating the camera."""
     unfollow(state)
     hidden, right, hovered = state.hidden_paths(), state.beside, state.hovered_half
@@ -131,7 +131,7 @@ def frame_all(state: State) -> None:
     )
 
 
-def frame_pick(state: State) -> None:
+def frame_pick(state: WindowState) -> None:
     """Frames the pick, or the whole model."""
     node = state.node_of(state.selection.pick) if state.selection.pick else None
     if node is None:
@@ -145,16 +145,16 @@ def frame_pick(state: State) -> None:
     _frame(state, point, CLOSE * (state.hovered_half or state).scene.size)
 
 
-def _frame(state: State, point: np.ndarray, size: float) -> None:
+def _frame(state: WindowState, point: np.ndarray, size: float) -> None:
     like = Camera.of(point, size, state.view.camera.up)
     state.view.camera = dataclasses.replace(state.view.camera, target=like.target, distance=like.distance)
 
 
-def orthographic(state: State) -> None:
+def orthographic(state: WindowState) -> None:
     state.view.camera = dataclasses.replace(state.view.camera, orthographic=not state.view.camera.orthographic)
 
 
-def follow(state: State, path: str | None) -> None:
+def follow(state: WindowState, path: str | None) -> None:
     """Follows the body that carries an item; None stops."""
     unfollow(state)
     node = state.node_of(path) if path else None
@@ -162,7 +162,7 @@ def follow(state: State, path: str | None) -> None:
         state.view.follow(framing.follow(state.scene, state.study.nodes[node]), state.poses())
 
 
-def follow_named(state: State, name: str) -> None:
+def follow_named(state: WindowState, name: str) -> None:
     """Follows a body by name, or `framing.ALL`, and frames what is near it; ModelError for an unknown name."""
     followed, poses = framing.follow(state.scene, name), sampling.sampled(state.study, state.choice.member)
     state.view.fit(framing.beside_followed(followed, state.scene, poses))
@@ -171,27 +171,27 @@ def follow_named(state: State, name: str) -> None:
     state.view.camera = camera
 
 
-def unfollow(state: State) -> None:
+def unfollow(state: WindowState) -> None:
     """Stops following; the camera stays."""
     state.view.camera = state.current_camera()
     state.view.followed = None
 
 
-def follow_pick(state: State) -> None:
+def follow_pick(state: WindowState) -> None:
     follow(state, None if state.view.followed is not None else state.selection.pick)
 
 
-def keep_camera(state: State) -> None:
+def keep_camera(state: WindowState) -> None:
     state.view.kept = state.current_camera()
     state.say("camera kept")
 
 
-def to_kept_camera(state: State) -> None:
+def to_kept_camera(state: WindowState) -> None:
     unfollow(state)
     state.view.camera = state.view.kept
 
 
-def copy_camera(state: State) -> None:
+def copy_camera(state: WindowState) -> None:
     """Requests the camera as Python on the clipboard."""
     state.panels.requests.append(f"copy:{state.current_camera()!r}")
     state.say("camera copied")
@@ -200,7 +200,7 @@ def copy_camera(state: State) -> None:
 # -- picking and selecting ---------------------------------------------------------------------------------------------
 
 
-def escape(state: State) -> None:
+def escape(state: WindowState) -> None:
     """Closes what lies over the view, else leaves manipulation, drops the pick or stops following."""
     if state.panels.close():
         return
@@ -212,18 +212,18 @@ def escape(state: State) -> None:
         unfollow(state)
 
 
-def clear_selection(state: State) -> None:
+def clear_selection(state: WindowState) -> None:
     """Empties the selection, except while manipulating."""
     if state.selection.mode == "navigate":
         state.selection.selected.clear()
 
 
-def select_pick(state: State, *, on: bool) -> None:
+def select_pick(state: WindowState, *, on: bool) -> None:
     if state.selection.pick is not None:
         state.selection.select(state.selection.pick, on=on)
 
 
-def pick_parent(state: State) -> None:
+def pick_parent(state: WindowState) -> None:
     """Picks the body of a frame, the parent body of a joint, the assembly of a body."""
     if state.selection.pick is None:
         return
@@ -233,7 +233,7 @@ def pick_parent(state: State) -> None:
         state.pick_path(parent)
 
 
-def cycle(state: State, by: int) -> None:
+def cycle(state: WindowState, by: int) -> None:
     """Picks the next or previous item under the last click, and fades those in front of it."""
     if not state.selection.stack:
         return
@@ -244,7 +244,7 @@ def cycle(state: State, by: int) -> None:
     state.selection.faded = frozenset(path for path in paths[:k] if path is not None)
 
 
-def pick_at(state: State, hit: Hit) -> None:
+def pick_at(state: WindowState, hit: Hit) -> None:
     """Picks the item; a ghost becomes the member shown, in the half under the cursor, and the pick stays."""
     if hit.member is None:
         state.pick_path(hit.path, hit.point)
@@ -254,18 +254,18 @@ def pick_at(state: State, hit: Hit) -> None:
         state.show_member(hit.member)
 
 
-def toggle_at(state: State, hit: Hit) -> None:
+def toggle_at(state: WindowState, hit: Hit) -> None:
     if hit.path is not None:
         state.selection.select(hit.path, on=hit.path not in state.selection.selected)
 
 
-def centre_at(state: State, hit: Hit) -> None:
+def centre_at(state: WindowState, hit: Hit) -> None:
     if hit.point is not None:
         unfollow(state)
         state.view.camera = state.view.camera.looking_at(hit.point)
 
 
-def pick_behind(state: State, hit: Hit) -> None:
+def pick_behind(state: WindowState, hit: Hit) -> None:
     """The next item under this click; at another position, the nearest one."""
     cycle(state, 1)
 
@@ -273,16 +273,16 @@ def pick_behind(state: State, hit: Hit) -> None:
 # -- what is drawn -----------------------------------------------------------------------------------------------------
 
 
-def hide(state: State) -> None:
+def hide(state: WindowState) -> None:
     state.selection.hidden |= set(state.selection.marked)
 
 
-def translucent(state: State) -> None:
+def translucent(state: WindowState) -> None:
     marked, before = set(state.selection.marked), state.selection.translucent
     state.selection.translucent = before - marked if marked <= before else before | marked
 
 
-def isolate(state: State) -> None:
+def isolate(state: WindowState) -> None:
     """Hides bodies, joints and springs but those marked and what is attached to marked bodies; without any, none."""
     keep = set(state.selection.marked)
     if keep:
@@ -291,35 +291,35 @@ def isolate(state: State) -> None:
         state.selection.hidden = shown - keep
 
 
-def show_all(state: State) -> None:
+def show_all(state: WindowState) -> None:
     state.selection.show_all()
     for name in ("link", "joint", "tree joint", "closure joint", "root closure", "ground", "spring", "light", "shape"):
         state.display.inherit(name)
 
 
-def toggle_class(state: State, name: str) -> None:
+def toggle_class(state: WindowState, name: str) -> None:
     """Shows or hides a display class."""
     state.display.set(name, draw="visible" if state.display.drawn(name) == "hidden" else "hidden")
 
 
-def trace(state: State) -> None:
+def trace(state: WindowState) -> None:
     """Traces the picked point, or the origin of the picked body; without a pick, none."""
     node = state.node_of(state.selection.pick) if state.selection.pick else None
     point = np.zeros(3) if state.selection.pick_point is None else state.selection.pick_point
     state.view.trace = (node, point) if node else None
 
 
-def next_grouping(state: State) -> None:
+def next_grouping(state: WindowState) -> None:
     """Colours by the next grouping; after the last, every body has its own colour."""
     state.grouping = groups.BY[(groups.BY.index(state.grouping) + 1) % len(groups.BY)]
     state.say(f"coloured by {state.grouping}" if state.grouping else "every body in its own colour")
 
 
-def shadows(state: State) -> None:
+def shadows(state: WindowState) -> None:
     state.look = dataclasses.replace(state.look, shadows=not state.look.shadows)
 
 
-def instants(state: State) -> None:
+def instants(state: WindowState) -> None:
     """Shows stored instants only, or poses between them too, in both halves."""
     state.study.at_instants = not state.study.at_instants
     if state.beside is not None:
@@ -327,28 +327,28 @@ def instants(state: State) -> None:
     state.say("stored instants only" if state.study.at_instants else "poses between stored instants, loops closed")
 
 
-def swap_map(state: State) -> None:
+def swap_map(state: WindowState) -> None:
     state.map = keys.MAPS[1 - keys.MAPS.index(state.map)]
     state.set_mode("navigate")
     state.say(f"keys: {state.map}")
 
 
-def _toggle(part: Callable[[State], object], name: str) -> Callable[[State], None]:
+def _toggle(part: Callable[[WindowState], object], name: str) -> Callable[[WindowState], None]:
     """Toggles an attribute of a part of the state."""
 
-    def toggle(state: State) -> None:
+    def toggle(state: WindowState) -> None:
         setattr(part(state), name, not getattr(part(state), name))
 
     return toggle
 
 
-def beside_or_one(state: State) -> None:
+def beside_or_one(state: WindowState) -> None:
     """The next chosen member beside this one, or one alone; a grid is closed first."""
     grid.close(state)
     beside.toggle(state)
 
 
-def study(state: State) -> None:
+def study(state: WindowState) -> None:
     """Opens or closes the study pane; a running simulation has no other members to show."""
     if state.live is not None:
         state.say("A running simulation has one member: there is nothing to compare it with.")
@@ -356,26 +356,26 @@ def study(state: State) -> None:
     state.explorer.shown_on = not state.explorer.shown_on
 
 
-def _show(text: Callable[[State], str]) -> Callable[[State], None]:
+def _show(text: Callable[[WindowState], str]) -> Callable[[WindowState], None]:
     """Toggles a window with a text to read and copy."""
 
-    def show(state: State) -> None:
+    def show(state: WindowState) -> None:
         state.panels.text = "" if state.panels.text == text(state) else text(state)
 
     return show
 
 
-def _ask(word: str) -> Callable[[State], None]:
+def _ask(word: str) -> Callable[[WindowState], None]:
     return lambda state: state.panels.requests.append(word)
 
 
-def remove(state: State) -> None:
+def remove(state: WindowState) -> None:
     """Removes the picked shape of the user; anything else cannot be removed."""
     if not shape_editing.remove(state):
         state.say("Only shapes that were added can be removed.")
 
 
-PLAIN: dict[str, Callable[[State], None]] = {
+PLAIN: dict[str, Callable[[WindowState], None]] = {
     "play": play,
     "step_forward": lambda s: step(s, 1),
     "step_back": lambda s: step(s, -1),
@@ -455,17 +455,19 @@ PLAIN: dict[str, Callable[[State], None]] = {
     "add_shape": shape_editing.add,
     "pick_shapes": shape_editing.toggle_picking,
 }
-AT: dict[str, Callable[[State, Hit], None]] = {
+AT: dict[str, Callable[[WindowState, Hit], None]] = {
     "pick": pick_at,
     "toggle_selected": toggle_at,
     "centre": centre_at,
     "follow": lambda s, hit: follow(s, hit.path),
     "pick_behind": pick_behind,
 }
-HOLD: dict[str, tuple[Callable[[State, Hit], None], Callable[[State], None]]] = {  # what a drag begins and ends with
+HOLD: dict[
+    str, tuple[Callable[[WindowState, Hit], None], Callable[[WindowState], None]]
+] = {  # what a drag begins and ends with
     "pull": (pulling.begin, pulling.end),
 }
-BY: dict[str, Callable[[State, float, float], None]] = {
+BY: dict[str, Callable[[WindowState, float, float], None]] = {
     "pull": pulling.move,
     "orbit": orbit,
     "pan": pan,

@@ -12,14 +12,14 @@ from contextlib import contextmanager
 
 from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.state.right_half import RightHalf
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import design_views
 
 ONE_HALF = "A running simulation fills the view."
 
 
-def choose(state: State, right: RightHalf, text: str) -> None:
+def choose(state: WindowState, right: RightHalf, text: str) -> None:
     """Shows the first member of a choice of the right half's study, when it has come where it is simulated again;
     errors become messages."""
     try:
@@ -35,18 +35,18 @@ def choose(state: State, right: RightHalf, text: str) -> None:
         state.say(str(error), "choice at the right")
 
 
-def _shown(state: State, right: RightHalf, member: int) -> None:
+def _shown(state: WindowState, right: RightHalf, member: int) -> None:
     show(state, right, member)
     state.panels.solved("choice at the right")
 
 
-def show(state: State, right: RightHalf, member: int) -> None:
+def show(state: WindowState, right: RightHalf, member: int) -> None:
     """Shows a member in the right half; ModelError if it cannot be drawn."""
     right.study.poses(member, state.clock.time)
     right.design = Design(right.design.scenes, member)
 
 
-def captions(state: State, right: RightHalf) -> tuple[list[str], list[str]]:
+def captions(state: WindowState, right: RightHalf) -> tuple[list[str], list[str]]:
     """Lines over the left half and over the right one."""
     left = Design(state.scenes, state.choice.member)
     key = (left.study, left.member, right.member, state.choice.colour_by)
@@ -59,7 +59,7 @@ def captions(state: State, right: RightHalf) -> tuple[list[str], list[str]]:
     )
 
 
-def open_beside(state: State, right: Design) -> None:
+def open_beside(state: WindowState, right: Design) -> None:
     """Shows a design in the right half; if the studies differ, the camera frames both.
 
     Raises:
@@ -73,7 +73,7 @@ def open_beside(state: State, right: Design) -> None:
         state.view.fit(state.motion())
 
 
-def toggle(state: State) -> None:
+def toggle(state: WindowState) -> None:
     """Shows the next chosen member in the right half, or closes it; a study closed before is opened again."""
     if state.beside is not None:
         state.closed_beside, state.beside = state.beside.design, None
@@ -91,7 +91,7 @@ def toggle(state: State) -> None:
     state.beside = RightHalf(Design(state.scenes, state.choice.neighbour(1)))
 
 
-def exchange(state: State) -> None:
+def exchange(state: WindowState) -> None:
     """Exchanges left and right member, within one study."""
     right = state.beside
     if right is None or right.study is not state.study:
@@ -102,7 +102,7 @@ def exchange(state: State) -> None:
     show(state, right, left)
 
 
-def own_camera(state: State) -> None:
+def own_camera(state: WindowState) -> None:
     """Gives the right half a separate camera, or that of the left half again."""
     if state.beside is None:
         state.say("There is one half: B makes two.")
@@ -112,7 +112,7 @@ def own_camera(state: State) -> None:
 
 
 @contextmanager
-def under_cursor(state: State) -> Iterator[None]:
+def under_cursor(state: WindowState) -> Iterator[None]:
     """Within the context the camera of the state is that of the half under the cursor."""
     right = state.beside
     if right is None or right.camera is None or not right.hovered:

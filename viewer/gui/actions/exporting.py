@@ -6,14 +6,14 @@ from pathlib import Path
 
 from shiftjax.errors import ModelError, one_of
 from shiftjax.viewer.export import gltf, web_page
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.ghost_choice import drawn
 from shiftjax.viewer.recording import new_file
 
 KINDS = (".html", ".glb")
 
 
-def export(state: State, kind: str, folder: Path | None = None) -> Path | None:
+def export(state: WindowState, kind: str, folder: Path | None = None) -> Path | None:
     """Writes the current member, and the ghosts where they are drawn, to a new file; errors become messages.
 
     Args:

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.right_half import RightHalf
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.distributions import spread
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.side_by_side import BAR
@@ -16,7 +16,7 @@ SIZES = (4, 9, 16)  # members, one after the other
 SHARE = 1.5  # so many times a size are shown at once, too
 
 
-def toggle(state: State) -> None:
+def toggle(state: WindowState) -> None:
     """Shows 4 of the chosen members in a grid, then 9, then 16, then one alone again."""
     explorer = state.explorer
     before = len(explorer.cells)
@@ -30,7 +30,7 @@ def toggle(state: State) -> None:
             state.say("A grid needs two members: choose more, as `kept`.")
 
 
-def members_for(state: State, count: int) -> list[int]:
+def members_for(state: WindowState, count: int) -> list[int]:
     """So many of the chosen members: the first of a choice in its order, or those spread over a selection;
     of an optimisation's designs, unless they are ranked, the first, the last and others evenly between."""
     chosen, explorer = state.choice.chosen, state.explorer
@@ -44,7 +44,7 @@ def members_for(state: State, count: int) -> list[int]:
     return [int(member) for member in chosen[spread(points, count)]]
 
 
-def show(state: State, members: list[int]) -> None:
+def show(state: WindowState, members: list[int]) -> None:
     """A cell for each of several members, which can be drawn; one alone needs no grid."""
     if len(members) < 2:
         state.say("A grid needs two members: choose more, as `kept`.")
@@ -54,12 +54,12 @@ def show(state: State, members: list[int]) -> None:
     _set(state, tuple(members[: SIZES[-1]]))
 
 
-def close(state: State) -> None:
+def close(state: WindowState) -> None:
     """One member in the view."""
     _set(state, ())
 
 
-def _set(state: State, cells: tuple[int, ...]) -> None:
+def _set(state: WindowState, cells: tuple[int, ...]) -> None:
     """Changes the members of the grid; a camera that nobody has moved is fitted to what all of them reach."""
     if cells == state.explorer.cells:
         return
@@ -68,14 +68,14 @@ def _set(state: State, cells: tuple[int, ...]) -> None:
         state.view.fit(state.motion())
 
 
-def pick(state: State, member: int, *, alone: bool) -> None:
+def pick(state: WindowState, member: int, *, alone: bool) -> None:
     """A cell was clicked: its member is shown in the panes, or alone in the view."""
     state.show_member(member)
     if alone:
         close(state)
 
 
-def halves_of(state: State) -> list[RightHalf]:
+def halves_of(state: WindowState) -> list[RightHalf]:
     """What is drawn in each cell."""
     cells = state.explorer.cells
     return state.explorer.cached("cells", cells, lambda: [RightHalf(Design(state.scenes, k)) for k in cells])
@@ -97,7 +97,7 @@ def _size(view: Box, count: int, across: int) -> tuple[float, float]:
     return max(width, 1.0), max(height, 1.0)
 
 
-def lines(state: State, half: RightHalf) -> list[str]:
+def lines(state: WindowState, half: RightHalf) -> list[str]:
     """The label of a cell: its member and the metric that colours; a note once its run is over."""
     metric = state.choice.colour_by or state.explorer.colour or state.explorer.y
     table = state.explorer.table

@@ -12,30 +12,30 @@ from pathlib import Path
 import numpy as np
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.recording import Recording
+from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.recording import MovieRecording
 
 
-def toggle(state: State) -> None:
+def toggle(state: WindowState) -> None:
     """Starts or ends a recording."""
     if state.recording is not None:
         stop(state)
         return
     try:
-        state.recording = Recording(Path.cwd(), state.panels.record_as)
+        state.recording = MovieRecording(Path.cwd(), state.panels.record_as)
         state.say(f"recording to {state.recording.path.name}")
     except ModelError as error:
         state.say(str(error))
 
 
-def stop(state: State, reason: str = "") -> None:
+def stop(state: WindowState, reason: str = "") -> None:
     """Ends the recording, if there is one, and reports the file."""
     recording, state.recording = state.recording, None
     if recording is not None:
         state.say(" ".join(filter(None, [reason, recording.finish()])))
 
 
-def take(state: State, image: Callable[[], np.ndarray], passed: float) -> None:
+def take(state: WindowState, image: Callable[[], np.ndarray], passed: float) -> None:
     """Records the frame that was drawn, `passed` seconds after the one before; errors become messages."""
     recording = state.recording
     if recording is None:

@@ -9,14 +9,14 @@ import numpy as np
 from shiftjax.poses import to_local, to_world
 from shiftjax.viewer.gui.state.colours import PULL
 from shiftjax.viewer.gui.state.selection import Hit
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Strokes
 
 NOT_LIVE = "Only a running simulation can be pulled: `shiftjax view MODEL --live`."
 CROSS = 0.02  # half size of the cross at the target, in model sizes
 
 
-def begin(state: State, hit: Hit) -> None:
+def begin(state: WindowState, hit: Hit) -> None:
     """Starts pulling the body under the cursor at that point."""
     node = state.node_of(hit.path) if hit.path else None
     if state.live is None:
@@ -28,7 +28,7 @@ def begin(state: State, hit: Hit) -> None:
         state.live.grab(state.study.nodes[node], to_local(state.poses()[node], hit.point), np.array(hit.point))
 
 
-def move(state: State, right: float, up: float) -> None:
+def move(state: WindowState, right: float, up: float) -> None:
     """Moves the target parallel to the picture, in parts of the shorter side of the view."""
     held = state.live.pull if state.live is not None else None
     if state.live is None or held is None:
@@ -41,13 +41,13 @@ def move(state: State, right: float, up: float) -> None:
     state.live.grab(body, point, target + height * (right * x + up * y))
 
 
-def end(state: State) -> None:
+def end(state: WindowState) -> None:
     """Ends the pull."""
     if state.live is not None:
         state.live.let_go()
 
 
-def line(state: State) -> Strokes | None:
+def line(state: WindowState) -> Strokes | None:
     """From the pulled point to the target, which is a small cross; None without a pull."""
     pull = state.live.pull if state.live is not None else None
     if pull is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.study import opening
 
 HINT = "a stored study: NAME.zarr"
@@ -13,7 +13,7 @@ MOST = 12  # names that are listed
 REQUEST = "open"  # of the main loop, before the path
 
 
-def names(state: State, folder: Path | None = None) -> list[str]:
+def names(state: WindowState, folder: Path | None = None) -> list[str]:
     """Stored studies that complete what is typed, those that begin with it first.
 
     Args:
@@ -24,7 +24,7 @@ def names(state: State, folder: Path | None = None) -> list[str]:
     return sorted(found, key=lambda name: (not name.lower().startswith(typed), name.lower()))[:MOST]
 
 
-def replace(state: State, name: str) -> bool:
+def replace(state: WindowState, name: str) -> bool:
     """Has the main loop show a stored study in place of this one; what cannot be shown becomes a message, and this one
     stays. False then.
 

@@ -23,7 +23,7 @@ from shiftjax.viewer.gui.actions import grid, selecting
 from shiftjax.viewer.gui.state.explorer import TABS
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.right_half import RightHalf
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.scene.camera import Camera
 
@@ -34,15 +34,15 @@ MOST_GHOSTS = 4096  # chosen members that are listed
 
 
 @record
-class Entry:
+class ViewEntry:
     """One key of the file."""
 
-    read: Callable[[State], Any]
-    check: Callable[[State, str, Any], Any]  # state, where, what the file says -> what `write` takes; ModelError
-    write: Callable[[State, Any], None]
+    read: Callable[[WindowState], Any]
+    check: Callable[[WindowState, str, Any], Any]  # state, where, what the file says -> what `write` takes; ModelError
+    write: Callable[[WindowState, Any], None]
 
 
-def save(state: State, path: str | Path) -> Path:
+def save(state: WindowState, path: str | Path) -> Path:
     """Writes the view; ModelError where the place cannot be written."""
     target = _path(path)
     try:
@@ -52,12 +52,12 @@ def save(state: State, path: str | Path) -> Path:
     return target
 
 
-def document(state: State) -> dict[str, Any]:
+def document(state: WindowState) -> dict[str, Any]:
     """The view as it is written."""
     return {**FORMAT, **{name: entry.read(state) for name, entry in ENTRIES.items()}}
 
 
-def load(state: State, path: str | Path) -> None:
+def load(state: WindowState, path: str | Path) -> None:
     """Restores a view that was written of the same study.
 
     Raises:
@@ -66,7 +66,7 @@ def load(state: State, path: str | Path) -> None:
     restore(state, read(path), str(path))
 
 
-def save_here(state: State) -> None:
+def save_here(state: WindowState) -> None:
     """Saves the view to the file that is typed; errors become messages."""
     try:
         state.say(f"written: {save(state, state.explorer.file or HINT)}")
@@ -74,7 +74,7 @@ def save_here(state: State) -> None:
         state.say(str(error))
 
 
-def open_here(state: State) -> None:
+def open_here(state: WindowState) -> None:
     """Opens the view of the file that is typed; errors become messages."""
     try:
         load(state, state.explorer.file or HINT)
@@ -100,7 +100,7 @@ def read(path: str | Path) -> dict[str, Any]:
     return found
 
 
-def restore(state: State, found: dict[str, Any], where: str) -> None:
+def restore(state: WindowState, found: dict[str, Any], where: str) -> None:
     """Sets what a document says; what it leaves out stays as it is. ModelError as of `load`.
 
     Where members are simulated again first, it is set when they have come.
@@ -123,7 +123,7 @@ def _named(checked: dict[str, Any]) -> list[int]:
     return [*(member for members in several for member in members), *(k for k in alone if k is not None)]
 
 
-def _write(state: State, checked: dict[str, Any]) -> None:
+def _write(state: WindowState, checked: dict[str, Any]) -> None:
     """In the order of the table: the selection is made of those shown."""
     for name, value in checked.items():
         ENTRIES[name].write(state, value)
@@ -140,11 +140,11 @@ def _path(path: str | Path) -> Path:
 # -- what values may be ------------------------------------------------------------------------------------------------
 
 
-def _member(state: State, where: str, value: Any) -> int:
+def _member(state: WindowState, where: str, value: Any) -> int:
     return _members(state, where, [value])[0]
 
 
-def _members(state: State, where: str, value: Any) -> list[int]:
+def _members(state: WindowState, where: str, value: Any) -> list[int]:
     """Members that can be drawn."""
     need(where, value, list, "a list of members")
     for member in value:
@@ -158,17 +158,17 @@ def _members(state: State, where: str, value: Any) -> list[int]:
     return [int(member) for member in value]
 
 
-def _beside(state: State, where: str, value: Any) -> int | None:
+def _beside(state: WindowState, where: str, value: Any) -> int | None:
     return None if value is None else _member(state, where, value)
 
 
-def _chosen(state: State, where: str, value: Any) -> list[int]:
+def _chosen(state: WindowState, where: str, value: Any) -> list[int]:
     if not value:
         raise ModelError(where, repr(value)[:80], "one member at least", "Name one.")
     return _members(state, where, value)
 
 
-def _cells(state: State, where: str, value: Any) -> list[int]:
+def _cells(state: WindowState, where: str, value: Any) -> list[int]:
     """Members of a grid, none for one view."""
     found = _members(state, where, value)
     if len(found) == 1 or len(found) > grid.SIZES[-1]:
@@ -176,63 +176,63 @@ def _cells(state: State, where: str, value: Any) -> list[int]:
     return found
 
 
-def _text(state: State, where: str, value: Any) -> str:
+def _text(state: WindowState, where: str, value: Any) -> str:
     need(where, value, str, "a text")
     return value
 
 
-def _expression(state: State, where: str, value: Any) -> str:
+def _expression(state: WindowState, where: str, value: Any) -> str:
     """An expression that this study can read."""
     state.explorer.table.mask(_text(state, where, value))
     return value
 
 
-def _flag(state: State, where: str, value: Any) -> bool:
+def _flag(state: WindowState, where: str, value: Any) -> bool:
     need(where, value, bool, "true or false")
     return value
 
 
-def _tab(state: State, where: str, value: Any) -> str:
+def _tab(state: WindowState, where: str, value: Any) -> str:
     one_of(where, value, TABS)
     return value
 
 
-def _time(state: State, where: str, value: Any) -> float:
+def _time(state: WindowState, where: str, value: Any) -> float:
     need_number(where, value, "a time [s]")
     return float(value)
 
 
-def _column(state: State, where: str, value: Any) -> str:
+def _column(state: WindowState, where: str, value: Any) -> str:
     one_of(where, value, state.explorer.table.names)
     return value
 
 
-def _no_column(state: State, where: str, value: Any) -> str:
+def _no_column(state: WindowState, where: str, value: Any) -> str:
     return "" if value == "" else _column(state, where, value)
 
 
-def _metric(state: State, where: str, value: Any) -> str:
+def _metric(state: WindowState, where: str, value: Any) -> str:
     if value != "":
         one_of(where, value, state.study.metrics)
     return value
 
 
-def _columns(state: State, where: str, value: Any) -> list[str]:
+def _columns(state: WindowState, where: str, value: Any) -> list[str]:
     need(where, value, list, "a list of columns")
     return [_column(state, where, name) for name in value]
 
 
-def _axes(state: State, where: str, value: Any) -> list[str]:
+def _axes(state: WindowState, where: str, value: Any) -> list[str]:
     if len(_columns(state, where, value)) < 2:
         raise ModelError(where, f"{len(value)} axes", "two at least", "Name another column.")
     return value
 
 
-def _fields(kind: type, allowed: str) -> Callable[[State, str, Any], dict[str, Any]]:
+def _fields(kind: type, allowed: str) -> Callable[[WindowState, str, Any], dict[str, Any]]:
     """A record of numbers with the fields of a class, all of them and no other."""
     names = {field.name for field in dataclasses.fields(kind)}
 
-    def check(state: State, where: str, value: Any) -> dict[str, Any]:
+    def check(state: WindowState, where: str, value: Any) -> dict[str, Any]:
         need(where, value, dict, allowed)
         for name in names ^ value.keys():
             raise ModelError(f"{where}: key", repr(name)[:80], ", ".join(sorted(names)), "All of these, and no other.")
@@ -245,7 +245,7 @@ def _fields(kind: type, allowed: str) -> Callable[[State, str, Any], dict[str, A
     return check
 
 
-def _camera(state: State, where: str, value: Any) -> Camera:
+def _camera(state: WindowState, where: str, value: Any) -> Camera:
     found = _fields(Camera, "the numbers of a camera")(state, where, value)
     for name, field in (("target", state.view.camera.target), ("up", state.view.camera.up)):
         if not isinstance(found[name], tuple) or len(found[name]) != len(field):
@@ -256,7 +256,7 @@ def _camera(state: State, where: str, value: Any) -> Camera:
     return Camera(**found)
 
 
-def _sizes(state: State, where: str, value: Any) -> Sizes:
+def _sizes(state: WindowState, where: str, value: Any) -> Sizes:
     return Sizes(**_fields(Sizes, "sizes of panes [points], null for the usual one")(state, where, value))
 
 
@@ -265,7 +265,7 @@ def _packed(mask: np.ndarray) -> str:
     return base64.b64encode(zlib.compress(np.packbits(mask).tobytes(), 9)).decode() if mask.any() else ""
 
 
-def _mask(state: State, where: str, value: Any) -> np.ndarray:
+def _mask(state: WindowState, where: str, value: Any) -> np.ndarray:
     count = state.explorer.table.rows
     if _text(state, where, value) == "":
         return np.zeros(count, bool)
@@ -282,75 +282,75 @@ def _mask(state: State, where: str, value: Any) -> np.ndarray:
 # -- the keys ----------------------------------------------------------------------------------------------------------
 
 
-def _plain(owner: str, name: str, check: Callable[[State, str, Any], Any]) -> Entry:
+def _plain(owner: str, name: str, check: Callable[[WindowState, str, Any], Any]) -> ViewEntry:
     """An attribute of a part of the state, as it is."""
 
-    def write(state: State, value: Any) -> None:
+    def write(state: WindowState, value: Any) -> None:
         setattr(getattr(state, owner), name, value)
 
-    return Entry(lambda state: getattr(getattr(state, owner), name), check, write)
+    return ViewEntry(lambda state: getattr(getattr(state, owner), name), check, write)
 
 
-def _set_chosen(state: State, value: list[int]) -> None:
+def _set_chosen(state: WindowState, value: list[int]) -> None:
     state.choice.chosen = np.array(value, np.int64)
 
 
-def _set_beside(state: State, value: int | None) -> None:
+def _set_beside(state: WindowState, value: int | None) -> None:
     state.beside = None if value is None else RightHalf(Design(state.scenes, value))
 
 
-def _beside_now(state: State) -> int | None:
+def _beside_now(state: WindowState) -> int | None:
     right = state.beside
     return right.member if right is not None and right.study is state.study else None
 
 
-def _set_grid(state: State, value: list[int]) -> None:
+def _set_grid(state: WindowState, value: list[int]) -> None:
     if value:
         grid.show(state, value)
     else:
         grid.close(state)
 
 
-def _set_selected(state: State, value: np.ndarray) -> None:
+def _set_selected(state: WindowState, value: np.ndarray) -> None:
     state.explorer.select(value)
     state.explorer.note = state.explorer.ghosts()[1]
 
 
-def _set_order(state: State, value: dict[str, Any]) -> None:
+def _set_order(state: WindowState, value: dict[str, Any]) -> None:
     state.explorer.sort_by(value["by"], falling=value["falling"])
 
 
-def _order(state: State, where: str, value: Any) -> dict[str, Any]:
+def _order(state: WindowState, where: str, value: Any) -> dict[str, Any]:
     need(where, value, dict, '{"by": COLUMN, "falling": true or false}')
     if value.keys() != {"by", "falling"}:
         raise ModelError(f"{where}: keys", ", ".join(map(repr, value))[:80], "by, falling", "Both, and no other.")
     return {"by": _column(state, where, value["by"]), "falling": _flag(state, where, value["falling"])}
 
 
-ENTRIES: dict[str, Entry] = {
-    "study": Entry(lambda s: str(s.study.where), _text, lambda s, _: None),
-    "chosen": Entry(lambda s: s.choice.chosen[:MOST_GHOSTS].tolist(), _chosen, _set_chosen),
+ENTRIES: dict[str, ViewEntry] = {
+    "study": ViewEntry(lambda s: str(s.study.where), _text, lambda s, _: None),
+    "chosen": ViewEntry(lambda s: s.choice.chosen[:MOST_GHOSTS].tolist(), _chosen, _set_chosen),
     "choice": _plain("choice", "text", _text),
     "ghosts": _plain("choice", "ghosts_on", _flag),
     "colour_by": _plain("choice", "colour_by", _metric),
-    "member": Entry(lambda s: s.choice.member, _member, lambda s, member: s.show_member(member)),
-    "beside": Entry(_beside_now, _beside, _set_beside),
-    "time": Entry(lambda s: s.clock.time, _time, lambda s, time: s.go_to(time)),
-    "camera": Entry(lambda s: dataclasses.asdict(s.current_camera()), _camera,
+    "member": ViewEntry(lambda s: s.choice.member, _member, lambda s, member: s.show_member(member)),
+    "beside": ViewEntry(_beside_now, _beside, _set_beside),
+    "time": ViewEntry(lambda s: s.clock.time, _time, lambda s, time: s.go_to(time)),
+    "camera": ViewEntry(lambda s: dataclasses.asdict(s.current_camera()), _camera,
                     lambda s, camera: (setattr(s.view, "followed", None), setattr(s.view, "camera", camera))[-1]),
     "panes": _plain("panels", "panes_on", _flag),
-    "sizes": Entry(lambda s: dataclasses.asdict(s.panels.sizes), _sizes,
+    "sizes": ViewEntry(lambda s: dataclasses.asdict(s.panels.sizes), _sizes,
                    lambda s, sizes: setattr(s.panels, "sizes", sizes)),
     "study_pane": _plain("explorer", "shown_on", _flag),
-    "tab": Entry(lambda s: s.explorer.tab, _tab, lambda s, tab: s.explorer.open_tab(tab)),
+    "tab": ViewEntry(lambda s: s.explorer.tab, _tab, lambda s, tab: s.explorer.open_tab(tab)),
     "columns": _plain("explorer", "columns", _columns),
-    "order": Entry(lambda s: {"by": s.explorer.sort, "falling": s.explorer.falling}, _order, _set_order),
+    "order": ViewEntry(lambda s: {"by": s.explorer.sort, "falling": s.explorer.falling}, _order, _set_order),
     "x": _plain("explorer", "x", _column),
     "y": _plain("explorer", "y", _column),
     "colour": _plain("explorer", "colour", _no_column),
     "histogram": _plain("explorer", "bars", _column),
     "axes": _plain("explorer", "axes", _axes),
-    "expression": Entry(lambda s: s.explorer.expression, _expression, lambda s, text: selecting.show(s, text)),
-    "selected": Entry(lambda s: _packed(s.explorer.selected), _mask, _set_selected),
-    "grid": Entry(lambda s: list(s.explorer.cells), _cells, _set_grid),
+    "expression": ViewEntry(lambda s: s.explorer.expression, _expression, lambda s, text: selecting.show(s, text)),
+    "selected": ViewEntry(lambda s: _packed(s.explorer.selected), _mask, _set_selected),
+    "grid": ViewEntry(lambda s: list(s.explorer.cells), _cells, _set_grid),
 }  # fmt: skip

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 
 NEAR = 0.02  # of the longer side of a plot: a click within it finds a point
 
 
-def select(state: State, mask: np.ndarray, how: str = "replace") -> None:
+def select(state: WindowState, mask: np.ndarray, how: str = "replace") -> None:
     """Selects members (members,) bool; those of them that can be drawn become the ghosts."""
     state.explorer.select(mask, how)
     show_ghosts(state)
 
 
-def show_ghosts(state: State) -> None:
+def show_ghosts(state: WindowState) -> None:
     """The selection as ghosts, at most 64 of it; without one the ghosts stay as they are."""
     explorer = state.explorer
     few, explorer.note = explorer.ghosts()
@@ -26,7 +26,7 @@ def show_ghosts(state: State) -> None:
         state.choice.chosen, state.choice.ghosts_on, state.choice.text = found.ids, True, ""
 
 
-def simulate(state: State) -> None:
+def simulate(state: WindowState) -> None:
     """Draws some of the selection, spread over it, as ghosts: those without trajectories are simulated again first."""
     explorer = state.explorer
     found = state.study.drawable(explorer.few_of(np.flatnonzero(explorer.selected)))
@@ -42,31 +42,31 @@ def simulate(state: State) -> None:
     state.awaited.wish("left", state.study, found, come)
 
 
-def show(state: State, text: str) -> None:
+def show(state: WindowState, text: str) -> None:
     """Shows the members of an expression; what is selected among them stays so."""
     explorer = state.explorer
     if explorer.filter(text):
         explorer.select(explorer.selected)
 
 
-def clear(state: State) -> None:
+def clear(state: WindowState) -> None:
     """Selects nothing."""
     select(state, np.zeros(state.explorer.table.rows, bool))
 
 
-def open_member(state: State, member: int) -> None:
+def open_member(state: WindowState, member: int) -> None:
     """Shows a member; one without a trajectory becomes a message."""
     state.show_member(member)
 
 
-def in_box(state: State, x: str, y: str, low: tuple[float, float], high: tuple[float, float]) -> np.ndarray:
+def in_box(state: WindowState, x: str, y: str, low: tuple[float, float], high: tuple[float, float]) -> np.ndarray:
     """(members,) bool, those whose two numbers are in a box."""
     across, up = (state.explorer.table.column(name) for name in (x, y))
     with np.errstate(invalid="ignore"):
         return (across >= low[0]) & (across <= high[0]) & (up >= low[1]) & (up <= high[1])
 
 
-def nearest(state: State, point: tuple[float, float], limits: tuple[float, float, float, float]) -> int | None:
+def nearest(state: WindowState, point: tuple[float, float], limits: tuple[float, float, float, float]) -> int | None:
     """The member shown whose point of the scatter plot is nearest to a place in it; none if it is far."""
     explorer = state.explorer
     across = (explorer.numbers(explorer.x) - point[0]) / max(limits[1] - limits[0], 1e-300)

@@ -10,13 +10,13 @@ import numpy as np
 from shiftjax.errors import ModelError, one_of
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.records import Geometry
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.added_shapes import COLOUR, KINDS, replaced, sizes
 from shiftjax.viewer.scene.model_shapes import finder, shape_of
-from shiftjax.viewer.scene.scene import Part
+from shiftjax.viewer.scene.scene import ScenePart
 
 
-def add(state: State) -> None:
+def add(state: WindowState) -> None:
     """Adds a box to the picked body, at the picked point, and picks it; on a user's shape, changes its kind."""
     path = state.selection.pick
     if path in state.shapes:
@@ -34,14 +34,14 @@ def add(state: State) -> None:
     state.pick_path(name)
 
 
-def change(state: State, path: str, kind: str) -> None:
+def change(state: WindowState, path: str, kind: str) -> None:
     """Gives a parametric shape another kind, with default sizes at its old position."""
     one_of(f"kind of {path}", kind, KINDS)
     kept = {key: value for key, value in state.shapes[path].options.items() if key in ("T", "R", "rotation", "colour")}
     edit(state, path, Geometry(kind, (), FrozenJson(sizes(kind, state.scene) | kept)))
 
 
-def edit(state: State, path: str, geometry: Geometry) -> None:
+def edit(state: WindowState, path: str, geometry: Geometry) -> None:
     """Gives a parametric shape other numbers; errors become messages and the shape stays."""
     before = state.shapes[path]
     state.shapes[path] = geometry
@@ -52,7 +52,7 @@ def edit(state: State, path: str, geometry: Geometry) -> None:
         state.say(str(error))
 
 
-def remove(state: State) -> bool:
+def remove(state: WindowState) -> bool:
     """Removes the picked shape of a user; False where the pick is none."""
     path = state.selection.pick
     if path is None or not any(part.kind == "shape" and part.path == path for part in state.scene.parts):
@@ -63,26 +63,26 @@ def remove(state: State) -> bool:
     return True
 
 
-def toggle_picking(state: State) -> None:
+def toggle_picking(state: WindowState) -> None:
     """Toggles whether widgets can be picked."""
     state.display.set("widget", pick=not state.display.picks("widget"))
     state.say(f"shapes and symbols can {'' if state.display.picks('widget') else 'not '}be picked")
 
 
-def _origin(state: State, path: str) -> np.ndarray:
+def _origin(state: WindowState, path: str) -> np.ndarray:
     """(3,) origin of a body, a joint or a frame, in coordinates of its node."""
     joint = state.mechanism.joints.get(path)
     inside = state.mechanism.frames.get(joint.child.path if joint is not None else path)
     return np.zeros(3) if inside is None else inside[:3, 3]
 
 
-def _part(state: State, path: str) -> Part:
+def _part(state: WindowState, path: str) -> ScenePart:
     return next(part for part in state.scene.parts if part.path == path)
 
 
-def _rebuild(state: State, path: str, body: str) -> None:
+def _rebuild(state: WindowState, path: str, body: str) -> None:
     """Rebuilds the parts of a parametric shape."""
     pieces = shape_of(state.shapes[path], path, finder(state.study.model, None), None, [])
     node = state.node[body]
-    parts = [Part(m, node, matrix, colour or COLOUR, path, "shape") for m, matrix, colour in pieces]
+    parts = [ScenePart(m, node, matrix, colour or COLOUR, path, "shape") for m, matrix, colour in pieces]
     state.scene = replaced(state.scene, path, parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from shiftjax.viewer.gui.state.layout import Box, Layout
+from shiftjax.viewer.gui.state.layout import Box, PaneLayout
 from shiftjax.viewer.gui.state.panels import Panels
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
@@ -14,7 +14,7 @@ SHOWN = imgui.ImVec4(0.35, 0.55, 0.85, 0.9)
 FLAGS = ui.BARE | int(imgui.WindowFlags_.no_background | imgui.WindowFlags_.no_scrollbar)
 
 
-def draw(panels: Panels, found: Layout) -> None:
+def draw(panels: Panels, found: PaneLayout) -> None:
     """Draws the borders; drags set the sizes for the next frame."""
     view, properties, study, timeline = found.view, found.properties, found.study, found.timeline
     upright = (GRIP, max(view.height - GRIP, 1.0))  # ends above the lower border

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from shiftjax.viewer.gui.actions import beside, grid
 from shiftjax.viewer.gui.state.layout import Box, halves
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
@@ -16,7 +16,7 @@ THIN = imgui.ImVec4(0.92, 0.94, 0.97, 0.4)  # of small cells, where a caption co
 EDGE = 6.0  # points from the corner
 
 
-def draw(state: State, view: Box) -> None:
+def draw(state: WindowState, view: Box) -> None:
     """A caption over each half or cell, behind all panes."""
     if state.explorer.cells:
         _cells(state, view)
@@ -27,7 +27,7 @@ def draw(state: State, view: Box) -> None:
         ui.item_boxes[f"half:{name}"] = box
 
 
-def _cells(state: State, view: Box) -> None:
+def _cells(state: WindowState, view: Box) -> None:
     """A caption over each cell, and a frame about that of the member in the panes."""
     cells = grid.halves_of(state)
     for cell, box in zip(cells, grid.boxes(view, len(cells)), strict=True):

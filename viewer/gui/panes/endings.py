@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shiftjax.viewer.gui.state.layout import Box, axes_side, halves
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.study.ended import Ended
@@ -16,7 +16,7 @@ STRIPE = 7.0  # points between the lines of a hatching
 PADDING = 2.0  # points at both ends of a slider (imgui_widgets.cpp, SliderBehaviorT)
 
 
-def mark(state: State, first: float, last: float) -> None:
+def mark(state: WindowState, first: float, last: float) -> None:
     """Hatches the slider of the timeline, which was drawn last, after the end of the member's run.
 
     Args:
@@ -40,7 +40,7 @@ def mark(state: State, first: float, last: float) -> None:
     ui.item_boxes["ended"] = Box(end, low.y, high.x - end, height)
 
 
-def draw(state: State, view: Box) -> None:
+def draw(state: WindowState, view: Box) -> None:
     """A banner in each half whose member ended early."""
     for name in ("left", "right"):
         ui.item_boxes.pop(f"banner:{name}", None)

@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.record import record
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.state.layout import AXIS_DISC, AXIS_LENGTH, Box, axes_side
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.scene.camera import VIEWS, Camera, upright
@@ -43,7 +43,7 @@ def ends(camera: Camera, up: tuple[float, float, float]) -> list[End]:
     return sorted(out, key=lambda end: end.depth)
 
 
-def draw(state: State, view: Box) -> None:
+def draw(state: WindowState, view: Box) -> None:
     """Draws the axes and their ends as buttons, where the view has room for them."""
     side = axes_side(view, state.panels.zoom)
     if not side:
@@ -57,7 +57,7 @@ def draw(state: State, view: Box) -> None:
     imgui.pop_style_var(2)
 
 
-def _end(state: State, end: End, box: Box) -> None:
+def _end(state: WindowState, end: End, box: Box) -> None:
     zoom, paint = state.panels.zoom, imgui.get_window_draw_list()
     middle = imgui.ImVec2(box.x + box.width / 2, box.y + box.height / 2)
     at = imgui.ImVec2(middle.x + zoom * AXIS_LENGTH * end.place[0], middle.y + zoom * AXIS_LENGTH * end.place[1])

@@ -9,7 +9,7 @@ from shiftjax.mechanism.paths import parts
 from shiftjax.poses import to_world
 from shiftjax.viewer.gui.state.colours import FADED
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.values import frame_in_world
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
@@ -19,7 +19,7 @@ OUTLINE = (1.0, 1.0, 1.0)  # around the text, for contrast
 BODY, JOINT = (0.05, 0.05, 0.05), (0.10, 0.10, 0.55)
 
 
-def label_points(state: State) -> list[tuple[str, str, np.ndarray]]:
+def label_points(state: WindowState) -> list[tuple[str, str, np.ndarray]]:
     """Path, plain name and point (3,) in the world [m] of every body and joint that is not hidden."""
     poses, off = state.body_poses(), state.hidden_items()
     hidden_bodies = state.display.drawn("link") == "hidden"
@@ -33,7 +33,7 @@ def label_points(state: State) -> list[tuple[str, str, np.ndarray]]:
     return [(path, parts(path)[-1], point) for path, point in found if path not in off]
 
 
-def by_priority(state: State, eye: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
+def by_priority(state: WindowState, eye: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
     """The labels, most important first: picked and selected items, bodies, joints; the nearest of each first."""
     marked, joints = state.selection.marked, state.mechanism.joints
 
@@ -44,7 +44,7 @@ def by_priority(state: State, eye: np.ndarray) -> list[tuple[str, str, np.ndarra
     return sorted(label_points(state), key=rank)
 
 
-def draw(state: State, view: Box) -> None:
+def draw(state: WindowState, view: Box) -> None:
     """Draws the names behind all panes and windows."""
     drawn = state.display.drawn("name")
     if drawn == "hidden":

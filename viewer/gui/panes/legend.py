@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.viewer.gui.picture import forces
 from shiftjax.viewer.gui.state import groups
 from shiftjax.viewer.gui.state.colours import SLIDES, TURNS
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import colourbar, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members.ghost_choice import drawn
@@ -17,7 +17,7 @@ from shiftjax.viewer.scene.scene import Colour
 MOST = 24  # groups listed by name
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     """Colours with labels, if anything drawn needs them."""
     rows, bar = lines(state), scale(state)
     if not (rows or bar) or not imgui.collapsing_header("Legend", int(imgui.TreeNodeFlags_.default_open)):
@@ -32,7 +32,7 @@ def draw(state: State) -> None:
         colourbar.level("legend:ghosts", *bar)
 
 
-def scale(state: State) -> tuple[str, float, float] | None:
+def scale(state: WindowState) -> tuple[str, float, float] | None:
     """What the colours of ghosts mean: a metric with its unit, and the numbers at both ends of the ramp."""
     choice, name = state.choice, state.choice.colour_by
     if not name or not choice.ghosts_on or not len(choice.others) or state.explorer.cells:
@@ -42,7 +42,7 @@ def scale(state: State) -> tuple[str, float, float] | None:
     return (f"ghosts: {title}", *ends(metric[drawn(choice.others, metric)]))
 
 
-def lines(state: State) -> list[tuple[Colour | None, str]]:
+def lines(state: WindowState) -> list[tuple[Colour | None, str]]:
     """Colours and labels."""
     rows: list[tuple[Colour | None, str]] = []
     if state.grouping:

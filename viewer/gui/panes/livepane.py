@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.motion.live_run import LiveRun
@@ -10,7 +10,7 @@ from shiftjax.viewer.motion.live_run import LiveRun
 LABEL = 150.0  # of the name of a slider [points]
 
 
-def draw(state: State, live: LiveRun) -> None:
+def draw(state: WindowState, live: LiveRun) -> None:
     """Draws into the current pane."""
     buttons.button(state, "Restart", "restart")
     imgui.same_line()

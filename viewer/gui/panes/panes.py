@@ -18,9 +18,9 @@ from shiftjax.viewer.gui.panes import (
 )
 from shiftjax.viewer.gui.panes.study import pane
 from shiftjax.viewer.gui.state import keys
-from shiftjax.viewer.gui.state.layout import Box, Layout, halves, layout
+from shiftjax.viewer.gui.state.layout import Box, PaneLayout, halves, layout
 from shiftjax.viewer.gui.state.panels import RATES, Panels
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.movie import MOVIES
@@ -41,7 +41,7 @@ FLOATING = int(  # over the fixed panes
 )
 
 
-def draw(state: State, width: float, height: float) -> Layout:
+def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     """Draws everything around the view and returns the layout. Called once a frame, after new_frame."""
     ui.item_boxes.clear()
     menu = _menus(state)
@@ -73,7 +73,7 @@ def draw(state: State, width: float, height: float) -> Layout:
     return found
 
 
-def _menus(state: State) -> float:
+def _menus(state: WindowState) -> float:
     """The menu bar; returns its height."""
     if not imgui.begin_main_menu_bar():
         return 0.0
@@ -93,7 +93,7 @@ def _menus(state: State) -> float:
     return height
 
 
-def _lines(state: State, names: tuple[str, ...]) -> None:
+def _lines(state: WindowState, names: tuple[str, ...]) -> None:
     for name in names:
         if name:
             buttons.menu_item(state, name)
@@ -101,7 +101,7 @@ def _lines(state: State, names: tuple[str, ...]) -> None:
             imgui.separator()
 
 
-def _file(state: State) -> None:
+def _file(state: WindowState) -> None:
     imgui.text_disabled(state.study.where)
     _open(state)
     buttons.menu_item(state, "screenshot")
@@ -125,7 +125,7 @@ def _file(state: State) -> None:
     _lines(state, ("", "quit"))
 
 
-def _open(state: State) -> None:
+def _open(state: WindowState) -> None:
     """Another study in place of this one: a box for its name, and below it the names that complete it."""
     if imgui.begin_menu("Open...", state.live is None):
         imgui.set_next_item_width(FILE_WIDTH)
@@ -147,7 +147,7 @@ def _open(state: State) -> None:
     ui.remember_item("menu:Open...")
 
 
-def _saved(state: State) -> None:
+def _saved(state: WindowState) -> None:
     """A view to save or to open, by the name of its file."""
     explorer = state.explorer
     imgui.set_next_item_width(FILE_WIDTH)
@@ -159,11 +159,11 @@ def _saved(state: State) -> None:
         ui.remember_item(f"menu:{words}")
 
 
-def _edit(state: State) -> None:
+def _edit(state: WindowState) -> None:
     _lines(state, EDIT)
 
 
-def _view(state: State) -> None:
+def _view(state: WindowState) -> None:
     if imgui.begin_menu("Standard views"):
         _lines(state, tuple(VIEWS))
         imgui.end_menu()
@@ -198,14 +198,14 @@ def _view(state: State) -> None:
         state.selection.hue = None if hue < 0 else hue
 
 
-def _members(state: State) -> None:
+def _members(state: WindowState) -> None:
     buttons.menu_item(state, "ghosts", on=state.choice.ghosts_on)
     buttons.menu_item(state, "beside", on=state.beside is not None)
     buttons.menu_item(state, "grid", on=bool(state.explorer.cells))
     _lines(state, MEMBERS)
 
 
-def _help(state: State) -> None:
+def _help(state: WindowState) -> None:
     buttons.menu_item(state, "help", on=state.panels.help_on)
     buttons.menu_item(state, "dump_keys")
     for name in keys.MAPS:
@@ -214,7 +214,7 @@ def _help(state: State) -> None:
         ui.remember_item(f"map:{name}")
 
 
-def _status(state: State, box: Box, view: Box) -> None:
+def _status(state: WindowState, box: Box, view: Box) -> None:
     selection, panels = state.selection, state.panels
     with ui.pane("Status", box, ui.BARE | int(imgui.WindowFlags_.no_scrollbar)):
         cursor = selection.cursor

@@ -11,7 +11,7 @@ from shiftjax.errors import ModelError
 from shiftjax.viewer.gui.state import plots
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.plots import PlotCurves
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import Band
@@ -31,7 +31,7 @@ FAINT, SHADE = 0.35, 0.22  # opacity of ghosts' curves and of the band
 SECONDS = 0.01  # of each frame for collecting a band
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     """A plot for each curve of the pick; of what was recorded without one."""
     own = state.pane_data(PlotCurves)
     names = own.names(state.study, state.selection.pick)
@@ -56,7 +56,7 @@ def draw(state: State) -> None:
             own.span = (ends[0].value, ends[1].value)
 
 
-def compared(state: State) -> list[tuple[StudyLike, int]]:
+def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
     """Members whose curves are behind the current one's: ghosts, cells of a grid, the right half."""
     choice, cells = state.choice, state.explorer.cells
     ghosts = choice.others if choice.ghosts_on else choice.chosen[:0]
@@ -68,7 +68,7 @@ def compared(state: State) -> list[tuple[StudyLike, int]]:
     return [pair for pair in dict.fromkeys(found) if pair != (state.study, choice.member)]
 
 
-def _title(state: State, name: str, current: Curve, band: Band | None) -> None:
+def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> None:
     """Name, unit, and the numbers at the time cursor."""
     imgui.text_unformatted(f"{name} [{current.unit}]")
     values = plots.at(current, state.clock.time)
@@ -82,7 +82,7 @@ def _title(state: State, name: str, current: Curve, band: Band | None) -> None:
     ui.remember_item(f"value:{name}")
 
 
-def _axes(state: State, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:
+def _axes(state: WindowState, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:
     """One time axis for all plots, whose ends are known after the plot; a vertical one that fits, ticks that differ."""
     own, growing = state.pane_data(PlotCurves), state.study.growing
     implot.setup_axes("t [s]", "", 0, FIT)
@@ -112,7 +112,7 @@ def _band(current: Curve, band: Band | None) -> None:
         implot.plot_line(f"##median{k}", current.time, middle, _spec(COLOURS[k], 0.5))
 
 
-def _others(state: State, name: str) -> None:
+def _others(state: WindowState, name: str) -> None:
     """Curves of the other members, in the colours of their ghosts; the right half's has a legend."""
     own, others = state.pane_data(PlotCurves), compared(state)
     lines = own.lines(others, name)
@@ -133,7 +133,7 @@ def _others(state: State, name: str) -> None:
             implot.plot_line(label, line.curve.time, values, _spec(colour, 0.8 if few else FAINT))
 
 
-def _current(state: State, current: Curve) -> None:
+def _current(state: WindowState, current: Curve) -> None:
     """The current member's curves, over all others."""
     alone = len(current.labels) == 1
     for k in range(current.values.shape[1]):
@@ -142,7 +142,7 @@ def _current(state: State, current: Curve) -> None:
         implot.plot_line(label, times, values, _spec(COLOURS[k % len(COLOURS)], 1.0, 2.0))
 
 
-def _cursor(state: State, k: int, current: Curve) -> None:
+def _cursor(state: WindowState, k: int, current: Curve) -> None:
     """The time cursor, and the numbers under the mouse."""
     moved, time, *_ = implot.drag_line_x(k, state.clock.time, CURSOR, 1.5)
     if moved:
@@ -153,7 +153,7 @@ def _cursor(state: State, k: int, current: Curve) -> None:
         imgui.set_tooltip(f"t = {here:.4g} s: {values} {current.unit}")
 
 
-def _remember(state: State, name: str) -> None:
+def _remember(state: WindowState, name: str) -> None:
     """The limits of this plot and its rectangle."""
     own, found = state.pane_data(PlotCurves), implot.get_plot_limits()
     own.limits[name] = (found.y.min, found.y.max)

@@ -10,13 +10,13 @@ from shiftjax.viewer.gui.panes import legend, livepane, plotpane, shapepane
 from shiftjax.viewer.gui.state import elements, present, values
 from shiftjax.viewer.gui.state.display import DRAWN, PARENT
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.tree_rows import number
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
 
-def draw(state: State, box: Box) -> None:
+def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Properties", box):
         if state.live is not None and imgui.collapsing_header("Live", int(imgui.TreeNodeFlags_.default_open)):
             livepane.draw(state, state.live)
@@ -33,7 +33,7 @@ def draw(state: State, box: Box) -> None:
             _classes(state)
 
 
-def properties(state: State) -> list[tuple[str, str]]:
+def properties(state: WindowState) -> list[tuple[str, str]]:
     """Names and texts of the properties of the pick, at the current time."""
     path = state.selection.pick
     if path is None:
@@ -49,7 +49,7 @@ def properties(state: State) -> list[tuple[str, str]]:
     return _frame(state, path)
 
 
-def _body(state: State, path: str) -> list[tuple[str, str]]:
+def _body(state: WindowState, path: str) -> list[tuple[str, str]]:
     pose = state.body_poses()[path]
     rows = [("position [m]", numbers(pose[:3])), ("orientation", " ".join(f"{q:.4f}" for q in pose[3:]))]
     body = dict(state.mechanism.model.bodies()).get(path)
@@ -65,7 +65,7 @@ def _body(state: State, path: str) -> list[tuple[str, str]]:
     return rows
 
 
-def _joint(state: State, path: str) -> list[tuple[str, str]]:
+def _joint(state: WindowState, path: str) -> list[tuple[str, str]]:
     joint = state.mechanism.joints[path]
     rows = [
         ("type", joint.type + (", closes a loop" if path in state.mechanism.closures else "")),
@@ -82,7 +82,7 @@ def _joint(state: State, path: str) -> list[tuple[str, str]]:
     return rows
 
 
-def _frame(state: State, path: str) -> list[tuple[str, str]]:
+def _frame(state: WindowState, path: str) -> list[tuple[str, str]]:
     node = state.node_of(path)
     if node is None or path not in state.mechanism.frames:
         return []
@@ -95,7 +95,7 @@ def numbers(vector: np.ndarray) -> str:
     return " ".join(f"{v:.4f}" for v in vector)
 
 
-def _classes(state: State) -> None:
+def _classes(state: WindowState) -> None:
     """Settings of every display class."""
     for name in PARENT:
         ticked, on = imgui.checkbox(f"##pick {name}", state.display.picks(name))

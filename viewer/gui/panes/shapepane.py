@@ -8,7 +8,7 @@ import numpy as np
 
 from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.viewer.gui.actions import shape_editing
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
@@ -16,7 +16,7 @@ SPEED = 0.002  # of the model's size, for a point of dragging
 SMALLEST = 1e-4  # of the model's size: smallest length
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     """Kind, sizes, position and colour, if such a shape is picked."""
     path = state.selection.pick
     if path is None or path not in state.shapes:
@@ -43,7 +43,7 @@ def draw(state: State) -> None:
     ui.remember_item("shape:remove")
 
 
-def _numbers(state: State, key: str, value: float | tuple[float, ...]) -> tuple[bool, float | tuple[float, ...]]:
+def _numbers(state: WindowState, key: str, value: float | tuple[float, ...]) -> tuple[bool, float | tuple[float, ...]]:
     """Boxes for a length, three lengths, a position [m] or a rotation vector [rad]; lengths stay above zero."""
     several = np.ndim(value) > 0
     least = SMALLEST * state.scene.size if key in ("size", "radius", "length") else -1e9

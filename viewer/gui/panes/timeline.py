@@ -11,7 +11,7 @@ from shiftjax.viewer.gui.actions import beside
 from shiftjax.viewer.gui.panes import endings
 from shiftjax.viewer.gui.panes.study import suggesting
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
@@ -21,7 +21,7 @@ APART, TALL = 60.0, 5.0  # least distance of ticks, their height [points]
 TICK = imgui.ImVec4(0.85, 0.85, 0.85, 0.8)
 
 
-def draw(state: State, box: Box) -> None:
+def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Timeline", box, ui.BARE):
         first, last = state.span
         duration = f"of {last:.6g} s"
@@ -52,7 +52,7 @@ def draw(state: State, box: Box) -> None:
         _chooser(state)
 
 
-def _chooser(state: State) -> None:
+def _chooser(state: WindowState) -> None:
     """Controls for the current and the chosen members."""
     buttons.button(state, "<", "previous_member")
     imgui.same_line()
@@ -88,7 +88,7 @@ def _chooser(state: State) -> None:
     state.choice.colour_by = names[at] if at else ""
 
 
-def _beside(state: State) -> None:
+def _beside(state: WindowState) -> None:
     """Controls for the right half of the view."""
     buttons.button(state, "one view" if state.beside else "beside", "beside")
     if state.beside is None:

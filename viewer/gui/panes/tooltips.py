@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.study import design_views
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     """A tooltip beside the cursor where a ghost is under it."""
     text = "\n".join(lines(state))
     if text:
@@ -19,7 +19,7 @@ def draw(state: State) -> None:
         ui.item_boxes["tooltip"] = Box(at.x, at.y, size.x, size.y)
 
 
-def lines(state: State) -> list[str]:
+def lines(state: WindowState) -> list[str]:
     """The lines about the ghost under the cursor; none where there is no ghost.
 
     The metric is the one that colours the ghosts, else the first.

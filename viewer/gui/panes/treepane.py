@@ -9,7 +9,7 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.state import present, tree_rows, values
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.selection import Hit, Selection
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
@@ -17,7 +17,7 @@ INDENT = 12.0  # points a level
 TABLE = int(imgui.TableFlags_.scroll_y | imgui.TableFlags_.row_bg | imgui.TableFlags_.resizable)
 
 
-def draw(state: State, box: Box) -> None:
+def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Model", box, ui.BARE):
         imgui.set_next_item_width(-1)
         _, state.panels.search = imgui.input_text_with_hint("##search", "search", state.panels.search)
@@ -34,7 +34,7 @@ def draw(state: State, box: Box) -> None:
             imgui.end_tab_bar()
 
 
-def _rows(state: State, rows: tuple[tree_rows.Row, ...], live: bool) -> None:
+def _rows(state: WindowState, rows: tuple[tree_rows.Row, ...], live: bool) -> None:
     """The rows that are unfolded; only those scrolled into view are drawn."""
     found = (
         tree_rows.search(rows, state.panels.search)
@@ -63,7 +63,7 @@ def _rows(state: State, rows: tuple[tree_rows.Row, ...], live: bool) -> None:
     imgui.end_table()
 
 
-def _row(state: State, row: tree_rows.Row, live: bool) -> None:
+def _row(state: WindowState, row: tree_rows.Row, live: bool) -> None:
     imgui.table_next_row()
     if live:
         imgui.table_next_column()
@@ -88,7 +88,7 @@ def _visibility(selection: Selection, path: str) -> None:
         (selection.hidden.discard if shown else selection.hidden.add)(path)
 
 
-def _name(state: State, row: tree_rows.Row) -> None:
+def _name(state: WindowState, row: tree_rows.Row) -> None:
     """The arrow of a row with children and its name: a click picks it, with Ctrl toggles its selection."""
     imgui.set_cursor_pos_x(imgui.get_cursor_pos_x() + INDENT * row.depth)
     if row.parent:
@@ -113,7 +113,7 @@ def _name(state: State, row: tree_rows.Row) -> None:
         (state.panels.opened.discard if row.key in state.panels.opened else state.panels.opened.add)(row.key)
 
 
-def value_text(state: State, row: tree_rows.Row) -> str:
+def value_text(state: WindowState, row: tree_rows.Row) -> str:
     """The current value of a joint; for others the value of the row."""
     if row.kind != "joint" or row.path not in state.mechanism.joints:
         return row.value
@@ -121,7 +121,7 @@ def value_text(state: State, row: tree_rows.Row) -> str:
     return values.text(kind, np.atleast_1d(present.joint_value(state, row.path)), 4) or row.value
 
 
-def mobility_text(state: State, row: tree_rows.Row) -> str:
+def mobility_text(state: WindowState, row: tree_rows.Row) -> str:
     """The mobility of a joint; for an assembly, the sum over all joints in it."""
     if row.kind == "joint" and row.path in state.mechanism.joints:
         return f"{present.mobility(state)[row.path]:.4f}"

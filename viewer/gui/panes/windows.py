@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
@@ -13,7 +13,7 @@ FREE = int(imgui.WindowFlags_.no_saved_settings | imgui.WindowFlags_.no_collapse
 ONCE = int(imgui.Cond_.appearing)
 
 
-def draw(state: State, view: Box) -> None:
+def draw(state: WindowState, view: Box) -> None:
     """Draws those that are open, initially over the view."""
     if state.panels.help_on:
         state.panels.help_on = _window("Keys and mouse", view, 30, lambda: _help(state))
@@ -25,7 +25,7 @@ def draw(state: State, view: Box) -> None:
     for k, (name, panel) in enumerate(list(state.panels.own.items())):
         failed: list[str] = []
 
-        def inside(name: str = name, panel: Callable[[State], None] = panel, failed: list[str] = failed) -> None:
+        def inside(name: str = name, panel: Callable[[WindowState], None] = panel, failed: list[str] = failed) -> None:
             well, _ = state.user_call(f"panel {name}", panel)
             failed += [] if well else [name]
 
@@ -48,7 +48,7 @@ def _window(title: str, view: Box, shift: float, inside: Callable[[], None]) -> 
     return bool(kept)
 
 
-def _help(state: State) -> None:
+def _help(state: WindowState) -> None:
     """Every binding of the map in use."""
     imgui.text_disabled(f"The {state.map} map; F4 for the other one, Ctrl+H for both.")
     for group, rows in state.table.help(state.map):
@@ -66,7 +66,7 @@ def _text(text: str) -> None:
     imgui.end_child()
 
 
-def info(state: State) -> list[tuple[str, str]]:
+def info(state: WindowState) -> list[tuple[str, str]]:
     """Rates and sizes."""
     report = state.study.report
     rate = 1 / state.panels.frame_seconds if state.panels.frame_seconds > 0 else 0.0

@@ -21,7 +21,7 @@ from shiftjax.mechanism.records import FrameRef
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.poses import to_world
 from shiftjax.record import record
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.motion import curves
 from shiftjax.viewer.motion.joint_tracks import along
@@ -76,7 +76,7 @@ def run_of(study: StudyLike, found: Mechanism, member: int) -> Run:
     return Run(member, track.time, tuple(item for item in items if item.vectors.any()))
 
 
-def forces_of(state: State) -> Run:
+def forces_of(state: WindowState) -> Run:
     """The forces of the current member along its run, cached; of a running simulation, around the present time."""
     if state.live is not None:
         near = functools.partial(state.study.near, state.clock.time, RECENT)
@@ -84,7 +84,7 @@ def forces_of(state: State) -> Run:
     return state.cached_for_member("forces", lambda: run_of(state.study, state.mechanism, state.choice.member))
 
 
-def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
+def arrows(state: WindowState) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
     """Every force at the current time with the start and the vector [m] of its arrow."""
     run, poses = forces_of(state), state.poses()
     scale = {torque: LONGEST * state.scene.size / (run.largest(torque=torque) or 1.0) for torque in (False, True)}
@@ -94,7 +94,7 @@ def arrows(state: State) -> Iterator[tuple[Force, np.ndarray, np.ndarray]]:
             yield item, to_world(poses[item.node], item.point), scale[item.torque] * vector
 
 
-def legend(state: State) -> list[tuple[Colour | None, str]]:
+def legend(state: WindowState) -> list[tuple[Colour | None, str]]:
     """Colours and scale of the arrows."""
     run = forces_of(state)
     lines: list[tuple[Colour | None, str]] = [

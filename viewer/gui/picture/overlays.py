@@ -8,7 +8,7 @@ from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import pulling
 from shiftjax.viewer.gui.state.colours import ARROW, TRACE
 from shiftjax.viewer.gui.state.right_half import RightHalf
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.state.values import frame_in_world, screws
 from shiftjax.viewer.members.study_like import StudyLike
 from shiftjax.viewer.scene.affine import PARALLEL, z_along
@@ -32,7 +32,7 @@ def joined(several: list[Strokes]) -> Strokes | None:
     return Strokes(np.concatenate([s.ends for s in several]), np.concatenate([s.colours for s in several]))
 
 
-def trace(state: State, right: RightHalf | None = None) -> Strokes | None:
+def trace(state: WindowState, right: RightHalf | None = None) -> Strokes | None:
     """The path of the traced point of the current member, or of the same point in the right half."""
     if state.view.trace is None:
         return None
@@ -51,7 +51,7 @@ def path_of(study: StudyLike, member: int, node: int, point: np.ndarray) -> Stro
     return line(to_world(study.poses(member, times)[:, node], point), TRACE)
 
 
-def arrows(state: State) -> Strokes:
+def arrows(state: WindowState) -> Strokes:
     """An arrow along the axis of every joint of one coordinate, in its file sense."""
     poses, length = state.body_poses(), ARROW_LENGTH * state.scene.size
     ends = []
@@ -69,7 +69,7 @@ def arrows(state: State) -> Strokes:
     return Strokes(np.array(ends).reshape(-1, 2, 3), np.tile(np.array(ARROW), (len(ends), 1)))
 
 
-def strokes(state: State) -> Strokes | None:
+def strokes(state: WindowState) -> Strokes | None:
     """All lines drawn now; a user overlay that fails is reported and removed."""
     own = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
     found = [s for s in own if s is not None]

@@ -10,12 +10,12 @@ import numpy as np
 from shiftjax.poses import matrices
 from shiftjax.viewer.gui.picture import symbols
 from shiftjax.viewer.gui.state.selection import Hit
-from shiftjax.viewer.gui.state.state import State
-from shiftjax.viewer.scene.scene import Mesh, Part
+from shiftjax.viewer.gui.state.state import WindowState
+from shiftjax.viewer.scene.scene import Mesh, ScenePart
 from shiftjax.viewer.scene.spring_figures import drawn_parts, placed
 
 
-def hits_at(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
+def hits_at(state: WindowState, x: float, y: float, size: tuple[int, int]) -> list[Hit]:
     """Visible pickable items under pixel (x, y) of a view of that size, nearest first, each once."""
     right = state.hovered_half
     origin, direction = state.current_camera(right).ray(x, y, size)
@@ -37,7 +37,7 @@ def hits_at(state: State, x: float, y: float, size: tuple[int, int]) -> list[Hit
     return first + [Hit(path, origin + d * direction) for path, d in sorted(nearest.items(), key=lambda item: item[1])]
 
 
-def pickable(state: State, part: Part) -> bool:
+def pickable(state: WindowState, part: ScenePart) -> bool:
     """Whether a part of the scene can be picked at all."""
     return state.display.pickable(state.class_of(part))
 

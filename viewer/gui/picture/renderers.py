@@ -11,14 +11,14 @@ from shiftjax.viewer.gui.actions.beside import captions
 from shiftjax.viewer.gui.picture.snapshot import snapshot
 from shiftjax.viewer.gui.state.layout import Box, halves
 from shiftjax.viewer.gui.state.right_half import RightHalf
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import RenderSettings, Scene
 
 
 class Views:
     """One renderer for the view, and one for its right half while there is one; the cells of a grid share the first."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WindowState) -> None:
         self.state, self._look = state, state.look
         self._scale = 1.0  # pixels a point, of the last frame
         self.boxes: list[Box] = []  # of the view, its halves or cells, of the last frame [points]

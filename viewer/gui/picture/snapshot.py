@@ -8,13 +8,13 @@ from shiftjax.viewer.gui.picture import overlays, symbols
 from shiftjax.viewer.gui.state import groups
 from shiftjax.viewer.gui.state.colours import FADED, of_hue
 from shiftjax.viewer.gui.state.right_half import RightHalf
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import OUTLINE, Ghosts, Snapshot
 from shiftjax.viewer.study.ended import greyed
 from shiftjax.viewer.study.ghosts import ghosts_of
 
 
-def snapshot(state: State, right: RightHalf | None = None, *, alone: bool = False) -> Snapshot:
+def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool = False) -> Snapshot:
     """What is drawn now. In the right half the same items are hidden, translucent and highlighted as in the left.
 
     What is picked or selected has an outline and is drawn as its class says: translucent, or not at all.
@@ -45,13 +45,13 @@ def snapshot(state: State, right: RightHalf | None = None, *, alone: bool = Fals
     )
 
 
-def ghosts(state: State) -> Ghosts | None:
+def ghosts(state: WindowState) -> Ghosts | None:
     """The chosen members except the current one."""
     others = state.choice.others if state.choice.ghosts_on else state.choice.chosen[:0]
     return ghosts_of(state.scenes, others, state.clock.time, _metric(state))
 
 
-def ghosts_at_right(state: State, right: RightHalf) -> Ghosts | None:
+def ghosts_at_right(state: WindowState, right: RightHalf) -> Ghosts | None:
     """Those of the left half, and its member; of another study none."""
     if not state.choice.ghosts_on or right.study is not state.study:
         return None
@@ -67,6 +67,6 @@ def _number(ghosts: Ghosts | None, member: int | None) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _metric(state: State) -> np.ndarray | None:
+def _metric(state: WindowState) -> np.ndarray | None:
     """(members,) the metric that colours the ghosts."""
     return np.asarray(state.study.metrics[state.choice.colour_by], float) if state.choice.colour_by else None

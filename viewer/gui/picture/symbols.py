@@ -15,7 +15,7 @@ from shiftjax.record import record
 from shiftjax.viewer.gui.picture import forces
 from shiftjax.viewer.gui.state import present, values
 from shiftjax.viewer.gui.state.colours import FADED, ROUTE, SLIDES, TURNS, of_hue
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.affine import z_along
 from shiftjax.viewer.scene.scene import Colour, Strokes
 
@@ -39,7 +39,7 @@ class Symbol:
     colour: Colour
 
 
-def symbols(state: State, *, pickable: bool = False) -> list[Symbol]:
+def symbols(state: WindowState, *, pickable: bool = False) -> list[Symbol]:
     """The symbols that are drawn now, or those that can be picked, of visible classes and items."""
     makers = {"route": routes, "glyph": glyphs, "force": forces_now}
     wanted = state.display.pickable if pickable else lambda name: state.display.drawn(name) != "hidden"
@@ -48,7 +48,7 @@ def symbols(state: State, *, pickable: bool = False) -> list[Symbol]:
     return [symbol for found in made for symbol in found if symbol.path not in off]
 
 
-def strokes(state: State) -> Strokes | None:
+def strokes(state: WindowState) -> Strokes | None:
     """The symbols as lines: faint for translucent classes, in the highlight colour for picked and selected items."""
     found = symbols(state)
     if not found:
@@ -63,7 +63,7 @@ def strokes(state: State) -> Strokes | None:
     return Strokes(np.concatenate([symbol.ends for symbol in found]), np.concatenate(rows))
 
 
-def nearest(state: State, x: float, y: float, size: tuple[int, int]) -> tuple[str, np.ndarray] | None:
+def nearest(state: WindowState, x: float, y: float, size: tuple[int, int]) -> tuple[str, np.ndarray] | None:
     """Path and point (3,) of the symbol nearest to a pixel that can be picked, within NEAR pixels."""
     camera = state.current_camera()
     matrix = camera.projection(size[0] / size[1]) @ camera.view()
@@ -83,7 +83,7 @@ def nearest(state: State, x: float, y: float, size: tuple[int, int]) -> tuple[st
     return best[1:] if best is not None and best[0] <= NEAR else None
 
 
-def routes(state: State) -> list[Symbol]:
+def routes(state: WindowState) -> list[Symbol]:
     """A curve for every joint except free ones."""
     found, poses = state.mechanism, state.body_poses()
     middle = {path: to_world(poses[path], np.array(body.center_of_mass)) for path, body in found.model.bodies()}
@@ -119,7 +119,7 @@ def curve(points: np.ndarray) -> np.ndarray:
     return np.concatenate([*pieces, points[-1:]])
 
 
-def glyphs(state: State) -> list[Symbol]:
+def glyphs(state: WindowState) -> list[Symbol]:
     """Arcs and double arrows of every joint that can move; none for one that its loops lock."""
     found, poses, free = state.mechanism, state.body_poses(), present.mobility(state)
     size = GLYPH * state.scene.size
@@ -139,7 +139,7 @@ def glyphs(state: State) -> list[Symbol]:
     return out
 
 
-def forces_now(state: State) -> list[Symbol]:
+def forces_now(state: WindowState) -> list[Symbol]:
     """An arrow for every force and, with two heads, for every torque."""
     return [
         Symbol("force", item.path, arrow(start, vector, 2 if item.torque else 1), forces.COLOURS[item.kind])

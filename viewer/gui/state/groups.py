@@ -16,7 +16,7 @@ BY = ("", "loop", "substructure", "assembly")  # "" for every body's own colour
 
 
 @record
-class Group:
+class ColourGroup:
     """Things of one colour."""
 
     name: str
@@ -24,17 +24,17 @@ class Group:
     paths: tuple[str, ...]  # of bodies and joints
 
 
-def groups(found: Mechanism, by: str) -> tuple[Group, ...]:
+def groups(found: Mechanism, by: str) -> tuple[ColourGroup, ...]:
     """The groups of a mechanism, disjoint; items of no group are in the last one, grey."""
     found_groups = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](found)
     taken: set[str] = set()
-    out: list[Group] = []
+    out: list[ColourGroup] = []
     for k, (name, paths) in enumerate(found_groups.items()):
         own = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
         taken |= set(own)
-        out.append(Group(name, PALETTE[k % len(PALETTE)], own))
+        out.append(ColourGroup(name, PALETTE[k % len(PALETTE)], own))
     rest = [*(path for path, _ in found.model.bodies()), *found.joints]
-    out.append(Group(f"in no {by}", GREY, tuple(path for path in rest if path not in taken)))
+    out.append(ColourGroup(f"in no {by}", GREY, tuple(path for path in rest if path not in taken)))
     return tuple(group for group in out if group.paths)
 
 

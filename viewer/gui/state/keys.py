@@ -65,7 +65,7 @@ def canonical(text: str) -> str:
     return "+".join([*(name for name in MODIFIERS if name in modifiers), names[key.lower()]])
 
 
-class Table:
+class KeyTable:
     """Actions by name and by binding."""
 
     def __init__(self, actions: Iterable[Action]) -> None:
@@ -253,9 +253,9 @@ ACTIONS = (
 )  # fmt: skip
 
 
-def table() -> Table:
+def table() -> KeyTable:
     """A fresh table, to which a window's user may add keys."""
-    return Table(ACTIONS)
+    return KeyTable(ACTIONS)
 
 
 table()

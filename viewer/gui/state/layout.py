@@ -44,7 +44,7 @@ class Sizes:
 
 
 @record
-class Layout:
+class PaneLayout:
     """Every pane's rectangle."""
 
     tree: Box
@@ -65,7 +65,7 @@ def halves(view: Box) -> tuple[Box, Box]:
 
 
 def layout(width: float, height: float, menu: float, sizes: Sizes | None = None, *, panes: bool,
-           sides: bool = True, zoom: float = 1.0, study: bool = False) -> Layout:  # fmt: skip
+           sides: bool = True, zoom: float = 1.0, study: bool = False) -> PaneLayout:  # fmt: skip
     """The panes of a window of that size below a menu bar; without panes the view takes their place.
 
     Args:
@@ -85,7 +85,7 @@ def layout(width: float, height: float, menu: float, sizes: Sizes | None = None,
     table = _within(sizes.study, STUDY_SHARE * above, max(tall - below, 0.0)) if study else 0.0
     top, high = menu, max(above - table, SMALLEST)
     middle = max(width - sum(side), SMALLEST)
-    return Layout(
+    return PaneLayout(
         tree=Box(0.0, top, side[0], high),
         properties=Box(side[0] + middle, top, side[1], high),
         study=Box(0.0, top + high, width, table),

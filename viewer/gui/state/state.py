@@ -30,10 +30,10 @@ from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.motion.framing import Extent
 from shiftjax.viewer.motion.live_run import LiveRun
 from shiftjax.viewer.motion.mechanism import mechanism
-from shiftjax.viewer.recording import Recording
+from shiftjax.viewer.recording import MovieRecording
 from shiftjax.viewer.scene import added_shapes
 from shiftjax.viewer.scene.camera import Camera
-from shiftjax.viewer.scene.scene import Colour, Mesh, Part, RenderSettings, Scene, Strokes
+from shiftjax.viewer.scene.scene import Colour, Mesh, RenderSettings, Scene, ScenePart, Strokes
 from shiftjax.viewer.scene.spring_figures import drawn_parts
 from shiftjax.viewer.study.ended import Ended, ended
 
@@ -42,7 +42,7 @@ LOWER = 0.05  # of the model's size: how far below a new lowest point of a runni
 CLASS = {"body": "link"}  # kind of parts -> display class, where the names differ
 
 
-class State:
+class WindowState:
     """The state of a window on a study.
 
     Attributes:
@@ -91,8 +91,8 @@ class State:
         self.panels = Panels(tree_rows.opened_at_first((*self.rows, *tree_rows.simulation_rows(study, member))))
         self.arrows_on, self.grouping = False, ""
         self.shapes: dict[str, Geometry] = {}
-        self.overlays: list[Callable[[State], Strokes]] = []
-        self.recording: Recording | None = None
+        self.overlays: list[Callable[[WindowState], Strokes]] = []
+        self.recording: MovieRecording | None = None
         self._pane_data: dict[Any, Any] = {}
         self.node = {path: k for k, path in enumerate(study.nodes)}
         self._numbers = live.values if live is not None else {}  # for which the scene was built
@@ -271,7 +271,7 @@ class State:
         joints = self.mechanism.joints
         return self.selection.hidden | {p for p in joints if self.display.drawn(self.mechanism.class_of(p)) == "hidden"}
 
-    def class_of(self, part: Part) -> str:
+    def class_of(self, part: ScenePart) -> str:
         """The display class of a part of the scene."""
         return self.mechanism.class_of(part.path) if part.kind == "joint" else CLASS.get(part.kind, part.kind)
 
@@ -333,7 +333,7 @@ class State:
 
     # -- additions from Python ---------------------------------------------------------------------------------------
 
-    def add_panel(self, name: str, draw: Callable[[State], None]) -> None:
+    def add_panel(self, name: str, draw: Callable[[WindowState], None]) -> None:
         """A window inside the window: `draw(state)` is called in every frame and calls imgui.
 
         Raises:
@@ -343,7 +343,7 @@ class State:
             raise ModelError(f"panel {name}", "a second one", "one of each name", "Choose another name.")
         self.panels.own[name] = draw
 
-    def add_key(self, binding: str, words: str, call: Callable[[State], None]) -> None:
+    def add_key(self, binding: str, words: str, call: Callable[[WindowState], None]) -> None:
         """A user's key or mouse gesture, in both maps: `call(state)`; ModelError where it is taken."""
         self.table.add(binding, words, call)
 
@@ -366,11 +366,11 @@ class State:
         """An unused path for a new shape on a body."""
         return added_shapes.free_path(body, (*self.mechanism.frames, *(part.path for part in self.scene.parts)))
 
-    def add_overlay(self, call: Callable[[State], Strokes]) -> None:
+    def add_overlay(self, call: Callable[[WindowState], Strokes]) -> None:
         """User lines in the view: `call(state)` returns them in every frame."""
         self.overlays.append(call)
 
-    def user_call(self, what: str, call: Callable[[State], Any]) -> tuple[bool, Any]:
+    def user_call(self, what: str, call: Callable[[WindowState], Any]) -> tuple[bool, Any]:
         """Whether a user's function succeeded, and its result; exceptions become messages."""
         try:
             return True, call(self)

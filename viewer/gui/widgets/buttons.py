@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
 
-def button(state: State, label: str, name: str, width: float = 0.0) -> None:
+def button(state: WindowState, label: str, name: str, width: float = 0.0) -> None:
     """A button of an action, with a tooltip; width: [points], 0 for that of its label."""
     if imgui.button(f"{label}##{name}", imgui.ImVec2(width, 0)):
         state.panels.clicked.append(name)
@@ -16,7 +16,7 @@ def button(state: State, label: str, name: str, width: float = 0.0) -> None:
     imgui.set_item_tooltip("\n".join([action.words, " or ".join(action.bindings(state.map))]))
 
 
-def menu_item(state: State, name: str, *, on: bool = False) -> None:
+def menu_item(state: WindowState, name: str, *, on: bool = False) -> None:
     """A menu item of an action, with its first binding."""
     action = state.table.actions[name]
     shortcut = (*action.bindings(state.map), "")[0]

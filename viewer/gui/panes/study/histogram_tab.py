@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.members.distributions import histogram
 
@@ -14,7 +14,7 @@ BINS = 60
 SHADE, MARK = imgui.ImVec4(0.45, 0.6, 0.8, 0.8), imgui.ImVec4(1.0, 0.55, 0.08, 0.95)
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     explorer = state.explorer
     column_choice.axis_box(explorer, state.panels.zoom, "of", "bars")
     imgui.same_line()

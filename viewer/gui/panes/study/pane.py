@@ -5,7 +5,7 @@ from __future__ import annotations
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import histogram_tab, parallel_tab, scatter_tab, suggesting, table_tab
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import buttons, ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 from shiftjax.viewer.members.ghost_choice import MOST_GHOSTS
@@ -19,14 +19,14 @@ DRAWN = {
 WIDTH = 330.0  # of the expression [points]
 
 
-def draw(state: State, box: Box) -> None:
+def draw(state: WindowState, box: Box) -> None:
     with ui.pane("Study", box, ui.BARE):
         _expression(state)
         _tabs(state)
     state.explorer.fit = False
 
 
-def _tabs(state: State) -> None:
+def _tabs(state: WindowState) -> None:
     explorer = state.explorer
     if not imgui.begin_tab_bar("study tabs"):
         return
@@ -42,7 +42,7 @@ def _tabs(state: State) -> None:
     imgui.end_tab_bar()
 
 
-def _expression(state: State) -> None:
+def _expression(state: WindowState) -> None:
     """The expression that says which members are shown, with what completes it; how many are shown and selected."""
     explorer = state.explorer
     imgui.set_next_item_width(state.panels.zoom * WIDTH)

@@ -7,7 +7,7 @@ import numpy as np
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, images
 from shiftjax.viewer.gui.state.layout import Box
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
@@ -21,7 +21,7 @@ CURRENT, AXIS = imgui.ImVec4(1.0, 1.0, 1.0, 1.0), imgui.ImVec4(0.8, 0.8, 0.85, 0
 FLAGS = brushing.PLOT | int(implot.Flags_.no_legend)
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     explorer = state.explorer
     _choose(state)
     imgui.same_line()
@@ -48,7 +48,7 @@ def draw(state: State) -> None:
     buttons.pan = before
 
 
-def _choose(state: State) -> None:
+def _choose(state: WindowState) -> None:
     """A list of all columns, to make each an axis or not."""
     explorer = state.explorer
     axes = column_choice.changed(explorer, "axes", "axes of the lines", explorer.axes, "show axis")
@@ -56,7 +56,7 @@ def _choose(state: State) -> None:
         explorer.set_axes(axes)
 
 
-def _height(state: State, name: str) -> np.ndarray:
+def _height(state: WindowState, name: str) -> np.ndarray:
     """(k,) numbers of the members shown, from 0 at the lower end of an axis to 1 at the upper one."""
     explorer = state.explorer
     low, high = explorer.table.span(name)
@@ -64,7 +64,7 @@ def _height(state: State, name: str) -> np.ndarray:
     return explorer.cached(f"height:{name}", explorer.revision, lambda: (explorer.numbers(name) - low) / wide)
 
 
-def _lines(state: State) -> None:
+def _lines(state: WindowState) -> None:
     """All members shown, over them the selected ones, and the one that is open."""
     explorer = state.explorer
     shown, selected = explorer.counts()
@@ -93,7 +93,7 @@ def _polylines(heights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.ascontiguousarray(x), np.ascontiguousarray(y.ravel())
 
 
-def _image(state: State, name: str, heights: list[np.ndarray], colour: tuple[int, int, int], most: int) -> None:
+def _image(state: WindowState, name: str, heights: list[np.ndarray], colour: tuple[int, int, int], most: int) -> None:
     """The density of lines between every two neighbours."""
     for k in range(len(heights) - 1):
         key = (state.explorer.axes[k], state.explorer.axes[k + 1], state.explorer.revision)
@@ -105,7 +105,7 @@ def _image(state: State, name: str, heights: list[np.ndarray], colour: tuple[int
         implot.plot_image(f"##{name}{k}", image, implot.Point(k, 0.0), implot.Point(k + 1, 1.0))
 
 
-def _ends(state: State) -> None:
+def _ends(state: WindowState) -> None:
     """The axes, with the numbers at their ends."""
     explorer = state.explorer
     implot.plot_inf_lines("##axes", np.arange(len(explorer.axes), dtype=float), implot.Spec(line_color=AXIS))
@@ -116,7 +116,7 @@ def _ends(state: State) -> None:
         implot.plot_text(f"{high:.4g}{f' {unit}' if unit else ''}", k, 1 + 0.5 * MARGIN)
 
 
-def _chosen(state: State, found: brushing.Brushed) -> np.ndarray:
+def _chosen(state: WindowState, found: brushing.Brushed) -> np.ndarray:
     """(members,) bool, those that pass all axes in the box within it; without one in it, the nearest counts."""
     explorer = state.explorer
     axes = [k for k in range(len(explorer.axes)) if found.low[0] <= k <= found.high[0]]

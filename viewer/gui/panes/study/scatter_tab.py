@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import brushing, column_choice, images
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import colourbar
 from shiftjax.viewer.gui.widgets.bundle import imgui, implot
 from shiftjax.viewer.gui.widgets.textures import Textures
@@ -22,7 +22,7 @@ MARK = imgui.ImVec4(1.0, 0.55, 0.08, 1.0)
 COUNT = "members"
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     explorer = state.explorer
     for label, attribute in (("x", "x"), ("y", "y"), ("colour", "colour")):
         column_choice.axis_box(explorer, state.panels.zoom, label, attribute)
@@ -59,7 +59,7 @@ def limits_now() -> tuple[float, float, float, float]:
     return found.x.min, found.x.max, found.y.min, found.y.max
 
 
-def _inside(state: State, limits: tuple[float, float, float, float]) -> int:
+def _inside(state: WindowState, limits: tuple[float, float, float, float]) -> int:
     """How many of the points shown are within the axes."""
     explorer = state.explorer
 
@@ -72,7 +72,7 @@ def _inside(state: State, limits: tuple[float, float, float, float]) -> int:
     return explorer.cached("inside", (explorer.x, explorer.y, limits, explorer.revision), count)
 
 
-def _density(state: State, limits: tuple[float, float, float, float]) -> tuple[str, float, float]:
+def _density(state: WindowState, limits: tuple[float, float, float, float]) -> tuple[str, float, float]:
     """The density, or the mean of the third column, of all members shown, and over it that of the selected ones.
 
     Returns:
@@ -99,7 +99,7 @@ def _density(state: State, limits: tuple[float, float, float, float]) -> tuple[s
     return (title, low, high) if third is not None else (f"{COUNT},\nlog(1 + n)", low, high)
 
 
-def _points(state: State) -> tuple[str, float, float] | None:
+def _points(state: WindowState) -> tuple[str, float, float] | None:
     """Every member shown as a point; what the colours mean, if they mean a number."""
     explorer = state.explorer
     x, y, own = explorer.numbers(explorer.x), explorer.numbers(explorer.y), explorer.mark()
@@ -138,7 +138,7 @@ def _marker(kind: implot.Marker_, size: float, colour: imgui.ImVec4) -> implot.S
     return implot.Spec(marker=int(kind), marker_size=size, marker_fill_color=colour, marker_line_color=colour)
 
 
-def _current(state: State) -> None:
+def _current(state: WindowState) -> None:
     """A ring at the member that is open."""
     explorer, member = state.explorer, state.choice.member
     x, y = (np.array([float(explorer.table.column(name)[member])]) for name in (explorer.x, explorer.y))

@@ -6,7 +6,7 @@ import numpy as np
 
 from shiftjax.viewer.gui.actions import selecting
 from shiftjax.viewer.gui.panes.study import column_choice
-from shiftjax.viewer.gui.state.state import State
+from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.gui.widgets.bundle import imgui
 
@@ -21,7 +21,7 @@ ROWS_A_STEP = 3  # of the wheel
 SELECTED = imgui.ImVec4(0.55, 0.32, 0.06, 0.75)
 
 
-def draw(state: State) -> None:
+def draw(state: WindowState) -> None:
     explorer = state.explorer
     _columns(state)
     names, rows = explorer.columns[:MOST_COLUMNS], explorer.rows()
@@ -45,7 +45,7 @@ def draw(state: State) -> None:
     _scrollbar(state, len(rows) - seen, room.y)
 
 
-def _scrollbar(state: State, last: int, height: float) -> None:
+def _scrollbar(state: WindowState, last: int, height: float) -> None:
     """Which rows are in sight. The table does not scroll itself: its positions are float32, too coarse for 1e6 rows."""
     if last <= 0:
         return
@@ -59,7 +59,7 @@ def _scrollbar(state: State, last: int, height: float) -> None:
         explorer.first = last - below
 
 
-def _headers(state: State, names: list[str]) -> None:
+def _headers(state: WindowState, names: list[str]) -> None:
     """Names that sort; an arrow shows by which column and in which sense."""
     explorer = state.explorer
     imgui.table_next_row(int(imgui.TableRowFlags_.headers))
@@ -74,7 +74,7 @@ def _headers(state: State, names: list[str]) -> None:
             explorer.sort_by(name)
 
 
-def _row(state: State, member: int, names: list[str]) -> None:
+def _row(state: WindowState, member: int, names: list[str]) -> None:
     """A member; a click opens it, with Ctrl it joins the selection or leaves it."""
     explorer = state.explorer
     imgui.push_id(member)
@@ -98,7 +98,7 @@ def _row(state: State, member: int, names: list[str]) -> None:
     imgui.pop_id()
 
 
-def _columns(state: State) -> None:
+def _columns(state: WindowState) -> None:
     """A list of all columns, to show or hide each, and the best and worst by the one that sorts."""
     explorer = state.explorer
     columns = column_choice.changed(explorer, "columns", "columns of the table", explorer.columns, "show column")
