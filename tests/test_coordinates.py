@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import shiftjax
 from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
@@ -161,6 +164,28 @@ def test_files_and_paths_name_coordinates(type_: str) -> None:
             assert seen.channels[path].tolist() == seen.channels[f"hub.{what}"][..., k].tolist()
             assert seen.channels[path].tolist() == seen.channels[f"hub.{what}[{k}]"].tolist()
             assert seen.units[path] == seen.units[f"hub.{what}[{k}]"] == KINDS[type_].units[k] + per
+
+
+@each
+def test_gradients_are_those_of_differences(type_: str) -> None:
+    """By reverse mode, of the sum of all coordinates at the end by a stiffness of one and a damping of another."""
+    numbers = {
+        "cylindrical": ("hub.stiffness.slide[1]", "hub.damping.angle[1]"),
+        "universal": ("hub.stiffness.second[1]", "hub.damping.first[1]"),
+        "planar": ("hub.stiffness.angle[1]", "hub.damping.y[1]"),
+    }[type_]
+    model = MODELS[type_](**RUBBED[type_])
+    values = {path: jnp.asarray([model.numbers()[f"a:{path}"]]) for path in numbers}
+
+    def end(given: Any) -> Any:
+        return shiftjax.simulate(model, 0.1, 1e-3, channels=["hub.q"], vary=given).channels["hub.q"][:, -1].sum()
+
+    slopes = jax.grad(end)(values)
+    for path, value in values.items():
+        h = 1e-2 * value
+        ends = [float(end({**values, path: value + k * h})) for k in (-2, -1, 1, 2)]
+        difference = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * float(h[0]))  # of order 4
+        assert slopes[path][0] == pytest.approx(difference, rel=1e-6) and difference != 0
 
 
 def test_a_list_states_coordinates_in_order_and_null_states_nothing() -> None:
