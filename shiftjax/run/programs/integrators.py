@@ -29,11 +29,11 @@ METHODS: Table[Method] = Table(
     "method",
     {
         "rk4": explicit("rk4", _HALVES, (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.0, 0.5, 0.5, 1.0)),
-        "dopri5": explicit("dopri5", _DOPRI, (*_DOPRI[6], 0.0), _TIMES, _ESTIMATE),
         # Semi-implicit: speeds first, then coordinates with the new speeds.
         "euler": Method(
             "euler", (combine("x", "x0", {"dx0": 1.0}), Call("drift", 0.0), combine("q", "q0", {"qdot": 1.0}))
         ),
+        "dopri5": explicit("dopri5", _DOPRI, (*_DOPRI[6], 0.0), _TIMES, _ESTIMATE),
     },
 )
 
