@@ -99,6 +99,9 @@ def _flag(where: str, value: Any) -> Any:
     return value
 
 
+FIXED = [name for name, method in METHODS.items() if not method.controls]  # methods that studies take
+
+
 def _method(where: str, value: Any) -> Any:
     need(where, value, str, ", ".join(METHODS))
     check_method(value)
@@ -242,7 +245,7 @@ KEYS: dict[str, Key] = {
             "1 ms, or the next smaller whole fraction of the output step", "step = 1e-3", "s"),
         Key("output_step", _seconds, ABOVE_ZERO, "time between recorded instants, a whole multiple of the step",
             "the model file's, else the first and the last instant", "output_step = 0.01", "s"),
-        Key("method", _method, {"enum": list(METHODS)}, "how it is integrated; euler is semi-implicit", "`rk4`",
+        Key("method", _method, {"enum": FIXED}, "how it is integrated; euler is semi-implicit", "`rk4`",
             'method = "rk4"'),
         Key("precision", _word(tuple(DTYPES)), {"enum": list(DTYPES)}, "of the numbers of a run", "`f64`",
             'precision = "f64"'),
