@@ -23,13 +23,13 @@ def choose(state: WindowState, right: RightHalf, text: str) -> None:
     """Shows the first member of a choice of the right half's study, when it has come where it is simulated again;
     errors become messages."""
     try:
-        found = right.study.drawable(right.study.choose(text))
-        if not len(found.ids):
-            state.say(found.reason or f"{text}: no member that can be drawn", "choice at the right")
+        drawable = right.study.drawable(right.study.choose(text))
+        if not len(drawable.ids):
+            state.say(drawable.reason or f"{text}: no member that can be drawn", "choice at the right")
             return
-        if found.ids[0] in found.again:
-            state.say(found.reason)
-        first = right.study.drawable(found.ids[:1])
+        if drawable.ids[0] in drawable.again:
+            state.say(drawable.reason)
+        first = right.study.drawable(drawable.ids[:1])
         state.awaited.wish("right", right.study, first, lambda members: _shown(state, right, int(members[0])))
     except ModelError as error:
         state.say(str(error), "choice at the right")

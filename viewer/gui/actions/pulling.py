@@ -30,10 +30,10 @@ def begin(state: WindowState, hit: Hit) -> None:
 
 def move(state: WindowState, right: float, up: float) -> None:
     """Moves the target parallel to the picture, in parts of the shorter side of the view."""
-    held = state.live.pull if state.live is not None else None
-    if state.live is None or held is None:
+    pulled = state.live.pull if state.live is not None else None
+    if state.live is None or pulled is None:
         return
-    body, point, target = held
+    body, point, target = pulled
     camera = state.current_camera()
     x, y, back = camera.axes()
     depth = camera.distance if camera.orthographic else float((camera.eye - target) @ back)
@@ -54,6 +54,6 @@ def line(state: WindowState) -> Strokes | None:
         return None
     body, point, target = pull
     arms = CROSS * state.scene.size * np.eye(3)
-    held = to_world(state.body_poses()[body], point)
-    ends = np.array([[held, target], *([target - arm, target + arm] for arm in arms)])
+    pulled = to_world(state.body_poses()[body], point)
+    ends = np.array([[pulled, target], *([target - arm, target + arm] for arm in arms)])
     return Strokes(ends, np.tile(np.array(PULL), (len(ends), 1)))

@@ -21,25 +21,25 @@ def show_ghosts(state: WindowState) -> None:
     few, explorer.note = explorer.ghosts()
     if not len(few):
         return
-    found = state.study.drawable(few)
-    if len(found.ids):
-        state.choice.chosen, state.choice.ghosts_on, state.choice.text = found.ids, True, ""
+    drawable = state.study.drawable(few)
+    if len(drawable.ids):
+        state.choice.chosen, state.choice.ghosts_on, state.choice.text = drawable.ids, True, ""
 
 
 def simulate(state: WindowState) -> None:
     """Draws some of the selection, spread over it, as ghosts: those without trajectories are simulated again first."""
     explorer = state.explorer
-    found = state.study.drawable(explorer.few_of(np.flatnonzero(explorer.selected)))
-    if found.reason:
-        state.say(found.reason)
-    if not len(found.ids):
+    drawable = state.study.drawable(explorer.few_of(np.flatnonzero(explorer.selected)))
+    if drawable.reason:
+        state.say(drawable.reason)
+    if not len(drawable.ids):
         return
 
     def come(members: np.ndarray) -> None:
         state.choice.chosen, state.choice.ghosts_on, state.choice.text = members, True, ""
         explorer.note = explorer.ghosts()[1]
 
-    state.awaited.wish("left", state.study, found, come)
+    state.awaited.wish("left", state.study, drawable, come)
 
 
 def show(state: WindowState, text: str) -> None:

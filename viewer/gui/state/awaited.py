@@ -33,19 +33,19 @@ class Awaited:
         self.text = ""
         self._wishes: dict[str, Wish] = {}  # half -> the latest
 
-    def wish(self, half: str, study: StudyLike, found: Drawable, show: Callable[[np.ndarray], None]) -> None:
+    def wish(self, half: str, study: StudyLike, drawable: Drawable, show: Callable[[np.ndarray], None]) -> None:
         """Shows members now where they are there, else when all of them have come; replaces an earlier wish of the
         half ("left" or "right").
 
         Args:
-            found: of the members by `study.drawable`. show: called with those that can be drawn then, which are some.
+            drawable: the members, by `study.drawable`. show: called with those that can be drawn then, which are some.
         """
         self._wishes.pop(half, None)
-        if not len(found.again):
-            show(found.ids)
+        if not len(drawable.again):
+            show(drawable.ids)
             return
-        study.request(found.again)
-        self._wishes[half] = Wish(study, found.ids, show)
+        study.request(drawable.again)
+        self._wishes[half] = Wish(study, drawable.ids, show)
         self.text = study.news()[0]
 
     def look(self, study: StudyLike) -> list[str]:

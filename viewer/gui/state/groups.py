@@ -24,52 +24,52 @@ class ColourGroup:
     paths: tuple[str, ...]  # of bodies and joints
 
 
-def groups(found: Mechanism, by: str) -> tuple[ColourGroup, ...]:
+def groups(mechanism: Mechanism, by: str) -> tuple[ColourGroup, ...]:
     """The groups of a mechanism, disjoint; items of no group are in the last one, grey."""
-    found_groups = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](found)
+    parts_of_groups = {"loop": _loops, "substructure": _substructures, "assembly": _assemblies}[by](mechanism)
     taken: set[str] = set()
     out: list[ColourGroup] = []
-    for k, (name, paths) in enumerate(found_groups.items()):
+    for k, (name, paths) in enumerate(parts_of_groups.items()):
         own = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
         taken |= set(own)
         out.append(ColourGroup(name, PALETTE[k % len(PALETTE)], own))
-    rest = [*(path for path, _ in found.model.bodies()), *found.joints]
+    rest = [*(path for path, _ in mechanism.model.bodies()), *mechanism.joints]
     out.append(ColourGroup(f"in no {by}", GREY, tuple(path for path in rest if path not in taken)))
     return tuple(group for group in out if group.paths)
 
 
-def colours(found: Mechanism, by: str) -> dict[str, Colour]:
+def colours(mechanism: Mechanism, by: str) -> dict[str, Colour]:
     """Path -> colour; empty where bodies keep their own."""
-    return {path: group.colour for group in groups(found, by) for path in group.paths} if by else {}
+    return {path: group.colour for group in groups(mechanism, by) for path in group.paths} if by else {}
 
 
-def _loops(found: Mechanism) -> dict[str, list[str]]:
+def _loops(mechanism: Mechanism) -> dict[str, list[str]]:
     """Loop -> its joints and the bodies they carry, then its base."""
-    plan = found.plan
+    plan = mechanism.plan
     loops = [(f"loop {group.name}", group.loop) for group in plan.constraints if group.loop is not None]
-    own = {name: _carried(found, loop.joints) for name, loop in loops}
+    own = {name: _carried(mechanism, loop.joints) for name, loop in loops}
     bases = {name: plan.nodes[loop.base].path for name, loop in loops}
     held = {path for paths in own.values() for path in paths}
     return {name: [*paths, *([] if bases[name] in held else [bases[name]])] for name, paths in own.items()}
 
 
-def _substructures(found: Mechanism) -> dict[str, list[str]]:
+def _substructures(mechanism: Mechanism) -> dict[str, list[str]]:
     """Substructure -> the joints of its loops and the bodies they carry."""
-    plan = found.plan
+    plan = mechanism.plan
     return {
-        f"substructure {k}": [path for g in block.groups for path in _carried(found, plan.constraints[g].coupled)]
+        f"substructure {k}": [path for g in block.groups for path in _carried(mechanism, plan.constraints[g].coupled)]
         for k, block in enumerate(plan.substructures)
     }
 
 
-def _carried(found: Mechanism, joints: tuple[int, ...]) -> list[str]:
+def _carried(mechanism: Mechanism, joints: tuple[int, ...]) -> list[str]:
     """Paths of joints and of the bodies on their far sides; a chord's far side is its real body."""
-    plan = found.plan
+    plan = mechanism.plan
     return [path for k in joints for path in (plan.joints[k].path, plan.nodes[plan.joints[k].far].path)]
 
 
-def _assemblies(found: Mechanism) -> dict[str, list[str]]:
+def _assemblies(mechanism: Mechanism) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {}
-    for path in (*(path for path, _ in found.model.bodies()), *found.joints):
+    for path in (*(path for path, _ in mechanism.model.bodies()), *mechanism.joints):
         out.setdefault(path.rpartition(":")[0], []).append(path)
     return out

@@ -20,18 +20,20 @@ __all__ = ("KINDS", "Mechanism", "axis_of", "frame_in_world", "mobility", "motio
 RANK = 1e-9  # a singular value below this part of the largest is zero: loops are closed to rounding
 
 
-def coordinates_at(found: Mechanism, poses: Mapping[str, np.ndarray]) -> np.ndarray:
+def coordinates_at(mechanism: Mechanism, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(nq,) joint coordinates at poses of the bodies (path -> (7,)); angles from -pi to pi."""
-    own = np.array([poses[path] for path in bodies_of(found.plan)], float).reshape(1, -1, 7)
-    return coordinates(found.lane, own)[:, 0]
+    own = np.array([poses[path] for path in bodies_of(mechanism.plan)], float).reshape(1, -1, 7)
+    return coordinates(mechanism.lane, own)[:, 0]
 
 
-def attached(found: Mechanism, bodies: Collection[str]) -> set[str]:
+def attached(mechanism: Mechanism, bodies: Collection[str]) -> set[str]:
     """Paths of the joints of these bodies, and of the springs, dampers and frictions on them or on those joints."""
-    joints = {p for p, joint in found.joints.items() if {joint.parent.body, joint.child.body} & set(bodies) - {FIXED}}
+    joints = {
+        p for p, joint in mechanism.joints.items() if {joint.parent.body, joint.child.body} & set(bodies) - {FIXED}
+    }
     restraints = {
         path
-        for path, restraint in found.model.restraints()
+        for path, restraint in mechanism.model.restraints()
         if restraint.joint in joints or any(ref.body in bodies for ref in restraint.frames or ())
     }
     return joints | restraints
@@ -46,35 +48,35 @@ def text(kind: JointKind, q: np.ndarray, digits: int) -> str:
     return ", ".join(name + number for name, number in zip(names, shown, strict=True))
 
 
-def value(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
+def value(mechanism: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(1,) angle in -pi..pi [rad] or displacement [m]; (3,) or (4,) or (7,) for joints of several; () for a weld."""
-    joint = found.plan.joints[found.plan.joint_index(path)]
-    return coordinates_at(found, poses)[joint.q : joint.q + joint.nq]
+    joint = mechanism.plan.joints[mechanism.plan.joint_index(path)]
+    return coordinates_at(mechanism, poses)[joint.q : joint.q + joint.nq]
 
 
-def motion_at(found: Mechanism, poses: Mapping[str, np.ndarray]) -> Motion:
+def motion_at(mechanism: Mechanism, poses: Mapping[str, np.ndarray]) -> Motion:
     """The motion of the core with the joint values at the poses."""
-    return found.lane.motion([float(x) for x in coordinates_at(found, poses)], None)
+    return mechanism.lane.motion([float(x) for x in coordinates_at(mechanism, poses)], None)
 
 
-def screws(found: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
+def screws(mechanism: Mechanism, path: str, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(nv, 6) of a joint's speeds: angular, then linear at the world's origin; in the world, file sense."""
-    index = found.plan.joint_index(path)
-    chain, sign = motion_at(found, poses).chain(), -1.0 if found.plan.joints[index].reverse else 1.0
+    index = mechanism.plan.joint_index(path)
+    chain, sign = motion_at(mechanism, poses).chain(), -1.0 if mechanism.plan.joints[index].reverse else 1.0
     rows = [np.array([*screw.angular, *screw.linear_at([-x for x in chain.point])], float)
             for screw in chain.screws_of(index)]  # fmt: skip
     return sign * np.array(rows).reshape(-1, 6)
 
 
-def mobility(found: Mechanism, poses: Mapping[str, np.ndarray]) -> dict[str, float]:
+def mobility(mechanism: Mechanism, poses: Mapping[str, np.ndarray]) -> dict[str, float]:
     """Share of every joint in the motions the loops leave free: their sum is the number of degrees of freedom.
 
     The diagonal of the orthogonal projector on null(J), J the Jacobian of all constraints, over a joint's speeds.
     """
-    plan, motion = found.plan, motion_at(found, poses)
+    plan, motion = mechanism.plan, motion_at(mechanism, poses)
     free = np.ones(plan.nv)
     for s, block in enumerate(plan.substructures):
-        rows = found.lane.rows(motion, s)
+        rows = mechanism.lane.rows(motion, s)
         J = np.array([[float(entries.get(speed, 0.0)) for speed in block.columns] for entries in rows.J])
         _, size, right = np.linalg.svd(J, full_matrices=False)
         free[list(block.columns)] -= (right[size > RANK * size[0]] ** 2).sum(0)
