@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -111,7 +112,8 @@ def test_what_is_no_operation_says_what_to_do(function, said: str) -> None:
 def test_a_condition_chooses_between_known_numbers() -> None:
     x = value()
     assert select(x < 1.0, 2.0, 2.0) == 2.0 and type(select(x < 1.0, 2.0, 3.0)) is LaneValue
-    assert np.where(x < 1.0, x, 0.5).ref == select(x < 1.0, x, 0.5).ref
+    chosen: Any = np.where(x < 1.0, x, 0.5)
+    assert chosen.ref == select(x < 1.0, x, 0.5).ref
 
 
 def test_a_digest_is_that_of_what_is_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
