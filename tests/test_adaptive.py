@@ -270,3 +270,11 @@ def test_the_command_line_takes_a_tolerance(capsys: pytest.CaptureFixture[str]) 
     assert main(["run", "four_bar", "--span", "0.5", "--tolerance", "1e-6", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert '"dopri5"' in json.dumps(told) and "1e-06" in json.dumps(told)
+
+
+def test_a_result_says_the_tolerance_in_place_of_a_step(capsys: pytest.CaptureFixture[str]) -> None:
+    """A run of chosen steps has no step of 1 ms: neither its line of the command nor its text at a prompt says one."""
+    assert main(["run", "pendulum", "--span", "0.5", "--tolerance", "1e-8"]) == 0
+    printed = capsys.readouterr().out
+    assert "0.5 s, tolerance 1e-08, dopri5" in printed and " ms" not in printed.splitlines()[0]
+    assert "tolerance 1e-08, dopri5" in repr(simulate("pendulum", 0.5, tolerance=1e-8))

@@ -18,6 +18,7 @@ from shiftjax.markup import text_table
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
 from shiftjax.run.results.result import Result, remedy
+from shiftjax.run.results.summary import how_run
 
 LISTED = 8  # members named in a list of failures
 
@@ -155,10 +156,5 @@ def report_outcome(outcome: Outcome, members: int, messages: Sequence[tuple[str,
 
 def about(result: Result) -> str:
     """One line: how it was run and what it cost."""
-    used = result.settings
-    words = [
-        f"{used[key]:g} s" if key == "span" else f"{used[key] * 1e3:g} ms" for key in ("span", "step") if key in used
-    ]
-    words += [str(used[key]) for key in ("method", "backend", "precision") if used.get(key)]
     cost = f"{result.programs} programs compiled in {result.compile_s:.2f} s, all in {result.wall_s:.2f} s"
-    return f"{', '.join(words)}; {cost}"
+    return f"{', '.join(how_run(result.settings))}; {cost}"

@@ -167,7 +167,9 @@ def _channel(plan: Plan, path: str, resolve: Callable[[str], str]) -> Channel:
     if indexed := INDEXED.fullmatch(name):
         return _made(plan, path, indexed[1], _which(plan, path, f"{resolve(head)}.q[{indexed[2]}]"))
     if any(name in joint.kind.names for joint in plan.joints):
-        return _made(plan, path, "q", _which(plan, path, resolve(path)))
+        of = resolve(head)
+        if any(joint.path == of and not joint.kind.sole for joint in plan.joints):
+            return _made(plan, path, "q", _which(plan, path, f"{of}.{name}"))
     state = _state_of_force(plan, head, name)
     if state is not None:
         index, unit = state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,16 @@ from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.run.results.plain_values import is_known, worst
 
 LISTED = 6  # varied numbers and channels that are named
+
+
+def how_run(used: Mapping[str, Any]) -> list[str]:
+    """Span, step or tolerance, method, backend and precision of a run, as far as its settings say them."""
+    words = [f"{used['span']:g} s"] if "span" in used else []
+    if used.get("tolerance") is not None:  # steps are as large as it allows
+        words.append(f"tolerance {used['tolerance']:g}")
+    elif "step" in used:
+        words.append(f"{used['step'] * 1e3:g} ms")
+    return words + [str(used[key]) for key in ("method", "backend", "precision") if used.get(key)]
 
 
 def summary(result: Any) -> list[str]:
@@ -25,13 +35,11 @@ def summary(result: Any) -> list[str]:
     elif not result.batched:
         ended = result.outcomes()[0][0].name
     else:
-        ended = ", ".join(f"{len(found)} {outcome.name}" for outcome, found in result.outcomes())
+        ended = ", ".join(f"{len(members)} {outcome.name}" for outcome, members in result.outcomes())
     if used.get("span") == 0:
         how = ["assembled only", *(str(used[key]) for key in ("backend", "precision") if used.get(key))]
     else:
-        how = [f"{used[key]:g} s" for key in ("span",) if key in used]
-        how += [f"{used[key] * 1e3:g} ms" for key in ("step",) if key in used]
-        how += [str(used[key]) for key in ("method", "backend", "precision") if used.get(key)]
+        how = how_run(used)
     lines = [f"Result of {name}: " + (f"{result.members} members, {ended}" if result.batched else ended)]
     lines.append(f"  run: {', '.join(how)}; {len(result.time)} instants recorded")
     lines += [f"  varied: {line}" for line in _some(_varied(result))]

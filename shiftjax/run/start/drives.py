@@ -98,24 +98,27 @@ def _motion(name: str, given: Any) -> Any:
 
 def _checked(motion: TimeFunction, where: str) -> TimeFunction:
     """A user's function, called once on the host at time 0."""
-    found: list[Any] = []
+    values: list[Any] = []
     todo = "A function of time refers to known numbers only: use a Harmonic, Polynomial or Table of known ones"
     todo += ", and vary={'JOINT_drive.KEY': values} of `simulate`."
     try:
         if isinstance(motion, FunctionOfTime):  # which makes a graph of it
             refuse_traced(where, motion.function(0.0), todo)
         for method in MOTIONS:
-            found.append(getattr(motion, method)(0.0))
-            refuse_traced(where, found[-1], todo)
-        found = [float(value) for value in found]
+            values.append(getattr(motion, method)(0.0))
+            refuse_traced(where, values[-1], todo)
+        values = [float(value) for value in values]
     except ModelError:
         raise
+    except ZeroDivisionError as error:
+        text = "position, velocity and acceleration infinite at time 0, by a division by zero"
+        raise ModelError(where, text, "finite numbers", "Correct the function.") from error
     except Exception as error:
         text = (str(error).splitlines() or [""])[0][:200]
-        todo = "Write it with operators and jax.numpy."
+        todo = "Write it with operators, and functions of numpy or jax.numpy."
         raise ModelError(where, f"{type(error).__name__}: {text}", "one number for a time", todo) from error
-    if not np.isfinite(found).all():
-        text = "position, velocity and acceleration " + ", ".join(f"{x:g}" for x in found) + " at time 0"
+    if not np.isfinite(values).all():
+        text = "position, velocity and acceleration " + ", ".join(f"{x:g}" for x in values) + " at time 0"
         raise ModelError(where, text, "finite numbers", "Correct the function.")
     return motion
 
