@@ -28,10 +28,16 @@ class TimeFunction(Protocol):
 
 
 class FunctionOfTime:
-    """A user's f(t) with the derivatives that forward mode takes of it; it is run once."""
+    """A user's f(t) with the derivatives that forward mode takes of it; it is run once. Equal where the function is."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionOfTime) and other.function == self.function
+
+    def __hash__(self) -> int:
+        return hash((FunctionOfTime, self.function))
 
     @cached_property
     def _traced(self) -> UserFunction:

@@ -20,24 +20,24 @@ class Joints(Protocol):
 
 
 def coordinates_at(model: Joints, paths: Iterable[str], where: str) -> tuple[str, ...]:
-    """The paths of coordinates that paths of users name; a joint's path names all of its own.
+    """The paths of coordinates that paths of users name; a joint's path names all it has, none of a weld.
 
     Raises:
         ModelError: no such joint or coordinate.
     """
     kinds = {path: KINDS[joint.type] for path, joint in model.joints()}
-    found: list[str] = []
+    named: list[str] = []
     for path in paths:
         full, field = split(model.resolve(path))
         if full not in kinds:
             raise ModelError(f"{where} {full}", "no active joint", "the path of a joint", f"One of {sorted(kinds)}.")
-        own = kinds[full].named(field)
-        if not own:
+        places = kinds[full].named(field)
+        if not places and (field or kinds[full].primitives):
             known = kinds[full].paths(full)
             todo = nearest(full + field, known) or "Name one of them."
             raise ModelError(f"{where} {full}", f"no coordinate {field.lstrip('.')!r}", listed(known) or "none", todo)
-        found += [kinds[full].path_of(full, k) for k in own]
-    return tuple(dict.fromkeys(found))
+        named += [kinds[full].path_of(full, k) for k in places]
+    return tuple(dict.fromkeys(named))
 
 
 def plain_coordinate(model: Joints, path: str, where: str) -> str:
