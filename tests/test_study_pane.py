@@ -291,8 +291,8 @@ def test_a_plot_shows_the_band_and_others_behind_the_current_member(
     window: Offscreen, many_members: ViewedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plotpane, "SECONDS", 0.0)  # one member a frame
-    state = window.state
-    curves = state.pane_data(PlotCurves)
+    state, curves = window.state, PlotCurves()
+    monkeypatch.setitem(state._pane_data, PlotCurves, curves)  # no band that earlier frames have collected
     window.key("F3")
     state.choice.ghosts_on = False
     window.frames(2)
