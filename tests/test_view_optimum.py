@@ -160,7 +160,7 @@ def test_many_designs_are_thinned_and_the_best_stays(optimum: Optimum, monkeypat
     none = np.zeros((count, 1))
     arrays = {"numbers": numbers, "objective": objective, "excess": none, "gradient_norm": none, "halved": none}
     seen = xr.Dataset({name: (("iteration", "start", "x")[: a.ndim], a) for name, a in arrays.items()})
-    monkeypatch.setattr("shiftjax.ensembles.optimization.iterates.History.dataset", lambda self, group: seen)
+    monkeypatch.setattr("shiftjax.ensembles.optimization.iterates.Iterates.dataset", lambda self, group: seen)
     iterations = trail(optimum.path).columns["iteration"]
     assert len(iterations) == 64 and {0, 118, 199} <= {*iterations} and not {*range(91, 100)} & {*iterations}
     assert np.diff(iterations).max() <= 13 and (np.diff(iterations) > 0).all()
@@ -189,7 +189,7 @@ def test_a_metric_of_the_same_name_stays(tmp_path: Path) -> None:
 
 def test_the_viewer_stays_without_jax(optimum: Optimum) -> None:
     text = (
-        "import sys\nfrom shiftjax.viewer import opening\n"
+        "import sys\nfrom shiftjax.viewer.study import opening\n"
         f"with opening.opened({str(optimum.path)!r}) as study:\n    study.poses(0, 0.1)\n"
         "assert 'jax' not in sys.modules\nprint(study.members)"
     )
