@@ -216,3 +216,14 @@ def test_the_box_has_the_inertia_of_its_body() -> None:
     moments = cab.mass / 12 * np.array([b**2 + c**2, c**2 + a**2, a**2 + b**2])
     assert about @ np.diag(moments) @ about.T == pytest.approx(np.array(cab.inertia.matrix), rel=1e-6, abs=1e-6)
     assert box.transform[:3, 3] == pytest.approx(cab.center_of_mass)
+
+
+def test_a_cylindrical_joint_is_a_rod_from_its_parent_through_a_barrel() -> None:
+    """The rod begins at the parent's frame and reaches beyond the slide, so that no body hangs in the air."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    a = builder.assembly("a").body("sleeve", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    a.joint("guide", "cylindrical", child="sleeve", axis=(0, 0, 1), initial_displacement={"angle": 0.2, "slide": 0.7})
+    scene = scene_of(builder.build(), {"a:sleeve": np.array([0.0, 0.0, 0.7, np.cos(0.1), 0.0, 0.0, np.sin(0.1)])})
+    rods = [part for part in scene.parts if part.path == "a:guide" and part.node == 0]
+    ends = np.concatenate([transformed(part.transform, part.mesh.vertices) for part in rods])
+    assert ends[:, 2].min() < 0.0 and ends[:, 2].max() > 0.7

@@ -13,7 +13,7 @@ import pytest
 
 from shiftjax.formats import save
 from shiftjax.formats.builder import ModelBuilder
-from tests.extensions import bristle, cam, contact, gear, maxwell, screw, stop  # noqa: F401
+from tests.extensions import bristle, cam, contact, gear, maxwell, screw, slot, stop  # noqa: F401
 from tests.extensions.mechanisms import CASES
 from tests.mechanisms import rod
 

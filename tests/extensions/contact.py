@@ -10,7 +10,11 @@ class Contact(ForceKind):
     """N = k d^2 max(1 + c d', 0) at depth d along the z axis of the second frame; the spring stores k d^3 / 3."""
 
     frames, dissipates = 2, True
-    fields = (number("radius", "m", "of the ball"), number("k", "N/m^2", "stiffness"), number("c", "s/m", "damping"))
+    fields = (
+        number("radius", "m", "of the ball"),
+        number("k", "N/m^2", "of the plane"),
+        number("c", "s/m", "of the plane"),
+    )
 
     def apply(self, element, motion, load, states):
         n, (ball, plane) = motion.values(element.numbers), element.frames

@@ -11,7 +11,7 @@ class Stop(ForceKind):
     joints, dissipates = 1, True
     fields = (
         number("lower", "{x}", "end of the way"), number("upper", "{x}", "end of the way"),
-        number("k", "{f}/{x}^2", "stiffness"), number("c", "s/{x}", "damping", default=0.0),
+        number("k", "{f}/{x}^2", "stiffness of the end"), number("c", "s/{x}", "damping at the end", default=0.0),
     )  # fmt: skip
 
     def apply(self, element, motion, load, states):

@@ -15,7 +15,7 @@ from shiftjax.viewer.scene.affine import transform, z_along
 from shiftjax.viewer.scene.attachments import BuildContext
 from shiftjax.viewer.scene.layers import shift_along
 from shiftjax.viewer.scene.scene import Colour, Mesh, ScenePart
-from shiftjax.viewer.scene.sliding import OVERHANG, Slide, joint_frames
+from shiftjax.viewer.scene.sliding import OVERHANG, SLIDING, Slide, joint_frames
 from shiftjax.viewer.scene.spring_figures import SPRING
 
 ULTRAMARINE: Colour = (0.16, 0.14, 0.70, 1.0)  # joints of the tree
@@ -28,7 +28,6 @@ CUT_LARGER = 1.06  # factor, so that a loop-closing joint is visible around anot
 PIN, PIN_LENGTH = 0.6, 1.7
 BALL = 0.85
 WELD = 1.3
-AXLE_LENGTH = 4.0  # of a cylindrical joint, beyond what a pin holds
 ARM, PLATE, THICK = 0.35, 3.0, 0.3  # of a universal joint's cross; of a planar joint
 RAIL, BARREL, BARREL_LENGTH = 0.28, 1.2, 2.6
 CYLINDER, PISTON_ROD, COLLAR = 1.3, 0.65, 0.7  # radii of a telescope and length of the collar about its mouth
@@ -51,7 +50,7 @@ def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozens
         a, b = (context.nodes[ref.body] for ref in (joint.parent, joint.child))
         colour = RED if drawing == "weld" else PURPLE if path in cut else ULTRAMARINE
         width = context.style.width * (CUT_LARGER if path in cut else 1.0)
-        if drawing == "slider":
+        if drawing in SLIDING:
             made = slider_shapes(slides[path], width)
         else:
             held = ((joint.parent.body, near[:3, 2]), (joint.child.body, far[:3, 2]))
@@ -80,7 +79,7 @@ def elastic(joint: Joint) -> bool:
 
 
 def joint_shapes(drawing: str, width: float, shifts: tuple[float, float] = (0.0, 0.0)) -> list[JointShape]:
-    """Shapes of a joint that is no slider, along z of its frames; none for a free one.
+    """Shapes of a joint that does not slide, along z of its frames; none for a free one.
 
     Args:
         drawing: hint of the joint's kind.
@@ -91,9 +90,6 @@ def joint_shapes(drawing: str, width: float, shifts: tuple[float, float] = (0.0,
         length = shifts[1] - shifts[0] + PIN_LENGTH * width
         where = transform([0.0, 0.0, 0.5 * sum(shifts)], scale=[PIN * width, PIN * width, length])
         return [(False, shapes.cylinder(), where)]
-    if drawing == "cylinder":
-        where = transform(scale=[PIN * width, PIN * width, shifts[1] - shifts[0] + AXLE_LENGTH * width])
-        return [(False, shapes.cylinder(), where), (True, shapes.turned((PIN, 1.0, -0.5, 0.5)), transform(scale=width))]
     if drawing == "cross":
         arms = [
             transform(R=z_along(axis), scale=[ARM * width, ARM * width, PIN_LENGTH * width])

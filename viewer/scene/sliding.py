@@ -16,6 +16,7 @@ from shiftjax.record import record
 from shiftjax.viewer.scene.affine import of_frame, transform, transformed, z_along
 from shiftjax.viewer.scene.attachments import SAME, BuildContext, distinct, joint_axis
 
+SLIDING = ("slider", "cylinder")  # drawings of kinds that slide along one axis; a cylinder turns about it, too
 OVERHANG = 3.0  # of a rod beyond the displacements reached, in half widths of a bar
 ON_AXIS = 0.5  # half widths within which a point lies on the axis
 BARREL, ROD = 0.8, 0.95  # of a telescope in parts of its shortest length
@@ -57,7 +58,7 @@ def travel_of(context: BuildContext, motion: np.ndarray) -> dict[str, tuple[floa
     """
     out = {}
     for path, joint in context.model.joints():
-        if KINDS[joint.type].drawing != "slider":
+        if KINDS[joint.type].drawing not in SLIDING:
             continue
         near, far = joint_frames(context, joint)
         a, b = (context.nodes[ref.body] for ref in (joint.parent, joint.child))
@@ -77,6 +78,8 @@ def slides_of(context: BuildContext, travel: Mapping[str, tuple[float, float]]) 
         if high - low > LONGEST * context.style.radius:
             low, high = starts[path]  # a vehicle that drives away
         slide = Slide(min(low, starts[path][0]), max(high, starts[path][1]))
+        if KINDS[joint.type].drawing == "cylinder":  # its rod stands on the parent, where that is held
+            slide = Slide(min(slide.low, 0.0), max(slide.high, 0.0))
         out[path] = _telescope(context, path, joint, slide) or slide
     return out
 
