@@ -15,10 +15,10 @@ import numpy as np
 from timer import emit
 
 from shiftjax import Outcome, assemble, load
-from tests.start_mechanisms import wrapped
-from tests.test_assemble import CRANK, other_branch
-from tests.test_start_cost import LENGTHS, beyond_reach, random_four_bars
-from tests.test_starts import hinge
+from tests.starts.test_assemble import CRANK, other_branch
+from tests.starts.test_start_cost import LENGTHS, beyond_reach, random_four_bars
+from tests.starts.test_starts import hinge
+from tests.support.start_mechanisms import wrapped
 
 LIMIT = 1e-5  # m
 POSE = 1e-9  # rad

@@ -21,8 +21,9 @@ from shiftjax.gradients.jumps import passages
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
-from tests import many, sweeps
-from tests.bars import stored
+from tests.scenes import many
+from tests.scenes.bars import stored
+from tests.support import sweeps
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as a shell's background jobs inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -63,7 +63,7 @@ def least_change(motion: Motion, solutions: Sequence[BlockSolution], free: Seque
     """The particular solutions without their part along the null space, in the mass metric of the whole mechanism.
 
     For coordinates and speeds alike. In the metric 1 (rad), 1/l^2 (m) coordinates of N-four-bars that pass their flat
-    pose were wrong by 8e-6 rad after 10 s, in the mass metric by 4e-9 (256 random speeds, `tests/test_references.py`).
+    pose were wrong by 8e-6 rad after 10 s, in the mass metric by 4e-9 (256 random speeds, test_references.py).
     """
     reduced = Reduced(motion, null_space(solutions, free))
     return reduced.minimum_norm({k: x for solution in solutions for k, x in solution.particular.items()}), reduced

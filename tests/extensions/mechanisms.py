@@ -8,7 +8,7 @@ from collections.abc import Callable
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
-from tests.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
+from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, rod
 
 PITCH = 0.05  # m/rad
 SMOOTH, KINK = 1e-9, 1e-6  # error of the energy of RK4 at 1 ms over a second; a step over a kink of a force costs more

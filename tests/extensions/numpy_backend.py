@@ -9,7 +9,7 @@ import numpy as np
 from shiftjax.kernels.backends import BACKENDS
 from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram
 from shiftjax.kernels.step_loop import StepLoop, TickLoop
-from tests.graphs import evaluate
+from tests.support.graphs import evaluate
 
 
 class NumpyBackend(TickLoop):

@@ -3,7 +3,7 @@
 The values are those of the plain pieces, operation by operation. Multipliers, factors and slopes are made once for all
 directions; each direction takes the tangents of the residuals and one solve of every system. Four directions of a step
 cost 0.8 to 0.9 steps each, one alone 1.2 to 1.5; plain forward mode on the same pieces 1.5 to 1.8 (four_bar, bricard,
-n_four_bar_5, excavator: `pytest -s tests/test_implicit_tangents.py`).
+n_four_bar_5, excavator: `pytest -s tests/kernels/test_implicit_tangents.py`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 On the mirrored workspace of `kernels.adjoint.AdjointLayout`; the projected end of the step stands in its slots `end`.
 Accelerations and the projected end are read, not solved for again;
-plain reverse mode of the same pieces has 30 to 75 % more operations (measured in `tests/test_adjoint.py`).
+plain reverse mode of the same pieces has 30 to 75 % more operations (measured in `tests/kernels/test_adjoint.py`).
 Multipliers and accelerations enter a Lagrangian as inputs of their own before it is reversed (`gradients.composed`).
 """
 

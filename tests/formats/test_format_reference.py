@@ -1,0 +1,112 @@
+"""The reference of the file format follows from the table of fields."""
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shiftjax.formats import load
+from shiftjax.formats.examples import EXAMPLES
+from shiftjax.formats.reference import reference
+from shiftjax.joints import KINDS
+from shiftjax.mechanism.fields import element, labels
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_reference_is_that_of_the_table() -> None:
+    """In a fresh process, since what tests register would be part of it."""
+    command = [sys.executable, "-m", "shiftjax.formats.reference"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    committed = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    assert done.stdout == committed, f"write it again: python {' '.join(command[1:])} > docs/format.md"
+
+
+@pytest.mark.parametrize("label", labels())
+def test_every_field_has_a_sentence_and_a_row(label: str) -> None:
+    text = reference()
+    for field in element(label):
+        assert len(field.doc.split()) > 1, f"{field.name} of {label} needs a sentence"
+        (row, *_) = [line for line in text.splitlines() if line.startswith(f"| `{field.name}` |") and field.doc in line]
+        for key in (*field.every_key, *field.misspelt):
+            assert f"`{key}`" in row
+        assert row.count(" | ") == 6
+
+
+def test_the_reference_lists_every_type_of_joint() -> None:
+    text = reference()
+    assert all(f"| `{name}` | {kind.nq} | {kind.nv} |" in text for name, kind in KINDS.items())
+    assert "| `float` | 7 | 6 | m, rad | {T, R, rotation} |" in text
+    assert "| `x_scale` | – | `x_scale` |" in text and "| `include` | `include` |  |" in text
+
+
+PARTS = {  # element -> where an object of a file holds it, below the example of the whole file
+    "an assembly": ("assemblies",),
+    "a body": ("assemblies", 0, "bodies"),
+    "a joint": ("assemblies", 0, "joints"),
+    "a restraint": ("assemblies", 0, "restraints"),
+    "a force module": ("assemblies", 0, "force_modules"),
+    "a constraint": ("assemblies", 0, "constraints"),
+    "a driver": ("assemblies", 0, "drivers"),
+    "a frame": ("frames",),
+    "a light": ("lights",),
+    "a terrain": ("terrain",),
+    "a solver": ("model_parameters", "solvers"),
+    "an integrator": ("model_parameters", "integrators"),
+    "a logger": ("model_parameters", "loggers"),
+}
+
+
+def whole_file(label: str) -> dict[str, Any]:
+    """The example of a whole file with that of an element in its place."""
+    document, example = copy.deepcopy(EXAMPLES["the root"]), copy.deepcopy(EXAMPLES[label])
+    crank = copy.deepcopy(EXAMPLES["a body"])
+    what = label.partition(" of type ")[0]
+    if label == "the root":
+        return document
+    if label in ("fixed", "simulation"):
+        document["model_parameters"]["version"] = "0.2"
+    if label == "fixed":
+        document["fixed"] = example
+        del document["frames"]
+    elif label == "model_parameters":
+        document[label] = example
+    elif label in ("units", "simulation"):
+        document["model_parameters"][label] = example
+    elif label == "a placement":
+        crank["frames"].append({"name": "more", **example})
+    elif what == "a geometry":
+        crank["geometry"].append(example)
+    elif label.startswith("a pid's"):
+        document = whole_file("a force module of type pid")
+        document["assemblies"][0]["force_modules"][0][label.rpartition(" ")[2]] = example
+        return document
+    else:
+        place: Any = document
+        for step in PARTS[what][:-1]:
+            place = place[step]
+        place.setdefault(PARTS[what][-1], []).append(example)
+        if what == "a body":
+            return document
+    document["assemblies"][0]["bodies"].append(crank)
+    return document
+
+
+def test_every_element_has_an_example() -> None:
+    """In a fresh process, since what tests register has none."""
+    code = "import json; from shiftjax.mechanism.fields import labels; print(json.dumps(labels()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert set(json.loads(done.stdout)) == set(EXAMPLES), "in formats/examples.py"
+
+
+@pytest.mark.parametrize("label", EXAMPLES)
+def test_examples_are_read(label: str) -> None:
+    """Without a warning, and with keys of the table only."""
+    assert load(whole_file(label)).warnings == ()
+    keys = {key.partition(".")[0] for field in element(label) for key in field.every_key}
+    assert EXAMPLES[label].keys() <= keys

@@ -1,0 +1,154 @@
+"""Compiled objects on disk."""
+
+import dataclasses
+import platform
+import struct
+import time
+
+import numpy as np
+import pytest
+from jax import lax
+
+from shiftjax.kernels.lane_program import LaneProgram
+from shiftjax.kernels.llvm import cache, cpu, long_wait
+from shiftjax.kernels.llvm.objects import compile_text
+from shiftjax.kernels.llvm.piece_code import piece_text, support_text
+from shiftjax.kernels.llvm.target import host
+from shiftjax.lanes.code import Code
+from tests.support.sample_programs import advance, pendulum, pendulums, piece, slots
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A cache of its own for every test."""
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def untraceable(program: LaneProgram) -> LaneProgram:
+    """The same program whose pieces cannot be built."""
+
+    def fail():
+        raise AssertionError("built although compiled code was there")
+
+    def sealed_one(piece):
+        return dataclasses.replace(piece, code=Code(fail, piece.code.text))
+
+    def sealed(pieces):
+        return tuple(map(sealed_one, pieces))
+
+    phases = {name: sealed(getattr(program, name)) for name in ("accelerate", "project", "observe", "accumulate")}
+    return dataclasses.replace(program, drift=sealed_one(program.drift), **phases)
+
+
+def result(kernel: cpu.Kernel, program: LaneProgram) -> bytes:
+    lanes = pendulums(program, 5)
+    kernel.evaluate(program, "project", lanes, 0.0, 1e-3)
+    advance(kernel, [(program, lanes, np.arange(5))], 20, 1e-3)
+    return lanes.tobytes()
+
+
+def test_a_warm_load_compiles_and_traces_nothing():
+    cold = cpu.Kernel("f64", 1)
+    expected = result(cold, pendulum())
+    assert cold.compiled == 5
+    warm = cpu.Kernel("f64", 1)
+    start = time.perf_counter()
+    assert result(warm, untraceable(pendulum())) == expected
+    assert warm.compiled == 0
+    assert time.perf_counter() - start < 5.0, "a generous bound on a busy machine; about 10 ms"
+
+
+def test_a_long_compilation_is_reported(monkeypatch, caplog):
+    """Before it is done, and only where something is compiled."""
+    result(cpu.Kernel("f64", 1), pendulum())
+    assert not caplog.records
+    monkeypatch.setattr(long_wait, "LONG", 0.0)
+    result(cpu.Kernel("f64", 1), pendulum())
+    assert not caplog.records
+    result(cpu.Kernel("f64", 1, cache=False), pendulum())
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [
+        f"compiling: {k} of 5 pieces written" for k in range(1, 5)
+    ]
+
+
+def test_damaged_files_are_compiled_anew(folder):
+    expected = result(cpu.Kernel("f64", 1), pendulum())
+    files = sorted(folder.rglob("*.o"))
+    assert len(files) == 7, "five pieces, the step loop, the support"
+    files[0].write_bytes(b"")
+    files[1].write_bytes(files[1].read_bytes()[:-7])
+    files[2].write_bytes(b"x" * 5000)
+    whole = files[3].read_bytes()
+    files[3].write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    assert result(cpu.Kernel("f64", 1), pendulum()) == expected
+    assert result(cpu.Kernel("f64", 1), untraceable(pendulum())) == expected, "and written again"
+    assert not list(folder.rglob(".new-*"))
+
+
+def test_what_changes_the_code_changes_the_key():
+    kernel = cpu.Kernel("f64", 1)
+    kernel.prepare(pendulum())
+    kernel.prepare(pendulum("euler"))
+    assert kernel.compiled == 5, "another method is another step loop, no other piece"
+    single = cpu.Kernel("f32", 1)
+    single.prepare(pendulum(precision="f32"))
+    assert single.compiled == 5
+    assert cache.key("a", "b") != cache.key("b", "a") != cache.key("ab")
+
+
+def test_equal_keys_at_other_slots_are_other_code():
+    program = pendulum()
+    layout = program.layout
+    moved = piece("pendulum moved", lambda a, v: (lax.max(a, v),), slots(layout, "acc", "dx"), slots(layout, "acc"))
+    assert moved.key == program.accumulate[0].key
+    assert moved.identity() != program.accumulate[0].identity()
+
+
+def test_without_the_cache_nothing_is_written(folder):
+    kernel = cpu.Kernel("f64", 1, cache=False)
+    kernel.prepare(pendulum())
+    assert kernel.compiled == 5 and not folder.exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(blocked))
+    kernel = cpu.Kernel("f64", 1)
+    kernel.prepare(pendulum())
+    assert kernel.compiled == 5
+
+
+def test_where_the_cache_is(monkeypatch, tmp_path):
+    monkeypatch.delenv("SHIFTJAX_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / "shiftjax"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache.folder() == tmp_path / ".cache" / "shiftjax"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 relocations")
+def test_objects_can_be_placed_anywhere() -> None:
+    """No 32-bit relative address in compiled pieces: the loader may put their parts more than 2 GiB apart."""
+    target = host("f64")
+    program = pendulum()
+    for own in program.pieces():
+        assert not relative_addresses(compile_text(piece_text(own, target), target, optimize=False)), own.name
+    assert not relative_addresses(compile_text(support_text(target), target, optimize=False))
+
+
+def relative_addresses(code: bytes) -> list[int]:
+    """Types of the 32-bit relative relocations (R_X86_64_PC32, PLT32, GOTPCREL ...) of an ELF64 object."""
+    start, size, count = *struct.unpack_from("<Q", code, 0x28), *struct.unpack_from("<HH", code, 0x3A)
+    found = []
+    for k in range(count):
+        kind, offset, length = (
+            struct.unpack_from("<I", code, start + k * size + 4)[0],
+            *struct.unpack_from("<QQ", code, start + k * size + 24),
+        )
+        if kind == 4:  # SHT_RELA: offset, info, addend
+            kinds = [struct.unpack_from("<I", code, offset + at + 8)[0] for at in range(0, length, 24)]
+            found += [kind for kind in kinds if kind in (2, 4, 9, 41, 42)]
+    return found

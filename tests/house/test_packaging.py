@@ -1,0 +1,67 @@
+"""What pyproject.toml promises agrees with what is there."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import shiftjax
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LINKED = ("kernels", "ensembles", "viewer", "models", "docs")
+
+
+def test_one_version() -> None:
+    assert SETTINGS["tool"]["setuptools"]["dynamic"]["version"]["attr"] == "shiftjax.version.VERSION"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", shiftjax.__version__)
+    assert "## [Unreleased]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_file_that_is_not_python_is_package_data() -> None:
+    patterns = SETTINGS["tool"]["setuptools"]["package-data"]["*"]
+    for folder in ("shiftjax", *LINKED):
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".py", ".pyc", ".md"):
+                assert any(path.match(pattern) for pattern in patterns), f"{path} would be missing in the wheel"
+
+
+def test_pyright_looks_into_every_link() -> None:
+    assert {f"shiftjax/{name}" for name in LINKED} <= set(SETTINGS["tool"]["pyright"]["include"])
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    """The line that .ci/run looks for stands in the README once, and sets itself up."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^python3 -m venv .*pytest.*$", readme, re.MULTILINE)
+    assert "pip install" in command
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+def test_the_readmes_commands_are_single_lines_that_set_themselves_up() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^python3 -m venv .*$", readme, re.MULTILINE)
+    assert len(commands) == 2
+    assert "shiftjax sweep four_bar" in commands[0] and "--picture" in commands[0]
+
+
+def test_the_readmes_python_runs_with_the_settings_of_a_fresh_jax() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", readme, re.DOTALL))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "members that failed: []" in done.stdout and "largest swing" in done.stdout
+    assert "a longer coupler changes the swing by" in done.stdout and "nan" not in done.stdout
+
+
+def test_the_feature_table_names_tests_that_name_the_feature() -> None:
+    """Every id of the README's feature table occurs in one of the test files of its row."""
+    table = (ROOT / "README.md").read_text(encoding="utf-8").split("## Features")[1]
+    rows = [line.split("|")[1:4] for line in table.splitlines() if line.startswith("| ") and ".py" in line]
+    assert len(rows) > 5
+    rooms = {path.name: path for path in (ROOT / "tests").rglob("test_*.py")}
+    for ids, _, files in rows:
+        texts = " ".join(rooms[name.strip()].read_text(encoding="utf-8") for name in files.split(","))
+        for word in ids.split(","):
+            assert re.search(rf"(?i)\b(test_\w*_)?{word.strip()}(_|\b)|_{word.strip()}_", texts), f"{word} in {files}"

@@ -1,0 +1,307 @@
+"""Joints of several coordinates (D11, M2): cylindrical, universal, planar; each stated, held, driven and acted on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shiftjax
+from shiftjax.errors import ModelError
+from shiftjax.formats import load, to_dict
+from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
+from shiftjax.joints import KINDS, JointKind
+from shiftjax.joints.primitives import Rotation, Translation
+from shiftjax.mechanism.model import Model
+from shiftjax.outcome import Outcome
+from shiftjax.run.simulate import simulate
+from tests.support.mechanisms import rod
+
+GAP = 1e-11  # m or rad: what one Newton step after each step of 1 ms leaves of a spatial loop
+ENERGY = 1e-8  # of the largest energy, RK4 at 1 ms over half a second
+ROUNDING = 1e-9  # a joint beside elementary ones: other partitions, equal up to the truncation of RK4 at 0.5 ms
+TILT, AXIS = 0.4, (1 / 3, 2 / 3, -2 / 3)
+PARTS = {"cylindrical": ("Ry", "Ty"), "universal": ("Rx", "Ry"), "planar": ("Tx", "Ty", "Rz")}
+
+
+def linked(
+    a: AssemblyBuilder, type_: str, parent: Any, child: Any, start: dict[str, float], *, whole: bool, **more: Any
+) -> None:
+    """A joint `hub`, or elementary ones hub_0, hub_1 ... between massless bodies."""
+    if whole:
+        extra = {"axis": "y"} if type_ == "cylindrical" else {}
+        a.joint("hub", type_, parent=parent, child=child, initial_displacement=start, **extra, **more)
+        return
+    near = parent
+    for k, (name, elementary) in enumerate(zip(KINDS[type_].names, PARTS[type_], strict=True)):
+        last = k == len(PARTS[type_]) - 1
+        if not last:
+            a.body(f"part{k}", mass=0.0, inertia=(0.0, 0.0, 0.0))
+        own = {key: values[name] for key, values in more.items() if name in values}
+        start_of_one = {"initial_displacement": start[name]} if name in start else {}
+        a.joint(f"hub_{k}", elementary, parent=near, child=child if last else f"part{k}", **start_of_one, **own)
+        near = f"part{k}"
+
+
+def bar(*, whole: bool = True, **more: Any) -> Model:
+    """A spatial four-bar whose rocker may slide along its axle."""
+    b = ModelBuilder(gravity=(0.0, 0.5, -9.81)).frame("far", T=(0.5, 0.0, 0.0))
+    a = b.assembly("a").body("crank", **rod(0.2)).body("coupler", **rod(0.5)).body("rocker", **rod(0.4))
+    a.joint("pivot", "Ry", child="crank", initial_displacement=-1.0, initial_velocity=2.0)
+    a.joint("pin", "spherical", parent=("crank", "tip"), child="coupler")
+    start = {"angle": -1.4380176710407746} if not more.pop("bare", False) else {}
+    linked(a, "cylindrical", ("fixed", "far"), "rocker", start, whole=whole, **more)
+    a.joint("top", "spherical", parent=("coupler", "tip"), child=("rocker", "tip"))
+    return b.build()
+
+
+def shafts(*, whole: bool = True, **more: Any) -> Model:
+    """Two shafts at an angle, coupled by a universal joint."""
+    c, s = math.cos(TILT), math.sin(TILT)
+    b = ModelBuilder(gravity=(0.0, 0.0, 0.0)).frame("tilted", R=((1, 0, 0), (0, c, -s), (0, s, c)))
+    a = (
+        b.assembly("a")
+        .body("one", mass=1.0, inertia=(0.1, 0.1, 0.02))
+        .body("other", mass=1.0, inertia=(0.1, 0.1, 0.03))
+    )
+    a.joint("pivot", "Rz", child="one", initial_velocity=3.0, initial_displacement=0.0)
+    linked(a, "universal", "one", "other", {"first": TILT, "second": 0.0}, whole=whole, **more)
+    a.joint("bearing", "Rz", parent=("fixed", "tilted"), child="other")
+    return b.build()
+
+
+def plate(*, whole: bool = True, **more: Any) -> Model:
+    """A plate on a plane, led by a crank."""
+    b = ModelBuilder(gravity=(0.0, -2.0, 0.0))
+    a = (
+        b.assembly("a")
+        .body("crank", **rod(0.2))
+        .body("plate", mass=2.0, inertia=(0.1, 0.1, 0.2), center_of_mass=(0.1, 0, 0))
+    )
+    a.joint("pivot", "Rz", child="crank", initial_displacement=0.3, initial_velocity=4.0)
+    start = {"x": 0.2 * math.cos(0.3), "y": 0.2 * math.sin(0.3), "angle": 0.5}
+    linked(a, "planar", "fixed", "plate", start, whole=whole, **more)
+    a.joint("pin", "Rz", parent=("crank", "tip"), child="plate", initial_displacement=0.2)
+    return b.build()
+
+
+MODELS: dict[str, Callable[..., Model]] = {"cylindrical": bar, "universal": shafts, "planar": plate}
+RUBBED: dict[str, dict[str, Any]] = {
+    "cylindrical": {"stiffness": {"slide": [0.0, 200.0]}, "damping": {"angle": [0.0, 0.05], "slide": [0.0, 1.0]}},
+    "universal": {"stiffness": {"second": [0.0, 2.0]}, "damping": {"first": [0.0, 0.01]}},
+    "planar": {"stiffness": {"x": [1.0, 20.0], "angle": [0.0, 3.0]}, "damping": {"y": [0.0, 0.5]}},
+}
+each = pytest.mark.parametrize("type_", MODELS)
+
+
+@pytest.mark.parametrize("type_", [name for name, kind in KINDS.items() if kind.primitives])
+def test_measured_inverts_motion(type_: str) -> None:
+    """Of every kind, at random poses; the second angle of a universal joint within a quarter turn."""
+    kind, n, random = KINDS[type_], {"axis": list(AXIS), "pitch": 0.05}, np.random.default_rng(3)
+    for _ in range(20):
+        R, p, q = np.eye(3), np.zeros(3), list[float]()
+        for own in kind.coordinates:
+            x = random.normal(size=4) if own.nq == 4 else random.uniform(-1.5, 1.5, 1)
+            x = x * np.sign(x[0]) / np.linalg.norm(x) if own.nq == 4 else x
+            rotation, shift = (np.array(part, float) for part in own.primitive.motion([*map(float, x)], n))
+            R, p, q = R @ rotation, p + R @ shift, [*q, *x]
+        assert np.abs(np.array(kind.measured(R.tolist(), p.tolist(), n)) - q).max() < 1e-14
+
+
+def test_three_turns_have_no_coordinates_of_a_pose() -> None:
+    kind = JointKind((Rotation("x"), Rotation("y"), Rotation("z")), "free", ("a1", "a2", "a3"))
+    with pytest.raises(ModelError, match=r"found 2 turning motions .*; allowed: at most one\. Use a ball joint"):
+        kind.measured(np.eye(3).tolist(), [0.0, 0.0, 0.0], {})
+
+
+def test_a_kind_of_several_coordinates_names_them() -> None:
+    for names in ((), ("slide",), ("slide", "slide"), ("q", "slide")):
+        with pytest.raises(ModelError, match=r"found the names .*; allowed: 2 names, one for each, other than q, v, a"):
+            JointKind((Rotation("x"), Translation("x")), "cylinder", names)
+
+
+@each
+def test_it_is_elementary_joints_with_massless_bodies(type_: str) -> None:
+    """In a closed loop, sprung and damped per coordinate; energy and gaps of both."""
+    names, make = KINDS[type_].names, MODELS[type_]
+    one = simulate(make(**RUBBED[type_]), 0.4, 5e-4, channels=["hub.q", "hub.v", "pivot.q"], output_step=0.05)
+    parts = [f"hub_{k}.{what}" for what in "qv" for k in range(len(names))]
+    other = simulate(make(whole=False, **RUBBED[type_]), 0.4, 5e-4, channels=[*parts, "pivot.q"], output_step=0.05)
+    assert one.status == 0 and not one.notes
+    assert one.certificate["energy_error"] < ENERGY and one.certificate["gap"] < GAP
+    assert np.abs(one.channels["pivot.q"] - other.channels["pivot.q"]).max() < ROUNDING
+    for what in "qv":
+        found = np.stack([other.channels[f"hub_{k}.{what}"] for k in range(len(names))], axis=-1)
+        assert np.abs(one.channels[f"hub.{what}"] - found).max() < ROUNDING
+    assert np.ptp(one.channels["hub.q"], axis=0).max() > 0.05, "it moves"
+
+
+@each
+def test_files_and_paths_name_coordinates(type_: str) -> None:
+    model, names = MODELS[type_](**RUBBED[type_]), KINDS[type_].names
+    assert to_dict(load(to_dict(model))) == to_dict(model) and load(to_dict(model)) == model
+    units = model.number_units()
+    for name, unit in zip(names, KINDS[type_].units, strict=True):
+        assert (
+            units[f"a:hub.initial_displacement.{name}"] == unit
+            and units[f"a:hub.initial_velocity.{name}"] == f"{unit}/s"
+        )
+        changed = model.replace({f"hub.initial_velocity.{name}": 0.25})
+        assert changed.numbers()[f"a:hub.initial_velocity.{name}"] == 0.25
+        hub = dict(changed.joints())["a:hub"]
+        assert [own for own in names if hub.states("initial_velocity", own)] == [name]
+    channels = [path for name in names for path in (f"hub.{name}", f"hub.{name}.v", f"hub.{name}.a")]
+    channels += [f"hub.{what}[{k}]" for k in range(len(names)) for what in "qva"]
+    seen = simulate(model, 2e-3, 1e-3, channels=["hub.q", "hub.v", "hub.a", "pivot.q[0]", "pivot.q", *channels])
+    assert seen.channels["pivot.q[0]"].tolist() == seen.channels["pivot.q"].tolist()
+    for k, name in enumerate(names):
+        for what, path, per in (("q", f"hub.{name}", ""), ("v", f"hub.{name}.v", "/s"), ("a", f"hub.{name}.a", "/s^2")):
+            assert seen.channels[path].tolist() == seen.channels[f"hub.{what}"][..., k].tolist()
+            assert seen.channels[path].tolist() == seen.channels[f"hub.{what}[{k}]"].tolist()
+            assert seen.units[path] == seen.units[f"hub.{what}[{k}]"] == KINDS[type_].units[k] + per
+
+
+@each
+def test_gradients_are_those_of_differences(type_: str) -> None:
+    """By reverse mode, of the sum of all coordinates at the end by a stiffness of one and a damping of another."""
+    numbers = {
+        "cylindrical": ("hub.stiffness.slide[1]", "hub.damping.angle[1]"),
+        "universal": ("hub.stiffness.second[1]", "hub.damping.first[1]"),
+        "planar": ("hub.stiffness.angle[1]", "hub.damping.y[1]"),
+    }[type_]
+    model = MODELS[type_](**RUBBED[type_])
+    values = {path: jnp.asarray([model.numbers()[f"a:{path}"]]) for path in numbers}
+
+    def end(given: Any) -> Any:
+        return shiftjax.simulate(model, 0.1, 1e-3, channels=["hub.q"], vary=given).channels["hub.q"][:, -1].sum()
+
+    slopes = jax.grad(end)(values)
+    for path, value in values.items():
+        h = 1e-2 * value
+        ends = [float(end({**values, path: value + k * h})) for k in (-2, -1, 1, 2)]
+        difference = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * float(h[0]))  # of order 4
+        assert slopes[path][0] == pytest.approx(difference, rel=1e-6) and difference != 0
+
+
+def test_a_list_states_coordinates_in_order_and_null_states_nothing() -> None:
+    document = to_dict(plate())
+    hub = next(joint for joint in document["assemblies"][0]["joints"] if joint["name"] == "hub")
+    hub["initial_displacement"] = [0.1, None, 0.5]
+    found = dict(load(document).joints())["a:hub"]
+    assert found.stated == ("initial_displacement.x", "initial_displacement.angle")
+    assert dict(found.initial_displacement) == {"x": 0.1, "y": 0.0, "angle": 0.5}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("initial_displacement", [0.1, 0.2], r"found a list of 2; allowed: 3 of them: x, y, angle"),
+        ("initial_velocity", [1.0], r"found a list of 1; allowed: 3 of them: x, y, angle"),
+        ("initial_displacement", 0.3, r"found 0\.3; allowed: an object or a list of the coordinates x, y, angle"),
+        ("initial_displacement", {"z": 1.0}, r"unknown key 'z' in the coordinates of a planar joint"),
+        ("stiffness", [0.0, 1.0, 2.0], r"a list of ascending coefficients"),
+        ("damping", {"x": 3.0}, r"a list of ascending coefficients"),
+    ],
+)
+def test_what_a_file_cannot_say_of_coordinates_is_refused(key: str, value: Any, message: str) -> None:
+    document = to_dict(plate())
+    next(joint for joint in document["assemblies"][0]["joints"] if joint["name"] == "hub")[key] = value
+    with pytest.raises(ModelError, match=message):
+        load(document)
+
+
+@pytest.mark.parametrize(
+    ("joint", "message"),
+    [
+        ("hub", r"found joint a:hub, which has 3; allowed: one coordinate: a:hub\.x, a:hub\.y, a:hub\.angle"),
+        ("hub.z", r"found no coordinate 'z' of a:hub; allowed: one coordinate: a:hub\.x"),
+        ("hub.q[3]", r"found no coordinate 'q\[3\]' of a:hub"),
+        ("pivot.x", r"found no coordinate 'x' of a:pivot; allowed: one coordinate: a:pivot"),
+    ],
+)
+def test_a_force_names_one_coordinate(joint: str, message: str) -> None:
+    document = to_dict(plate())
+    for part, item in (
+        ("drivers", {"type": "constant_speed", "speed": 1.0}),
+        ("restraints", {"type": "spring", "coefficients": [[1.0, 0.0]]}),
+        ("force_modules", {"type": "constant_load", "load": 1.0}),
+    ):
+        assembly = {**document["assemblies"][0], part: [{"name": "it", "joint": joint, **item}]}
+        with pytest.raises(ModelError, match=message):
+            load({**document, "assemblies": [assembly]})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"drive": {"hub": 1.0}}, r"drive a:hub: found a joint of 3 coordinates; allowed: one of \['a:hub.x'"),
+        ({"drive": {"hub.z": 1.0}}, r"drive a:hub: found no coordinate 'z'; allowed: one of \['a:hub.x'"),
+        ({"hold": ["hub.z"]}, r"hold a:hub: found no coordinate 'z'; allowed: a:hub.x, a:hub.y, a:hub.angle"),
+        ({"independent": ["hub.q[3]"]}, r"independent a:hub: found no coordinate 'q\[3\]'"),
+        ({"channels": ["hub.z"]}, r"channel hub.z"),
+        ({"channels": ["hub.q[3]"]}, r"channel hub.q\[3\]: found no coordinate"),
+        ({"channels": ["hub.drive_load"]}, r"channel hub.drive_load: found a joint of several coordinates"),
+        ({"channels": ["hub.x.drive_load"]}, r"channel hub.x.drive_load: found a joint that nothing drives"),
+    ],
+)
+def test_what_no_coordinate_is_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        simulate(plate(), 1e-3, 1e-3, **options)
+
+
+def test_one_coordinate_is_driven_and_another_sprung_and_rubbed() -> None:
+    """A driven slide, friction on the angle: the work of the driver balances, and its load is what the rest needs."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    a = builder.assembly("a").body("disc", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    a.joint("hub", "cylindrical", child="disc", axis="z", initial_velocity={"angle": 3.0})
+    a.restraint("rub", "friction", joint="hub.angle", coefficients=[[0.2]])
+    a.driver("lift", "polynomial", joint="hub.slide", coefficients=[0.0, 0.0, 0.5])
+    assert load(to_dict(builder.build())) == builder.build()
+    channels = ["hub.angle.v", "hub.slide", "hub.slide.drive_load"]
+    found = simulate(builder.build(), 0.5, 1e-3, channels=channels, output_step=0.1)
+    assert np.abs(found.channels["hub.angle.v"] - (3.0 - 2.0 * found.time)).max() < 1e-12  # torque over inertia
+    assert np.abs(found.channels["hub.slide"] - 0.5 * found.time**2).max() < 1e-12
+    assert (
+        np.abs(found.channels["hub.slide.drive_load"] - 2.0).max() < 1e-12
+        and found.units["hub.slide.drive_load"] == "N"
+    )
+    assert found.certificate["energy_error"] < 1e-12
+
+
+def test_a_driven_coordinate_in_a_batch_of_speeds() -> None:
+    """`drive=` of one coordinate, an array of speeds; the law of a Hooke joint: tan out = tan in cos(tilt)."""
+    found = simulate(shafts(), 0.2, 1e-3, channels=["pivot.q", "bearing.q", "hub.second"], output_step=0.05)
+    law = np.arctan2(np.sin(found.channels["pivot.q"]), np.cos(found.channels["pivot.q"]) * math.cos(TILT))
+    other = np.arctan2(np.sin(found.channels["pivot.q"]) * math.cos(TILT), np.cos(found.channels["pivot.q"]))
+    assert min(np.abs(found.channels["bearing.q"] - way).max() for way in (law, other)) < 1e-12
+    driven = simulate(
+        bar(), 0.1, 1e-3, drive={"hub.slide": np.array([0.0, 0.2])}, channels=["hub.slide"], output_step=0.1
+    )
+    assert np.abs(driven.channels["hub.slide"][:, -1] - [0.0, 0.02]).max() < 1e-12
+
+
+def test_one_coordinate_is_held_and_varied() -> None:
+    """A varied start of the slide keeps it, and the angle follows; the batch is what one by one gives."""
+    vary = {"hub.initial_displacement.slide": [0.0, 0.03, -0.05]}
+    run = lambda **more: simulate(bar(), 0.1, 1e-3, channels=["hub.q", "pivot.q"], output_step=0.1, **more)  # noqa: E731
+    batch = run(vary=vary)
+    assert (batch.status == 0).all()
+    assert np.abs(batch.channels["hub.q"][:, 0, 1] - vary["hub.initial_displacement.slide"]).max() < 1e-12
+    for k, value in enumerate(vary["hub.initial_displacement.slide"]):
+        single = run(assign={"hub.initial_displacement.slide": value})
+        assert np.abs(batch.channels["hub.q"][k] - single.channels["hub.q"]).max() < 1e-10
+    assert run(hold=["hub.slide", "pivot"]).status == 0
+
+
+def test_a_stated_coordinate_that_cannot_be_kept_is_named() -> None:
+    """The loop leaves the plate's place to the crank: what is stated of x is too much, and the note names it."""
+    model = load(to_dict(plate().replace({"hub.initial_displacement.x": 0.15})))
+    found = simulate(model, 1e-3, 1e-3)
+    assert found.status == Outcome.start_changed
+    assert "a:hub.x starts at 0.191067298 m instead of 0.15" in found.messages[0]
+    assert "the stated displacement of a:hub.x could not be kept" in found.notes[0]

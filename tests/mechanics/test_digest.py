@@ -1,0 +1,25 @@
+"""Results of the library's runs stay what they were: to the last bit where processor and libraries are the same."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.support import digest
+
+GOLDEN = json.loads(digest.GOLDEN.read_text(encoding="utf-8"))
+SAME = GOLDEN["signature"] == digest.signature()
+AGREE = 1e-9  # of the largest number: with the roundings of an AVX2 processor delta, the worst, differs by 2e-12
+
+
+@pytest.mark.parametrize("name", digest.RUNS)
+def test_runs_are_what_they_were(name: str) -> None:
+    result = digest.run(name)
+    found, expected = np.array(digest.final_numbers(result)), np.array(GOLDEN["final"][name])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=AGREE * np.abs(expected).max())
+    if SAME:
+        assert digest.digest(result) == GOLDEN["digests"][name]
+
+
+def test_every_run_has_a_digest() -> None:
+    assert set(GOLDEN["digests"]) == set(digest.RUNS)

@@ -1,0 +1,197 @@
+"""What makes starts cheap changes none of them: graphs, the polygon inequality, designs that members share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shiftjax import load
+from shiftjax.constraints import CoordinateFunction
+from shiftjax.lanes.building import graph_of
+from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
+from shiftjax.run.options import options_of
+from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.start import host_functions
+from shiftjax.run.start.geometries import designs_of
+from shiftjax.run.start.prepare import prepare, start_of
+from tests.support import start_mechanisms as given
+
+NEAR = 1e-5  # m: nearer to its limit than this a loop is judged neither way here; the margin is 1e-7 of the size
+LENGTHS = ("crank:tip.T[0]", "coupler:tip.T[0]", "rocker:tip.T[0]", "fixed:rocker_pivot.T[0]")
+
+
+def random_four_bars(members: int, seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    lengths = dict(zip(LENGTHS, rng.uniform(0.2, 1.6, (4, members)), strict=True))
+    return {**lengths, "crank_pivot.initial_displacement": rng.uniform(-np.pi, np.pi, members)}
+
+
+def beyond_reach(vary: dict[str, np.ndarray]) -> np.ndarray:
+    """(B,) by how much the coupler and rocker of a four-bar are too long or too short for its crank and ground [m]."""
+    a, b, c, g = (vary[path] for path in LENGTHS)
+    span = np.hypot(g - a * np.cos(vary["crank_pivot.initial_displacement"]),
+                    a * np.sin(vary["crank_pivot.initial_displacement"]))  # fmt: skip
+    return np.maximum(span - (b + c), np.abs(b - c) - span)
+
+
+def evaluated(monkeypatch: pytest.MonkeyPatch, model: str, vary: dict[str, np.ndarray]) -> int:
+    """How many closures of members a start takes."""
+    count, real = [0], host.closure
+
+    def counted(lane: Any, q: np.ndarray, index: int) -> tuple[np.ndarray, np.ndarray]:
+        count[0] += q.shape[1]
+        return real(lane, q, index)
+
+    prepared = prepare(load(model), vary)
+    with monkeypatch.context() as patch:
+        patch.setattr(host, "closure", counted)
+        start_of(prepared)
+    return count[0]
+
+
+@pytest.mark.parametrize("name", ["four_bar", "klann", "stewart", "bricard", "slider_crank", "sarrus"])
+def test_a_graph_in_numpy_gives_the_bits_of_the_function(name: str) -> None:
+    model, rng, members = load(name), np.random.default_rng(2), MEMBERS + 5  # two pieces
+    numbers = model.numbers()
+    paths = [path for path, value in numbers.items() if ".T[" in path and abs(value) > 1e-3][:4]
+    prepared = prepare(model, {path: numbers[path] * rng.uniform(0.9, 1.1, members) for path in paths})
+    lane = prepared.lane_of(np.arange(members), 1.0)
+    q = prepared.file_start.q + rng.normal(0.0, 0.3, (prepared.plan.nq, members))
+    for s in range(len(prepared.plan.substructures)):
+        direct = host._closure(lane, list(q), s)
+        for _ in range(3):  # evaluated directly, recorded, replayed
+            phi, J = host.closure(lane, q, s)
+        for place, value in direct.items():
+            found = J[:, place[0], place[1]] if isinstance(place, tuple) else phi[:, place]
+            assert np.array_equal(found, np.broadcast_to(value, members)), place
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: [float(x[0])],
+        lambda x: [x[0] if x[0] > 0 else x[1]],
+        lambda x: [np.asarray(x[0]) * 2.0],
+        lambda x: [np.interp(x[0], [0.0, 1.0], [0.0, 1.0])],
+        lambda x: [x[0].sum() * x[1]],
+        lambda x: [x[0][0] * x[1]],
+        lambda x: [x[0] * np.ones(2)],
+    ],
+)
+def test_what_is_no_operation_of_a_graph_is_refused(function: Callable[[list[Any]], list[Any]]) -> None:
+    with pytest.raises((TypeError, AttributeError), match=r"use .*`shiftjax\.algebra|lane value|'LaneValue' object"):
+        graph_of(function, 2)
+
+
+def test_registers_are_used_again_and_constants_stay() -> None:
+    graph = graph_of(lambda x: [x[0] * 2.0 + x[1], np.where(x[0] < x[1], x[0], 0.5), 3.0, x[0]], 2)
+    run = InNumpy(graph)
+    a, b = np.random.default_rng(0).normal(size=(2, 2 * MEMBERS + 1))
+    for _ in range(2):
+        out = np.full((4, len(a)), np.nan)
+        run.into([a, b], list(out))
+        expected = [a * 2.0 + b, np.where(a < b, a, 0.5), np.full(len(a), 3.0), a]
+        assert np.array_equal(out, expected)
+
+
+def test_a_users_function_is_part_of_the_graph() -> None:
+    """With its derivatives, which forward mode takes of its graph."""
+    tie = {"gear": CoordinateFunction(("a:left", "a:right_joint"), lambda q, t: q[0] + 0.5 * q[1] * q[1])}
+    prepared = prepare(
+        given.five_bar(left=-2.0, right=-1.1), {"left.initial_displacement": [-2.1, -1.9]}, options_of(tie=tie)
+    )
+    lane = prepared.lane_of(np.arange(2), 1.0)
+    plan, right = prepared.plan, prepared.plan.joint_index("a:right_joint")
+    for angle in (0.3, 0.4, 0.5, 0.6):
+        q = np.repeat(prepared.file_start.q, 2, axis=1)
+        q[plan.joints[right].q] = angle
+        phi, J = host.closure(lane, q, 0)
+        assert np.abs(phi[:, -1] - (q[plan.joints[plan.joint_index("a:left")].q] + 0.5 * angle**2)).max() < 1e-15
+        assert np.abs(J[:, -1, list(plan.substructures[0].columns).index(plan.joints[right].v)] - angle).max() < 1e-15
+
+
+def test_the_polygon_inequality_is_the_limit_of_a_four_bar() -> None:
+    """With its crank held a four-bar is a triangle: it closes where the closed form does, and nowhere else."""
+    vary = random_four_bars(5000)
+    prepared, beyond = prepare(load("four_bar"), vary), beyond_reach(vary)
+    lane = prepared.lane_of(np.arange(5000), 1.0)
+    q = host.per_member(lane.coordinates(), 5000)
+    crank = prepared.plan.joint_index("four_bar:crank_pivot")
+    far = np.abs(beyond) > NEAR
+    for _ in range(3):
+        assert np.array_equal(host.can_close(lane, q, 0, [crank])[far], beyond[far] < 0)
+    assert 0.3 < (beyond[far] > 0).mean() < 0.5
+
+
+@pytest.mark.parametrize(
+    "name", ["four_bar", "klann", "jansen", "bennett", "bricard", "stewart", "delta", "double_wishbone", "n_four_bar_5"]
+)
+def test_what_is_closed_can_close(name: str) -> None:
+    """Whatever joints are held: each alone, and all of them."""
+    prepared = prepare(load(name), {})
+    plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
+    assert start.closed.all()
+    for s, block in enumerate(plan.substructures):
+        for held in ([], block.joints, *([k] for k in block.joints)):
+            assert host.can_close(lane, start.q, s, held).all(), held
+
+
+def test_masses_and_speeds_share_one_pose(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many closures for a thousand members as for one, and the start of each as it is alone."""
+    rng, paths = np.random.default_rng(1), ("coupler.mass", "crank_pivot.initial_velocity")
+    vary = {path: rng.uniform(1.0, 3.0, 1000) for path in paths}
+    counts = [evaluated(monkeypatch, "four_bar", {path: own[:n] for path, own in vary.items()}) for n in (1, 1000)]
+    assert counts[0] == counts[1]
+    together = start_of(prepare(load("four_bar"), vary))
+    for k in (0, 417, 999):
+        alone = start_of(prepare(load("four_bar"), {path: own[k : k + 1] for path, own in vary.items()}))
+        assert np.array_equal(together.q[:, k], alone.q[:, 0]) and np.array_equal(together.v[:, k], alone.v[:, 0])
+
+
+def test_an_equal_model_has_its_graphs_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each start of an ensemble whose model was read again recorded five functions."""
+    made, real = [0], host_functions.InNumpy
+
+    def counted(*given: Any) -> InNumpy:
+        made[0] += 1
+        return real(*given)
+
+    monkeypatch.setattr(host_functions, "InNumpy", counted)
+    counts = []
+    for k in range(4):
+        path = "crank:tip.T[0]"
+        prepared = prepare(
+            load("four_bar").replace({"coupler.mass": 3.25}), {path: np.linspace(0.15, 0.17 + 1e-3 * k, 5)}
+        )
+        start_of(prepared)
+        counts.append(made[0])
+    assert 0 < counts[1] == counts[2] == counts[3]
+
+
+def test_designs_are_told_apart_by_what_moves_loops() -> None:
+    lengths, masses = np.repeat([0.9, 1.0, 1.1], 4), np.linspace(1.0, 2.0, 12)
+    prepared = prepare(load("four_bar"), {"coupler:tip.T[0]": lengths, "coupler.mass": masses})
+    designs = designs_of(prepared.plan, prepared.lane_of(np.arange(12), 1.0).params.numbers, 12)
+    assert designs.first.tolist() == [0, 4, 8] and np.array_equal(lengths[designs.first][designs.of_member], lengths)
+    together = start_of(prepared)
+    for k, length in enumerate(lengths):
+        alone = start_of(prepare(load("four_bar"), {"coupler:tip.T[0]": [length], "coupler.mass": [masses[k]]}))
+        for name in ("q", "v", "gap", "branch"):
+            assert np.array_equal(getattr(together, name)[..., k], getattr(alone, name)[..., 0])
+
+
+def test_designs_that_cannot_close_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random four-bars took 1 150 closures a start while four ways and eight guesses were tried in vain; now 212."""
+    assert evaluated(monkeypatch, "four_bar", random_four_bars(300)) < 300 * 300
+
+
+def test_blocks_of_members_start_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    vary = random_four_bars(60, seed=5)
+    whole = start_of(prepare(load("four_bar"), vary))
+    monkeypatch.setattr("shiftjax.run.start.assembly.BLOCK", 4000)  # a few members each
+    parts = start_of(prepare(load("four_bar"), vary))
+    for name in ("q", "v", "gap", "change", "branch", "unsure", "moved"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name))

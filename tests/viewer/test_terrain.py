@@ -1,0 +1,127 @@
+"""Terrains (S29): a raster of heights as a mesh on its frame, its picture, and what becomes a warning."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from shiftjax.formats.builder import ModelBuilder
+from shiftjax.poses import matrices
+from shiftjax.viewer.scene.affine import transformed
+from shiftjax.viewer.scene.building import scene_of
+from shiftjax.viewer.scene.scene import Scene, ScenePart, Snapshot
+from shiftjax.viewer.scene.terrain import EARTH, SAMPLES, WHITE, height_field
+from tests.scenes.lone import STILL
+from tests.scenes.studio import eye, gl, no_errors, shot  # noqa: F401  fixtures of a module
+
+SINGLE = 1e-5  # vertices of a few metres are stored in single precision
+HEIGHTS = np.array([[0.0, 1.0, 2.0], [0.5, 1.5, 2.5]])  # rises by 1 a column, and by 0.5 a row downwards
+
+
+def hill(folder: Path, parent: Any = ("fixed", "mound"), **options: Any) -> Scene:
+    """A body on a hinge above a terrain read from `hill.tif`, on a frame of ground or of the body."""
+    Image.fromarray(HEIGHTS.astype(np.float32)).save(folder / "hill.tif")
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81)).frame("mound", T=(10.0, 0.0, -1.0))
+    builder.assembly("a").body("rod").joint("pivot", "Ry", child="rod")
+    builder.terrain("hill", parent=parent, **{"elevation_map": "hill.tif", **options})
+    return scene_of(builder.build(), {"a:rod": STILL}, folder=folder)
+
+
+def terrain_of(scene: Scene) -> list[ScenePart]:
+    return [part for part in scene.parts if part.path == "terrain:hill"]
+
+
+def test_a_raster_stands_on_its_frame(tmp_path: Path) -> None:
+    """The first row is at the back where z is up, at the front of SAE's; heights point away from gravity."""
+    for sae, sign in ((False, 1.0), (True, -1.0)):
+        (part,) = terrain_of(hill(tmp_path, scale=[2.0, 3.0], **({"coordinate_type": "sae"} if sae else {})))
+        points = transformed(part.transform, part.mesh.vertices).reshape(2, 3, 3)
+        assert points[..., 0] == pytest.approx(np.array([[8, 10, 12]] * 2), abs=SINGLE)
+        assert points[..., 1] == pytest.approx(sign * np.array([[1.5] * 3, [-1.5] * 3]), abs=SINGLE)
+        assert points[..., 2] == pytest.approx(-1.0 + sign * HEIGHTS, abs=SINGLE)
+        up = part.mesh.normals * sign
+        expected = np.array([-0.5, sign * 0.5 / 3, 1.0]) * [1, sign, 1]
+        assert up == pytest.approx(np.tile(expected * [sign, 1, 1] / np.linalg.norm(expected), (6, 1)), abs=SINGLE)
+        assert (part.kind, part.shadow, part.node, part.colour) == ("ground", False, 0, EARTH)
+
+
+def test_triangles_face_the_side_of_their_normals() -> None:
+    rng = np.random.default_rng(0)
+    for down in (False, True):
+        mesh = height_field("rough", 0.1 * rng.normal(size=(7, 9)), (0.5, 0.25), down=down)
+        a, b, c = (mesh.vertices[mesh.indices[:, k]].astype(float) for k in range(3))
+        faces = np.cross(b - a, c - a)
+        assert len(faces) == 2 * 6 * 8
+        assert np.einsum("tk,tk->t", faces, mesh.normals[mesh.indices[:, 0]]).min() > 0
+        assert (faces[:, 2] < 0).all() == down and (faces[:, 2] > 0).all() != down
+
+
+def test_samples_without_a_height_are_holes_and_large_rasters_are_thinned() -> None:
+    heights = np.zeros((4, 4))
+    heights[1, 1] = np.nan
+    holed = height_field("holed", heights, (1.0, 1.0))
+    assert len(holed.indices) == 2 * 9 - 6 and np.isfinite(holed.vertices).all()
+    rows, columns = np.mgrid[0:1000, 0:900]
+    large = height_field("large", 0.001 * rows * columns, (1.0, 1.0))
+    assert len(large.vertices) == SAMPLES**2
+    x, y, z = (large.vertices[:, k].astype(float) for k in range(3))
+    assert (x.min(), x.max(), y.min(), y.max()) == (-449.5, 449.5, -499.5, 499.5)
+    assert z == pytest.approx(0.001 * (499.5 - y) * (x + 449.5), abs=0.1), "single precision of 900"
+
+
+def test_a_picture_lies_the_right_way_up_and_as_often_as_told(tmp_path: Path) -> None:
+    pixels = np.zeros((4, 4, 3), np.uint8)
+    pixels[:2, :, 0] = pixels[2:, :, 1] = 255  # upper half red, lower half green
+    Image.fromarray(pixels).save(tmp_path / "map.png")
+    (part,) = terrain_of(hill(tmp_path, diffuse_map="map.png", texture_scale=[2, 1]))
+    assert part.colour == WHITE and part.mesh.uv is not None and part.mesh.texture is not None
+    assert part.mesh.texture.pixels[0, 0].tolist() == [255, 0, 0, 255]
+    assert part.mesh.uv.reshape(2, 3, 2)[..., 0].tolist() == [[0, 1, 2]] * 2
+    assert part.mesh.uv.reshape(2, 3, 2)[..., 1].tolist() == [[1] * 3, [0] * 3]
+
+
+def test_a_terrain_may_ride_on_a_body(tmp_path: Path) -> None:
+    (part,) = terrain_of(hill(tmp_path, parent="rod"))
+    assert part.node == 1
+
+
+def test_a_switched_off_terrain_is_not_drawn_and_none_sets_the_scenes_size(tmp_path: Path) -> None:
+    assert terrain_of(hill(tmp_path, active=False)) == []
+    wide, none = hill(tmp_path, scale=[1e4, 1e4]), hill(tmp_path, active=False)
+    assert (wide.size, wide.centre) == (none.size, none.centre), "the camera still sees the mechanism"
+
+
+@pytest.mark.parametrize(
+    ("options", "message", "drawn"),
+    [
+        ({"elevation_map": "none.tif"}, "none.tif: found no such file", 0),
+        ({"elevation_map": 3}, "terrain:hill.elevation_map: found 3; allowed: the name of a picture file", 0),
+        ({"elevation_map": "text.tif"}, "terrain:hill: found text.tif: cannot identify", 0),
+        ({"elevation_map": "colour.png"}, "terrain:hill: found colour.png of 4 x 4 x 3 numbers", 0),
+        ({"scale": [1.0, 0.0]}, "terrain:hill.scale: found .*; allowed: one or two numbers above 0", 0),
+        ({"texture_scale": "x"}, "terrain:hill.texture_scale: found 'x'", 0),
+        ({"diffuse_map": "none.png"}, "none.png: found no such file", 1),
+    ],
+)
+def test_what_cannot_be_read_is_a_warning(tmp_path: Path, options: dict[str, Any], message: str, drawn: int) -> None:
+    (tmp_path / "text.tif").write_text("no picture", encoding="ascii")
+    Image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "colour.png")
+    scene = hill(tmp_path, **options)
+    (warning,) = scene.warnings
+    assert re.search(message, warning)
+    assert len(terrain_of(scene)) == drawn
+
+
+def test_a_terrain_is_seen_and_hidden_by_its_path(tmp_path: Path) -> None:
+    scene = hill(tmp_path, scale=[0.5, 0.5])
+    poses = np.stack([STILL, STILL])
+    camera = eye("iso", target=(10.0, 0.0, 0.0), distance=6.0)
+    shown = shot(scene, Snapshot(poses), camera)
+    gone = shot(scene, Snapshot(poses, hidden=frozenset({"terrain:hill"})), camera)
+    x, y = (round(k) for k in camera.pixel(transformed(matrices(STILL), np.array([10.0, 0.0, 0.25])), (160, 120)))
+    assert (shown != gone).any(-1)[y - 2 : y + 3, x - 2 : x + 3].all() and (shown != gone).any(-1).mean() < 0.5
