@@ -177,6 +177,8 @@ def run_with(model: Model | str, options: Options) -> Result:
     model = model if isinstance(model, Model) else load(model)
     numerics, recording, machine, before = options.numerics, options.recording, options.machine, options.start.start
     numerics = replace(numerics, method=method_of(numerics))
+    if numerics.tolerance is not None:
+        numerics = replace(numerics, tolerance=float(numerics.tolerance))  # 1 is one, too: lane code takes floats
     times = _clock(model, options)
     design = options.design.worked_out(model)
     prepared = prepare(model, design.vary or {}, replace(options, design=design, numerics=numerics))

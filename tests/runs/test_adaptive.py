@@ -278,3 +278,7 @@ def test_a_result_says_the_tolerance_in_place_of_a_step(capsys: pytest.CaptureFi
     printed = capsys.readouterr().out
     assert "0.5 s, tolerance 1e-08, dopri5" in printed and " ms" not in printed.splitlines()[0]
     assert "tolerance 1e-08, dopri5" in repr(simulate("pendulum", 0.5, tolerance=1e-8))
+
+
+def test_a_whole_number_is_a_tolerance() -> None:
+    assert simulate("pendulum", 0.5, tolerance=1).certificate == simulate("pendulum", 0.5, tolerance=1.0).certificate
