@@ -11,18 +11,13 @@ import numpy as np
 from jax import lax
 
 from shiftjax.lanes.graph import Graph
-
-
-def _extreme(better: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The better of two numbers, the second one at a tie; NaN where the first is, as compiled code takes it."""
-    return lambda a, b: jnp.where(jnp.isnan(a), a, jnp.where(better(a, b), a, b))
-
+from shiftjax.lanes.in_numpy import extreme
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     **{"add": lax.add, "mul": lax.mul, "div": lax.div, "pow": lax.pow, "atan2": lax.atan2},
     **{"lt": lax.lt, "le": lax.le, "eq": lax.eq, "ne": lax.ne},
     **{"and": lax.bitwise_and, "or": lax.bitwise_or, "not": lax.bitwise_not},
-    **{"max": _extreme(lax.gt), "min": _extreme(lax.lt)},
+    **{"max": extreme(lax.gt, jnp), "min": extreme(lax.lt, jnp)},
     **{"true": lambda: jnp.asarray(True), "false": lambda: jnp.asarray(False)},
     **{"select": jnp.where, "is_finite": lax.is_finite, "abs": lax.abs, "sign": lax.sign},
     **{name: getattr(lax, name) for name in ("floor", "ceil", "asin", "acos", "atan", "sin", "cos", "sqrt")},

@@ -272,15 +272,13 @@ def div(a: Scalar, b: Scalar) -> Scalar:
 
 def select(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """`yes` where the condition (a comparison) holds, else `no`."""
-    if type(condition) is LaneValue or type(yes) is LaneValue or type(no) is LaneValue:
-        if type(condition) in (float, bool):
-            return yes if condition else no
-        graph = _innermost(condition, yes, no)
-        if type(yes) is float and type(no) is float and yes == no:
-            return yes
-        return LaneValue(graph, graph.select(*(_ref(graph, x) for x in (condition, no, yes))))
     if type(condition) in (float, bool):
         return yes if condition else no
+    if type(condition) is LaneValue or type(yes) is LaneValue or type(no) is LaneValue:
+        if type(yes) is float and type(no) is float and yes == no:
+            return yes
+        graph = _innermost(condition, yes, no)
+        return LaneValue(graph, graph.select(*(_ref(graph, x) for x in (condition, no, yes))))
     if isinstance(condition, NUMPY):
         return np.where(condition, yes, no)
     return sys.modules["jax"].numpy.where(condition, yes, no)

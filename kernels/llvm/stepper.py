@@ -128,10 +128,6 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         total = self.w.op("fadd", self.w.op("fadd", parts[0], parts[1]), parts[2])
         return self.compare("oeq", self.w.op("fmul", total, self.t.splat(0.0)), "zeroinitializer")
 
-    def add_to_sum(self, region: str, k: int | str) -> None:
-        """sum += a slot."""
-        self.store(self.w.op("fadd", self.load("sum"), self.load(region, k)), "sum")
-
     def crossed(self, k: int) -> str:
         """Lanes in which event k changes its sign or reaches zero."""
         old, new, zero = self.load("event0", k), self.load("event", k), "zeroinitializer"

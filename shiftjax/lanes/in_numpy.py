@@ -18,16 +18,20 @@ MEMBERS = 2048  # at a time: some hundred arrays of so many stay in a core's sec
 Line = tuple[Callable[..., Any], tuple[int, ...], int]  # what is called, registers read, register written
 
 
-def _extreme(better: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The better of two numbers, the second one at a tie; NaN where the first is, as compiled code takes it."""
-    return lambda a, b: np.where(np.isnan(a), a, np.where(better(a, b), a, b))
+def extreme(better: Callable[[Any, Any], Any], arithmetic: Any = np) -> Callable[[Any, Any], Any]:
+    """The better of two numbers, the second one at a tie; NaN where the first is, as compiled code takes it.
+
+    Args:
+        arithmetic: `numpy` or `jax.numpy`.
+    """
+    return lambda a, b: arithmetic.where(arithmetic.isnan(a), a, arithmetic.where(better(a, b), a, b))
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     **{"add": np.add, "mul": np.multiply, "div": np.divide, "pow": lambda a, b: a**b, "atan2": np.arctan2},
     **{"lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal},
     **{"and": np.logical_and, "or": np.logical_or, "not": np.logical_not},
-    **{"max": _extreme(np.greater), "min": _extreme(np.less)},
+    **{"max": extreme(np.greater), "min": extreme(np.less)},
     **{"true": lambda: np.True_, "false": lambda: np.False_},
     **{"select": np.where, "is_finite": np.isfinite, "abs": np.abs, "sign": np.sign},
     **{name: getattr(np, name) for name in ("floor", "ceil", "sin", "cos", "sqrt", "exp", "log", "tanh")},

@@ -221,14 +221,6 @@ class Plan:
                 names += [joint.kind.path_of(joint.path, k) for k in range(joint.nv)]
         return tuple(names)
 
-    def tree_joint_path(self, node: int) -> tuple[int, ...]:
-        """Joints from ground to a node."""
-        path: list[int] = []
-        while node:
-            path.append(self.nodes[node].joint)
-            node = self.joints[self.nodes[node].joint].near
-        return tuple(reversed(path))
-
     def first_row(self, index: int) -> int:
         """First row of a constraint within its substructure."""
         block = next(s for s in self.substructures if index in s.groups)

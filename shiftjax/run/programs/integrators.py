@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -94,6 +95,7 @@ def method_of(numerics: Numerics) -> str:
     return name
 
 
+@cache
 def order_of(method: Method) -> int:
     """The order of a method, from an oscillator over the same time with two steps."""
 
