@@ -25,11 +25,11 @@ class Movie:
 
     Attributes:
         count: pictures so far.
-        held: bytes of pictures that wait in memory for the end.
+        waiting_bytes: of pictures that wait in memory for the end.
     """
 
     def __init__(self, path: Path, rate: float) -> None:
-        self.path, self.rate, self.count, self.held = path, rate, 0, 0
+        self.path, self.rate, self.count, self.waiting_bytes = path, rate, 0, 0
         self._kind = path.suffix.lower()
         self._frames: list[Image.Image] = []
         self._encoder: subprocess.Popen[bytes] | None = None
@@ -41,7 +41,7 @@ class Movie:
         else:
             frame = Image.fromarray(image)
             self._frames.append(frame.quantize(128) if self._kind == ".gif" else frame)
-            self.held += image.nbytes if self._kind == ".webp" else image.nbytes // 3
+            self.waiting_bytes += image.nbytes if self._kind == ".webp" else image.nbytes // 3
         self.count += 1
 
     def close(self) -> None:

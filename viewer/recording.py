@@ -41,7 +41,7 @@ class MovieRecording:
 
     @property
     def full(self) -> bool:
-        return self._movie.held >= MOST_HELD
+        return self._movie.waiting_bytes >= MOST_HELD
 
     def add(self, image: np.ndarray) -> None:
         """One picture, (h, w, 3) uint8; ModelError where the encoder ends."""

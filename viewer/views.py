@@ -97,8 +97,8 @@ class View:
                 [sys.executable, "-m", "shiftjax", *words], stderr=subprocess.PIPE, text=True, check=False
             )
         if done.returncode:
-            said = (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]
-            raise ModelError("window", said, "a machine with a display", "Look at `shiftjax view --doctor`.")
+            reason = (done.stderr.strip().splitlines() or [f"code {done.returncode}"])[-1]
+            raise ModelError("window", reason, "a machine with a display", "Look at `shiftjax view --doctor`.")
 
 
 def view(what: Result | str | Path, members: int | str | Sequence[int], height: int) -> View:
@@ -124,12 +124,12 @@ def view(what: Result | str | Path, members: int | str | Sequence[int], height: 
 
 
 def _view(study: ViewedStudy, source: Result | Path, members: int | str | Sequence[int], height: int) -> View:
-    found = study.drawable(_wanted(study, members))
-    if not len(found.ids):
-        why = study.message(int(found.missing[0])) if len(found.missing) else ""
+    drawable = study.drawable(_wanted(study, members))
+    if not len(drawable.ids):
+        why = study.message(int(drawable.missing[0])) if len(drawable.missing) else ""
         where = f"view: members {members}" if members != "" else "view"
-        raise ModelError(where, found.reason or "no member", "members that started", why or "Choose others.")
-    chosen = [int(member) for member in found.ids[:MOST_MEMBERS]]
+        raise ModelError(where, drawable.reason or "no member", "members that started", why or "Choose others.")
+    chosen = [int(member) for member in drawable.ids[:MOST_MEMBERS]]
     try:
         study.prepare(chosen)
     finally:
@@ -137,8 +137,8 @@ def _view(study: ViewedStudy, source: Result | Path, members: int | str | Sequen
     stored = MemberScenes(study)
     scenes, tracks = {k: stored.scene(k) for k in chosen}, {k: study.track(k) for k in chosen}
     title = study.model.name or (source.stem if isinstance(source, Path) else "model")
-    few = [f"{len(chosen)} of {len(found.ids)} members"] if len(chosen) < len(found.ids) else []
-    notes = [*few, *([found.reason] if len(found.missing) else []), *study.news()[1]]
+    few = [f"{len(chosen)} of {len(drawable.ids)} members"] if len(chosen) < len(drawable.ids) else []
+    notes = [*few, *([drawable.reason] if len(drawable.missing) else []), *study.news()[1]]
     page, remarks = page_of(
         scenes[chosen[0]], study.time, tracks, title, scenes=scenes, study=study, alone=True, notes=notes
     )

@@ -138,7 +138,7 @@ if __name__ == "__main__":
     again = Resimulation("out.zarr")
     again.request([2])
     again.wait([2])
-    print(again.found(2).channels["pivot.q"].max(), stored.metrics["largest"][2])
+    print(again.result(2).channels["pivot.q"].max(), stored.metrics["largest"][2])
     again.close()
 """
 

@@ -12,7 +12,7 @@ from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.actions.beside import captions, choose, open_beside, show
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.snapshot import snapshot
-from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.right_half import RightHalf
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -24,8 +24,8 @@ from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.bars import COUPLER, ROCKER
 
-CTRL: Held = (True, False, False)
-SHIFT: Held = (False, False, True)
+CTRL: Modifiers = (True, False, False)
+SHIFT: Modifiers = (False, False, True)
 SIZE = (1252, 460)  # an even view, so that its halves are equally wide
 THICK = 0.06  # m: from the middle of a bar to its surface, and a pixel of these views
 ROUNDING = 1e-12  # sums and products of a few doubles of order one

@@ -18,7 +18,7 @@ from shiftjax.run.start.host_evaluation import closure
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.motion import between
 from shiftjax.viewer.motion.live_history import History
-from shiftjax.viewer.motion.mechanism import Mechanism, mechanism
+from shiftjax.viewer.motion.mechanism import Mechanism, mechanism_from
 from shiftjax.viewer.study.study import ViewedStudy
 
 CLOSED = 1e-6  # of the model's length: the largest gap that may be drawn
@@ -63,16 +63,16 @@ def test_no_joint_opens_between_instants(name: str) -> None:
     study = study_of(name, FEW.get(name, 0.4))
     times = np.sort(np.random.default_rng(7).uniform(study.time[0], study.time[-1], 60))
     poses = study.poses(0, times)
-    found = mechanism(study.model)
-    assert largest_gap(found, study.nodes, poses, study.poses(0, 0.0)) <= CLOSED * max(found.lane.length, 1.0)
+    mechanism = mechanism_from(study.model)
+    assert largest_gap(mechanism, study.nodes, poses, study.poses(0, 0.0)) <= CLOSED * max(mechanism.lane.length, 1.0)
     assert not any(study.placed([0], float(t)).snapped[0] for t in times[::10])
 
 
 def test_the_crank_and_the_coupler_of_a_coarse_run_meet() -> None:
     """The case of the fault: they stood centimetres apart at 0.45 s."""
     study = study_of("four_bar", 1.0, 0.1)
-    found = mechanism(study.model)
-    assert largest_gap(found, study.nodes, study.poses(0, 0.45), study.poses(0, 0.0)) < 1e-8
+    mechanism = mechanism_from(study.model)
+    assert largest_gap(mechanism, study.nodes, study.poses(0, 0.45), study.poses(0, 0.0)) < 1e-8
 
 
 @pytest.mark.parametrize(("name", "step"), [("four_bar", 0.0125), ("delta", 0.05), ("double_wishbone", 0.02)])
@@ -101,8 +101,8 @@ def test_every_member_closes_with_its_own_numbers() -> None:
     t = 4.5 * RATE
     poses = study.poses_of([2, 0, 1, 0], t)
     for member, own in zip((2, 0, 1, 0), poses, strict=True):
-        found = mechanism(study.model_of(member))
-        assert largest_gap(found, study.nodes, own, study.poses(member, 0.0)) < 1e-8
+        mechanism = mechanism_from(study.model_of(member))
+        assert largest_gap(mechanism, study.nodes, own, study.poses(member, 0.0)) < 1e-8
         np.testing.assert_allclose(own, study.poses(member, t), rtol=0, atol=1e-9)
 
 
@@ -120,12 +120,12 @@ def test_a_pose_that_is_none_of_the_mechanism_is_not_led_away_from() -> None:
 
 
 def test_a_closure_that_is_not_found_is_told() -> None:
-    found = mechanism(load("four_bar"))
-    start = 0.3 + 0.01 * np.arange(float(found.plan.nq))[:, None]
-    gap = closure(found.lane, start, 0)[0]
+    mechanism = mechanism_from(load("four_bar"))
+    start = 0.3 + 0.01 * np.arange(float(mechanism.plan.nq))[:, None]
+    gap = closure(mechanism.lane, start, 0)[0]
     for wanted, way, expected in ((gap + 1e-3, 1.0, True), (gap + 1e-3, 1e-5, False), (gap + 100.0, 1.0, False)):
         wanted[:, [0, 2, 4]] = gap[:, [0, 2, 4]]  # rows out of the plane of motion stay as they are
-        assert between.closed_near(found.lane, start, 0, wanted, np.array([way]))[1].tolist() == [expected]
+        assert between.closed_near(mechanism.lane, start, 0, wanted, np.array([way]))[1].tolist() == [expected]
 
 
 def test_instants_only() -> None:
@@ -183,10 +183,10 @@ def test_a_running_simulation_whose_numbers_changed() -> None:
 def test_degrees_of_freedom_between_instants_are_those_at_instants() -> None:
     """The loops of the excavator leave four freedoms; open ones took three of them away."""
     study = study_of("excavator")
-    found = mechanism(study.model)
+    mechanism = mechanism_from(study.model)
     for t in study.time[:-1] + RATE * np.linspace(0.1, 0.9, len(study.time) - 1):
         poses = dict(zip(study.nodes, study.poses(0, float(t)), strict=True))
-        assert sum(values.mobility(found, poses).values()) == pytest.approx(4.0, abs=1e-9)
+        assert sum(values.mobility(mechanism, poses).values()) == pytest.approx(4.0, abs=1e-9)
 
 
 def test_many_members_cost_no_more_operations_than_one(monkeypatch: pytest.MonkeyPatch) -> None:

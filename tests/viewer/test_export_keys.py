@@ -16,7 +16,7 @@ from shiftjax.run.simulate import simulate
 from shiftjax.viewer.export import write_glb, write_html
 from shiftjax.viewer.export.keyframes import HEIGHT, _ends, _measured, refined
 from shiftjax.viewer.export.pose_tracks import motion_of
-from shiftjax.viewer.motion.mechanism import mechanism
+from shiftjax.viewer.motion.mechanism import mechanism_from
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene
 from shiftjax.viewer.study.member_scenes import MemberScenes
@@ -44,12 +44,12 @@ def widest(study: ViewedStudy, scene: Scene, time: np.ndarray, tracks: dict[int,
     pixel = 2 * camera.distance * np.tan(camera.view_angle / 2) / HEIGHT
     worst = 0.0
     for member, track in tracks.items():
-        found = mechanism(study.model_of(member))
+        mechanism = mechanism_from(study.model_of(member))
         for part in np.arange(1, parts) / parts:
             played = interpolated(track[:-1], track[1:], np.full(track[1:].shape[:2], part))
             poses = dict(zip(study.nodes, np.moveaxis(played, 1, 0), strict=True))
-            for joint in found.joints.values():
-                ends = [to_world(poses[r.body], found.frames[r.path][:3, 3]) for r in (joint.parent, joint.child)]
+            for joint in mechanism.joints.values():
+                ends = [to_world(poses[r.body], mechanism.frames[r.path][:3, 3]) for r in (joint.parent, joint.child)]
                 worst = max(worst, float(np.linalg.norm(ends[1] - ends[0], axis=-1).max()))
     return worst / pixel
 

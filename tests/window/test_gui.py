@@ -13,7 +13,7 @@ from shiftjax.poses import to_world
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import ghosts, snapshot
-from shiftjax.viewer.gui.pointer import Held, Pointer, character, key
+from shiftjax.viewer.gui.pointer import Modifiers, Pointer, character, key
 from shiftjax.viewer.gui.state import present
 from shiftjax.viewer.gui.state.clock import FASTEST, SLOWEST
 from shiftjax.viewer.gui.state.state import WindowState
@@ -24,10 +24,10 @@ from tests.scenes.bars import COUPLER, CRANK, ROCKER
 
 ROUNDING = 1e-12  # sums and products of a few doubles of order one
 CLOSED = 1e-9  # loops are closed to rounding; an angle of a long chain loses a few digits
-CTRL: Held = (True, False, False)
-SHIFT: Held = (False, False, True)
-ALT: Held = (False, True, False)
-NONE: Held = (False, False, False)
+CTRL: Modifiers = (True, False, False)
+SHIFT: Modifiers = (False, False, True)
+ALT: Modifiers = (False, True, False)
+NONE: Modifiers = (False, False, False)
 SIZE = (400, 300)  # of the view in tests without a window
 
 
@@ -47,15 +47,17 @@ def pointer_of(state: WindowState) -> Pointer:
     return pointer
 
 
-def click(pointer: Pointer, x: float, y: float, button: str = "Left", held: Held = NONE, clock: float = 0.0) -> None:
-    pointer.press(button, x, y, held)
+def click(
+    pointer: Pointer, x: float, y: float, button: str = "Left", modifiers: Modifiers = NONE, clock: float = 0.0
+) -> None:
+    pointer.press(button, x, y, modifiers)
     pointer.release(button, x, y, clock)
 
 
-def drag(pointer: Pointer, right: float, up: float, button: str = "Left", held: Held = NONE) -> None:
+def drag(pointer: Pointer, right: float, up: float, button: str = "Left", modifiers: Modifiers = NONE) -> None:
     """From the middle of the view, by parts of its height."""
     x, y = SIZE[0] / 2, SIZE[1] / 2
-    pointer.press(button, x, y, held)
+    pointer.press(button, x, y, modifiers)
     pointer.move(x + right * SIZE[1], y - up * SIZE[1])
     pointer.release(button, x + right * SIZE[1], y - up * SIZE[1], 0.0)
 
@@ -192,11 +194,11 @@ def test_selection_is_apart_from_the_pick(workbench: WindowState) -> None:
     click(pointer, *pixel_of(workbench, ROCKER))
     assert workbench.selection.selected == []
     key(workbench, "S", NONE)
-    click(pointer, *pixel_of(workbench, CRANK), held=CTRL, clock=1.0)
+    click(pointer, *pixel_of(workbench, CRANK), modifiers=CTRL, clock=1.0)
     assert workbench.selection.selected == [ROCKER, CRANK] and workbench.selection.pick == ROCKER
     key(workbench, "S", SHIFT)
     assert workbench.selection.selected == [CRANK]
-    click(pointer, *pixel_of(workbench, CRANK), held=CTRL, clock=2.0)
+    click(pointer, *pixel_of(workbench, CRANK), modifiers=CTRL, clock=2.0)
     assert workbench.selection.selected == []
     workbench.selection.select(CRANK, on=True)
     key(workbench, "Escape", CTRL)
@@ -309,18 +311,18 @@ def test_modifiers_stand_in_for_missing_buttons(workbench: WindowState) -> None:
     pointer, before = pointer_of(workbench), workbench.view.camera
     drag(pointer, 0.1, 0.0, "Right")
     shifted, workbench.view.camera = workbench.view.camera, before
-    drag(pointer, 0.1, 0.0, held=CTRL)
+    drag(pointer, 0.1, 0.0, modifiers=CTRL)
     assert workbench.view.camera == shifted != before
     workbench.view.camera = before
     drag(pointer, 0.0, 0.1, "Middle")
     nearer, workbench.view.camera = workbench.view.camera, before
-    drag(pointer, 0.0, 0.1, held=SHIFT)
+    drag(pointer, 0.0, 0.1, modifiers=SHIFT)
     assert workbench.view.camera == nearer != before
 
 
 def test_alt_turns_about_the_line_of_sight(workbench: WindowState) -> None:
     before = workbench.view.camera
-    drag(pointer_of(workbench), 0.3, 0.0, held=ALT)
+    drag(pointer_of(workbench), 0.3, 0.0, modifiers=ALT)
     after = workbench.view.camera
     assert np.allclose(after.eye, before.eye, atol=1e-9) and after.target == before.target
     assert math.acos(after.axes()[0] @ before.axes()[0]) == pytest.approx(0.3 * math.pi)

@@ -13,7 +13,7 @@ from shiftjax.poses import to_world
 from shiftjax.run.live import Live
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 from shiftjax.viewer.motion.live_history import History
@@ -23,7 +23,7 @@ from shiftjax.viewer.study.member_scenes import MemberScenes
 from tests.scenes.bars import COUPLER
 
 LENGTH = "four_bar:crank:tip.T[0]"
-CTRL: Held = (True, False, False)
+CTRL: Modifiers = (True, False, False)
 SIZE = (1000, 560)
 FRAMES = 2000  # drawn at most while something is waited for
 

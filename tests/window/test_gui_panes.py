@@ -25,7 +25,7 @@ from shiftjax.poses import matrices
 from shiftjax.viewer.gui.actions import actions
 from shiftjax.viewer.gui.app import Window, save_picture
 from shiftjax.viewer.gui.offscreen import Offscreen
-from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state import plots, tree_rows
 from shiftjax.viewer.gui.state.layout import layout
 from shiftjax.viewer.gui.state.state import WindowState
@@ -38,7 +38,7 @@ from tests.scenes.bars import COUPLER, CRANK, LENGTHS, ROCKER
 
 SLIDER = 0.02  # s: a pixel of the time slider in these tests, and the middle of its grab
 VISIBLE = 0.02  # part of the view's pixels that must change where something is drawn or hidden
-CTRL: Held = (True, False, False)
+CTRL: Modifiers = (True, False, False)
 SIZE = (1000, 560)
 
 
@@ -148,7 +148,7 @@ def test_panes_fill_the_window_without_overlap() -> None:
 def test_a_click_on_a_row_picks_and_with_ctrl_selects(window: Offscreen) -> None:
     window.click(f"row:body:{ROCKER}")
     assert window.state.selection.pick == ROCKER
-    window.click(f"row:body:{CRANK}", held=CTRL)
+    window.click(f"row:body:{CRANK}", modifiers=CTRL)
     assert window.state.selection.pick == ROCKER and window.state.selection.selected == [CRANK]
 
 
@@ -344,7 +344,7 @@ def test_additions_that_fail_are_told_and_taken_away(window: Offscreen) -> None:
     state.add_panel("Bad", lambda seen: 1 / 0)  # type: ignore[arg-type,return-value]
     state.add_overlay(lambda seen: seen.nothing)  # type: ignore[attr-defined]
     window.frames(2)
-    assert not state.panels.own and not state.overlays
+    assert not state.panels.user_panels and not state.overlays
     assert any("panel Bad: ZeroDivisionError" in text for text in state.panels.messages)
     assert any("overlay: AttributeError" in text for text in state.panels.messages)
 

@@ -15,7 +15,7 @@ from shiftjax.viewer.gui.actions import actions, shape_editing
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.picture.snapshot import snapshot
-from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.panels import DEFAULT_RATE, RATES
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -28,9 +28,9 @@ from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.bars import COUPLER, CRANK
 from tests.scenes.studio import PLAIN
 
-CTRL: Held = (True, False, False)
-ALT: Held = (False, True, False)
-SHIFT: Held = (False, False, True)
+CTRL: Modifiers = (True, False, False)
+ALT: Modifiers = (False, True, False)
+SHIFT: Modifiers = (False, False, True)
 SEEN = 8  # of 255
 SHAPE = f"{COUPLER}:shape"
 SQUARE = np.array([[-0.1, 0, -0.1], [0.1, 0, -0.1], [0.1, 0, 0.1], [-0.1, 0, 0.1]])

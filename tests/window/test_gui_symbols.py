@@ -24,7 +24,7 @@ from shiftjax.viewer.gui.pointer import key
 from shiftjax.viewer.gui.state import groups, present, values
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
-from shiftjax.viewer.motion.mechanism import mechanism
+from shiftjax.viewer.motion.mechanism import mechanism_from
 from shiftjax.viewer.study.member_scenes import MemberScenes
 from shiftjax.viewer.study.study import ViewedStudy
 from tests.scenes.bars import COUPLER, CRANK, ROCKER, stored
@@ -58,22 +58,22 @@ def state_of(study: ViewedStudy) -> WindowState:
 
 @pytest.mark.parametrize("name", names())
 def test_every_body_and_joint_is_in_one_group(name: str) -> None:
-    found = mechanism(load(name))
-    things = sorted([*(path for path, _ in found.model.bodies()), *found.joints])
+    mechanism = mechanism_from(load(name))
+    things = sorted([*(path for path, _ in mechanism.model.bodies()), *mechanism.joints])
     for by in groups.BY[1:]:
-        assert sorted(path for group in groups.groups(found, by) for path in group.paths) == things, by
+        assert sorted(path for group in groups.groups(mechanism, by) for path in group.paths) == things, by
 
 
 def test_bodies_of_a_loop_have_its_colour_and_those_of_none_are_grey() -> None:
-    found = mechanism(load("excavator"))
-    by_loop, by_block = groups.colours(found, "loop"), groups.colours(found, "substructure")
-    assert len(groups.groups(found, "loop")) == len(found.plan.loops) + 1
+    mechanism = mechanism_from(load("excavator"))
+    by_loop, by_block = groups.colours(mechanism, "loop"), groups.colours(mechanism, "substructure")
+    assert len(groups.groups(mechanism, "loop")) == len(mechanism.plan.loops) + 1
     assert by_loop["excavator:undercarriage"] == groups.GREY == by_block["excavator:undercarriage"]
     # both cylinders of the boom are one substructure of two loops, the bucket's linkage is another one
     assert by_block["excavator:rod_left"] == by_block["excavator:rod_right"] != by_block["excavator:bucket"]
     assert by_loop["excavator:rod_left"] != by_loop["excavator:rod_right"] != groups.GREY
     assert by_block["excavator:rod_left"] == by_block["excavator:cylinder_left"]
-    assert len(set(groups.colours(found, "assembly").values())) == 1 and groups.colours(found, "") == {}
+    assert len(set(groups.colours(mechanism, "assembly").values())) == 1 and groups.colours(mechanism, "") == {}
 
 
 def test_a_key_colours_by_topology_in_the_picture_and_the_legend(bars: ViewedStudy) -> None:
@@ -188,8 +188,8 @@ def test_m59_symbols_are_picked_only_when_widgets_can_be(bars: ViewedStudy) -> N
 
 def test_work_of_gravity_and_springs_is_what_potential_energy_loses(wishbone: ViewedStudy) -> None:
     """W = -dV: forces and the points they act at, from poses alone, against the simulator's own potential energy."""
-    found = mechanism(wishbone.model)
-    run, track = forces.run_of(wishbone, found, 0), wishbone.track(0)
+    mechanism = mechanism_from(wishbone.model)
+    run, track = forces.run_of(wishbone, mechanism, 0), wishbone.track(0)
     assert {item.kind for item in run.items} == {"gravity", "spring"}
     work = np.zeros(len(wishbone.time))
     for item in run.items:
@@ -202,9 +202,9 @@ def test_work_of_gravity_and_springs_is_what_potential_energy_loses(wishbone: Vi
 
 
 def test_coordinates_count_whole_turns_and_rates_are_speeds(wishbone: ViewedStudy) -> None:
-    found = mechanism(wishbone.model)
-    track = forces.Track(wishbone, found, 0)
-    plan = found.plan
+    mechanism = mechanism_from(wishbone.model)
+    track = forces.Track(wishbone, mechanism, 0)
+    plan = mechanism.plan
     wheel, rack = (plan.joints[plan.joint_index(f"{WISHBONE}:{k}")] for k in ("wheel_right_bearing", "rack_guide"))
     q = track.q[wheel.q]
     assert np.ptp(q) > 2 * math.pi, "it was meant to turn more than once"
@@ -239,7 +239,7 @@ def test_dampers_and_torques_of_joints_push_against_their_rates() -> None:
         ),
     )
     study = ViewedStudy.of(simulate(damped, span=1.0, step=1e-3, output_step=0.01, channels=(f"{path}.v",), keep="all"))
-    run = forces.run_of(study, mechanism(study.model), 0)
+    run = forces.run_of(study, mechanism_from(study.model), 0)
     torque = next(item for item in run.items if item.kind == "damper")
     v = study.channel(f"{path}.v", 0)
     assert torque.torque and np.abs(torque.vectors[1:-1, 2] + 0.7 * v[1:-1]).max() < RATE * np.abs(v).max()
@@ -257,8 +257,8 @@ def test_loads_are_drawn_as_they_act() -> None:
          "force": [3.0, 0.0, 0.0], "moment": [0.0, 0.0, 0.5]},
     ]  # fmt: skip
     study = ViewedStudy.of(simulate(load(document), span=0.5, step=1e-3, output_step=0.05, keep="all"))
-    found = mechanism(study.model)
-    items = {(item.path.rpartition(":")[2], item.torque): item for item in forces.run_of(study, found, 0).items}
+    mechanism = mechanism_from(study.model)
+    items = {(item.path.rpartition(":")[2], item.torque): item for item in forces.run_of(study, mechanism, 0).items}
     push, wind, turn = items["push", True], items["wind", False], items["wind", True]
     assert {item.kind for item in (push, wind, turn)} == {"load"}
     assert np.allclose(np.linalg.norm(push.vectors, axis=1), 1.0 + 2.0 * study.time)

@@ -10,7 +10,7 @@ from shiftjax.viewer.gui.actions import saved, selecting
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import legend, plotpane
 from shiftjax.viewer.gui.panes.study import scatter_tab
-from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.state.plots import PlotCurves
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -89,10 +89,10 @@ def test_sorting_and_opening_a_member(window: Offscreen, many_members: ViewedStu
 
 
 def test_a_row_is_selected_with_ctrl(window: Offscreen) -> None:
-    window.click("member:3", held=CTRL)
-    window.click("member:4", held=CTRL)
+    window.click("member:3", modifiers=CTRL)
+    window.click("member:4", modifiers=CTRL)
     assert np.flatnonzero(window.state.explorer.selected).tolist() == [3, 4]
-    window.click("member:3", held=CTRL)
+    window.click("member:3", modifiers=CTRL)
     assert np.flatnonzero(window.state.explorer.selected).tolist() == [4]
     window.click("select first")
     assert np.flatnonzero(window.state.explorer.selected).tolist() == [0, 1, 2, 3, 4]
@@ -113,12 +113,12 @@ def test_the_last_of_many_rows_can_be_reached(window: Offscreen) -> None:
     assert window.state.explorer.first == 0 and "member:0" in ui.item_boxes
 
 
-@pytest.mark.parametrize("held", [(False, False, False), SHIFT])
-def test_brushing_a_scatter_plot_selects_in_all_tabs(window: Offscreen, held: Held) -> None:
+@pytest.mark.parametrize("modifiers", [(False, False, False), SHIFT])
+def test_brushing_a_scatter_plot_selects_in_all_tabs(window: Offscreen, modifiers: Modifiers) -> None:
     state, explorer = window.state, window.state.explorer
     opened(window, "Scatter")
     assert orange(window, "study:scatter") == 0
-    window.drag(inside("scatter", 0.2, 0.2), inside("scatter", 0.5, 0.6), held=held)
+    window.drag(inside("scatter", 0.2, 0.2), inside("scatter", 0.5, 0.6), modifiers=modifiers)
     window.frames()
     left, right, low, high = explorer.limits["scatter"]
     x, y = (explorer.table.column(name) for name in (COUPLER, SWING))
@@ -193,7 +193,7 @@ def test_brushing_parallel_axes_and_a_histogram(window: Offscreen) -> None:
     assert 0.05 < explorer.selected.mean() < 0.4 and part[explorer.selected].max() < 0.35
     assert part[~explorer.selected].min() > 0.1
     opened(window, "Histogram")
-    window.drag(inside("histogram", 0.5, 0.5), inside("histogram", 0.97, 0.6), held=CTRL)
+    window.drag(inside("histogram", 0.5, 0.5), inside("histogram", 0.97, 0.6), modifiers=CTRL)
     swing, before = explorer.table.column(SWING), part < 0.35
     assert explorer.selected.any() and before[explorer.selected].all(), "within what was selected"
     assert swing[explorer.selected].min() > np.median(swing)

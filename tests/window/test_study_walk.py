@@ -25,20 +25,20 @@ def frames(window, count=2):
     for _ in range(count):
         assert window.frame()
 
-def click(window, name, held=(False, False, False)):
+def click(window, name, modifiers=(False, False, False)):
     box = ui.item_boxes[name]
-    press(window, box.x + box.width / 2, box.y + box.height / 2, held)
+    press(window, box.x + box.width / 2, box.y + box.height / 2, modifiers)
 
-def press(window, x, y, held=(False, False, False), to=None):
+def press(window, x, y, modifiers=(False, False, False), to=None):
     window.screen.mouse_move(x, y)
     frames(window)
-    window.screen.mouse_button("Left", x, y, held, time.perf_counter(), down=True)
+    window.screen.mouse_button("Left", x, y, modifiers, time.perf_counter(), down=True)
     frames(window)
     if to is not None:
         x, y = to
         window.screen.mouse_move(x, y)
         frames(window)
-    window.screen.mouse_button("Left", x, y, held, time.perf_counter(), down=False)
+    window.screen.mouse_button("Left", x, y, modifiers, time.perf_counter(), down=False)
     frames(window, 3)
 
 def write(window, name, text):

@@ -81,18 +81,18 @@ class Child:
         if self._process is not None and self._owner == os.getpid():  # a forked copy needs another child
             return False
         self.close()
-        self._pipe, theirs = Pipe()
+        self._pipe, far_end = Pipe()
         self._log = tempfile.TemporaryFile()
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in sys.path),
             "OPENBLAS_NUM_THREADS": "1",  # its threads reserve memory that the limit of the child would count
         }
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-W", "ignore", "-c", CODE, str(theirs.fileno())],
-            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, pass_fds=(theirs.fileno(),),
+            [sys.executable, "-P", "-W", "ignore", "-c", CODE, str(far_end.fileno())],
+            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, pass_fds=(far_end.fileno(),),
             env=environment, start_new_session=True,
         )  # fmt: skip
-        theirs.close()
+        far_end.close()
         self._owner = os.getpid()
         atexit.unregister(self.close)
         atexit.register(self.close)

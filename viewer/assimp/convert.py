@@ -246,8 +246,8 @@ def _embedded(scene: Any, name: str) -> bytes | np.ndarray | None:
     """A picture inside the file: its bytes (png, jpg), or its pixels (h, w, 4); None for a name of none."""
     for k in range(scene.mNumTextures):
         raw = scene.mTextures[k].contents
-        own = _text(raw.mFilename).replace("\\", "/").rsplit("/", 1)[-1]
-        if name != f"*{k}" and (not own or own != name.replace("\\", "/").rsplit("/", 1)[-1]):
+        file_name = _text(raw.mFilename).replace("\\", "/").rsplit("/", 1)[-1]
+        if name != f"*{k}" and (not file_name or file_name != name.replace("\\", "/").rsplit("/", 1)[-1]):
             continue
         if raw.mHeight == 0:
             return ctypes.string_at(raw.pcData, raw.mWidth)
@@ -259,7 +259,7 @@ def _embedded(scene: Any, name: str) -> bytes | np.ndarray | None:
 
 def _properties(material: Any) -> dict[tuple[str, int], str | list[float] | list[int]]:
     """(key, kind of texture) -> value, of the first texture of each kind."""
-    found = {}
+    properties = {}
     for k in range(material.mNumProperties):
         raw = material.mProperties[k].contents
         if raw.mIndex:
@@ -270,8 +270,8 @@ def _properties(material: Any) -> dict[tuple[str, int], str | list[float] | list
             value: Any = data[4 : 4 + length].decode(errors="replace")
         else:
             value = np.frombuffer(data, {1: "<f4", 2: "<f8", INTEGER: "<i4"}.get(raw.mType, "u1")).tolist()
-        found[_text(raw.mKey), raw.mSemantic] = value
-    return found
+        properties[_text(raw.mKey), raw.mSemantic] = value
+    return properties
 
 
 def _text(string: Any) -> str:

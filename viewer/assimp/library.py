@@ -28,10 +28,10 @@ def find(folders: Iterable[str]) -> str:
             path = Path(folder) / "cmeel.prefix" / "lib" / name
             if path.is_file():
                 return str(path)
-    found = ctypes.util.find_library("assimp")
-    if found is None:
+    library = ctypes.util.find_library("assimp")
+    if library is None:
         raise Missing("no Assimp library\0Install it: pip install cmeel-assimp (or your system's libassimp).")
-    return found
+    return library
 
 
 def layouts() -> Any:

@@ -42,9 +42,9 @@ def load(
         name = mesh_cache.name_of(path, others)
     except OSError as error:
         raise MeshError(path, f"a file that cannot be read ({error.strerror})", "Check its permissions.") from None
-    kept = mesh_cache.read(name, path.parent)
-    if kept is not None:
-        return kept
+    cached = mesh_cache.read(name, path.parent)
+    if cached is not None:
+        return cached
     request = json.dumps({"path": str(path), "companions": [str(file) for file in others], "timeout": timeout})
     try:
         data = _CHILD.ask(request.encode(), timeout)
@@ -64,7 +64,7 @@ def _companion(path: Path, companion: Path) -> Path:
 
 def _check(file: Path) -> None:
     if not file.is_file():
-        found = "no plain file" if file.exists() else "no such file"
-        raise MeshError(file, found, "Check the name and the folder; names are relative to the model's file.")
+        problem = "no plain file" if file.exists() else "no such file"
+        raise MeshError(file, problem, "Check the name and the folder; names are relative to the model's file.")
     if file.stat().st_size == 0 and file.suffix.lower() != ".mtl":
         raise MeshError(file, "an empty file", "Export the file anew.")

@@ -50,8 +50,10 @@ def check_format(path: Path) -> None:
     """MeshError for a suffix that is not in `FORMATS`."""
     suffix = path.suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        found = f"the format {path.suffix!r}" if suffix else "a name without a format"
-        raise MeshError(path, found, ELSEWHERE.get(suffix) or nearest(suffix, FORMATS) or "Convert it to one of these.")
+        problem = f"the format {path.suffix!r}" if suffix else "a name without a format"
+        raise MeshError(
+            path, problem, ELSEWHERE.get(suffix) or nearest(suffix, FORMATS) or "Convert it to one of these."
+        )
 
 
 def packed(pieces: tuple[MeshPiece, ...], files: dict[str, str], key: str) -> bytes:

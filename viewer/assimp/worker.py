@@ -75,8 +75,8 @@ def read(dll: ctypes.CDLL, path: Path, companions: tuple[Path, ...]) -> bytes:
     pointer = dll.aiImportFileExWithProperties(os.fsencode(path), steps, ctypes.byref(disk.calls), store)
     dll.aiReleasePropertyStore(store)
     if not pointer:
-        said = " ".join((dll.aiGetErrorString() or b"").decode(errors="replace").split())[:300]
-        raise Unusable(f"a file that the importer does not take ({said or 'it gives no reason'})")
+        reason = " ".join((dll.aiGetErrorString() or b"").decode(errors="replace").split())[:300]
+        raise Unusable(f"a file that the importer does not take ({reason or 'it gives no reason'})")
     try:
         source = Source(
             pointer.contents,

@@ -75,8 +75,8 @@ def write_glb(
     file.roots.append(file.add("nodes", root))
     channels: list[tuple[int, np.ndarray]] = []
     for k, (member, track) in enumerate(motion.poses.items()):
-        own = (scenes or {}).get(member, scene)
-        parts = written_parts(own)
+        member_scene = (scenes or {}).get(member, scene)
+        parts = written_parts(member_scene)
         opacity = 1.0 if k == 0 else ghost_opacity(len(motion.poses) - 1)
         bodies = []
         for node, name in enumerate(scene.nodes):
@@ -90,7 +90,7 @@ def write_glb(
                 body = {"name": name, "translation": _floats(p[:3]), "rotation": _xyzw(p[3:]), "children": children}
                 (root["children"] if node == GROUND else bodies).append(file.add("nodes", body))
                 channels.append((len(file.lists["nodes"]) - 1, track[:, node]))
-        for spring in own.springs:
+        for spring in member_scene.springs:
             node, stretching = file.spring(spring, track, opacity)
             bodies.append(node)
             channels.append((node, stretching))
@@ -177,15 +177,15 @@ class _File:
         return self._geometries[mesh.key]
 
     def _material(self, part: ScenePart, opacity: float) -> int:
-        mesh, (red, green, blue, own) = part.mesh, part.colour
+        mesh, (red, green, blue, alpha) = part.mesh, part.colour
         texture = mesh.texture if mesh.uv is not None else None
         key = ("material", part.colour, opacity, mesh.kind == "triangles", mesh.key if texture else None)
         if key in self._known:
             return self._known[key]
-        surface: Item = {"baseColorFactor": linear((red, green, blue, own * opacity))}
+        surface: Item = {"baseColorFactor": linear((red, green, blue, alpha * opacity))}
         surface |= {"metallicFactor": 0.0, "roughnessFactor": 0.5}
         material: Item = {"pbrMetallicRoughness": surface}
-        clear = own * opacity < 1
+        clear = alpha * opacity < 1
         if texture is not None:
             surface["baseColorTexture"] = {"index": self._texture(mesh)}
             clear = clear or bool((texture.pixels[..., 3] < 255).any())

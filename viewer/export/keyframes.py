@@ -16,7 +16,7 @@ from shiftjax.poses import continuous, interpolated, rotate, to_world
 from shiftjax.record import record
 from shiftjax.viewer.export.pose_tracks import MOST, PoseTracks
 from shiftjax.viewer.members.study_like import StudyLike
-from shiftjax.viewer.motion.mechanism import axis_of, mechanism
+from shiftjax.viewer.motion.mechanism import axis_of, mechanism_from
 from shiftjax.viewer.scene.camera import Camera
 from shiftjax.viewer.scene.scene import Scene
 
@@ -58,8 +58,8 @@ def refined(motion: PoseTracks, study: StudyLike, scene: Scene) -> PoseTracks:
         gaps, middles, at = _measured(study, time, poses, ends)
     largest = gaps.max(initial=0.0) / pixel
     count = f"{len(motion.time)} → {len(time)}" if len(time) > len(motion.time) else f"{len(time)}"
-    told = f"keys: {count}, largest gap {largest:.2g} px of {HEIGHT}"
-    return dataclasses.replace(motion, time=time, poses=poses, remarks=(*motion.remarks, told))
+    remark = f"keys: {count}, largest gap {largest:.2g} px of {HEIGHT}"
+    return dataclasses.replace(motion, time=time, poses=poses, remarks=(*motion.remarks, remark))
 
 
 def _measured(
@@ -71,12 +71,12 @@ def _measured(
     gaps = np.zeros(len(middles))
     for member, track in poses.items():
         played = interpolated(track[:-1], track[1:], np.full(track[1:].shape[:2], 0.5))
-        own = ends[member]
+        joint_ends = ends[member]
         parent, child = (
             to_world(played[:, nodes], points) - to_world(true[member][:, nodes], points)
-            for nodes, points in zip(own.nodes, own.points, strict=True)
+            for nodes, points in zip(joint_ends.nodes, joint_ends.points, strict=True)
         )
-        axes = rotate(true[member][:, own.nodes[0]], own.slides)
+        axes = rotate(true[member][:, joint_ends.nodes[0]], joint_ends.slides)
         off = child - parent
         off -= (off * axes).sum(-1, keepdims=True) * axes
         gaps = np.maximum(gaps, np.linalg.norm(off, axis=-1).max(-1, initial=0.0))
@@ -85,18 +85,18 @@ def _measured(
 
 def _ends(study: StudyLike, member: int) -> _Ends:
     """The frames of all joints of a member."""
-    found = mechanism(study.model_of(member))
+    mechanism = mechanism_from(study.model_of(member))
     node = {path: k for k, path in enumerate(study.nodes)}
-    joints = [j for j in found.joints.values() if j.parent.body in node and j.child.body in node]
+    joints = [j for j in mechanism.joints.values() if j.parent.body in node and j.child.body in node]
     joints = [joint for joint in joints if not KINDS[joint.type].free]
 
     def side(refs: list[FrameRef]) -> tuple[np.ndarray, np.ndarray]:
-        points = np.array([found.frames[ref.path][:3, 3] for ref in refs]).reshape(-1, 3)
+        points = np.array([mechanism.frames[ref.path][:3, 3] for ref in refs]).reshape(-1, 3)
         return np.array([node[ref.body] for ref in refs], np.int64), points
 
     sides = side([joint.parent for joint in joints]), side([joint.child for joint in joints])
     slides = [
-        found.frames[joint.parent.path][:3, :3] @ axis_of(joint) * (KINDS[joint.type].units == ("m",))
+        mechanism.frames[joint.parent.path][:3, :3] @ axis_of(joint) * (KINDS[joint.type].units == ("m",))
         for joint in joints
     ]
     nodes, points = zip(*sides, strict=True)

@@ -52,23 +52,23 @@ def motion_of(
         raise ModelError("tracks", "no member", "one or more", "Choose members to export.")
     if frames is not None and frames < 1:
         raise ModelError("frames", str(frames), "1 or more", "Leave it out for 60 a second.")
-    kept = _kept(time, frames)
+    instants = _instants(time, frames)
     poses, remarks = {}, []
-    if len(kept) < len(time):
-        remarks.append(f"{len(kept)} of {len(time)} stored instants are shown")
+    if len(instants) < len(time):
+        remarks.append(f"{len(instants)} of {len(time)} stored instants are shown")
     for member, track in tracks.items():
         track = np.asarray(track, float)
         if track.shape != (len(time), len(scene.nodes), 7):
             raise ModelError(f"tracks[{member}]", f"shape {track.shape}", f"{(len(time), len(scene.nodes), 7)}",
                              "Give one pose (position, quaternion) per instant and node of the scene.")  # fmt: skip
-        whole, first_bad = _whole(member, track, kept)
+        whole, first_bad = _whole(member, track, instants)
         if first_bad is not None:
             remarks.append(f"member {member} is held at its last finite pose from t = {time[first_bad]:.6g} s")
         poses[member] = _smooth(whole)
     turn = max(widest_turn(track) for track in poses.values())
     if turn > WIDE_TURN:
         remarks.append(f"a body turns by {math.degrees(turn):.0f} degrees from one instant to the next")
-    return PoseTracks(time[kept], poses, tuple(remarks))
+    return PoseTracks(time[instants], poses, tuple(remarks))
 
 
 def _check_time(time: np.ndarray) -> None:
@@ -78,28 +78,28 @@ def _check_time(time: np.ndarray) -> None:
         raise ModelError("time", "instants that do not increase", "finite, increasing", "Sort them, each once.")
 
 
-def _kept(time: np.ndarray, frames: int | None) -> np.ndarray:
+def _instants(time: np.ndarray, frames: int | None) -> np.ndarray:
     """Numbers of the instants kept: those nearest to evenly spaced ones, first and last among them."""
     span = time[-1] - time[0]
     limit = min(MOST, max(FEWEST, math.floor(PER_SECOND * span) + 1)) if frames is None else frames
-    kept = np.arange(len(time))
+    instants = np.arange(len(time))
     if len(time) > limit:
         wanted = np.linspace(time[0], time[-1], limit)
         after = np.searchsorted(time, wanted).clip(1, len(time) - 1)
-        kept = np.unique(np.where(wanted - time[after - 1] <= time[after] - wanted, after - 1, after))
+        instants = np.unique(np.where(wanted - time[after - 1] <= time[after] - wanted, after - 1, after))
     # files hold single precision, in which two instants very close to each other are one
-    _, different = np.unique((time[kept] - time[0]).astype(np.float32), return_index=True)
-    return kept[different]
+    _, different = np.unique((time[instants] - time[0]).astype(np.float32), return_index=True)
+    return instants[different]
 
 
-def _whole(member: int, track: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, int | None]:
+def _whole(member: int, track: np.ndarray, instants: np.ndarray) -> tuple[np.ndarray, int | None]:
     """Poses at the instants kept, from the last good instant before where one is not finite; the first bad instant."""
     good = np.isfinite(track).all((1, 2)) & (np.abs(track[:, :, 3:]).max(2, initial=0.0) > 0).all(1)
     if good.all():
-        return track[kept], None
+        return track[instants], None
     if not good.any():
         raise ModelError(f"tracks[{member}]", "no instant with finite poses", "one or more", "Leave this member out.")
-    return track[held(good)[kept]], int(np.argmin(good))
+    return track[held(good)[instants]], int(np.argmin(good))
 
 
 def _smooth(track: np.ndarray) -> np.ndarray:

@@ -29,17 +29,17 @@ def sheets_of(study: StudyLike, members: Sequence[int], pack: Pack) -> Item:
     named = {"Design": (study.design, list(study.design)), "Metrics": (study.metrics, metrics)}
     named["Accuracy"] = (study.metrics, accuracy)
     tables = [_table(study, title, *of, members) for title, of in named.items() if of[1]]
-    kept = np.unique(np.linspace(0, len(study.time) - 1, min(len(study.time), INSTANTS)).astype(int))
+    instants = np.unique(np.linspace(0, len(study.time) - 1, min(len(study.time), INSTANTS)).astype(int))
     wanted, remarks = _plotted(study), []
     if len(wanted) > MOST_PLOTS:
         remarks.append(f"{MOST_PLOTS} of {len(wanted)} curves are plotted")
-    if len(kept) < len(study.time) and wanted:
-        remarks.append(f"curves are plotted at {len(kept)} of {len(study.time)} instants")
+    if len(instants) < len(study.time) and wanted:
+        remarks.append(f"curves are plotted at {len(instants)} of {len(study.time)} instants")
     return {
-        "time": pack.add((study.time[kept] - study.time[0]).astype("<f4")),
+        "time": pack.add((study.time[instants] - study.time[0]).astype("<f4")),
         "tables": tables,
         "notes": [study.message(member) for member in members],
-        "plots": [_plot(name, (curves.curve(study, m, name) for m in members), kept, pack)
+        "plots": [_plot(name, (curves.curve(study, m, name) for m in members), instants, pack)
                   for name in wanted[:MOST_PLOTS]],
         "remarks": remarks,
     }  # fmt: skip
@@ -62,12 +62,12 @@ def _table(
     return {"title": title, "rows": rows, "more": max(len(names) - MOST_ROWS, 0), "open": title != "Accuracy"}
 
 
-def _plot(name: str, of_members: Iterable[Curve], kept: np.ndarray, pack: Pack) -> Item:
+def _plot(name: str, of_members: Iterable[Curve], instants: np.ndarray, pack: Pack) -> Item:
     """A plot of one quantity, with the range of all members."""
     every = list(of_members)
     # a member that ended in the middle of a chunk may have fewer instants than there are
-    whole = [np.pad(c.values, ((0, kept[-1] + 1 - len(c.values)), (0, 0)), constant_values=np.nan) for c in every]
-    values = np.stack([one[kept].T for one in whole]).astype("<f4")  # (members, k, n)
+    whole = [np.pad(c.values, ((0, instants[-1] + 1 - len(c.values)), (0, 0)), constant_values=np.nan) for c in every]
+    values = np.stack([one[instants].T for one in whole]).astype("<f4")  # (members, k, n)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     return {

@@ -104,20 +104,23 @@ def page_of(
         "player": (folder / "player.js").read_text(encoding="utf-8"),
     }
     page = (folder / "page.html").read_text(encoding="utf-8")
-    page = re.sub(r"\{\{(\w+)\}\}", lambda found: inserts[found[1]], page)
+    page = re.sub(r"\{\{(\w+)\}\}", lambda match: inserts[match[1]], page)
     return page, tuple(data["remarks"])
 
 
 def _data(scene: Scene, scenes: Mapping[int, Scene], motion: PoseTracks, pack: Pack) -> Item:
     """The data of the player; arrays are in the pack, given by offset and length in bytes."""
-    casts = {id(own): written_parts(own) for own in (scene, *scenes.values())}  # each once
+    casts = {id(member_scene): written_parts(member_scene) for member_scene in (scene, *scenes.values())}  # each once
     turns = {key: k for k, key in enumerate(casts)}
     parts, first = casts[id(scene)], next(iter(motion.poses.values()))
     remarks = list(motion.remarks)
     remarks += _dimmed(scene.lights)
     camera = Camera.of(scene.centre, scene.size, scene.up)
-    owners = {id(own): own for own in (scene, *scenes.values())}
-    springs = {key: [_spring_part(own, k) for k in range(len(own.springs))] for key, own in owners.items()}
+    owners = {id(member_scene): member_scene for member_scene in (scene, *scenes.values())}
+    springs = {
+        key: [_spring_part(member_scene, k) for k in range(len(member_scene.springs))]
+        for key, member_scene in owners.items()
+    }
     meshes = {part.mesh.key: part.mesh for cast in (*casts.values(), *springs.values()) for part in cast}
     numbers = {key: k for k, key in enumerate(meshes)}
     written = [[_part(part, numbers[part.mesh.key]) for part in (*cast, *springs[key])] for key, cast in casts.items()]

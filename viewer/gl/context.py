@@ -113,14 +113,14 @@ def report() -> list[str]:
             lines += part()
         except Exception as error:
             lines.append(f"{part.__name__.strip('_')}: {_text(error)}")
-    found: list[str] = []
+    context_lines: list[str] = []
     if sys.platform.startswith("linux"):
-        worker = threading.Thread(target=_try_context, args=(found,))
+        worker = threading.Thread(target=_try_context, args=(context_lines,))
         worker.start()
         worker.join()
     else:
-        _try_context(found)
-    return lines + found
+        _try_context(context_lines)
+    return lines + context_lines
 
 
 # -- EGL -----------------------------------------------------------------------------------------------------------
@@ -279,9 +279,9 @@ def _libraries() -> list[str]:
         return []
     lines, missing = [], []
     for names, package, use in LIBRARIES:
-        found = next((name for name in names if _there(name)), None)
-        lines.append(f"{found} is there" if found else f"{' or '.join(names)} is missing: needed for {use}")
-        missing += [] if found else [package]
+        library = next((name for name in names if _there(name)), None)
+        lines.append(f"{library} is there" if library else f"{' or '.join(names)} is missing: needed for {use}")
+        missing += [] if library else [package]
     return [*lines, *([f"install: {APT} {' '.join(missing)}"] if missing else [])]
 
 

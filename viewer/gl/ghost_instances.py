@@ -32,14 +32,14 @@ def ghost_meshes(parts_of_ghosts: PartsOfGhosts, hidden: frozenset[str]) -> list
     for k, parts in enumerate(parts_of_ghosts):
         identical.setdefault(id(parts), []).append(k)
     meshes: dict[str, Mesh] = {}
-    found: dict[str, list[tuple[int, int, np.ndarray]]] = {}
+    rows_of_mesh: dict[str, list[tuple[int, int, np.ndarray]]] = {}
     for ghosts in identical.values():
         for part in parts_of_ghosts[ghosts[0]]:
             if _shown_by_ghosts(part) and part.path not in hidden and f"kind:{part.kind}" not in hidden:
                 meshes.setdefault(part.mesh.key, part.mesh)
-                found.setdefault(part.mesh.key, []).extend((k, part.node, part.transform) for k in ghosts)
+                rows_of_mesh.setdefault(part.mesh.key, []).extend((k, part.node, part.transform) for k in ghosts)
     out = []
-    for key, rows in found.items():
+    for key, rows in rows_of_mesh.items():
         ghosts, nodes, transforms = zip(*sorted(rows, key=operator.itemgetter(0)), strict=True)
         out.append(GhostMesh(meshes[key], np.array(ghosts), np.array(nodes), np.array(transforms, float)))
     return out

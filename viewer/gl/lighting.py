@@ -42,9 +42,9 @@ class Lighting:
     def __init__(self, lights: tuple[SceneLight, ...], *, shadows: bool) -> None:
         self.lights = lights[:MAX_LIGHTS]
         self.left_out = tuple(light.path for light in lights[MAX_LIGHTS:])
-        own = [LAYERS[light.type] if shadows and light.shadow else 0 for light in self.lights]
-        self.first = np.where(own, np.cumsum([0, *own])[:-1], NO_SHADOW)
-        self.layers = sum(own)
+        layer_counts = [LAYERS[light.type] if shadows and light.shadow else 0 for light in self.lights]
+        self.first = np.where(layer_counts, np.cumsum([0, *layer_counts])[:-1], NO_SHADOW)
+        self.layers = sum(layer_counts)
         self.nodes = np.array([light.node for light in self.lights], int)
         self._places = np.array([light.position for light in self.lights], float).reshape(-1, 3)
         self._directions = np.array([light.direction for light in self.lights], float).reshape(-1, 3)

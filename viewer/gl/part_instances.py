@@ -79,9 +79,9 @@ class PartInstances:
 
     def of(self, paths: frozenset[str], drawn: InstanceRows) -> np.ndarray:
         """Numbers of the visible parts of these paths, those of one mesh next to each other."""
-        found = np.array([k for path in paths for k in self._of_path.get(path, [])], int)
-        found = found[drawn.visible[found]]
-        return found[np.argsort(self.mesh_of[found], kind="stable")]
+        indices = np.array([k for path in paths for k in self._of_path.get(path, [])], int)
+        indices = indices[drawn.visible[indices]]
+        return indices[np.argsort(self.mesh_of[indices], kind="stable")]
 
     def bounds(self, drawn: InstanceRows, clip: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Corners (2,) of a box about chosen parts in the picture, which is -1 to 1; all of it where one is too near.

@@ -169,19 +169,19 @@ class Renderer:
             self._block.bind()
             if len(near):
                 order = near[np.argsort(self._parts.mesh_of[near], kind="stable")]
-                found = self._seen(
+                seen = self._seen(
                     (column, row), lambda: self._draw_chosen(drawn, order, "PICK"), clip, self._parts.thin
                 )
-                if found is not None:
-                    return PickedPart(self._parts.parts[found[0]], found[1])
+                if seen is not None:
+                    return PickedPart(self._parts.parts[seen[0]], seen[1])
             ghosts = snapshot.ghosts
             if ghosts is None:
                 return PickedPart(None, None)
             draw = functools.partial(self._draw_ghosts, ghosts, snapshot.hidden, "PICK")
-            found = self._seen((column, row), draw, clip, np.zeros(len(ghosts.poses), bool))
-        if found is None:
+            seen = self._seen((column, row), draw, clip, np.zeros(len(ghosts.poses), bool))
+        if seen is None:
             return PickedPart(None, None)
-        return PickedPart(None, found[1], found[0], None if ghosts.members is None else int(ghosts.members[found[0]]))
+        return PickedPart(None, seen[1], seen[0], None if ghosts.members is None else int(ghosts.members[seen[0]]))
 
     def _seen(self, at: tuple[int, int], draw: Callable[[], None], clip: np.ndarray,
               thin: np.ndarray) -> tuple[int, np.ndarray] | None:  # fmt: skip
@@ -195,10 +195,10 @@ class Renderer:
         GL.glEnable(GL.GL_DEPTH_TEST)
         draw()
         numbers, depths = self._pick_buffer.read()
-        found = _nearest(numbers, thin)
-        if found is None:
+        pixel = _nearest(numbers, thin)
+        if pixel is None:
             return None
-        i, k = found
+        i, k = pixel
         seen = [*self._on_screen(column + k - REACH, row + i - REACH), 2 * float(depths[i, k]) - 1, 1.0]
         point = np.linalg.solve(clip, np.array(seen))
         return int(numbers[i, k]) - 1, point[:3] / point[3]
@@ -216,9 +216,9 @@ class Renderer:
 
     def release(self) -> None:
         """Frees all GL objects."""
-        held = [self._picture, self._maps, self._mask, self._pick_buffer, self._block, self._grid, self._strokes,
+        gl_objects = [self._picture, self._maps, self._mask, self._pick_buffer, self._block, self._grid, self._strokes,
                 self._stroke, *self._of_scene, *self._meshes, *self._programs.values()]  # fmt: skip
-        for item in held:
+        for item in gl_objects:
             if item is not None:
                 item.release()
         self._programs, self._opaque, self._transient, self._meshes, self._of_scene = {}, [], [], [], []

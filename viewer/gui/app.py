@@ -27,7 +27,7 @@ from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.actions import saved as saved_views
 from shiftjax.viewer.gui.actions.beside import open_beside
 from shiftjax.viewer.gui.panes import panes
-from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.layout import roomy
 from shiftjax.viewer.gui.state.state import WindowState
@@ -60,12 +60,12 @@ def show(study: StudyLike, scene: Scene, note: str = "", **choices: Any) -> None
     A study that is opened in it takes its place, in a new window of the same size, look and keys; where that fails, the
     first study is shown again, with a message.
     """
-    kept = {name: choices[name] for name in ("look", "keys") if name in choices}
+    options = {name: choices[name] for name in ("look", "keys") if name in choices}
     window = _run(study, scene, choices, note)
     while window.next_study:
-        kept["size"] = window.size
+        options["size"] = window.size
         try:
-            window = _reopened(window.next_study, kept)
+            window = _reopened(window.next_study, options)
         except ModelError as error:
             window = _run(study, scene, {**choices, "size": window.size}, str(error))
 
@@ -79,14 +79,14 @@ def _run(study: StudyLike, scene: Scene, choices: dict[str, Any], message: str =
     return window
 
 
-def _reopened(name: str, kept: dict[str, Any]) -> Window:
+def _reopened(name: str, options: dict[str, Any]) -> Window:
     """A window on the stored study of that name, after it was closed."""
     print(f"opening {name} ...", file=sys.stderr, flush=True)
     with opening.opened(name) as study:
         member = opening.first_member(study)
         study.prepare([member])
         scenes = MemberScenes(study)
-        return _run(study, scenes.first, {**kept, "member": member, "beside": member_scenes.last_beside(scenes)})
+        return _run(study, scenes.first, {**options, "member": member, "beside": member_scenes.last_beside(scenes)})
 
 
 class Window:
@@ -243,7 +243,9 @@ class Window:
     def _on_button(self, window: Any, button: int, action: int, mods: int) -> None:
         if button in BUTTONS:
             x, y = glfw.get_cursor_pos(window)
-            self.screen.mouse_button(BUTTONS[button], x, y, _held(mods), time.perf_counter(), down=action == glfw.PRESS)
+            self.screen.mouse_button(
+                BUTTONS[button], x, y, _modifiers(mods), time.perf_counter(), down=action == glfw.PRESS
+            )
 
     def _on_wheel(self, window: Any, _: float, steps: float) -> None:
         pressed = [any(glfw.get_key(window, key) == glfw.PRESS for key in keys) for keys in
@@ -258,14 +260,14 @@ class Window:
             typed = (glfw.get_key_name(key, scancode) or name).upper()
             name = typed if typed in NAMED.values() else name
         if name is not None:
-            self.screen.key(name, _held(mods), down=action != glfw.RELEASE)
+            self.screen.key(name, _modifiers(mods), down=action != glfw.RELEASE)
 
     def _clipboard(self) -> None:
         """The getter of the bundle fails on an empty clipboard."""
 
         def read(_: Any) -> str:
-            found: Any = glfw.get_clipboard_string(NO_WINDOW)
-            return (found or b"").decode(errors="replace")
+            content: Any = glfw.get_clipboard_string(NO_WINDOW)
+            return (content or b"").decode(errors="replace")
 
         io = imgui.get_platform_io()
         io.platform_get_clipboard_text_fn = read
@@ -306,7 +308,7 @@ def save_picture(image: np.ndarray, folder: Path) -> Path:
     return path
 
 
-def _held(mods: int) -> Held:
+def _modifiers(mods: int) -> Modifiers:
     """Ctrl (or Command), Alt, Shift."""
     return bool(mods & (glfw.MOD_CONTROL | glfw.MOD_SUPER)), bool(mods & glfw.MOD_ALT), bool(mods & glfw.MOD_SHIFT)
 

@@ -13,12 +13,12 @@ from shiftjax.errors import ModelError, nearest
 from shiftjax.viewer.gl import context
 from shiftjax.viewer.gl.framebuffer import pixels_of
 from shiftjax.viewer.gui.panes import panes
-from shiftjax.viewer.gui.pointer import Held
+from shiftjax.viewer.gui.pointer import Modifiers
 from shiftjax.viewer.gui.screen import Screen
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
 
-NONE: Held = (False, False, False)
+NONE: Modifiers = (False, False, False)
 FRAME = 1 / 15  # s from frame to frame
 Target = str | tuple[float, float]  # a name of `ui.item_boxes`, or a point from the upper left
 
@@ -76,35 +76,35 @@ class Offscreen:
         self.screen.mouse_move(*self.position(where))
         self.frames()
 
-    def click(self, where: Target, button: str = "Left", held: Held = NONE, times: int = 1) -> None:
+    def click(self, where: Target, button: str = "Left", modifiers: Modifiers = NONE, times: int = 1) -> None:
         """Clicks in the middle of a named item, or at a point."""
         x, y = self.position(where)
         self.move((x, y))
         for _ in range(times):
             for down in (True, False):
-                self.screen.mouse_button(button, x, y, held, self.clock, down=down)
+                self.screen.mouse_button(button, x, y, modifiers, self.clock, down=down)
                 self.frames()
         self.frames()
 
-    def drag(self, start: Target, end: tuple[float, float], button: str = "Left", held: Held = NONE) -> None:
+    def drag(self, start: Target, end: tuple[float, float], button: str = "Left", modifiers: Modifiers = NONE) -> None:
         """Drags in a straight line, by way of its middle."""
         (x, y), (to_x, to_y) = self.position(start), end
         self.move((x, y))
-        self.screen.mouse_button(button, x, y, held, self.clock, down=True)
+        self.screen.mouse_button(button, x, y, modifiers, self.clock, down=True)
         self.frames()
         for part in (0.5, 1.0):
             self.move((x + part * (to_x - x), y + part * (to_y - y)))
-        self.screen.mouse_button(button, to_x, to_y, held, self.clock, down=False)
+        self.screen.mouse_button(button, to_x, to_y, modifiers, self.clock, down=False)
         self.frames()
 
-    def wheel(self, steps: float, where: Target, held: Held = NONE) -> None:
+    def wheel(self, steps: float, where: Target, modifiers: Modifiers = NONE) -> None:
         self.move(where)
-        self.screen.mouse_wheel(steps, *self.position(where), held)
+        self.screen.mouse_wheel(steps, *self.position(where), modifiers)
         self.frames()
 
-    def key(self, name: str, held: Held = NONE) -> None:
+    def key(self, name: str, modifiers: Modifiers = NONE) -> None:
         """Presses and releases a key of `keys.KEYS`."""
-        self.screen.key(name, held, down=True)
+        self.screen.key(name, modifiers, down=True)
         self.frames()
         self.screen.key(name, NONE, down=False)
         self.frames()

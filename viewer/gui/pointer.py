@@ -17,7 +17,7 @@ from shiftjax.viewer.gui.state.state import WindowState
 
 STILL = 4.0  # pixels a click may move
 SOON = 0.4  # s between the two clicks of a double click
-Held = tuple[bool, bool, bool]  # Ctrl, Alt, Shift
+Modifiers = tuple[bool, bool, bool]  # Ctrl, Alt, Shift
 
 
 class Pointer:
@@ -28,7 +28,7 @@ class Pointer:
         self.state, self.size = state, (1, 1)
         self._hit = hit or self._nearest
         self._button, self._at, self._origin, self._dragging = "", (0.0, 0.0), (0.0, 0.0), False
-        self._held: Held = (False, False, False)
+        self._modifiers: Modifiers = (False, False, False)
         self._held_by = ""  # the action of the current drag if it is one of actions.HOLD
         self._last: tuple[str, float, float, float] = ("", 0.0, 0.0, -math.inf)  # button, x, y, time of the last click
 
@@ -37,9 +37,9 @@ class Pointer:
         """Whether a button is down that was pressed in the view."""
         return self._button != ""
 
-    def press(self, button: str, x: float, y: float, held: Held) -> None:
+    def press(self, button: str, x: float, y: float, modifiers: Modifiers) -> None:
         if not self.busy:
-            self._button, self._held, self._dragging = button, held, False
+            self._button, self._modifiers, self._dragging = button, modifiers, False
             self._at = self._origin = (x, y)
 
     def move(self, x: float, y: float) -> None:
@@ -74,8 +74,8 @@ class Pointer:
         else:
             self._click(self._text(f"{button} click"), x, y)
 
-    def wheel(self, steps: float, held: Held) -> None:
-        self._held = held
+    def wheel(self, steps: float, modifiers: Modifiers) -> None:
+        self._modifiers = modifiers
         self._by(self._text("Wheel"), 0.0, actions.WHEEL * steps)
 
     def hover(self, x: float, y: float) -> None:
@@ -84,7 +84,7 @@ class Pointer:
         self.state.selection.cursor = self.state.selection.hovered.point
 
     def _text(self, gesture: str) -> str:
-        ctrl, alt, shift = self._held
+        ctrl, alt, shift = self._modifiers
         return keys.binding(gesture, ctrl=ctrl, alt=alt, shift=shift)
 
     def _hold(self) -> None:
@@ -127,13 +127,13 @@ class Pointer:
         actions.AT[action.name](self.state, self._hit(x, y))
 
     def _nearest(self, x: float, y: float) -> Hit:
-        found = hits_at(self.state, x, y, self.size)
-        return found[0] if found else Hit()
+        hits = hits_at(self.state, x, y, self.size)
+        return hits[0] if hits else Hit()
 
 
-def key(state: WindowState, name: str, held: Held) -> bool:
+def key(state: WindowState, name: str, modifiers: Modifiers) -> bool:
     """Runs the action of a key; False if it has none. Names are those of `keys.KEYS`."""
-    ctrl, alt, shift = held
+    ctrl, alt, shift = modifiers
     return _do(state, keys.binding(name, ctrl=ctrl, alt=alt, shift=shift))
 
 

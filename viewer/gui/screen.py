@@ -18,7 +18,7 @@ from shiftjax.viewer.gui.actions.beside import under_cursor
 from shiftjax.viewer.gui.picture import symbols
 from shiftjax.viewer.gui.picture.ray_picking import hits_at, pickable
 from shiftjax.viewer.gui.picture.renderers import Views
-from shiftjax.viewer.gui.pointer import Held, Pointer
+from shiftjax.viewer.gui.pointer import Modifiers, Pointer
 from shiftjax.viewer.gui.state.layout import PaneLayout, layout
 from shiftjax.viewer.gui.state.selection import Hit
 from shiftjax.viewer.gui.state.state import WindowState
@@ -121,34 +121,34 @@ class Screen:
         with under_cursor(self.state):
             self.pointer.move(*at)
 
-    def mouse_button(self, button: str, x: float, y: float, held: Held, clock: float, *, down: bool) -> None:
+    def mouse_button(self, button: str, x: float, y: float, modifiers: Modifiers, clock: float, *, down: bool) -> None:
         """A button ("Left", "Right", "Middle") at a position and time [s]."""
         self._enter()
         self.mouse_move(x, y)
-        self._modifiers(held)
+        self._modifiers(modifiers)
         imgui.get_io().add_mouse_button_event(BUTTONS[button], down)
         if not down:
             with under_cursor(self.state):
                 self.pointer.release(button, *self._in_view(x, y), clock)
         elif self._free(x, y):
             imgui.set_window_focus(None)  # takes the keyboard focus from text boxes
-            self.pointer.press(button, *self._in_view(x, y), held)
+            self.pointer.press(button, *self._in_view(x, y), modifiers)
 
-    def mouse_wheel(self, steps: float, x: float, y: float, held: Held) -> None:
+    def mouse_wheel(self, steps: float, x: float, y: float, modifiers: Modifiers) -> None:
         self._enter()
         imgui.get_io().add_mouse_wheel_event(0.0, steps)
         if self._free(x, y):
             with under_cursor(self.state):
-                self.pointer.wheel(steps, held)
+                self.pointer.wheel(steps, modifiers)
 
-    def key(self, name: str, held: Held, *, down: bool) -> None:
+    def key(self, name: str, modifiers: Modifiers, *, down: bool) -> None:
         """A key by its name in `keys.KEYS`; runs its action unless a text box has the focus."""
         self._enter()
-        self._modifiers(held)
+        self._modifiers(modifiers)
         imgui.get_io().add_key_event(KEYS[name], down)
         if down and not imgui.get_io().want_text_input:
             with under_cursor(self.state):
-                pointer.key(self.state, name, held)
+                pointer.key(self.state, name, modifiers)
 
     def character(self, typed: str) -> None:
         """A character after the keyboard layout."""
@@ -166,8 +166,8 @@ class Screen:
         implot.set_current_context(self._plots)
         Textures.current = self._textures
 
-    def _modifiers(self, held: Held) -> None:
-        for key, down in zip(MODIFIERS, held, strict=True):
+    def _modifiers(self, modifiers: Modifiers) -> None:
+        for key, down in zip(MODIFIERS, modifiers, strict=True):
             imgui.get_io().add_key_event(key, down)
 
     def _free(self, x: float, y: float) -> bool:
@@ -195,7 +195,7 @@ class Screen:
         symbol = symbols.nearest(self.state, x, y, self.pointer.size) if self.state.hovered_half is None else None
         if symbol is not None:
             return Hit(*symbol)
-        found = self._views.renderer.pick(x * self._scale, y * self._scale)
-        if found.part is not None and not pickable(self.state, found.part):
+        picked = self._views.renderer.pick(x * self._scale, y * self._scale)
+        if picked.part is not None and not pickable(self.state, picked.part):
             return next(iter(hits_at(self.state, x, y, self.pointer.size)), Hit())  # the next pickable item
-        return Hit(found.part.path if found.part else None, found.point, found.member)
+        return Hit(picked.part.path if picked.part else None, picked.point, picked.member)

@@ -67,9 +67,9 @@ class Choices:
         """
         wanted = text.strip()
         if not wanted or len(wanted) > MAX_CHARACTERS:
-            found = "nothing" if not wanted else f"{len(wanted)} characters"
+            problem = "nothing" if not wanted else f"{len(wanted)} characters"
             raise ModelError(
-                "choice of members", found, EXAMPLES, f"Write one of them in at most {MAX_CHARACTERS} characters."
+                "choice of members", problem, EXAMPLES, f"Write one of them in at most {MAX_CHARACTERS} characters."
             )
         if MEMBERS.fullmatch(wanted):
             return self._numbered(wanted)
@@ -96,10 +96,10 @@ class Choices:
         return mask
 
     def _numbered(self, text: str) -> np.ndarray:
-        found: dict[int, None] = {}  # an ordered set
+        numbers: dict[int, None] = {}  # an ordered set
         for item in text.split(","):
-            found.update(dict.fromkeys(self._item(item.strip(), text)))
-        return np.fromiter(found, np.int64, len(found))
+            numbers.update(dict.fromkeys(self._item(item.strip(), text)))
+        return np.fromiter(numbers, np.int64, len(numbers))
 
     def _item(self, item: str, text: str) -> Iterable[int]:
         """The members of a number or a range."""
@@ -140,8 +140,8 @@ class Choices:
         count, front = int(number or 1), failed if word == "worst" else ~failed
         if known not in CERTIFICATE:
             front = ~failed & ~np.isnan(values)
-        found = _least(key, np.flatnonzero(front), count)
-        return ids[np.concatenate([found, _least(key, np.flatnonzero(~front), count - len(found))])]
+        foremost = _least(key, np.flatnonzero(front), count)
+        return ids[np.concatenate([foremost, _least(key, np.flatnonzero(~front), count - len(foremost))])]
 
 
 def _least(key: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
@@ -207,19 +207,17 @@ class _Query:
             else:
                 raise self.error(self.text[at], "names, numbers and < <= > >= == != ( ) and or not")
 
-    def error(self, found: str, allowed: str) -> ModelError:
-        todo = "Equal is ==." if found == "=" else "Write names with spaces or operators in backticks."
-        return ModelError(
-            f"choice of members {_short(self.text)}", _short(found) if found else "its end", allowed, todo
-        )
+    def error(self, word: str, allowed: str) -> ModelError:
+        todo = "Equal is ==." if word == "=" else "Write names with spaces or operators in backticks."
+        return ModelError(f"choice of members {_short(self.text)}", _short(word) if word else "its end", allowed, todo)
 
     def evaluate(self) -> np.ndarray:
         """(members,) bool"""
         with np.errstate(invalid="ignore"):
-            found = self._disjunction()
+            mask = self._disjunction()
         if self.word:
             raise self.error(self.word, "`and`, `or` or the end")
-        return np.broadcast_to(found, (self.choices.members,))
+        return np.broadcast_to(mask, (self.choices.members,))
 
     @property
     def kind(self) -> str:
@@ -230,18 +228,18 @@ class _Query:
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
     def _disjunction(self) -> np.ndarray:
-        found = self._conjunction()
+        mask = self._conjunction()
         while self.word == "or":
             self.at += 1
-            found = found | self._conjunction()
-        return found
+            mask = mask | self._conjunction()
+        return mask
 
     def _conjunction(self) -> np.ndarray:
-        found = self._primary()
+        mask = self._primary()
         while self.word == "and":
             self.at += 1
-            found = found & self._primary()
-        return found
+            mask = mask & self._primary()
+        return mask
 
     def _primary(self) -> np.ndarray:
         opening = self.word
@@ -254,27 +252,27 @@ class _Query:
         if self.depth > MAX_DEPTH:
             raise self.error(opening, f"at most {MAX_DEPTH} nested brackets and nots")
         if opening == "not":
-            found = ~self._primary()
+            mask = ~self._primary()
         else:
-            found = self._disjunction()
+            mask = self._disjunction()
             if self.word != ")":
                 raise self.error(self.word, "a closing bracket")
             self.at += 1
         self.depth -= 1
-        return found
+        return mask
 
     def _comparison(self) -> np.ndarray:
-        left, found = self._operand(), None
+        left, mask = self._operand(), None
         while self.word in COMPARISONS:
             compare = COMPARISONS[self.word]
             self.at += 1
             right = self._operand()
             link = compare(left, right)
-            found = link if found is None else found & link
+            mask = link if mask is None else mask & link
             left = right
-        if found is None:
+        if mask is None:
             raise self.error(self.word, "a comparison: < <= > >= == !=")
-        return found
+        return mask
 
     def _operand(self) -> np.ndarray:
         """A quantity (members,) or a number ()."""

@@ -19,12 +19,12 @@ UPPER, LOWER = 0.9, 0.1  # shares of the members below the limits of the example
 
 def completions(text: str, names: Iterable[str]) -> list[tuple[str, str]]:
     """Names that the last word of a choice may become, and the whole text with each; nothing for an empty word."""
-    found = WORD.search(text)
-    word = found["word"].lstrip("`").lower() if found is not None else ""
-    if found is None or not (word or found["ranking"]):
+    match = WORD.search(text)
+    word = match["word"].lstrip("`").lower() if match is not None else ""
+    if match is None or not (word or match["ranking"]):
         return []
-    start = found.start("word")
-    known = [name for name in (*names, *(() if found["ranking"] else KEYWORDS)) if word in name.lower()]
+    start = match.start("word")
+    known = [name for name in (*names, *(() if match["ranking"] else KEYWORDS)) if word in name.lower()]
     known.sort(key=lambda name: (not name.lower().startswith(word), not _begins(name.lower(), word), len(name)))
     whole = [(name, text[:start] + quoted(name)) for name in known[:MOST]]
     return [] if [name for name, _ in whole] == [text[start:].strip("`")] else whole
@@ -42,15 +42,15 @@ def quoted(name: str) -> str:
 
 def examples(table: MemberTable) -> list[tuple[str, int]]:
     """Choices made of the columns of a study, each with how many members it means; none that means nobody or fails."""
-    found = []
+    counted = []
     for text in _candidates(table):
         try:
             count = len(table.study.choose(text))
         except ModelError:
             continue
         if count:
-            found.append((text, count))
-    return found[:MOST]
+            counted.append((text, count))
+    return counted[:MOST]
 
 
 def _candidates(table: MemberTable) -> Iterator[str]:

@@ -86,14 +86,14 @@ def band(curves: np.ndarray) -> Band:
     """Quantiles over (k, n, ...) curves at each instant, by those that have a number there; NaN where none has."""
     ordered = np.sort(np.asarray(curves, float), axis=0)  # NaN last
     count = np.isfinite(ordered).sum(0)
-    found = []
+    quantiles = []
     for share in SHARES:
         place = share * np.maximum(count - 1, 0)
         lower = np.floor(place).astype(int)
         upper = np.minimum(lower + 1, np.maximum(count - 1, 0))
         a, b = (np.take_along_axis(ordered, at[None], 0)[0] for at in (lower, upper))
-        found.append(np.where(count > 0, a + (place - lower) * (b - a), np.nan))
-    return Band(len(ordered), *found)
+        quantiles.append(np.where(count > 0, a + (place - lower) * (b - a), np.nan))
+    return Band(len(ordered), *quantiles)
 
 
 def spread(points: np.ndarray, most: int) -> np.ndarray:

@@ -93,10 +93,10 @@ class Between:
         if snap or not inside.any():
             return Placed(out, snapped)
         members = what.members[what.which]
-        found = {k: mechanism_of(self._study, k) for k in np.unique(members[inside]).tolist()}
-        for mechanism in {id(one): one for one in found.values()}.values():
-            own = np.array([k for k, one in found.items() if one is mechanism])
-            at = np.flatnonzero(inside & np.isin(members, own))
+        mechanisms = {k: mechanism_of(self._study, k) for k in np.unique(members[inside]).tolist()}
+        for mechanism in {id(one): one for one in mechanisms.values()}.values():
+            alike = np.array([k for k, one in mechanisms.items() if one is mechanism])
+            at = np.flatnonzero(inside & np.isin(members, alike))
             poses, closed = self._of(mechanism).moved(what, at, lower[at], part[at], (a[at], b[at]))
             out[at] = np.where(closed[:, None, None], poses, near[at])
             snapped[at] = ~closed
@@ -111,13 +111,15 @@ class Between:
 class _Parts:
     """The members of a study that consist of the same parts; the intervals of the latest calls are kept."""
 
-    def __init__(self, study: StudyLike, found: Mechanism) -> None:
+    def __init__(self, study: StudyLike, mechanism: Mechanism) -> None:
         self._study = study
-        self.found = dataclasses.replace(found, lane=dataclasses.replace(found.lane, plan=_without_laws(found.plan)))
-        bodies = bodies_of(found.plan)
+        self._mechanism = dataclasses.replace(
+            mechanism, lane=dataclasses.replace(mechanism.lane, plan=_without_laws(mechanism.plan))
+        )
+        bodies = bodies_of(mechanism.plan)
         self._whole = set(study.nodes).issuperset(bodies)
-        self._own = [study.nodes.index(body) for body in bodies] if self._whole else []
-        self._others = [k for k in range(len(study.nodes)) if k not in self._own]  # not in the mechanism
+        self._nodes = [study.nodes.index(body) for body in bodies] if self._whole else []
+        self._other_nodes = [k for k in range(len(study.nodes)) if k not in self._nodes]  # not in the mechanism
         self._known: OrderedDict[tuple[bytes, ...], _Interval] = OrderedDict()
 
     def moved(
@@ -134,30 +136,30 @@ class _Parts:
             return poses, np.zeros(len(at), bool)
         interval = self._interval(what, at, lower)
         span = what.time[lower + 1] - what.time[lower]
-        q = hermite(self.found.plan, interval.ends, interval.rates, part, span)
+        q = hermite(self._mechanism.plan, interval.ends, interval.rates, part, span)
         closed = interval.good.copy()
         for index, (first, second) in enumerate(interval.gaps):
             wanted = first + part[:, None] * (second - first)
-            q, own = closed_near(interval.lane, q, index, wanted, _way(interval, index))
-            closed &= own
-        poses[:, self._own] = placed(interval.lane, q)
-        a, b = (end[:, self._others] for end in ends)
-        poses[:, self._others] = interpolated(a, b, part[:, None])
+            q, solved = closed_near(interval.lane, q, index, wanted, _way(interval, index))
+            closed &= solved
+        poses[:, self._nodes] = placed(interval.lane, q)
+        a, b = (end[:, self._other_nodes] for end in ends)
+        poses[:, self._other_nodes] = interpolated(a, b, part[:, None])
         return poses, closed
 
     def _interval(self, what: Tracks, at: np.ndarray, lower: np.ndarray) -> _Interval:
         """The intervals after the instants `lower`, made once for several times in them."""
         members = what.members[what.which[at]]
-        numbers = numbers_of(self._study, self.found, members)
-        stored = _gathered(what, lower, at)[:, self._own], _gathered(what, lower + 1, at)[:, self._own]
+        numbers = numbers_of(self._study, self._mechanism, members)
+        stored = _gathered(what, lower, at)[:, self._nodes], _gathered(what, lower + 1, at)[:, self._nodes]
         key = (members.tobytes(), lower.tobytes(), *(x.tobytes() for x in (*stored, *numbers.values())))
-        found = self._known.pop(key, None)
-        if found is None:
-            found = self._made(what, at, lower, lane_of(self.found, numbers), stored)
-        self._known[key] = found
+        interval = self._known.pop(key, None)
+        if interval is None:
+            interval = self._made(what, at, lower, lane_of(self._mechanism, numbers), stored)
+        self._known[key] = interval
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
-        return found
+        return interval
 
     def _made(
         self,
@@ -169,7 +171,7 @@ class _Parts:
     ) -> _Interval:
         count, nq = len(at), lane.plan.nq
         window, used, times, place = _window(what, at, lower)
-        poses = np.stack([what.tracks[k][rows][:, self._own] for k, rows in zip(what.which[at], window, strict=True)])
+        poses = np.stack([what.tracks[k][rows][:, self._nodes] for k, rows in zip(what.which[at], window, strict=True)])
         q = coordinates(_repeated(lane, window.shape[1]), poses.reshape(-1, *poses.shape[2:]))
         q = joint_tracks.unwrapped(lane.plan, q.reshape(nq, count, -1))
         slopes = [np.einsum("bw,qbw->qb", joint_tracks.weights(times, place + k, used[k]), q) for k in (0, 1)]
@@ -181,8 +183,8 @@ class _Parts:
         off[..., :3] /= lane.length
         gaps = []
         for s in range(len(lane.plan.substructures)):
-            found = residuals(pairs, both, s)
-            gaps.append((found[0::2], found[1::2]))
+            errors = residuals(pairs, both, s)
+            gaps.append((errors[0::2], errors[1::2]))
         return _Interval(lane, ends, np.stack(slopes), tuple(gaps), off.max((1, 2, 3), initial=0.0) < SAME)
 
 
@@ -293,10 +295,10 @@ def _repeated(lane: Lane, count: int) -> Lane:
 
 def _without_laws(plan: Plan) -> Plan:
     """The plan without rows that prescribe motions in time or are a user's function, which no result holds."""
-    kept = {k for k, group in enumerate(plan.constraints) if not group.time_dependent and group.function < 0}
+    timeless = {k for k, group in enumerate(plan.constraints) if not group.time_dependent and group.function < 0}
     blocks = []
     for block in plan.substructures:
-        groups = tuple(k for k in block.groups if k in kept)
+        groups = tuple(k for k in block.groups if k in timeless)
         rows = sum(plan.constraints[k].rows for k in groups)
         if rows:
             blocks.append(dataclasses.replace(block, groups=groups, rows=rows))

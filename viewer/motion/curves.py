@@ -67,12 +67,12 @@ def computed(study: StudyLike) -> list[str]:
     plan = mechanism_of(study).plan
     if not len(study.kept) or not set(study.nodes).issuperset(bodies_of(plan)):
         return []
-    found = [f"{joint.path}.{name}" for joint in plan.joints if joint.nq for name in OF_JOINTS]
-    found += [f"{body}.{name}" for body in bodies_of(plan) for name in OF_FRAMES]
+    names = [f"{joint.path}.{name}" for joint in plan.joints if joint.nq for name in OF_JOINTS]
+    names += [f"{body}.{name}" for body in bodies_of(plan) for name in OF_FRAMES]
     for path, placed in plan.frames:
         moving = OF_FRAMES[:3] if placed.node else ()
-        found += [f"{path}.{name}" for name in moving if placed.frame is not None]
-    return [*found, *(OF_ALL if plan.ns == 0 else ())]  # states of forces are not stored
+        names += [f"{path}.{name}" for name in moving if placed.frame is not None]
+    return [*names, *(OF_ALL if plan.ns == 0 else ())]  # states of forces are not stored
 
 
 def curve(study: StudyLike, member: int, name: str) -> Curve:
@@ -90,14 +90,14 @@ def curve(study: StudyLike, member: int, name: str) -> Curve:
         values = np.asarray(study.channel(known, member), float)
         values = values.reshape(len(values), -1)
         return Curve(study.time[: len(values)], values, study.channels[known], _labels(known, values.shape[1]))
-    found = mechanism_of(study, member)
+    mechanism = mechanism_of(study, member)
     time, track = study.time, study.track(member)
     track, time = track[: len(time)], time[: len(track)]  # a running simulation may add instants meanwhile
     last = int(np.searchsorted(time, study.end(member), side="right")) - 1
-    lane = lane_of(found, numbers_of(study, found, np.full(len(time), member)), time)
-    own = [study.nodes.index(body) for body in bodies_of(found.plan)]
-    q, v = along(lane, time, track[:, own], last)
-    (channel,) = channels(found.plan, [known], found.model.resolve)
+    lane = lane_of(mechanism, numbers_of(study, mechanism, np.full(len(time), member)), time)
+    body_nodes = [study.nodes.index(body) for body in bodies_of(mechanism.plan)]
+    q, v = along(lane, time, track[:, body_nodes], last)
+    (channel,) = channels(mechanism.plan, [known], mechanism.model.resolve)
     state = ObservedState(lane, Partition(()), list(q), list(v), [], [])
     values = np.empty((len(time), channel.size))
     for k, value in enumerate(channel.observe(state)):

@@ -92,10 +92,10 @@ def extent_of(boxes: np.ndarray, poses: np.ndarray, scene: Scene) -> Extent:
     box, a box about the scene's sphere.
     """
     corners = corners_at(boxes, poses).reshape(-1, 3)
-    found = corners[np.isfinite(corners).all(axis=1)]
-    if not len(found):
-        found = box_corners(np.array(scene.centre) + scene.size * np.array([[-1.0] * 3, [1.0] * 3]))
-    return Extent(found)
+    finite = corners[np.isfinite(corners).all(axis=1)]
+    if not len(finite):
+        finite = box_corners(np.array(scene.centre) + scene.size * np.array([[-1.0] * 3, [1.0] * 3]))
+    return Extent(finite)
 
 
 # -- following ---------------------------------------------------------------------------------------------------------
@@ -129,10 +129,10 @@ def follow(scene: Scene, path: str) -> Follow:
     else:
         ends = [k for name, k in named.items() if name == path or name.rpartition(":")[2] == path]
         if len(ends) != 1:
-            found = f"{len(ends)} bodies of that name" if ends else "no such body"
+            problem = f"{len(ends)} bodies of that name" if ends else "no such body"
             some = ", ".join(list(named)[:8]) + (" ..." if len(named) > 8 else "")
             todo = nearest(path, named) or "Name one of them."
-            raise ModelError(f"follow {path}", found, f"{ALL}, or a body: {some}", todo)
+            raise ModelError(f"follow {path}", problem, f"{ALL}, or a body: {some}", todo)
         nodes, path = np.array(ends), scene.nodes[ends[0]]
     if not len(nodes):
         raise ModelError(f"follow {path}", "a model without bodies", "a model with bodies", "Leave it out.")
@@ -147,9 +147,9 @@ def beside_followed(followed: Follow, scene: Scene, poses: np.ndarray) -> Extent
         poses: (m, nodes, 7), sampled.
     """
     middle = followed.centre(poses)
-    own = corners_at(followed.boxes, poses[:, followed.nodes]) - middle[:, None, None, :] + middle[0]
+    moving = corners_at(followed.boxes, poses[:, followed.nodes]) - middle[:, None, None, :] + middle[0]
     start = corners_at(boxes_of(scene)[1:], poses[0, 1:])
-    points = np.concatenate([own.reshape(-1, 3), start.reshape(-1, 3)])
+    points = np.concatenate([moving.reshape(-1, 3), start.reshape(-1, 3)])
     return Extent(points[np.isfinite(points).all(axis=1)])
 
 
@@ -172,9 +172,9 @@ def ground_of(scene: Scene, poses: np.ndarray) -> float | None:
     up, X = np.array(scene.up) / np.linalg.norm(scene.up), matrices(poses)
     lowest = [((up @ X[:, node, :3, :3]) @ points.T).min(axis=1) + X[:, node, :3, 3] @ up
               for node, points in hulls_of(scene).items()]  # fmt: skip
-    found = np.concatenate([*lowest, np.zeros(0)])
-    found = found[np.isfinite(found)]
-    return None if scene.terrain or not len(found) else float(found.min())
+    heights = np.concatenate([*lowest, np.zeros(0)])
+    heights = heights[np.isfinite(heights)]
+    return None if scene.terrain or not len(heights) else float(heights.min())
 
 
 def hulls_of(scene: Scene) -> dict[int, np.ndarray]:
@@ -182,9 +182,9 @@ def hulls_of(scene: Scene) -> dict[int, np.ndarray]:
     k = np.arange(HULL)
     z, around = 1 - (2 * k + 1) / HULL, np.pi * (3 - np.sqrt(5)) * k  # spread evenly, on a spiral
     directions = np.column_stack([np.sqrt(1 - z**2) * np.cos(around), np.sqrt(1 - z**2) * np.sin(around), z])
-    found: dict[int, list[np.ndarray]] = {}
+    extremes: dict[int, list[np.ndarray]] = {}
     for part in scene.parts:
         if _framed(part):
             points = transformed(part.transform, part.mesh.vertices)
-            found.setdefault(part.node, []).append(points[np.unique((directions @ points.T).argmax(axis=1))])
-    return {node: np.concatenate(points) for node, points in found.items()}
+            extremes.setdefault(part.node, []).append(points[np.unique((directions @ points.T).argmax(axis=1))])
+    return {node: np.concatenate(points) for node, points in extremes.items()}

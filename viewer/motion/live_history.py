@@ -94,7 +94,7 @@ class History:
             channels: path -> value, of all paths or none.
             checkpoint: state of the engine, to resume from here. replacing: number of last instants to remove first.
         """
-        block, n = self._kept(self._block.count - replacing) if replacing else self._block, len(self._checkpoints)
+        block, n = self._first(self._block.count - replacing) if replacing else self._block, len(self._checkpoints)
         if not block.channels and channels:
             shapes = {path: np.zeros((len(block.time), *np.shape(value))) for path, value in channels.items()}
             block = dataclasses.replace(block, channels=shapes)
@@ -119,13 +119,13 @@ class History:
 
     def truncate(self, time: float) -> None:
         """Removes all instants after the last one at or before a time."""
-        self._block = self._kept(self._count_until(time))
+        self._block = self._first(self._count_until(time))
 
     def _count_until(self, time: float) -> int:
         """Number of instants up to a time, at least one."""
         return max(1, int(np.searchsorted(self.time, time, side="right")))
 
-    def _kept(self, count: int) -> _Block:
+    def _first(self, count: int) -> _Block:
         """The first instants only, with their checkpoints."""
         block, self._checkpoints = self._block, self._checkpoints[:count]
         return dataclasses.replace(block.copied(0, count, len(block.time)), revision=block.revision + 1)

@@ -62,7 +62,7 @@ class Mechanism:
         return "root closure" if root else "closure joint"
 
 
-def mechanism(model: Model) -> Mechanism:
+def mechanism_from(model: Model) -> Mechanism:
     """The joints, frames and spanning tree of the active parts of a model."""
     model = complete(model)
     frames = _frames(FIXED, model.frames)
@@ -70,8 +70,10 @@ def mechanism(model: Model) -> Mechanism:
         frames |= _frames(path, body.frames)
     plan, numbers, matrices = analyze(model), model.numbers(), model.matrices()
     values = [numbers[n.path] for n in plan.numbers]
-    own = Parameters(values, [matrices[path] for path in plan.matrices])
-    return Mechanism(model, dict(model.joints()), frames, Lane(plan, own, characteristic_length(plan, values), (), 0.0))
+    parameters = Parameters(values, [matrices[path] for path in plan.matrices])
+    return Mechanism(
+        model, dict(model.joints()), frames, Lane(plan, parameters, characteristic_length(plan, values), (), 0.0)
+    )
 
 
 def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
@@ -79,21 +81,23 @@ def _frames(body: str, frames: tuple[Frame, ...]) -> dict[str, np.ndarray]:
     return {FrameRef(body, name).path: of_frame(frames, name) for name in names}
 
 
-def lane_of(found: Mechanism, numbers: Mapping[str, np.ndarray], t: np.ndarray | float = 0.0) -> Lane:
+def lane_of(mechanism: Mechanism, numbers: Mapping[str, np.ndarray], t: np.ndarray | float = 0.0) -> Lane:
     """The lane of several members or times.
 
     Args:
         numbers: path -> (B,) values of the numbers that differ from those of the model; others are left aside.
         t: (B,) times [s].
     """
-    own = found.lane.params
-    values = [numbers.get(place.path, value) for place, value in zip(found.plan.numbers, own.numbers, strict=True)]
-    return dataclasses.replace(found.lane, params=Parameters(values, own.matrices), t=t)
+    parameters = mechanism.lane.params
+    values = [
+        numbers.get(place.path, value) for place, value in zip(mechanism.plan.numbers, parameters.numbers, strict=True)
+    ]
+    return dataclasses.replace(mechanism.lane, params=Parameters(values, parameters.matrices), t=t)
 
 
-def frame_in_world(found: Mechanism, ref: FrameRef, poses: Mapping[str, np.ndarray]) -> np.ndarray:
+def frame_in_world(mechanism: Mechanism, ref: FrameRef, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(4, 4) a frame in the world at poses of the bodies (path -> (7,))."""
-    inside = found.frames[ref.path]
+    inside = mechanism.frames[ref.path]
     return matrices(poses[ref.body]) @ inside if ref.body in poses else inside
 
 
@@ -113,11 +117,11 @@ def mechanism_of(study: StudyLike, member: int | None = None) -> Mechanism:
     model = study.model if member is None else study.base_of(member)
     known = _mechanisms.setdefault(study, {})
     if id(model) not in known:
-        known[id(model)] = model, mechanism(model)  # the model is held, so that its id stays its own
+        known[id(model)] = model, mechanism_from(model)  # the model is held, so that its id stays its own
     return known[id(model)][1]
 
 
-def numbers_of(study: StudyLike, found: Mechanism, members: np.ndarray) -> dict[str, np.ndarray]:
+def numbers_of(study: StudyLike, mechanism: Mechanism, members: np.ndarray) -> dict[str, np.ndarray]:
     """The numbers that the study varies: path -> (B,) of members (B,), which may come several times."""
-    places = {place.path for place in found.plan.numbers}
+    places = {place.path for place in mechanism.plan.numbers}
     return {path: np.asarray(values, float)[members] for path, values in study.design.items() if path in places}

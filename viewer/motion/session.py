@@ -76,8 +76,8 @@ class Session:
         for path, (low, high) in (ranges or {}).items():
             full = engine.model.resolve(path)
             if full not in self.values or not low < high:
-                found = f"{low:g} to {high:g}"
-                raise ModelError(f"slider of {path}", found, f"a range of one of {list(self.values)}", "Correct it.")
+                stated = f"{low:g} to {high:g}"
+                raise ModelError(f"slider of {path}", stated, f"a range of one of {list(self.values)}", "Correct it.")
             self.ranges[full] = (min(low, self.values[full]), max(high, self.values[full]))
         self.requested = dict(self.values)
         self.restarts, self.running, self.speed, self.actual_speed = False, False, 1.0, 0.0

@@ -73,11 +73,11 @@ def residuals(lane: Lane, q: np.ndarray, index: int) -> np.ndarray:
     `host_evaluation.closure`.
     """
 
-    def function(own: Lane, at: Vec) -> Vec:
-        motion = own.motion(at, None)
-        rows = own.rows(motion, index)
-        found = zip(own.residuals(motion, index, rows), scales(rows.unit, own.length), strict=True)
-        return [mul(1.0 / size, value) for value, size in found]
+    def function(traced: Lane, at: Vec) -> Vec:
+        motion = traced.motion(at, None)
+        rows = traced.rows(motion, index)
+        errors = zip(traced.residuals(motion, index, rows), scales(rows.unit, traced.length), strict=True)
+        return [mul(1.0 / size, value) for value, size in errors]
 
     out = np.empty((q.shape[1], lane.plan.substructures[index].rows))
     _evaluate(lane, list(q), f"residuals {index} {lane.length!r}", function, lambda k: out[:, k])
@@ -96,9 +96,9 @@ def _evaluate(
     if not count:
         return
 
-    def of_values(found: Vec) -> dict[Any, Scalar]:
-        own = dataclasses.replace(lane, params=Parameters(found[count:], constant))
-        return dict(enumerate(function(own, found[:count])))
+    def of_values(scalars: Vec) -> dict[Any, Scalar]:
+        traced = dataclasses.replace(lane, params=Parameters(scalars[count:], constant))
+        return dict(enumerate(function(traced, scalars[:count])))
 
     evaluate([*values, *lane.params.numbers], what, (lane.plan, constant), of_values, out)
 
@@ -131,15 +131,15 @@ def _measured(joint: TreeJoint, parent: tuple[Mat, Vec], child: tuple[Mat, Vec],
     """(nq,) of one joint from its frames in the world. A screw's whole turns follow from how far it has come."""
     back = transpose(parent[0])
     R, p = matmul(back, child[0]), matvec(back, minus(child[1], parent[1]))
-    found = joint.kind.measured(R, p, n)
+    q = joint.kind.measured(R, p, n)
     if joint.kind.sole and joint.kind.units == ("rad",):
         motion = joint.kind.primitives[0].motion
         whole = minus(motion([2 * math.pi], n)[1], motion([0.0], n)[1])
         if not all(is_zero(x) for x in whole):
-            over = dot(minus(p, motion(found, n)[1]), whole)
+            over = dot(minus(p, motion(q, n)[1]), whole)
             turns = floor(add(div(over, dot(whole, whole)), 0.5))
-            found = [add(found[0], mul(2 * math.pi, turns))]
-    return found
+            q = [add(q[0], mul(2 * math.pi, turns))]
+    return q
 
 
 def _placed(lane: Lane, q: Vec) -> Vec:

@@ -93,7 +93,7 @@ def attachments_of(model: Model, frames: Mapping[str, Sequence[Frame]]) -> dict[
         for here, there in ((joint.parent, joint.child), (joint.child, joint.parent)):
             where = of_frame(frames[here.body], here.frame) @ turn
             out[here.body].append(Attachment(path, KINDS[joint.type].drawing, here.frame, where, there.body))
-    return {path: tuple(found) for path, found in out.items()}
+    return {path: tuple(attachments) for path, attachments in out.items()}
 
 
 def joint_points(attachments: Sequence[Attachment], near: float = 0.0) -> list[np.ndarray]:

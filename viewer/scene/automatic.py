@@ -55,13 +55,13 @@ def body_shapes(
         layer: thickness and shift of its bars; order: of the body in the model.
     """
     near = SAME * style.width
-    held = joint_points(attachments, near)
-    points = distinct([*held, *others], near)
+    at_joints = joint_points(attachments, near)
+    points = distinct([*at_joints, *others], near)
     axes = [c.axis for c in attachments if c.drawing == "hinge"]
-    out = bars(points, held if len(held) > 2 else points, axes, style, layer)
-    if len(held) < 2 and _mass_stands_apart(body, points):
-        out += _mass_shape(body, attachments, held, points, style, layer)
-    elif len(held) > 1 and _bulky(body, points, style):
+    out = bars(points, at_joints if len(at_joints) > 2 else points, axes, style, layer)
+    if len(at_joints) < 2 and _mass_stands_apart(body, points):
+        out += _mass_shape(body, attachments, at_joints, points, style, layer)
+    elif len(at_joints) > 1 and _bulky(body, points, style):
         out.append(equivalent_box(body, style))
     return out or _stubs(attachments, points[0], style, order)
 
@@ -155,8 +155,8 @@ def _mass_stands_apart(body: Body, points: Sequence[np.ndarray]) -> bool:
     return body.mass > 0 and float(np.linalg.norm(body.center_of_mass - middle)) > OFF_CENTRE * extent
 
 
-def _mass_shape(body: Body, attachments: Sequence[Attachment], held: Sequence[np.ndarray], points: Sequence[np.ndarray],
-         style: Style, layer: Layer) -> list[Placed]:  # fmt: skip
+def _mass_shape(body: Body, attachments: Sequence[Attachment], at_joints: Sequence[np.ndarray],
+                points: Sequence[np.ndarray], style: Style, layer: Layer) -> list[Placed]:  # fmt: skip
     """A solid of equal inertia at the centre of mass, and a bar to it from the joint where that lies outside."""
     sliding = any(c.drawing == "slider" for c in attachments)
     mesh, where = solid(body, style, block=sliding)
@@ -164,10 +164,10 @@ def _mass_shape(body: Body, attachments: Sequence[Attachment], held: Sequence[np
     if mesh is shapes.cylinder() and any(np.linalg.norm(np.cross(axle, where[:3, 2])) <= PARALLEL for axle in axles):
         return _wheel(where)
     out = [(mesh, where)]
-    if held and not _inside(mesh, where, held[0]):
+    if at_joints and not _inside(mesh, where, at_joints[0]):
         centre = np.array(body.center_of_mass, float)
         if all(np.linalg.norm(p - centre) > SAME * style.width for p in points):
-            ends = [held[0], centre]
+            ends = [at_joints[0], centre]
             out += bars(ends, ends, axles, style, layer)
     return out
 

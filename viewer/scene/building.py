@@ -114,7 +114,10 @@ def _bodies(context: BuildContext, slides: Mapping[str, Slide], find: Callable[[
             made = made or body_shapes(body, attachments, others, context.style, layer, order)
             drawn = [(*placed, None) for placed in made]
         colour = PALETTE[alike[path] % len(PALETTE)]
-        yield from (ScenePart(mesh, context.nodes[path], where, own or colour, path) for mesh, where, own in drawn)
+        yield from (
+            ScenePart(mesh, context.nodes[path], where, mesh_colour or colour, path)
+            for mesh, where, mesh_colour in drawn
+        )
 
 
 def _supports(context: BuildContext) -> Iterator[ScenePart]:
@@ -138,8 +141,10 @@ def _marks(context: BuildContext) -> Iterator[ScenePart]:
         for name in (ORIGIN, *(frame.name for frame in frames)):
             where = of_frame(frames, name)
             for arrow, colour in zip(arrows, AXIS_COLOURS, strict=True):
-                own = FrameRef(path, name).path
-                yield ScenePart(shapes.arrow(), context.nodes[path], where @ arrow, colour, own, "frame", shadow=False)
+                frame_path = FrameRef(path, name).path
+                yield ScenePart(
+                    shapes.arrow(), context.nodes[path], where @ arrow, colour, frame_path, "frame", shadow=False
+                )
     for path, body in context.bodies.items():
         if body.mass > 0:
             where = transform(body.center_of_mass, scale=CENTRE * context.style.width)

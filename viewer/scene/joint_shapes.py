@@ -53,8 +53,8 @@ def joint_parts(context: BuildContext, slides: Mapping[str, Slide], cut: frozens
         if drawing in SLIDING:
             made = slider_shapes(slides[path], width)
         else:
-            held = ((joint.parent.body, near[:3, 2]), (joint.child.body, far[:3, 2]))
-            shifts = sorted(shift_along(context.style.layers, body, axis) for body, axis in held)
+            axes = ((joint.parent.body, near[:3, 2]), (joint.child.body, far[:3, 2]))
+            shifts = sorted(shift_along(context.style.layers, body, axis) for body, axis in axes)
             made = joint_shapes(drawing, width, (shifts[0], shifts[1]))
             end = shifts[1] + 0.5 * (PIN_LENGTH + 0.3) * width
         for on_child, mesh, local in made:
@@ -120,15 +120,15 @@ def slider_shapes(slide: Slide, width: float) -> list[JointShape]:
 def telescope_shapes(context: BuildContext, path: str, slides: Mapping[str, Slide]) -> list[tuple[Mesh, np.ndarray]]:
     """Barrel or rod of a body that slides in or about another one; empty for any other body."""
     width = context.style.width
-    for held in context.attachments[path]:
-        slide = slides.get(held.joint)
+    for attachment in context.attachments[path]:
+        slide = slides.get(attachment.joint)
         if slide is None or not slide.telescope:
             continue
-        if dict(context.model.joints())[held.joint].parent.body == path:
+        if dict(context.model.joints())[attachment.joint].parent.body == path:
             middle, length, radius = slide.base + 0.5 * slide.barrel, abs(slide.barrel), CYLINDER
             mesh = shapes.turned((0.0, 1.0, -0.5, -0.47), (0.6, 1.0, -0.47, 0.47), (0.0, 1.0, 0.47, 0.5))
         else:
             middle, length, radius, mesh = slide.eye - 0.5 * slide.rod, abs(slide.rod), PISTON_ROD, shapes.cylinder()
         local = transform([0.0, 0.0, middle], scale=[radius * width, radius * width, length])
-        return [(mesh, held.transform @ local)]
+        return [(mesh, attachment.transform @ local)]
     return []

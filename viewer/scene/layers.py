@@ -73,10 +73,10 @@ def _linkages(context: BuildContext) -> Iterator[list[str]]:
 
 def _axis(context: BuildContext, path: str) -> np.ndarray | None:
     """(3,) common direction of a body's hinges, its only joints; None where there is none."""
-    held = context.attachments[path]
-    if not held or any(c.drawing != "hinge" for c in held):
+    attachments = context.attachments[path]
+    if not attachments or any(c.drawing != "hinge" for c in attachments):
         return None
-    axes = [c.axis for c in held]
+    axes = [c.axis for c in attachments]
     return axes[0] if all(np.linalg.norm(np.cross(axes[0], axis)) <= PARALLEL for axis in axes) else None
 
 
@@ -100,9 +100,9 @@ def _flats(context: BuildContext, linkage: Sequence[str], motion: np.ndarray) ->
 def _points(context: BuildContext, path: str) -> np.ndarray:
     """(k, 3) what a link reaches: its joints and the frames near them [m]."""
     body, near = context.bodies[path], SAME * context.style.width
-    held = joint_points(context.attachments[path], near)
+    at_joints = joint_points(context.attachments[path], near)
     others = other_points(path, body, context.attachments[path], set(), FAR * context.style.radius)
-    return np.array(distinct([*held, *others], near))
+    return np.array(distinct([*at_joints, *others], near))
 
 
 def _conflicts(context: BuildContext, flats: Sequence[Flat]) -> Iterator[tuple[int, int]]:

@@ -62,12 +62,12 @@ def lights_of(model: Model, nodes: Mapping[str, int]) -> tuple[SceneLight, ...]:
         nodes: path of every body, and "fixed", to the number of its node.
     """
     frames: dict[str, tuple[Frame, ...]] = {FIXED: model.frames, **{path: b.frames for path, b in model.bodies()}}
-    found = tuple(
+    lights = tuple(
         _scene_light(light, nodes[light.parent.body], of_frame(frames[light.parent.body], light.parent.frame))
         for light in model.lights
         if light.options.get("active") is not False and light.parent.body in nodes
     )
-    return found or (overhead(model), fill(model))
+    return lights or (overhead(model), fill(model))
 
 
 def overhead(model: Model) -> SceneLight:

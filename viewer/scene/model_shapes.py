@@ -65,8 +65,8 @@ def shape_of(
         pieces = tuple(load_mesh(path, tuple(companions)))
         warnings += [f"{where}: {text}" for piece in pieces for text in piece.warnings]
         return [(piece.mesh, offset @ piece.transform, colour or piece.colour) for piece in pieces]
-    mesh, own = PRIMITIVES[shape.type](options)
-    return [(mesh, offset @ own, colour)]
+    mesh, local = PRIMITIVES[shape.type](options)
+    return [(mesh, offset @ local, colour)]
 
 
 def finder(model: Model, folder: Path | None) -> Callable[[str], Path]:

@@ -41,23 +41,23 @@ def _at_corners(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     back = np.roll(edges, 1, axis=1)
     sine = np.linalg.norm(np.cross(edges, back), axis=2)
     angles = np.arctan2(sine, -(edges * back).sum(axis=2)).reshape(-1)
-    own = np.repeat(flat, 3, axis=0)
+    normals = np.repeat(flat, 3, axis=0)
     places = _mixed(*(vertices + 0.0).astype(np.float32).view(np.int32).astype(np.int64).T)[triangles.reshape(-1)]
     order = np.argsort(places, kind="stable")
-    sorted_places, own, angles = places[order], own[order], angles[order]
-    total = own * angles[:, None]
+    sorted_places, normals, angles = places[order], normals[order], angles[order]
+    total = normals * angles[:, None]
     steepest = math.cos(CREASE)
     for distance in range(1, MOST):
         pairs = np.flatnonzero(sorted_places[distance:] == sorted_places[:-distance])
         if not len(pairs):
             break
         others = pairs + distance
-        close = (own[pairs] * own[others]).sum(axis=1) > steepest
+        close = (normals[pairs] * normals[others]).sum(axis=1) > steepest
         pairs, others = pairs[close], others[close]
-        total[pairs] += own[others] * angles[others, None]
-        total[others] += own[pairs] * angles[pairs, None]
+        total[pairs] += normals[others] * angles[others, None]
+        total[others] += normals[pairs] * angles[pairs, None]
     frequent = _frequent(sorted_places)
-    total[frequent] = own[frequent]
+    total[frequent] = normals[frequent]
     back_again = np.empty_like(order)
     back_again[order] = np.arange(len(order))
     return unit(total)[back_again]

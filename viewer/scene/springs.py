@@ -26,7 +26,7 @@ THINNEST, THICKEST = 0.025, 0.1  # bounds of that half width, in lengths at the 
 
 def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[SceneSpring, ...]:
     """The restraints that act between two frames, and the springs of sliding joints about their rods."""
-    found = list(_of_sliders(context, slides))
+    springs = list(_of_sliders(context, slides))
     for path, restraint in context.model.restraints():
         if restraint.frames is None:
             continue
@@ -44,8 +44,8 @@ def springs_of(context: BuildContext, slides: Mapping[str, Slide]) -> tuple[Scen
             width = min(max(width, THINNEST * length), THICKEST * length)
             made = shapes.common_length(length / (radius * width))
             spring = replace(spring, across=as_tuple(across), radius=radius * width, slenderness=made)
-        found.append(spring)
-    return tuple(found)
+        springs.append(spring)
+    return tuple(springs)
 
 
 def _of_sliders(context: BuildContext, slides: Mapping[str, Slide]) -> Iterator[SceneSpring]:

@@ -117,12 +117,12 @@ def _opened(file: Path, path: str) -> Image.Image:
 
 def _heights(file: Path, path: str) -> np.ndarray:
     """(rows, columns) [m] of a raster with one number a pixel."""
-    found = np.asarray(_opened(file, path), float)
-    if found.ndim != 2 or min(found.shape) < 2:
-        size = " x ".join(map(str, found.shape))
+    heights = np.asarray(_opened(file, path), float)
+    if heights.ndim != 2 or min(heights.shape) < 2:
+        size = " x ".join(map(str, heights.shape))
         todo = "Export it as a TIFF of floats."
         raise ModelError(path, f"{file.name} of {size} numbers", "a raster with one height a pixel", todo)
-    return found
+    return heights
 
 
 def _picture(file: Path, path: str) -> Texture:

@@ -16,12 +16,12 @@ from shiftjax.viewer.scene.camera import Camera
 NAMED = 5  # varied numbers in a caption; more would cover the picture
 
 
-def captions(own: Design, other: Design, metric: str = "") -> list[str]:
+def captions(design: Design, other: Design, metric: str = "") -> list[str]:
     """Study and member, the varied numbers in which two designs differ, and a metric if one is named."""
-    study, member = own.study, own.member
+    study, member = design.study, design.member
     file, model = Path(study.where).name, study.model.name
     lines = [f"{file if model in (file, '') else f'{file}: {model}'}, {study.title(member)}"]
-    differing = [name for name in study.design if not _equal(own, other, name)]
+    differing = [name for name in study.design if not _equal(design, other, name)]
     lines += [_line(study, name, float(study.design[name][member])) for name in differing[:NAMED]]
     if len(differing) > NAMED:
         lines.append(f"and {len(differing) - NAMED} more numbers differ")
@@ -30,15 +30,15 @@ def captions(own: Design, other: Design, metric: str = "") -> list[str]:
     return lines
 
 
-def with_state(lines: list[str], own: Design, time: float) -> list[str]:
+def with_state(lines: list[str], design: Design, time: float) -> list[str]:
     """The lines of a design's caption at a time [s]: with another one after its run has ended or before it begins."""
-    still = rest_note(own, time)
+    still = rest_note(design, time)
     return [*lines, still] if still else lines
 
 
-def rest_note(own: Design, time: float) -> str:
+def rest_note(design: Design, time: float) -> str:
     """A note that a design does not move at a time [s] outside its run; "" within it."""
-    first, last = float(own.study.time[0]), own.study.end(own.member)
+    first, last = float(design.study.time[0]), design.study.end(design.member)
     if time > last:
         return f"stands still, its run ended at {last:g} s"
     return f"stands still, its run begins at {first:g} s" if time < first else ""
@@ -74,26 +74,26 @@ def framed(shown: Sequence[Design], others: Sequence[int], view: str, aspect: fl
     extents = [sampling.extent_of_motion(item.study, item.scene, [item.member, *(others if item is shown[0] else ())])
                for item in shown]  # fmt: skip
     poses = [sampling.sampled(item.study, item.member) for item in shown]
-    grounds = [ground if ground is not None else framing.ground_of(item.scene, own)
-               for item, own in zip(shown, poses, strict=True)]  # fmt: skip
+    grounds = [ground if ground is not None else framing.ground_of(item.scene, track)
+               for item, track in zip(shown, poses, strict=True)]  # fmt: skip
     if not follow:
         camera = like.fitted(framing.joined(extents).points, aspect)
         return [Framed(camera, height, None, np.zeros(3)) for height in grounds]
     followed = [framing.follow(item.scene, follow) for item in shown]
-    starts = [one.centre(own[0]) for one, own in zip(followed, poses, strict=True)]
-    beside = [framing.beside_followed(one, item.scene, own).points - start
-              for one, item, own, start in zip(followed, shown, poses, starts, strict=True)]  # fmt: skip
+    starts = [one.centre(track[0]) for one, track in zip(followed, poses, strict=True)]
+    beside = [framing.beside_followed(one, item.scene, track).points - start
+              for one, item, track, start in zip(followed, shown, poses, starts, strict=True)]  # fmt: skip
     camera = like.fitted(np.concatenate(beside), aspect)
     cameras = [camera.looking_at(np.array(camera.target) + start) for start in starts]
     return [Framed(*each) for each in zip(cameras, grounds, followed, starts, strict=True)]
 
 
-def _equal(own: Design, other: Design, name: str) -> bool:
+def _equal(design: Design, other: Design, name: str) -> bool:
     """Whether a varied number is the same in both designs."""
     if name not in other.study.design:
         return False
-    mine, theirs = own.study.design[name][own.member], other.study.design[name][other.member]
-    return bool(np.array_equal(mine, theirs, equal_nan=True))
+    value, other_value = design.study.design[name][design.member], other.study.design[name][other.member]
+    return bool(np.array_equal(value, other_value, equal_nan=True))
 
 
 def _line(study: StudyLike, name: str, value: float) -> str:

@@ -24,5 +24,5 @@ def ghosts_of(scenes: ScenesLike, members: np.ndarray, t: float, metric: np.ndar
     shown = np.full((len(members), 4), [0.35, 0.45, 0.6, ghost_opacity(len(members))])
     if metric is not None:
         shown[:, :3] = ramp(metric[members])
-    own = tuple(scenes.bodies(int(member)) for member in members)
-    return Ghosts(scenes.study.poses_of(members, t), shown, own, members)
+    bodies = tuple(scenes.bodies(int(member)) for member in members)
+    return Ghosts(scenes.study.poses_of(members, t), shown, bodies, members)

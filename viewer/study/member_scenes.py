@@ -94,19 +94,19 @@ class MemberScenes:
 
     def updated(self, member: int) -> Scene:
         """A member's scene built from the present numbers: those of a running simulation may change."""
-        own = self._made(member, self._style)
+        rebuilt = self._made(member, self._style)
         first = self.first
-        if _same(own.parts, first.parts) and (own.lights, own.springs) == (first.lights, first.springs):
+        if _same(rebuilt.parts, first.parts) and (rebuilt.lights, rebuilt.springs) == (first.lights, first.springs):
             return first
-        return dataclasses.replace(own, size=first.size, centre=first.centre)
+        return dataclasses.replace(rebuilt, size=first.size, centre=first.centre)
 
     def _bodies(self, member: int) -> tuple[ScenePart, ...]:
         """The parts of a member's bodies; those of `first` where they are the same."""
         first = self._first_bodies
         if not self._varied or member == self.number:
             return first
-        own = bodies_of(self.model(member), self._start(member), self._load, self._style)
-        return first if _same(own, first) else own
+        bodies = bodies_of(self.model(member), self._start(member), self._load, self._style)
+        return first if _same(bodies, first) else bodies
 
     @functools.cached_property
     def _first_bodies(self) -> tuple[ScenePart, ...]:

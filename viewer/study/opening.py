@@ -68,13 +68,13 @@ def opened(
             words += ["--output-step", str(OUTPUT_STEP)]
         command = [sys.executable, "-m", "shiftjax", *words]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-        said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("written:")]
+        messages = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("written:")]
         if not target.exists():
-            found = said[-1] if said else f"`shiftjax run` ended with code {done.returncode}"
+            problem = messages[-1] if messages else f"`shiftjax run` ended with code {done.returncode}"
             raise ModelError(
-                name, found, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
+                name, problem, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
             )
-        print(*said, sep="\n", end="\n" if said else "", file=sys.stderr)
+        print(*messages, sep="\n", end="\n" if messages else "", file=sys.stderr)
         study = ViewedStudy.open(target)
         study.where = name  # the folder is temporary
         yield study
@@ -112,7 +112,7 @@ def first_member(study: ViewedStudy) -> int:
     Raises:
         ModelError: none can be.
     """
-    found = study.drawable(study.kept if len(study.kept) else np.arange(study.members))
-    if not len(found.ids):
-        raise ModelError(study.where, found.reason or "no member", "a member that can be drawn", "Run it again.")
-    return int(found.ids[0])
+    drawable = study.drawable(study.kept if len(study.kept) else np.arange(study.members))
+    if not len(drawable.ids):
+        raise ModelError(study.where, drawable.reason or "no member", "a member that can be drawn", "Run it again.")
+    return int(drawable.ids[0])

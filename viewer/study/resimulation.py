@@ -62,7 +62,7 @@ class Resimulation:
     def __init__(self, store: str) -> None:
         self.store = os.path.abspath(store)
         self._change = threading.Condition()  # guards all below, notified at every news
-        self._found: dict[int, Simulated] = {}
+        self._results: dict[int, Simulated] = {}
         self._failed: dict[int, ModelError] = {}
         self._queue: list[int] = []
         self._running: tuple[int, ...] = ()
@@ -74,7 +74,7 @@ class Resimulation:
 
     # -- asked by whoever shows them -----------------------------------------------------------------------------------
 
-    def found(self, member: int) -> Simulated | None:
+    def result(self, member: int) -> Simulated | None:
         """A member that has been simulated, None where it has not.
 
         Raises:
@@ -83,13 +83,13 @@ class Resimulation:
         with self._change:
             if member in self._failed:
                 raise self._failed[member]
-            return self._found.get(member)
+            return self._results.get(member)
 
     @property
     def members(self) -> np.ndarray:
         """(k,) the members that are there."""
         with self._change:
-            return np.array(sorted(self._found), np.int64)
+            return np.array(sorted(self._results), np.int64)
 
     def failed(self, member: int) -> bool:
         """Whether it was tried and could not be."""
@@ -99,7 +99,7 @@ class Resimulation:
     def request(self, members: Iterable[int]) -> None:
         """Has members simulated that are not there; returns at once. What failed before is tried again."""
         with self._change:
-            busy = {*self._found, *self._queue, *self._running}
+            busy = {*self._results, *self._queue, *self._running}
             new = [member for member in dict.fromkeys(map(int, members)) if member not in busy]
             for member in new:
                 self._failed.pop(member, None)
@@ -152,7 +152,7 @@ class Resimulation:
             self.close()
             raise
         for member in members:
-            self.found(int(member))
+            self.result(int(member))
 
     def close(self) -> None:
         """Ends the process and forgets what was asked; what is there stays. A later request starts another."""
@@ -182,12 +182,12 @@ class Resimulation:
             except Exception as error:  # one that nobody foresaw must not leave those waiting who asked
                 self._end_request(self._error(f"{type(error).__name__}: {error}"))
 
-    def _error(self, found: str) -> ModelError:
-        return ModelError(f"{self.store}: simulating {named(self._running)} again", found, "members that run", TODO)
+    def _error(self, problem: str) -> ModelError:
+        return ModelError(f"{self.store}: simulating {named(self._running)} again", problem, "members that run", TODO)
 
     def _end_request(self, error: ModelError | None) -> None:
         with self._change:
-            lacking = [member for member in self._running if member not in self._found]
+            lacking = [member for member in self._running if member not in self._results]
             if lacking and error is None:
                 error = self._error("no answer for some of them")
             if error is not None and lacking:
@@ -222,7 +222,7 @@ class Resimulation:
         for k, member in enumerate(arrays["members"].tolist()):
             channels = {path: arrays[f"channel{c}"][k] for c, path in enumerate(about["channels"])}
             difference = about["differences"][k]
-            self._found[member] = Simulated(arrays["time"], bodies, arrays["pose"][k], channels, difference)
+            self._results[member] = Simulated(arrays["time"], bodies, arrays["pose"][k], channels, difference)
             if difference:
                 self._notes.append(f"member {member} {difference}")
 
@@ -231,14 +231,14 @@ class Resimulation:
         if self._process is not None and self._process.poll() is None and self._pipe is not None:
             return self._pipe
         self._forget()
-        self._pipe, theirs = Pipe()
+        self._pipe, far_end = Pipe()
         self._log = tempfile.TemporaryFile()
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(folder) for folder in sys.path)}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", MODULE, str(theirs.fileno())], stdin=subprocess.DEVNULL, stdout=self._log,
-            stderr=self._log, pass_fds=(theirs.fileno(),), env=environment, start_new_session=True,
+            [sys.executable, "-P", "-m", MODULE, str(far_end.fileno())], stdin=subprocess.DEVNULL, stdout=self._log,
+            stderr=self._log, pass_fds=(far_end.fileno(),), env=environment, start_new_session=True,
         )  # fmt: skip
-        theirs.close()
+        far_end.close()
         atexit.register(self.close)
         try:
             kind, _, _ = unpacked(self._pipe.recv_bytes())
@@ -257,9 +257,9 @@ class Resimulation:
 
     def _forget(self) -> None:
         """Frees what belonged to a process that has ended."""
-        for held in (self._pipe, self._log):
-            if held is not None:
-                held.close()
+        for resource in (self._pipe, self._log):
+            if resource is not None:
+                resource.close()
         self._process = self._pipe = self._log = None
         atexit.unregister(self.close)
 

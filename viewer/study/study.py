@@ -131,8 +131,8 @@ class ViewedStudy:
 
     def __repr__(self) -> str:
         name = self.model.name or "unnamed"
-        kept = f"{len(self.kept)} with poses at {len(self.time)} instants"
-        return f"Study({self.where}: {name}, {self.members} members, {kept})"
+        with_poses = f"{len(self.kept)} with poses at {len(self.time)} instants"
+        return f"Study({self.where}: {name}, {self.members} members, {with_poses})"
 
     def _repr_html_(self) -> str:
         rows = [("varied", path, self.design.unit(path)) for path in self.design]
@@ -258,7 +258,7 @@ class ViewedStudy:
         if failed is None:
             return f"More than {MOST} are not simulated again at once: choose fewer."
         try:
-            self._again.found(failed)
+            self._again.result(failed)
         except ModelError as error:
             return str(error)
         return ""
@@ -309,7 +309,7 @@ class ViewedStudy:
             if self._again is None:
                 self._check(member, self.kept)
             else:
-                self._again.found(member)
+                self._again.result(member)
         self.prepare(members)
 
     # -- trajectories ------------------------------------------------------------------------------------------------
@@ -332,10 +332,10 @@ class ViewedStudy:
 
     def placed(self, members: Sequence[int] | np.ndarray, t: float) -> Placed:
         """The poses of several members at one time [s], and which of them are those of the nearest stored instant."""
-        own = [int(member) for member in members]
-        if not own:
+        numbers = [int(member) for member in members]
+        if not numbers:
             return Placed(np.zeros((0, len(self.nodes), 7)), np.zeros(0, bool))
-        return self._placed(own, np.arange(len(own)), np.full(len(own), float(t)))
+        return self._placed(numbers, np.arange(len(numbers)), np.full(len(numbers), float(t)))
 
     def _placed(self, members: list[int], which: np.ndarray, t: np.ndarray) -> Placed:
         tracks = self._tracks(members)
@@ -370,9 +370,9 @@ class ViewedStudy:
         """
         known = resolved(path, self.channels, f"channel of {self.where}")
         key = (known, self._choices.member(member))
-        found = self._remembered(key)
-        if found is not None:
-            return found
+        values = self._remembered(key)
+        if values is not None:
+            return values
         if key[1] in self._recorded:
             row = self._rows([key[1]])[0]
             return self._remember(key, _values(self._trajectories[self._channel_names[known]][row]))
@@ -384,65 +384,65 @@ class ViewedStudy:
         if self._again is None:
             self._check(member, stored)
         self._simulate([member])
-        found = self._again and self._again.found(member)
-        assert found is not None, "what was waited for is there"
-        return found
+        simulated = self._again and self._again.result(member)
+        assert simulated is not None, "what was waited for is there"
+        return simulated
 
     def _rows(self, members: Sequence[int] | np.ndarray) -> np.ndarray:
         """(k,) rows of the trajectories of members in the store; each must have one."""
         return self._order[np.searchsorted(self._recorded, members, sorter=self._order)]
 
-    def _check(self, member: int, kept: np.ndarray) -> int:
+    def _check(self, member: int, available: np.ndarray) -> int:
         """The member; ModelError if it has no trajectory among `kept`."""
-        if self._choices.member(member) in kept:
+        if self._choices.member(member) in available:
             return member
-        allowed = f"one of the members kept ({_some(kept)})" if len(kept) else "nothing, no member was kept"
+        allowed = f"one of the members kept ({_some(available)})" if len(available) else "nothing, no member was kept"
         raise ModelError(f"{self.where}: member {member}", "no stored trajectory", allowed, KEEP)
 
     def _stored(self, members: Sequence[int]) -> list[np.ndarray]:
         """(n, bodies, 7) of each, as stored or simulated again; one read, since a chunk may hold many members."""
-        kept = [member for member in members if self._choices.member(member) in self.kept]
+        in_store = [member for member in members if self._choices.member(member) in self.kept]
         self._simulate([member for member in members if member not in self.kept])
-        rows = _values(self._pose.isel(member=self._rows(kept))).astype(float) if kept else ()
-        found = dict(zip(kept, rows, strict=True))
-        return [found[k] if k in found else self._poses_again(k) for k in members]
+        rows = _values(self._pose.isel(member=self._rows(in_store))).astype(float) if in_store else ()
+        poses = dict(zip(in_store, rows, strict=True))
+        return [poses[k] if k in poses else self._poses_again(k) for k in members]
 
     def _poses_again(self, member: int) -> np.ndarray:
         """(n, bodies, 7) of a member that is simulated again, NaN for bodies that its model does not have."""
         again = self._simulated(member, self.kept)
-        found = np.full((len(again.time), len(self.nodes) - 1, 7), np.nan)
+        poses = np.full((len(again.time), len(self.nodes) - 1, 7), np.nan)
         for k, body in enumerate(again.bodies):
-            found[:, self.nodes.index(body) - 1] = again.pose[:, k]
-        return found
+            poses[:, self.nodes.index(body) - 1] = again.pose[:, k]
+        return poses
 
     def _tracks(self, members: Sequence[int]) -> list[np.ndarray]:
         """The tracks of several members, those not cached are read together as far as the cache has room."""
-        found = {member: self._remembered(("", member)) for member in members}
-        missing = [member for member, track in found.items() if track is None]
+        tracks = {member: self._remembered(("", member)) for member in members}
+        missing = [member for member, track in tracks.items() if track is None]
         at_once = max(1, self._room // (56 * len(self.time) * len(self.nodes)))  # seven doubles a pose
         for first in range(0, len(missing), at_once):
             block = missing[first : first + at_once]
             for member, stored in zip(block, self._stored(block), strict=True):
-                found[member] = self._remember(("", member), self._whole(member, stored))
-        return [track for member in members if (track := found[member]) is not None]
+                tracks[member] = self._remember(("", member), self._whole(member, stored))
+        return [track for member in members if (track := tracks[member]) is not None]
 
     def _whole(self, member: int, stored: np.ndarray) -> np.ndarray:
         """(n, nodes, 7) from (n, bodies, 7): ground in front, no gaps, signs continuous."""
         finite = np.all(np.isfinite(stored), axis=2)  # (n, bodies); a body that the member's model has not never is
         stored = np.where(np.any(finite, axis=0)[:, None], stored, GROUND_POSE)
-        own = np.all(np.isfinite(stored), axis=(1, 2)) & np.any(finite, axis=1)
-        if not own.any():
+        known = np.all(np.isfinite(stored), axis=(1, 2)) & np.any(finite, axis=1)
+        if not known.any():
             why = self.message(member) or "no reason is stored"
             raise ModelError(f"{self.where}: member {member}", "no pose at any time", "a member that started", why)
-        self._ends[member] = float(self.time[np.flatnonzero(own)[-1]])
+        self._ends[member] = float(self.time[np.flatnonzero(known)[-1]])
         ground = np.broadcast_to(GROUND_POSE, (len(stored), 1, 7))
-        return continuous(np.concatenate([ground, stored[held(own)]], axis=1))
+        return continuous(np.concatenate([ground, stored[held(known)]], axis=1))
 
     def _remembered(self, key: tuple[str, int]) -> np.ndarray | None:
-        found = self._cache.get(key)
-        if found is not None:
+        values = self._cache.get(key)
+        if values is not None:
             self._cache.move_to_end(key)
-        return found
+        return values
 
     def _remember(self, key: tuple[str, int], values: np.ndarray) -> np.ndarray:
         """Adds an array to the cache and evicts the least recently used."""

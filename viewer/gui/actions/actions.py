@@ -182,13 +182,13 @@ def follow_pick(state: WindowState) -> None:
 
 
 def keep_camera(state: WindowState) -> None:
-    state.view.kept = state.current_camera()
+    state.view.kept_camera = state.current_camera()
     state.say("camera kept")
 
 
 def to_kept_camera(state: WindowState) -> None:
     unfollow(state)
-    state.view.camera = state.view.kept
+    state.view.camera = state.view.kept_camera
 
 
 def copy_camera(state: WindowState) -> None:

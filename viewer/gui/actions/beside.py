@@ -51,8 +51,8 @@ def captions(state: WindowState, right: RightHalf) -> tuple[list[str], list[str]
     left = Design(state.scenes, state.choice.member)
     key = (left.study, left.member, right.member, state.choice.colour_by)
     if right.captions[0] != key:
-        metric, own = state.choice.colour_by, right.design
-        right.captions = (key, design_views.captions(left, own, metric), design_views.captions(own, left, metric))
+        metric, design = state.choice.colour_by, right.design
+        right.captions = (key, design_views.captions(left, design, metric), design_views.captions(design, left, metric))
     _, one, two = right.captions
     return design_views.with_state(one, left, state.clock.time), design_views.with_state(
         two, right.design, state.clock.time

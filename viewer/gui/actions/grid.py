@@ -101,8 +101,10 @@ def lines(state: WindowState, half: RightHalf) -> list[str]:
     """The label of a cell: its member and the metric that colours; a note once its run is over."""
     metric = state.choice.colour_by or state.explorer.colour or state.explorer.y
     table = state.explorer.table
-    found = [half.study.title(half.member)]
-    if metric not in ("", "member", *found[0].split()):  # the title may say it
+    caption = [half.study.title(half.member)]
+    if metric not in ("", "member", *caption[0].split()):  # the title may say it
         unit = table.unit(metric)
-        found.append(f"{state.explorer.short(metric)} = {table.text(metric, half.member)}{f' {unit}' if unit else ''}")
-    return design_views.with_state(found, half.design, state.clock.time)
+        caption.append(
+            f"{state.explorer.short(metric)} = {table.text(metric, half.member)}{f' {unit}' if unit else ''}"
+        )
+    return design_views.with_state(caption, half.design, state.clock.time)

@@ -20,8 +20,8 @@ def names(state: WindowState, folder: Path | None = None) -> list[str]:
         folder: where they are; the working directory if left out.
     """
     typed = state.panels.study.strip().lower()
-    found = [name for name in opening.stored_in(folder or Path.cwd()) if typed in name.lower()]
-    return sorted(found, key=lambda name: (not name.lower().startswith(typed), name.lower()))[:MOST]
+    matches = [name for name in opening.stored_in(folder or Path.cwd()) if typed in name.lower()]
+    return sorted(matches, key=lambda name: (not name.lower().startswith(typed), name.lower()))[:MOST]
 
 
 def replace(state: WindowState, name: str) -> bool:

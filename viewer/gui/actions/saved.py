@@ -88,28 +88,32 @@ def read(path: str | Path) -> dict[str, Any]:
     try:
         if source.stat().st_size > MOST_BYTES:
             raise ModelError(str(path), "a very large file", f"at most {MOST_BYTES} bytes", "Choose a view's file.")
-        found = json.loads(source.read_text(encoding="utf-8"))
+        document = json.loads(source.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(str(path), f"no file of a view ({error})", "one that was saved", "Check the name.") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT["format"]:
+    if not isinstance(document, dict) or document.get("format") != FORMAT["format"]:
         raise ModelError(str(path), "no view", "a file written by `save this view`", "Check the name.")
-    if found.get("version") != FORMAT["version"]:
-        raise ModelError(f"{path}: version", repr(found.get("version"))[:80], str(FORMAT["version"]), "Save it again.")
-    return found
+    if document.get("version") != FORMAT["version"]:
+        raise ModelError(
+            f"{path}: version", repr(document.get("version"))[:80], str(FORMAT["version"]), "Save it again."
+        )
+    return document
 
 
-def restore(state: WindowState, found: dict[str, Any], where: str) -> None:
+def restore(state: WindowState, document: dict[str, Any], where: str) -> None:
     """Sets what a document says; what it leaves out stays as it is. ModelError as of `load`.
 
     Where members are simulated again first, it is set when they have come.
     """
-    for name in found:
+    for name in document:
         if name not in ENTRIES and name not in FORMAT:
             todo = nearest(name, ENTRIES) or "Leave it out, or use a newer shiftjax."
             raise ModelError(f"{where}: key", repr(name)[:80], ", ".join(ENTRIES), todo)
-    checked = {name: ENTRIES[name].check(state, f"{where}: {name}", found[name]) for name in ENTRIES if name in found}
+    checked = {
+        name: ENTRIES[name].check(state, f"{where}: {name}", document[name]) for name in ENTRIES if name in document
+    }
     drawn = state.study.drawable(list(dict.fromkeys(_named(checked))))
     if len(drawn.again):
         state.say(drawn.reason)
@@ -152,9 +156,9 @@ def _members(state: WindowState, where: str, value: Any) -> list[int]:
         if not 0 <= member < state.study.members:
             allowed = f"0 to {state.study.members - 1}"
             raise ModelError(where, f"member {member}", allowed, "Open the view of the study it was saved of.")
-    found = state.study.drawable(value)
-    if len(found.missing):
-        raise ModelError(where, found.reason, "members that can be drawn", "Open the study it was saved of.")
+    drawable = state.study.drawable(value)
+    if len(drawable.missing):
+        raise ModelError(where, drawable.reason, "members that can be drawn", "Open the study it was saved of.")
     return [int(member) for member in value]
 
 
@@ -170,10 +174,10 @@ def _chosen(state: WindowState, where: str, value: Any) -> list[int]:
 
 def _cells(state: WindowState, where: str, value: Any) -> list[int]:
     """Members of a grid, none for one view."""
-    found = _members(state, where, value)
-    if len(found) == 1 or len(found) > grid.SIZES[-1]:
-        raise ModelError(where, f"{len(found)} members", f"none, or 2 to {grid.SIZES[-1]}", "Correct the list.")
-    return found
+    members = _members(state, where, value)
+    if len(members) == 1 or len(members) > grid.SIZES[-1]:
+        raise ModelError(where, f"{len(members)} members", f"none, or 2 to {grid.SIZES[-1]}", "Correct the list.")
+    return members
 
 
 def _text(state: WindowState, where: str, value: Any) -> str:
@@ -246,14 +250,14 @@ def _fields(kind: type, allowed: str) -> Callable[[WindowState, str, Any], dict[
 
 
 def _camera(state: WindowState, where: str, value: Any) -> Camera:
-    found = _fields(Camera, "the numbers of a camera")(state, where, value)
+    entries = _fields(Camera, "the numbers of a camera")(state, where, value)
     for name, field in (("target", state.view.camera.target), ("up", state.view.camera.up)):
-        if not isinstance(found[name], tuple) or len(found[name]) != len(field):
-            raise ModelError(f"{where}.{name}", repr(found[name])[:80], "three numbers", "Correct it.")
+        if not isinstance(entries[name], tuple) or len(entries[name]) != len(field):
+            raise ModelError(f"{where}.{name}", repr(entries[name])[:80], "three numbers", "Correct it.")
     for name in ("distance", "azimuth", "elevation", "view_angle"):
-        need_number(f"{where}.{name}", found[name], "a number")
-    need(f"{where}.orthographic", found["orthographic"], bool, "true or false")
-    return Camera(**found)
+        need_number(f"{where}.{name}", entries[name], "a number")
+    need(f"{where}.orthographic", entries["orthographic"], bool, "true or false")
+    return Camera(**entries)
 
 
 def _sizes(state: WindowState, where: str, value: Any) -> Sizes:

@@ -37,8 +37,10 @@ def add(state: WindowState) -> None:
 def change(state: WindowState, path: str, kind: str) -> None:
     """Gives a parametric shape another kind, with default sizes at its old position."""
     one_of(f"kind of {path}", kind, KINDS)
-    kept = {key: value for key, value in state.shapes[path].options.items() if key in ("T", "R", "rotation", "colour")}
-    edit(state, path, Geometry(kind, (), FrozenJson(sizes(kind, state.scene) | kept)))
+    common = {
+        key: value for key, value in state.shapes[path].options.items() if key in ("T", "R", "rotation", "colour")
+    }
+    edit(state, path, Geometry(kind, (), FrozenJson(sizes(kind, state.scene) | common)))
 
 
 def edit(state: WindowState, path: str, geometry: Geometry) -> None:

@@ -14,16 +14,16 @@ SHOWN = imgui.ImVec4(0.35, 0.55, 0.85, 0.9)
 FLAGS = ui.BARE | int(imgui.WindowFlags_.no_background | imgui.WindowFlags_.no_scrollbar)
 
 
-def draw(panels: Panels, found: PaneLayout) -> None:
+def draw(panels: Panels, boxes: PaneLayout) -> None:
     """Draws the borders; drags set the sizes for the next frame."""
-    view, properties, study, timeline = found.view, found.properties, found.study, found.timeline
+    view, properties, study, timeline = boxes.view, boxes.properties, boxes.study, boxes.timeline
     upright = (GRIP, max(view.height - GRIP, 1.0))  # ends above the lower border
     mouse = imgui.get_io().mouse_pos
     if panels.sides_on:
         _border(panels, "tree", Box(view.x - GRIP / 2, view.y, *upright), mouse.x)
         _border(panels, "properties", Box(properties.x - GRIP / 2, view.y, *upright),
                 properties.x + properties.width - mouse.x)  # fmt: skip
-    _border(panels, "timeline", Box(0.0, timeline.y - GRIP / 2, timeline.width, GRIP), found.status.y - mouse.y)
+    _border(panels, "timeline", Box(0.0, timeline.y - GRIP / 2, timeline.width, GRIP), boxes.status.y - mouse.y)
     if study.height:
         _border(panels, "study", Box(0.0, study.y - GRIP / 2, study.width, GRIP), timeline.y - mouse.y)
 

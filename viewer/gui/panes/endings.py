@@ -22,13 +22,13 @@ def mark(state: WindowState, first: float, last: float) -> None:
     Args:
         first, last: times [s] at its ends.
     """
-    found = state.ended()
-    if found is None or not last > first:
+    ending = state.ended()
+    if ending is None or not last > first:
         return
     low, high = imgui.get_item_rect_min(), imgui.get_item_rect_max()
     grab = imgui.get_style().grab_min_size
     width = high.x - low.x - 2 * PADDING - grab
-    end = low.x + PADDING + grab / 2 + width * (found.time - first) / (last - first)
+    end = low.x + PADDING + grab / 2 + width * (ending.time - first) / (last - first)
     paint, colour = imgui.get_window_draw_list(), imgui.get_color_u32(MARK)
     paint.push_clip_rect(imgui.ImVec2(end, low.y), high, True)
     height, x = high.y - low.y, end - (high.y - low.y)
@@ -58,11 +58,11 @@ def _right_of(width: float, box: Box) -> Box:
     return Box(box.x + width, box.y, box.width - width, box.height)
 
 
-def _banner(name: str, box: Box, found: Ended | None) -> None:
+def _banner(name: str, box: Box, ending: Ended | None) -> None:
     """At the bottom of a half, behind all panes."""
-    if found is None:
+    if ending is None:
         return
-    text = found.title() + (f": {found.message}" if found.message else "")
+    text = ending.title() + (f": {ending.message}" if ending.message else "")
     room = min(WIDEST, box.width - 4 * EDGE)
     if room <= 0:
         return

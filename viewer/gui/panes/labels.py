@@ -23,14 +23,14 @@ def label_points(state: WindowState) -> list[tuple[str, str, np.ndarray]]:
     """Path, plain name and point (3,) in the world [m] of every body and joint that is not hidden."""
     poses, off = state.body_poses(), state.hidden_items()
     hidden_bodies = state.display.drawn("link") == "hidden"
-    found = []
+    points = []
     for path, body in () if hidden_bodies else state.mechanism.model.bodies():
-        found.append((path, to_world(poses[path], np.array(body.center_of_mass))))
+        points.append((path, to_world(poses[path], np.array(body.center_of_mass))))
     for path, joint in state.mechanism.joints.items():
         if KINDS[joint.type].drawing == "free":
             continue
-        found.append((path, frame_in_world(state.mechanism, joint.child, poses)[:3, 3]))
-    return [(path, parts(path)[-1], point) for path, point in found if path not in off]
+        points.append((path, frame_in_world(state.mechanism, joint.child, poses)[:3, 3]))
+    return [(path, parts(path)[-1], point) for path, point in points if path not in off]
 
 
 def by_priority(state: WindowState, eye: np.ndarray) -> list[tuple[str, str, np.ndarray]]:
@@ -61,12 +61,12 @@ def draw(state: WindowState, view: Box) -> None:
         if not (0 <= x < size[0] and 0 <= y < size[1]):
             continue
         corner, wide = (view.x + x + SHIFT, view.y + y), imgui.calc_text_size(name)
-        own = Box(*corner, wide.x, wide.y)
-        if any(own.overlaps(other) for other in taken):
+        box = Box(*corner, wide.x, wide.y)
+        if any(box.overlaps(other) for other in taken):
             continue
-        taken.append(own)
+        taken.append(box)
         colour = JOINT if path in state.mechanism.joints else BODY
         for shift, tint in (((1, 1), OUTLINE), ((-1, -1), OUTLINE), ((0, 0), colour)):
             at = imgui.ImVec2(corner[0] + shift[0], corner[1] + shift[1])
             paper.add_text(at, imgui.get_color_u32(imgui.ImVec4(*tint, opacity)), name)
-        ui.item_boxes[f"name:{path}"] = own
+        ui.item_boxes[f"name:{path}"] = box

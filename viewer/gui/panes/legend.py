@@ -46,9 +46,9 @@ def lines(state: WindowState) -> list[tuple[Colour | None, str]]:
     """Colours and labels."""
     rows: list[tuple[Colour | None, str]] = []
     if state.grouping:
-        found = groups.groups(state.mechanism, state.grouping)
-        rows += [(group.colour, group.name) for group in found[:MOST]]
-        rows += [(None, f"and {len(found) - MOST} more")] if len(found) > MOST else []
+        colour_groups = groups.groups(state.mechanism, state.grouping)
+        rows += [(group.colour, group.name) for group in colour_groups[:MOST]]
+        rows += [(None, f"and {len(colour_groups) - MOST} more")] if len(colour_groups) > MOST else []
     if state.display.drawn("glyph") != "hidden":
         rows += [(TURNS, "can turn"), (SLIDES, "can slide"), (None, "the more solid, the more its loops leave free")]
     if state.display.drawn("force") != "hidden":

@@ -46,31 +46,31 @@ def draw(state: WindowState, width: float, height: float) -> PaneLayout:
     ui.item_boxes.clear()
     menu = _menus(state)
     explorer, panels = state.explorer, state.panels
-    found = layout(
+    boxes = layout(
         width, height, menu, panels.sizes, panes=panels.panes_on, sides=panels.sides_on, zoom=panels.zoom,
         study=explorer.shown_on,
     )  # fmt: skip
     if panels.panes_on:
-        borders.draw(panels, found)  # first: of fixed windows the oldest is on top
-        timeline.draw(state, found.timeline)
+        borders.draw(panels, boxes)  # first: of fixed windows the oldest is on top
+        timeline.draw(state, boxes.timeline)
         if panels.sides_on:
-            treepane.draw(state, found.tree)
-            propertypane.draw(state, found.properties)
+            treepane.draw(state, boxes.tree)
+            propertypane.draw(state, boxes.properties)
     if explorer.shown_on:
-        pane.draw(state, found.study)
-    _status(state, found.status, found.view)
+        pane.draw(state, boxes.study)
+    _status(state, boxes.status, boxes.view)
     if not explorer.cells:
-        labels.draw(state, found.view if state.beside is None else halves(found.view)[0])
-    captions.draw(state, found.view)
-    endings.draw(state, found.view)
+        labels.draw(state, boxes.view if state.beside is None else halves(boxes.view)[0])
+    captions.draw(state, boxes.view)
+    endings.draw(state, boxes.view)
     if not explorer.cells:
-        gizmo.draw(state, halves(found.view)[0] if state.beside is not None else found.view)
-    windows.draw(state, found.view)
+        gizmo.draw(state, halves(boxes.view)[0] if state.beside is not None else boxes.view)
+    windows.draw(state, boxes.view)
     tooltips.draw(state)
     for name in panels.clicked:
         actions.run(state, name)
     panels.clicked.clear()
-    return found
+    return boxes
 
 
 def _menus(state: WindowState) -> float:
@@ -134,12 +134,12 @@ def _open(state: WindowState) -> None:
             "##study file", replacing.HINT, state.panels.study, flags
         )
         ui.remember_item("study file")
-        found = replacing.names(state)
+        matches = replacing.names(state)
         chosen = state.panels.study if entered else ""
-        for name in found:
+        for name in matches:
             chosen = name if imgui.menu_item_simple(name) else chosen
             ui.remember_item(f"open:{name}")
-        if not found:
+        if not matches:
             imgui.text_disabled("no stored study of that name here")
         if chosen and replacing.replace(state, chosen):
             imgui.close_current_popup()
@@ -192,9 +192,9 @@ def _view(state: WindowState) -> None:
         state.panels.set_rate(rate)
     imgui.set_next_item_width(140)
     hue = state.selection.hue
-    own, hue = imgui.slider_float("hue of the highlight", -0.01 if hue is None else hue, -0.01, 1.0, "%.2f")
+    moved, hue = imgui.slider_float("hue of the highlight", -0.01 if hue is None else hue, -0.01, 1.0, "%.2f")
     ui.remember_item("hue")
-    if own:
+    if moved:
         state.selection.hue = None if hue < 0 else hue
 
 

@@ -33,17 +33,17 @@ SECONDS = 0.01  # of each frame for collecting a band
 
 def draw(state: WindowState) -> None:
     """A plot for each curve of the pick; of what was recorded without one."""
-    own = state.pane_data(PlotCurves)
-    names = own.names(state.study, state.selection.pick)
+    plot_curves = state.pane_data(PlotCurves)
+    names = plot_curves.names(state.study, state.selection.pick)
     if not names:
         imgui.text_disabled("no channel of this was recorded")
     for k, name in enumerate(names):
         try:
-            current = own.get(state.study, state.choice.member, name)
+            current = plot_curves.get(state.study, state.choice.member, name)
         except ModelError as error:
             imgui.text_wrapped(str(error))
             continue
-        band = own.band(state.study, name, SECONDS)
+        band = plot_curves.band(state.study, name, SECONDS)
         _title(state, name, current, band)
         if implot.begin_plot(f"##{name}", imgui.ImVec2(-1, state.panels.zoom * HEIGHT), PLOT):
             ends = _axes(state, name)
@@ -53,7 +53,7 @@ def draw(state: WindowState) -> None:
             _cursor(state, k, current)
             _remember(state, name)
             implot.end_plot()
-            own.span = (ends[0].value, ends[1].value)
+            plot_curves.span = (ends[0].value, ends[1].value)
 
 
 def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
@@ -62,10 +62,10 @@ def compared(state: WindowState) -> list[tuple[StudyLike, int]]:
     ghosts = choice.others if choice.ghosts_on else choice.chosen[:0]
     if len(ghosts) > MOST_GHOSTS:
         ghosts = ghosts[np.linspace(0, len(ghosts) - 1, MOST_GHOSTS).round().astype(int)]
-    found: list[tuple[StudyLike, int]] = [(state.study, int(member)) for member in (*ghosts, *cells)]
+    pairs: list[tuple[StudyLike, int]] = [(state.study, int(member)) for member in (*ghosts, *cells)]
     if state.beside is not None:
-        found.append((state.beside.study, state.beside.member))
-    return [pair for pair in dict.fromkeys(found) if pair != (state.study, choice.member)]
+        pairs.append((state.beside.study, state.beside.member))
+    return [pair for pair in dict.fromkeys(pairs) if pair != (state.study, choice.member)]
 
 
 def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> None:
@@ -84,14 +84,14 @@ def _title(state: WindowState, name: str, current: Curve, band: Band | None) -> 
 
 def _axes(state: WindowState, name: str) -> tuple[implot.BoxedValue, implot.BoxedValue]:
     """One time axis for all plots, whose ends are known after the plot; a vertical one that fits, ticks that differ."""
-    own, growing = state.pane_data(PlotCurves), state.study.growing
+    plot_curves, growing = state.pane_data(PlotCurves), state.study.growing
     implot.setup_axes("t [s]", "", 0, FIT)
-    if own.span is None or growing:
-        own.span = state.span
-    low, high = own.span
+    if plot_curves.span is None or growing:
+        plot_curves.span = state.span
+    low, high = plot_curves.span
     ends = implot.BoxedValue(low), implot.BoxedValue(high if high > low else low + 1.0)
     implot.setup_axis_links(implot.ImAxis_.x1, *ends)
-    marks = ticks(*own.limits.get(name, (0.0, 1.0)), 5)
+    marks = ticks(*plot_curves.limits.get(name, (0.0, 1.0)), 5)
     if marks:
         implot.setup_axis_ticks(implot.ImAxis_.y1, [value for value, _ in marks], [text for _, text in marks])
     return ends
@@ -114,8 +114,8 @@ def _band(current: Curve, band: Band | None) -> None:
 
 def _others(state: WindowState, name: str) -> None:
     """Curves of the other members, in the colours of their ghosts; the right half's has a legend."""
-    own, others = state.pane_data(PlotCurves), compared(state)
-    lines = own.lines(others, name)
+    plot_curves, others = state.pane_data(PlotCurves), compared(state)
+    lines = plot_curves.lines(others, name)
     metric = state.choice.colour_by
     colours = ramp(np.array([float(line.study.metrics[metric][line.member]) if metric in line.study.metrics else np.nan
                              for line in lines])) if metric else None  # fmt: skip
@@ -155,7 +155,7 @@ def _cursor(state: WindowState, k: int, current: Curve) -> None:
 
 def _remember(state: WindowState, name: str) -> None:
     """The limits of this plot and its rectangle."""
-    own, found = state.pane_data(PlotCurves), implot.get_plot_limits()
-    own.limits[name] = (found.y.min, found.y.max)
+    plot_curves, limits = state.pane_data(PlotCurves), implot.get_plot_limits()
+    plot_curves.limits[name] = (limits.y.min, limits.y.max)
     corner, size = implot.get_plot_pos(), implot.get_plot_size()
     ui.item_boxes[f"plot:{name}"] = Box(corner.x, corner.y, size.x, size.y)

@@ -106,8 +106,8 @@ def _classes(state: WindowState) -> None:
         imgui.same_line()
         imgui.set_next_item_width(110)
         options: list[str] = [*(["inherited"] if PARENT[name] else []), *DRAWN]
-        own = state.display.own(name)
-        at = options.index(own) if own else 0
+        setting = state.display.setting(name)
+        at = options.index(setting) if setting else 0
         changed, at = imgui.combo(name, at, options)
         ui.remember_item(f"class:{name}")
         if changed and options[at] == "inherited":

@@ -30,9 +30,9 @@ def draw(state: WindowState) -> None:
     options = dict(geometry.options)
     edited = False
     for key in (*shape_editing.KINDS[geometry.type], "T", "rotation"):
-        found, options[key] = _numbers(state, key, options.get(key, (0.0, 0.0, 0.0)))
+        moved, options[key] = _numbers(state, key, options.get(key, (0.0, 0.0, 0.0)))
         ui.remember_item(f"shape:{key}")
-        edited |= found
+        edited |= moved
     changed, colour = imgui.color_edit4("colour", list(options.get("colour", shape_editing.COLOUR)))
     if changed:
         options["colour"] = tuple(min(max(float(c), 0.0), 1.0) for c in colour)
@@ -50,7 +50,7 @@ def _numbers(state: WindowState, key: str, value: float | tuple[float, ...]) -> 
     speed = 0.01 if key == "rotation" else SPEED * state.scene.size
     label = f"{key} [{'rad' if key == 'rotation' else 'm'}]"
     if several:
-        changed, found = imgui.drag_float3(label, [float(v) for v in np.ravel(value)], speed, least, 1e9, "%.4g")
-        return changed, tuple(max(float(v), least) for v in found)
+        changed, numbers = imgui.drag_float3(label, [float(v) for v in np.ravel(value)], speed, least, 1e9, "%.4g")
+        return changed, tuple(max(float(v), least) for v in numbers)
     changed, one = imgui.drag_float(label, float(np.ravel(value)[0]), speed, least, 1e9, "%.4g")
     return changed, max(float(one), least)

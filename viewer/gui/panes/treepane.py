@@ -36,7 +36,7 @@ def draw(state: WindowState, box: Box) -> None:
 
 def _rows(state: WindowState, rows: tuple[tree_rows.Row, ...], live: bool) -> None:
     """The rows that are unfolded; only those scrolled into view are drawn."""
-    found = (
+    rows_shown = (
         tree_rows.search(rows, state.panels.search)
         if state.panels.search
         else tree_rows.unfolded(rows, state.panels.opened)
@@ -53,9 +53,9 @@ def _rows(state: WindowState, rows: tuple[tree_rows.Row, ...], live: bool) -> No
     imgui.table_setup_scroll_freeze(0, 1)
     imgui.table_headers_row()
     clipper = imgui.ListClipper()
-    clipper.begin(len(found))
+    clipper.begin(len(rows_shown))
     while clipper.step():
-        for row in found[clipper.display_start : clipper.display_end]:
+        for row in rows_shown[clipper.display_start : clipper.display_end]:
             imgui.push_id(row.key)
             _row(state, row, live)
             imgui.pop_id()

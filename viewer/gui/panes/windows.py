@@ -18,11 +18,11 @@ def draw(state: WindowState, view: Box) -> None:
     if state.panels.help_on:
         state.panels.help_on = _window("Keys and mouse", view, 30, lambda: _help(state))
     if state.panels.text:
-        kept = _window("To read and copy", view, 60, lambda: _text(state.panels.text))
-        state.panels.text = state.panels.text if kept else ""
+        still_open = _window("To read and copy", view, 60, lambda: _text(state.panels.text))
+        state.panels.text = state.panels.text if still_open else ""
     if state.panels.info_on:
         state.panels.info_on = _window("Info", view, 90, lambda: ui.facts(info(state)))
-    for k, (name, panel) in enumerate(list(state.panels.own.items())):
+    for k, (name, panel) in enumerate(list(state.panels.user_panels.items())):
         failed: list[str] = []
 
         def inside(name: str = name, panel: Callable[[WindowState], None] = panel, failed: list[str] = failed) -> None:
@@ -30,14 +30,14 @@ def draw(state: WindowState, view: Box) -> None:
             failed += [] if well else [name]
 
         if not _window(name, view, 120 + 30 * k, inside) or failed:
-            del state.panels.own[name]
+            del state.panels.user_panels[name]
 
 
 def _window(title: str, view: Box, shift: float, inside: Callable[[], None]) -> bool:
     """A window with a close button; False once it was closed."""
     imgui.set_next_window_pos(imgui.ImVec2(view.x + shift, view.y + shift), ONCE)
     imgui.set_next_window_size(imgui.ImVec2(min(640.0, view.width - 40), min(420.0, view.height - 40)), ONCE)
-    expanded, kept = imgui.begin(title, True, FREE)
+    expanded, still_open = imgui.begin(title, True, FREE)
     corner, size = imgui.get_window_pos(), imgui.get_window_size()
     ui.item_boxes[f"window:{title}"] = Box(corner.x, corner.y, size.x, size.y)
     try:
@@ -45,7 +45,7 @@ def _window(title: str, view: Box, shift: float, inside: Callable[[], None]) -> 
             inside()
     finally:
         imgui.end()
-    return bool(kept)
+    return bool(still_open)
 
 
 def _help(state: WindowState) -> None:

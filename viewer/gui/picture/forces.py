@@ -69,9 +69,9 @@ class Run:
         return max((float(size[np.isfinite(size)].max(initial=0.0)) for size in sizes), default=0.0)
 
 
-def run_of(study: StudyLike, found: Mechanism, member: int) -> Run:
+def run_of(study: StudyLike, mechanism: Mechanism, member: int) -> Run:
     """The forces of a member at all stored instants; after an early end its last pose is repeated."""
-    track = Track(study, found, member)
+    track = Track(study, mechanism, member)
     items = [*_gravity(track), *_elements(track), *_reactions(track)]
     return Run(member, track.time, tuple(item for item in items if item.vectors.any()))
 
@@ -118,23 +118,23 @@ class Track:
         q: (nq, n) coordinates, unwrapped; v: (nv, n) speeds, derivatives of polynomials through stored instants.
     """
 
-    def __init__(self, study: StudyLike, found: Mechanism, member: int) -> None:
-        self.study, self.found, self.member = study, found, member
+    def __init__(self, study: StudyLike, mechanism: Mechanism, member: int) -> None:
+        self.study, self.mechanism, self.member = study, mechanism, member
         track = study.track(member)
         self.time = study.time[: len(track)]  # a running simulation may add instants meanwhile
         self.node = {path: k for k, path in enumerate(study.nodes)}
-        own = [self.node[body] for body in bodies_of(found.plan)]
+        body_nodes = [self.node[body] for body in bodies_of(mechanism.plan)]
         last = int(np.searchsorted(self.time, study.end(member), side="right")) - 1
-        self.q, self.v = along(found.lane, self.time, track[: len(self.time), own], last)
-        self.motion = dataclasses.replace(found.lane, t=self.time).motion(list(self.q), list(self.v))
+        self.q, self.v = along(mechanism.lane, self.time, track[: len(self.time), body_nodes], last)
+        self.motion = dataclasses.replace(mechanism.lane, t=self.time).motion(list(self.q), list(self.v))
 
     def on(self, ref: FrameRef, path: str, kind: str, vectors: np.ndarray, *, torque: bool = False) -> Force:
         """A force that acts at the origin of a frame."""
-        return Force(path, kind, self.node[ref.body], self.found.frames[ref.path][:3, 3], vectors, torque)
+        return Force(path, kind, self.node[ref.body], self.mechanism.frames[ref.path][:3, 3], vectors, torque)
 
     def at(self, placed: PlacedFrame, path: str, kind: str, vectors: np.ndarray, *, torque: bool = False) -> Force:
         """As `on`, for a frame of the plan."""
-        plan, (_, inside) = self.found.plan, self.found.lane.params.frame(placed.frame)
+        plan, (_, inside) = self.mechanism.plan, self.mechanism.lane.params.frame(placed.frame)
         node = self.node[plan.nodes[placed.node].path]
         return Force(path, kind, node, np.array(inside, float), vectors, torque)
 
@@ -144,17 +144,17 @@ class Track:
 
     def along(self, index: int) -> np.ndarray:
         """(n, 3) the axis in the world of a coordinate, in its file sense."""
-        coordinate = self.found.plan.coordinates[index]
-        joint = self.found.plan.joints[coordinate.joint]
+        coordinate = self.mechanism.plan.coordinates[index]
+        joint = self.mechanism.plan.joints[coordinate.joint]
         screw = self.motion.chain().screws_of(coordinate.joint)[coordinate.v - joint.v]
         way = self.rows(screw.angular if coordinate.unit == "rad" else screw.velocity)
         return -way if joint.reverse else way
 
 
 def _gravity(track: Track) -> Iterator[Force]:
-    for path, body in track.found.model.bodies():
+    for path, body in track.mechanism.model.bodies():
         if body.mass > 0:
-            weight = np.tile(body.mass * np.array(track.found.model.gravity), (len(track.time), 1))
+            weight = np.tile(body.mass * np.array(track.mechanism.model.gravity), (len(track.time), 1))
             yield Force(path, "gravity", track.node[path], np.array(body.center_of_mass), weight)
 
 
@@ -162,7 +162,7 @@ def _elements(track: Track) -> Iterator[Force]:
     """What every force of the plan does, as it says itself; those with states of their own are left out, since no run
     stores these.
     """
-    for element in track.found.plan.forces:
+    for element in track.mechanism.plan.forces:
         if not element.states:
             load = Load(track.motion, track.motion.rooted)
             FORCES[element.kind].apply(element, track.motion, load, [])
@@ -174,10 +174,10 @@ def _elements(track: Track) -> Iterator[Force]:
 def _along_joints(track: Track, element: ForceElement, load: Load, kind: str) -> Iterator[Force]:
     """Forces and torques along coordinates of joints, on their children."""
     for index in element.coordinates:
-        coordinate = track.found.plan.coordinates[index]
+        coordinate = track.mechanism.plan.coordinates[index]
         if coordinate.v in load.generalized:
             vectors = track.rows([load.generalized[coordinate.v]]) * track.along(index)
-            child = track.found.joints[track.found.plan.joints[coordinate.joint].path].child
+            child = track.mechanism.joints[track.mechanism.plan.joints[coordinate.joint].path].child
             yield track.on(child, element.path, kind, vectors, torque=coordinate.unit == "rad")
 
 
@@ -198,6 +198,6 @@ def _on_bodies(track: Track, element: ForceElement, load: Load, kind: str) -> It
 def _reactions(track: Track) -> Iterator[Force]:
     for channel in track.study.channels:
         path = curves.owner_of(track.study, channel)
-        if channel.endswith(REACTION) and path in track.found.joints:
+        if channel.endswith(REACTION) and path in track.mechanism.joints:
             vectors = np.asarray(track.study.channel(channel, track.member), float)[: len(track.time)]
-            yield track.on(track.found.joints[path].child, path, "reaction", vectors)
+            yield track.on(track.mechanism.joints[path].child, path, "reaction", vectors)

@@ -71,12 +71,12 @@ def arrows(state: WindowState) -> Strokes:
 
 def strokes(state: WindowState) -> Strokes | None:
     """All lines drawn now; a user overlay that fails is reported and removed."""
-    own = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
-    found = [s for s in own if s is not None]
+    built_in = (trace(state), arrows(state) if state.arrows_on else None, pulling.line(state))
+    drawn = [s for s in built_in if s is not None]
     for overlay in list(state.overlays):
         well, added = state.user_call("overlay", overlay)
         if well:
-            found.append(added)
+            drawn.append(added)
         else:
             state.overlays.remove(overlay)
-    return joined(found)
+    return joined(drawn)

@@ -98,14 +98,14 @@ class Views:
         """Creates or updates renderers for these scenes and the current settings."""
         stale = self.state.look is not self._look
         self._look: RenderSettings = self.state.look
-        kept: list[Renderer | None] = [*self._renderers, None][: len(scenes)]
+        renderers: list[Renderer | None] = [*self._renderers, None][: len(scenes)]
         for gone in self._renderers[len(scenes) :]:
             gone.release()
-        for k, (scene, renderer) in enumerate(zip(scenes, kept, strict=True)):
+        for k, (scene, renderer) in enumerate(zip(scenes, renderers, strict=True)):
             if renderer is not None and stale:
                 renderer.release()
-                kept[k] = None
+                renderers[k] = None
             elif renderer is not None and renderer.scene is not scene:
                 renderer.set_scene(scene)
         self._renderers = [renderer or Renderer(scene, self._look, (64, 64))
-                           for scene, renderer in zip(scenes, kept, strict=True)]  # fmt: skip
+                           for scene, renderer in zip(scenes, renderers, strict=True)]  # fmt: skip

@@ -24,8 +24,8 @@ def snapshot(state: WindowState, right: RightHalf | None = None, *, alone: bool 
     """
     selection, hue = state.selection, state.selection.hue
     marked, hovered = frozenset(selection.marked), selection.hovered
-    colours, found = groups.colours(state.mechanism, state.grouping), state.ended(right)
-    if found is not None and state.clock.time > found.time:
+    colours, ending = groups.colours(state.mechanism, state.grouping), state.ended(right)
+    if ending is not None and state.clock.time > ending.time:
         colours |= greyed((right or state).scene)
     others = None if alone else ghosts(state) if right is None else ghosts_at_right(state, right)
     faint = dict.fromkeys([*state.paths_drawn("translucent"), *selection.translucent, *selection.faded], FADED)
@@ -63,8 +63,8 @@ def _number(ghosts: Ghosts | None, member: int | None) -> int | None:
     """Which of the ghosts is a member; None where none is."""
     if ghosts is None or ghosts.members is None or member is None:
         return None
-    found = np.flatnonzero(ghosts.members == member)
-    return int(found[0]) if len(found) else None
+    places = np.flatnonzero(ghosts.members == member)
+    return int(places[0]) if len(places) else None
 
 
 def _metric(state: WindowState) -> np.ndarray | None:

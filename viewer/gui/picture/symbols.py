@@ -45,22 +45,22 @@ def symbols(state: WindowState, *, pickable: bool = False) -> list[Symbol]:
     wanted = state.display.pickable if pickable else lambda name: state.display.drawn(name) != "hidden"
     made = [make(state) for name, make in makers.items() if wanted(name)]
     off = state.hidden_items() if made else set()
-    return [symbol for found in made for symbol in found if symbol.path not in off]
+    return [symbol for of_kind in made for symbol in of_kind if symbol.path not in off]
 
 
 def strokes(state: WindowState) -> Strokes | None:
     """The symbols as lines: faint for translucent classes, in the highlight colour for picked and selected items."""
-    found = symbols(state)
-    if not found:
+    drawn = symbols(state)
+    if not drawn:
         return None
     marked, hue = state.selection.marked, state.selection.hue
     highlight = MARKED if hue is None else of_hue(hue)
     rows = []
-    for symbol in found:
+    for symbol in drawn:
         r, g, b, a = highlight if symbol.path in marked else symbol.colour
         faint = FADED if state.display.drawn(symbol.name) == "translucent" else 1.0
         rows.append(np.tile([r, g, b, a * faint], (len(symbol.ends), 1)))
-    return Strokes(np.concatenate([symbol.ends for symbol in found]), np.concatenate(rows))
+    return Strokes(np.concatenate([symbol.ends for symbol in drawn]), np.concatenate(rows))
 
 
 def nearest(state: WindowState, x: float, y: float, size: tuple[int, int]) -> tuple[str, np.ndarray] | None:
@@ -85,14 +85,14 @@ def nearest(state: WindowState, x: float, y: float, size: tuple[int, int]) -> tu
 
 def routes(state: WindowState) -> list[Symbol]:
     """A curve for every joint except free ones."""
-    found, poses = state.mechanism, state.body_poses()
-    middle = {path: to_world(poses[path], np.array(body.center_of_mass)) for path, body in found.model.bodies()}
+    mechanism, poses = state.mechanism, state.body_poses()
+    middle = {path: to_world(poses[path], np.array(body.center_of_mass)) for path, body in mechanism.model.bodies()}
     middle[FIXED] = np.zeros(3)
     out = []
-    for path, joint in found.joints.items():
+    for path, joint in mechanism.joints.items():
         if KINDS[joint.type].drawing == "free":
             continue
-        here, there = (values.frame_in_world(found, ref, poses)[:3, 3] for ref in (joint.parent, joint.child))
+        here, there = (values.frame_in_world(mechanism, ref, poses)[:3, 3] for ref in (joint.parent, joint.child))
         points = [middle[joint.parent.body], here, there, middle[joint.child.body]]
         out.append(Symbol("route", path, chain(curve(np.array(points))), ROUTE))
     return out
@@ -121,15 +121,15 @@ def curve(points: np.ndarray) -> np.ndarray:
 
 def glyphs(state: WindowState) -> list[Symbol]:
     """Arcs and double arrows of every joint that can move; none for one that its loops lock."""
-    found, poses, free = state.mechanism, state.body_poses(), present.mobility(state)
+    mechanism, poses, free = state.mechanism, state.body_poses(), present.mobility(state)
     size = GLYPH * state.scene.size
     out = []
-    for path, joint in found.joints.items():
-        rows = values.screws(found, path, poses)
+    for path, joint in mechanism.joints.items():
+        rows = values.screws(mechanism, path, poses)
         share = free[path] / max(len(rows), 1)
         if share < LOCKED:
             continue
-        position = values.frame_in_world(found, joint.child, poses)[:3, 3]
+        position = values.frame_in_world(mechanism, joint.child, poses)[:3, 3]
         opacity = FAINTEST + (1 - FAINTEST) * min(share, 1.0)
         for row in rows:
             turns = bool(row[:3].any())

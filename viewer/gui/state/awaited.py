@@ -57,8 +57,8 @@ class Awaited:
         messages: list[str] = []
         self.text = ""
         for one in dict.fromkeys([study, *(wish.study for wish in self._wishes.values())]):
-            text, said = one.news()
-            self.text, messages = self.text or text, [*messages, *said]
+            text, notes = one.news()
+            self.text, messages = self.text or text, [*messages, *notes]
         come = [half for half, wish in self._wishes.items() if not wish.study.awaited(wish.members)]
         for half in come:
             wish = self._wishes.pop(half)

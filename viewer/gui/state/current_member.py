@@ -17,10 +17,10 @@ class Choice:
         ghosts_on: whether ghost instances are drawn; colour_by: the metric that colours them, "" for one colour.
     """
 
-    def __init__(self, member: int, kept: np.ndarray, ghosts: Sequence[int]) -> None:
+    def __init__(self, member: int, drawable: np.ndarray, ghosts: Sequence[int]) -> None:
         """kept: (k,) members chosen where no ghosts are named."""
         self.member = member
-        self.chosen = np.array(list(dict.fromkeys([member, *ghosts])) if ghosts else kept, np.int64)
+        self.chosen = np.array(list(dict.fromkeys([member, *ghosts])) if ghosts else drawable, np.int64)
         self.text, self.ghosts_on, self.colour_by = "", bool(ghosts), ""
 
     @property

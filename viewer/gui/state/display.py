@@ -41,7 +41,7 @@ class Display:
         """How a class is drawn: its setting or that of the nearest ancestor."""
         return self._draw[self._source(name, self._draw)]
 
-    def own(self, name: str) -> str:
+    def setting(self, name: str) -> str:
         """The setting of a class itself; "" if it inherits."""
         return self._draw.get(name, "")
 

@@ -16,8 +16,8 @@ MOST_ROWS = 24  # of numbers: of a long table its beginning is shown
 
 def element_at(model: Model, path: str) -> Restraint | Element | None:
     """The active restraint, force module, constraint or driver of a path."""
-    found = dict(model.restraints()).get(path)
-    return dict(model.acting()).get(path) if found is None else found
+    restraint = dict(model.restraints()).get(path)
+    return dict(model.acting()).get(path) if restraint is None else restraint
 
 
 def properties(model: Model, item: Restraint | Element) -> list[tuple[str, str]]:

@@ -145,14 +145,14 @@ class Explorer:
         """
         chosen = np.flatnonzero(self.selected)
         have = np.union1d(self.study.kept, self.study.simulated)
-        kept = have[self.selected[have]]
-        few = self.few_of(kept)
+        with_poses = have[self.selected[have]]
+        few = self.few_of(with_poses)
         if not len(chosen):
             return few, ""
-        stored = f"{len(kept):,} of {len(chosen):,} selected have trajectories"
-        if not len(kept):
+        stored = f"{len(with_poses):,} of {len(chosen):,} selected have trajectories"
+        if not len(with_poses):
             return few, f"none of {len(chosen):,} selected has a trajectory"
-        return few, stored + (f"; {len(few)}, spread over them, are drawn" if len(few) < len(kept) else "")
+        return few, stored + (f"; {len(few)}, spread over them, are drawn" if len(few) < len(with_poses) else "")
 
     def few_of(self, members: np.ndarray) -> np.ndarray:
         """(<= MOST_GHOSTS,) of (k,) members, spread over what the scatter plot shows."""
@@ -184,9 +184,9 @@ class Explorer:
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
     """Paths -> their shortest ends, of whole parts between colons, that belong to one of them alone."""
-    found = {}
+    short_of = {}
     for name in names:
         parts = name.split(":")
         ends = (":".join(parts[k:]) for k in range(len(parts) - 1, -1, -1))
-        found[name] = next((end for end in ends if sum(n == end or n.endswith(f":{end}") for n in names) == 1), name)
-    return found
+        short_of[name] = next((end for end in ends if sum(n == end or n.endswith(f":{end}") for n in names) == 1), name)
+    return short_of

@@ -30,9 +30,9 @@ def groups(mechanism: Mechanism, by: str) -> tuple[ColourGroup, ...]:
     taken: set[str] = set()
     out: list[ColourGroup] = []
     for k, (name, paths) in enumerate(parts_of_groups.items()):
-        own = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
-        taken |= set(own)
-        out.append(ColourGroup(name, PALETTE[k % len(PALETTE)], own))
+        ungrouped = tuple(path for path in dict.fromkeys(paths) if path not in taken and path != FIXED)
+        taken |= set(ungrouped)
+        out.append(ColourGroup(name, PALETTE[k % len(PALETTE)], ungrouped))
     rest = [*(path for path, _ in mechanism.model.bodies()), *mechanism.joints]
     out.append(ColourGroup(f"in no {by}", GREY, tuple(path for path in rest if path not in taken)))
     return tuple(group for group in out if group.paths)
@@ -47,10 +47,10 @@ def _loops(mechanism: Mechanism) -> dict[str, list[str]]:
     """Loop -> its joints and the bodies they carry, then its base."""
     plan = mechanism.plan
     loops = [(f"loop {group.name}", group.loop) for group in plan.constraints if group.loop is not None]
-    own = {name: _carried(mechanism, loop.joints) for name, loop in loops}
+    paths_of_loop = {name: _carried(mechanism, loop.joints) for name, loop in loops}
     bases = {name: plan.nodes[loop.base].path for name, loop in loops}
-    held = {path for paths in own.values() for path in paths}
-    return {name: [*paths, *([] if bases[name] in held else [bases[name]])] for name, paths in own.items()}
+    carried = {path for paths in paths_of_loop.values() for path in paths}
+    return {name: [*paths, *([] if bases[name] in carried else [bases[name]])] for name, paths in paths_of_loop.items()}
 
 
 def _substructures(mechanism: Mechanism) -> dict[str, list[str]]:

@@ -43,16 +43,16 @@ class Action:
 
 def binding(key: str, *, ctrl: bool = False, alt: bool = False, shift: bool = False) -> str:
     """The text of a key or gesture held with modifiers."""
-    held = [name for name, down in zip(MODIFIERS, (ctrl, alt, shift), strict=True) if down]
-    return "+".join([*held, key])
+    modifiers = [name for name, down in zip(MODIFIERS, (ctrl, alt, shift), strict=True) if down]
+    return "+".join([*modifiers, key])
 
 
 def canonical(text: str) -> str:
     """The binding as the table writes it (`shift+ctrl+n` -> `Ctrl+Shift+N`); ModelError if it is invalid."""
     if len(text) == 1 and text in CHARACTERS:
         return text
-    *held, key = (word.strip() for word in text.split("+"))
-    modifiers = {word.capitalize() for word in held}
+    *prefixes, key = (word.strip() for word in text.split("+"))
+    modifiers = {word.capitalize() for word in prefixes}
     names = {name.lower(): name for name in (*KEYS, *GESTURES)}
     if key.lower() not in names or not modifiers <= set(MODIFIERS):
         raise ModelError(
@@ -80,8 +80,8 @@ class KeyTable:
 
     def add(self, text: str, words: str, call: Callable[[Any], None]) -> Action:
         """Gives a binding that is free in both maps to a user's function of the state."""
-        found = canonical(text)
-        action = Action(f"user: {found}", words, (found,), (found,), USER, call=call)
+        gesture = canonical(text)
+        action = Action(f"user: {gesture}", words, (gesture,), (gesture,), USER, call=call)
         self._put(action)
         return action
 

@@ -28,7 +28,7 @@ class Panels:
         requests: for the main loop of the window: "quit", "fullscreen", "screenshot", "copy:TEXT",
             "open:PATH".
         rate: lowest frame rate of the window [1/s]; frame_seconds: of the latest frames, smoothed [s].
-        own: panels added by the user: title -> a function of the state.
+        user_panels: added by the user: title -> a function of the state.
     """
 
     def __init__(self, opened: set[str]) -> None:
@@ -43,7 +43,7 @@ class Panels:
         self.clicked: list[str] = []
         self.requests: list[str] = []
         self.rate, self.frame_seconds = DEFAULT_RATE, 0.0
-        self.own: dict[str, Callable[[Any], None]] = {}
+        self.user_panels: dict[str, Callable[[Any], None]] = {}
 
     def set_rate(self, rate: float) -> None:
         """Sets the lowest frame rate of the window [1/s], within RATES."""
@@ -72,8 +72,8 @@ class Panels:
         """Closes what lies over the view: an open menu, else the window that was opened last; False where none is."""
         if self.menu_on:
             self.menu_closes = True
-        elif self.own:
-            self.own.popitem()
+        elif self.user_panels:
+            self.user_panels.popitem()
         elif self.info_on:
             self.info_on = False
         elif self.text:

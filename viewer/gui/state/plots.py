@@ -57,22 +57,22 @@ class PlotCurves:
         if study.growing:
             return curves.curve(study, member, name)
         key = (id(study), name, member, study.revision)
-        found = self._known.pop(key, None)
-        found = curves.curve(study, member, name) if found is None else found
-        self._known[key] = found  # the latest is last
+        curve = self._known.pop(key, None)
+        curve = curves.curve(study, member, name) if curve is None else curve
+        self._known[key] = curve  # the latest is last
         while len(self._known) > CACHED:
             self._known.popitem(last=False)
-        return found
+        return curve
 
     def lines(self, members: Sequence[tuple[StudyLike, int]], name: str) -> list[Line]:
         """The curves of several members, of one study or several; those that have none are left out."""
-        found = []
+        lines = []
         for study, member in members:
             try:
-                found.append(Line(study, member, self.get(study, member, name)))
+                lines.append(Line(study, member, self.get(study, member, name)))
             except ModelError:
                 continue
-        return found
+        return lines
 
     def band(self, study: StudyLike, name: str, seconds: float) -> Band | None:
         """Quantiles over all kept members; None until they are collected, for which every call takes some time.
@@ -145,8 +145,8 @@ def channels_of(study: StudyLike, path: str | None) -> list[str]:
     """The recorded channels of an item and of its children; the first few of all without a pick."""
     if path is None:
         return list(study.channels)[:MOST]
-    own = [channel for channel in study.channels if _belongs(curves.owner_of(study, channel), path)]
-    return own[:MOST]
+    belonging = [channel for channel in study.channels if _belongs(curves.owner_of(study, channel), path)]
+    return belonging[:MOST]
 
 
 def _belongs(owner: str, path: str) -> bool:

@@ -29,7 +29,7 @@ from shiftjax.viewer.members.study_like import Design, Placed, ScenesLike, span
 from shiftjax.viewer.motion import framing, sampling
 from shiftjax.viewer.motion.framing import Extent
 from shiftjax.viewer.motion.live_run import LiveRun
-from shiftjax.viewer.motion.mechanism import mechanism
+from shiftjax.viewer.motion.mechanism import mechanism_from
 from shiftjax.viewer.recording import MovieRecording
 from shiftjax.viewer.scene import added_shapes
 from shiftjax.viewer.scene.camera import Camera
@@ -153,14 +153,14 @@ class WindowState:
         """Chooses members by an expression and shows the first, when those have come that are simulated again; errors
         become messages."""
         try:
-            found = self.study.drawable(self.study.choose(text))
+            drawable = self.study.drawable(self.study.choose(text))
         except ModelError as error:
             self.say(str(error), "choice")
             return
         self.panels.solved("choice")
-        if found.reason:
-            self.say(found.reason, "choice")
-        if not len(found.ids):
+        if drawable.reason:
+            self.say(drawable.reason, "choice")
+        if not len(drawable.ids):
             self.say(f"{text}: no member that can be drawn", "choice")
             return
 
@@ -168,15 +168,15 @@ class WindowState:
             self.choice.chosen, self.choice.text = members, text
             self.show_member(int(members[0]))
 
-        self.awaited.wish("left", self.study, found, show)
+        self.awaited.wish("left", self.study, drawable, show)
 
     def show_member(self, member: int) -> None:
         """Shows a member, when it has come where it is simulated again; errors become messages."""
         try:
-            found = self.study.drawable([member])
-            if len(found.again):
-                self.say(found.reason)
-                self.awaited.wish("left", self.study, found, lambda members: self.show_member(int(members[0])))
+            drawable = self.study.drawable([member])
+            if len(drawable.again):
+                self.say(drawable.reason)
+                self.awaited.wish("left", self.study, drawable, lambda members: self.show_member(int(members[0])))
                 return
             self.study.poses(member, self.clock.time)
         except ModelError as error:
@@ -187,7 +187,7 @@ class WindowState:
 
     def _load_member(self, member: int) -> None:
         """Loads the mechanism and the scene of a member."""
-        self.choice.member, self.mechanism = member, mechanism(self.study.model_of(member))
+        self.choice.member, self.mechanism = member, mechanism_from(self.study.model_of(member))
         scene = self.scenes.scene if self.live is None else self.scenes.updated
         self.scene = added_shapes.keep_added(self.scene, scene(member))
 
@@ -228,11 +228,11 @@ class WindowState:
             return self._reached
         members = self._members_shown()
         name = f"motion of {members}"
-        found = self.cached_for_member(name, lambda: sampling.extent_of_motion(self.study, self.scene, members))
+        extent = self.cached_for_member(name, lambda: sampling.extent_of_motion(self.study, self.scene, members))
         right = self.beside
         if right is None or (right.study is self.study and right.member == self.choice.member):
-            return found
-        return framing.joined([found, sampling.extent_of_motion(right.study, right.scene, [right.member])])
+            return extent
+        return framing.joined([extent, sampling.extent_of_motion(right.study, right.scene, [right.member])])
 
     def _members_shown(self) -> list[int]:
         """The current member, and the ghost instances where they are drawn; the members of a grid."""
@@ -255,12 +255,12 @@ class WindowState:
 
     def _lowest_shown(self) -> float | None:
         """The ground of the member, below what the right half reaches, too: both stand on one ground."""
-        own = framing.ground_of(self.scene, sampling.sampled(self.study, self.choice.member))
+        lowest = framing.ground_of(self.scene, sampling.sampled(self.study, self.choice.member))
         right = self.beside
-        if own is None or right is None:
-            return own
+        if lowest is None or right is None:
+            return lowest
         other = framing.ground_of(right.scene, sampling.sampled(right.study, right.member))
-        return own if other is None else min(own, other)
+        return lowest if other is None else min(lowest, other)
 
     def hidden_paths(self) -> frozenset[str]:
         """Paths, and kinds as `kind:NAME`, that are hidden."""
@@ -308,8 +308,8 @@ class WindowState:
             pose = self.hovered_half.pose_of(path, self.clock.time) if self.hovered_half is not None else None
             inside = to_local(self.poses()[node] if pose is None else pose, point)
         self.selection.take(path, inside)
-        held = path is not None and path != FIXED and (path in self.node or path in self.mechanism.joints)
-        if self.map == "workbench" and held:
+        movable = path is not None and path != FIXED and (path in self.node or path in self.mechanism.joints)
+        if self.map == "workbench" and movable:
             self.set_mode("manipulate")
 
     def node_of(self, path: str) -> int | None:
@@ -339,9 +339,9 @@ class WindowState:
         Raises:
             ModelError: there is a panel of that name.
         """
-        if name in self.panels.own:
+        if name in self.panels.user_panels:
             raise ModelError(f"panel {name}", "a second one", "one of each name", "Choose another name.")
-        self.panels.own[name] = draw
+        self.panels.user_panels[name] = draw
 
     def add_key(self, binding: str, words: str, call: Callable[[WindowState], None]) -> None:
         """A user's key or mouse gesture, in both maps: `call(state)`; ModelError where it is taken."""

@@ -63,14 +63,14 @@ def search(rows: Iterable[Row], text: str) -> tuple[Row, ...]:
     rows, wanted = list(rows), text.strip().casefold()
     if not wanted:
         return tuple(rows)
-    kept: list[Row] = []
+    shown: list[Row] = []
     deepest = -1  # depth of the row kept last; going backwards, the next one less deep is its parent
     for row in reversed(rows):
-        found = wanted in row.name.casefold() or (row.path and wanted in row.path.casefold())
-        if found or row.depth < deepest:
-            kept.append(row)
+        matches = wanted in row.name.casefold() or (row.path and wanted in row.path.casefold())
+        if matches or row.depth < deepest:
+            shown.append(row)
             deepest = row.depth
-    return tuple(reversed(kept))
+    return tuple(reversed(shown))
 
 
 def unfolded(rows: Iterable[Row], opened: set[str]) -> tuple[Row, ...]:
@@ -107,7 +107,7 @@ def _ground(model: Model) -> Iterator[Row]:
     if model.terrain:
         yield Row("group:fixed:terrain", "terrain", "terrain", 1)
         yield from (
-            Row(own := child("terrain", item.name), item.name, "terrain", 2, own, True) for item in model.terrain
+            Row(path := child("terrain", item.name), item.name, "terrain", 2, path, True) for item in model.terrain
         )
 
 
@@ -136,9 +136,9 @@ def _group(
     if items:
         yield Row(f"group:{path}:{group}", group, group, depth)
     for item, kind in items:
-        own, acts = child(path, item.name), active and item.active
+        item_path, acts = child(path, item.name), active and item.active
         drawn = isinstance(item, Restraint) and item.frames is not None and acts
-        yield Row(f"{kind}:{own}", _named(item.name, acts), group[:-1], depth + 1, own, drawn, item.type)
+        yield Row(f"{kind}:{item_path}", _named(item.name, acts), group[:-1], depth + 1, item_path, drawn, item.type)
 
 
 def _element(item: Body | Joint, above: str, depth: int, active: bool) -> Iterator[Row]:

@@ -22,8 +22,8 @@ RANK = 1e-9  # a singular value below this part of the largest is zero: loops ar
 
 def coordinates_at(mechanism: Mechanism, poses: Mapping[str, np.ndarray]) -> np.ndarray:
     """(nq,) joint coordinates at poses of the bodies (path -> (7,)); angles from -pi to pi."""
-    own = np.array([poses[path] for path in bodies_of(mechanism.plan)], float).reshape(1, -1, 7)
-    return coordinates(mechanism.lane, own)[:, 0]
+    body_poses = np.array([poses[path] for path in bodies_of(mechanism.plan)], float).reshape(1, -1, 7)
+    return coordinates(mechanism.lane, body_poses)[:, 0]
 
 
 def attached(mechanism: Mechanism, bodies: Collection[str]) -> set[str]:
@@ -43,8 +43,8 @@ def text(kind: JointKind, q: np.ndarray, digits: int) -> str:
     """The coordinates q (nq,) of a joint, with their units: of a quaternion without one."""
     if kind.placed:
         return " ".join(f"{number:.{digits}f}" for number in q)
-    shown = [f"{number:.{digits}f} {own.unit}" for number, own in zip(q, kind.coordinates, strict=True)]
-    names = [""] if kind.sole else [f"{own.name} " for own in kind.coordinates]
+    shown = [f"{number:.{digits}f} {coordinate.unit}" for number, coordinate in zip(q, kind.coordinates, strict=True)]
+    names = [""] if kind.sole else [f"{coordinate.name} " for coordinate in kind.coordinates]
     return ", ".join(name + number for name, number in zip(names, shown, strict=True))
 
 

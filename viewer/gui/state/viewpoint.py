@@ -14,7 +14,7 @@ class Viewpoint:
 
     Attributes:
         camera: without following; `current` is the one to draw with.
-        kept: a camera to return to; standard: name of the last standard view.
+        kept_camera: one to return to; standard: name of the last standard view.
         followed: what the camera follows, or None; start: (3,) its middle when following began [m].
         trace: node and point (3,) of it [m] whose path is drawn, or None.
         aspect: width over height of the picture.
@@ -23,7 +23,7 @@ class Viewpoint:
 
     def __init__(self, camera: Camera, extent: Extent) -> None:
         self.standard, self.aspect, self.extent = "iso", 1.0, extent
-        self.camera = self.kept = self._fitted = camera.fitted(extent.points, self.aspect)
+        self.camera = self.kept_camera = self._fitted = camera.fitted(extent.points, self.aspect)
         self.followed: Follow | None = None
         self.start = np.zeros(3)
         self.trace: tuple[int, np.ndarray] | None = None
@@ -35,10 +35,10 @@ class Viewpoint:
 
     def fit(self, extent: Extent) -> None:
         """Shows the whole of an extent, without rotation."""
-        kept = self.kept is self._fitted
+        kept_is_fitted = self.kept_camera is self._fitted
         self.extent = extent
         self.camera = self._fitted = self.camera.fitted(extent.points, self.aspect)
-        self.kept = self.camera if kept else self.kept
+        self.kept_camera = self.camera if kept_is_fitted else self.kept_camera
 
     def resize(self, aspect: float) -> None:
         """The picture has another aspect; a fitted camera stays fitted."""

@@ -47,8 +47,8 @@ def plot(explorer: Explorer, name: str, size: tuple[float, float], titles: tuple
         yield True
         corner, points = implot.get_plot_pos(), implot.get_plot_size()
         ui.item_boxes[f"study:{name}"] = Box(corner.x, corner.y, points.x, points.y)
-        found = implot.get_plot_limits()
-        explorer.limits[name] = (found.x.min, found.x.max, found.y.min, found.y.max)
+        limits = implot.get_plot_limits()
+        explorer.limits[name] = (limits.x.min, limits.x.max, limits.y.min, limits.y.max)
         implot.end_plot()
     else:
         yield False
@@ -99,6 +99,6 @@ def brush(explorer: Explorer, name: str) -> Brushed | None:
         return None
     explorer.drag = None
     a, b = implot.pixels_to_plot(one), implot.pixels_to_plot(other)
-    held = imgui.get_io()
-    how = "within" if held.key_ctrl else "add" if held.key_shift else "replace"
+    io = imgui.get_io()
+    how = "within" if io.key_ctrl else "add" if io.key_shift else "replace"
     return Brushed((min(a.x, b.x), min(a.y, b.y)), (max(a.x, b.x), max(a.y, b.y)), click, how)

@@ -15,7 +15,7 @@ def changed(explorer: Explorer, label: str, title: str, chosen: Collection[str],
     Args:
         label: of the button. title: of its list. item: what the name of each box begins with, before `:NAME`.
     """
-    found = None
+    columns = None
     if imgui.button(label):
         imgui.open_popup(title)
     ui.remember_item(label)
@@ -24,9 +24,9 @@ def changed(explorer: Explorer, label: str, title: str, chosen: Collection[str],
             clicked, on = imgui.checkbox(explorer.table.title(name), name in chosen)
             ui.remember_item(f"{item}:{name}")
             if clicked:
-                found = [n for n in explorer.table.names if (on if n == name else n in chosen)]
+                columns = [n for n in explorer.table.names if (on if n == name else n in chosen)]
         imgui.end_popup()
-    return found
+    return columns
 
 
 def axis_box(explorer: Explorer, zoom: float, label: str, attribute: str) -> None:

@@ -24,20 +24,20 @@ def draw(state: WindowState) -> None:
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
     all_of = explorer.cached("bars", (column, explorer.revision),
                              lambda: histogram(explorer.numbers(column), low, high, BINS))  # fmt: skip
-    own = explorer.cached("marked bars", (column, explorer.revision),
+    marked = explorer.cached("marked bars", (column, explorer.revision),
                           lambda: histogram(explorer.numbers(column)[explorer.mark()], low, high, BINS))  # fmt: skip
     fitted = (low, high, 0.0, float(max(all_of.max(), 1)))
     titles = (explorer.table.title(column), "members")
     with brushing.plot(explorer, "histogram", (room.x, room.y), titles, fitted) as drawn:
         if drawn:
             middles, wide = low + (np.arange(BINS) + 0.5) * (high - low) / BINS, (high - low) / BINS
-            for name, counts, colour in (("##shown", all_of, SHADE), ("##selected", own, MARK)):
+            for name, counts, colour in (("##shown", all_of, SHADE), ("##selected", marked, MARK)):
                 spec = implot.Spec(fill_color=colour, line_color=colour)
                 implot.plot_bars(name, middles, counts.astype(float), 0.92 * wide, spec)
             here = np.array([float(explorer.table.column(column)[state.choice.member])])
             implot.plot_inf_lines("##open", here, implot.Spec(line_color=brushing.CURRENT))
-            found = brushing.brush(explorer, "histogram")
-            if found is not None and not found.click:
-                ends = (found.low[0], -np.inf), (found.high[0], np.inf)
+            brushed = brushing.brush(explorer, "histogram")
+            if brushed is not None and not brushed.click:
+                ends = (brushed.low[0], -np.inf), (brushed.high[0], np.inf)
                 mask = selecting.in_box(state, column, "member", *ends)
-                selecting.select(state, mask, found.how)
+                selecting.select(state, mask, brushed.how)

@@ -41,9 +41,9 @@ def draw(state: WindowState) -> None:
         _ends(state)
         corner, size = implot.get_plot_pos(), implot.get_plot_size()
         ui.item_boxes["study:parallel"] = Box(corner.x, corner.y, size.x, size.y)
-        found = brushing.brush(explorer, "parallel")
-        if found is not None and not found.click:
-            selecting.select(state, _chosen(state, found), found.how)
+        brushed = brushing.brush(explorer, "parallel")
+        if brushed is not None and not brushed.click:
+            selecting.select(state, _chosen(state, brushed), brushed.how)
         implot.end_plot()
     buttons.pan = before
 
@@ -68,16 +68,16 @@ def _lines(state: WindowState) -> None:
     """All members shown, over them the selected ones, and the one that is open."""
     explorer = state.explorer
     shown, selected = explorer.counts()
-    own = explorer.mark()
+    marked = explorer.mark()
     heights = [_height(state, name) for name in explorer.axes]
     if shown > DENSE:
         _image(state, "shown", heights, (110, 150, 200), 200)
     elif shown:
         implot.plot_line("##shown", *_polylines(np.stack(heights)), implot.Spec(line_color=SHADE))
     if selected > DENSE:
-        _image(state, "selected", [h[own] for h in heights], images.MARK, 255)
+        _image(state, "selected", [h[marked] for h in heights], images.MARK, 255)
     elif selected:
-        implot.plot_line("##selected", *_polylines(np.stack(heights)[:, own]), implot.Spec(line_color=MARK))
+        implot.plot_line("##selected", *_polylines(np.stack(heights)[:, marked]), implot.Spec(line_color=MARK))
     here = explorer.members() == state.choice.member
     if here.any():
         spec = implot.Spec(line_color=CURRENT, line_weight=2.0)
@@ -116,15 +116,15 @@ def _ends(state: WindowState) -> None:
         implot.plot_text(f"{high:.4g}{f' {unit}' if unit else ''}", k, 1 + 0.5 * MARGIN)
 
 
-def _chosen(state: WindowState, found: brushing.Brushed) -> np.ndarray:
+def _chosen(state: WindowState, brushed: brushing.Brushed) -> np.ndarray:
     """(members,) bool, those that pass all axes in the box within it; without one in it, the nearest counts."""
     explorer = state.explorer
-    axes = [k for k in range(len(explorer.axes)) if found.low[0] <= k <= found.high[0]]
-    middle = min(max(round((found.low[0] + found.high[0]) / 2), 0), len(explorer.axes) - 1)
+    axes = [k for k in range(len(explorer.axes)) if brushed.low[0] <= k <= brushed.high[0]]
+    middle = min(max(round((brushed.low[0] + brushed.high[0]) / 2), 0), len(explorer.axes) - 1)
     mask = np.ones(explorer.table.rows, bool)
     for k in axes or [middle]:
         low, high = explorer.table.span(explorer.axes[k])
         wide, values = high - low, explorer.table.column(explorer.axes[k])
         with np.errstate(invalid="ignore"):
-            mask &= (values >= low + found.low[1] * wide) & (values <= low + found.high[1] * wide)
+            mask &= (values >= low + brushed.low[1] * wide) & (values <= low + brushed.high[1] * wide)
     return mask

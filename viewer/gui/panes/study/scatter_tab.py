@@ -40,14 +40,14 @@ def draw(state: WindowState) -> None:
             inside = _inside(state, limits)
             scale = _density(state, limits) if inside > DENSE else _points(state)
             _current(state)
-            found = brushing.brush(explorer, name)
-            if found is not None and found.click:
-                member = selecting.nearest(state, found.low, limits)
+            brushed = brushing.brush(explorer, name)
+            if brushed is not None and brushed.click:
+                member = selecting.nearest(state, brushed.low, limits)
                 if member is not None:
                     selecting.open_member(state, member)
-            elif found is not None:
-                mask = selecting.in_box(state, explorer.x, explorer.y, found.low, found.high)
-                selecting.select(state, mask, found.how)
+            elif brushed is not None:
+                mask = selecting.in_box(state, explorer.x, explorer.y, brushed.low, brushed.high)
+                selecting.select(state, mask, brushed.how)
     if scale is not None and bar:
         imgui.same_line()
         colourbar.upright("study:colours", *scale, size[1] - 8)
@@ -55,8 +55,8 @@ def draw(state: WindowState) -> None:
 
 def limits_now() -> tuple[float, float, float, float]:
     """Of x and y of the present plot."""
-    found = implot.get_plot_limits()
-    return found.x.min, found.x.max, found.y.min, found.y.max
+    limits = implot.get_plot_limits()
+    return limits.x.min, limits.x.max, limits.y.min, limits.y.max
 
 
 def _inside(state: WindowState, limits: tuple[float, float, float, float]) -> int:
@@ -92,8 +92,8 @@ def _density(state: WindowState, limits: tuple[float, float, float, float]) -> t
     corners = implot.Point(limits[0], limits[2]), implot.Point(limits[1], limits[3])
     implot.plot_image("##density", image, *corners)
     if explorer.counts()[1]:
-        own = explorer.mark()
-        few = explorer.cached("selected density", key, lambda: density(x[own], y[own], limits, shape)[0])
+        marked = explorer.mark()
+        few = explorer.cached("selected density", key, lambda: density(x[marked], y[marked], limits, shape)[0])
         implot.plot_image("##selected", Textures.current.get("marked", key, lambda: images.shaded(few, images.MARK)),
                           *corners)  # fmt: skip
     return (title, low, high) if third is not None else (f"{COUNT},\nlog(1 + n)", low, high)
@@ -102,7 +102,7 @@ def _density(state: WindowState, limits: tuple[float, float, float, float]) -> t
 def _points(state: WindowState) -> tuple[str, float, float] | None:
     """Every member shown as a point; what the colours mean, if they mean a number."""
     explorer = state.explorer
-    x, y, own = explorer.numbers(explorer.x), explorer.numbers(explorer.y), explorer.mark()
+    x, y, marked = explorer.numbers(explorer.x), explorer.numbers(explorer.y), explorer.mark()
     square = implot.Marker_.square
     size = 2.5 if len(x) > 500 else 3.5
     scale = None
@@ -115,17 +115,17 @@ def _points(state: WindowState) -> tuple[str, float, float] | None:
             implot.plot_scatter(f"##level{k}", x[rows], y[rows], _marker(square, size, _ramp(k)))
     else:
         implot.plot_scatter("##members", x, y, _marker(square, size, STEEL))
-    if own.any():
-        implot.plot_scatter("##selected", x[own], y[own], _marker(square, size + 1, MARK))
+    if marked.any():
+        implot.plot_scatter("##selected", x[marked], y[marked], _marker(square, size + 1, MARK))
     return scale
 
 
 def _levels(values: np.ndarray, low: float, high: float) -> list[tuple[int, np.ndarray]]:
     """Rows of each colour; those without a number are left out."""
     part = (values - low) / (high - low) if high > low else values * 0 + 0.5
-    found = np.minimum(np.nan_to_num(part, nan=-1.0) * LEVELS, LEVELS - 1).astype(int)
-    found[~np.isfinite(part)] = -1
-    return [(k, np.flatnonzero(found == k)) for k in range(LEVELS) if (found == k).any()]
+    levels = np.minimum(np.nan_to_num(part, nan=-1.0) * LEVELS, LEVELS - 1).astype(int)
+    levels[~np.isfinite(part)] = -1
+    return [(k, np.flatnonzero(levels == k)) for k in range(LEVELS) if (levels == k).any()]
 
 
 def _ramp(level: int) -> imgui.ImVec4:

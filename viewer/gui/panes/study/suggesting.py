@@ -17,10 +17,10 @@ def names(explorer: Explorer, typed: str, used: str, of: str) -> str:
     Args:
         used: the text in use, for which nothing is suggested; of: the box, for the names of the buttons.
     """
-    found = [] if typed.strip() == used else completing.completions(typed, explorer.table.names)
-    if found:
+    completions = [] if typed.strip() == used else completing.completions(typed, explorer.table.names)
+    if completions:
         imgui.text_disabled("complete:")
-    for label, text in found:
+    for label, text in completions:
         imgui.same_line()
         if imgui.small_button(f"{label}##{of}"):
             typed = text
