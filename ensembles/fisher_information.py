@@ -36,8 +36,8 @@ class Fisher:
 
 def sizes(values: Sequence[np.ndarray]) -> np.ndarray:
     """(P,) mean sizes of parameters from their values in a study, 1 where all are 0: the scales of `fisher`."""
-    found = np.array([float(np.nanmean(np.abs(column))) for column in values])
-    return np.where(found > 0, found, 1.0)
+    means = np.array([float(np.nanmean(np.abs(column))) for column in values])
+    return np.where(means > 0, means, 1.0)
 
 
 def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = None) -> Fisher:
@@ -53,8 +53,8 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
     """
     slopes, sigmas = np.asarray(slopes, float), np.asarray(sigmas, float)
     if slopes.ndim < 2 or sigmas.shape != slopes.shape[-2:-1]:
-        found = f"slopes of shape {slopes.shape}, deviations of shape {sigmas.shape}"
-        raise ModelError("fisher", found, "(..., M, P) and (M,)", "Give one deviation a metric.")
+        fault = f"slopes of shape {slopes.shape}, deviations of shape {sigmas.shape}"
+        raise ModelError("fisher", fault, "(..., M, P) and (M,)", "Give one deviation a metric.")
     sizes = np.ones(slopes.shape[-1]) if scales is None else np.asarray(scales, float)
     for name, values in (("sigmas", sigmas), ("scales", sizes)):
         if not ((values > 0) & np.isfinite(values)).all():
@@ -68,12 +68,12 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
     count = slopes.shape[-1]
     singular = np.zeros((*values.shape[:-1], count))
     singular[..., : values.shape[-1]] = values
-    told = singular > ROUNDING * singular[..., :1]
+    regular = singular > ROUNDING * singular[..., :1]
     directions = np.swapaxes(rows, -1, -2)
-    inverse = np.where(told, 1.0 / np.where(told, singular, 1.0), 0.0)
+    inverse = np.where(regular, 1.0 / np.where(regular, singular, 1.0), 0.0)
     root = directions * inverse[..., None, :]
     covariance = root @ np.swapaxes(root, -1, -2)
-    free = (directions**2 * ~told[..., None, :]).sum(-1) > ROUNDING
+    free = (directions**2 * ~regular[..., None, :]).sum(-1) > ROUNDING
     deviations = np.where(free, np.inf, np.sqrt(np.einsum("...ii->...i", covariance)))
     with np.errstate(all="ignore"):
         correlations = covariance / deviations[..., :, None] / deviations[..., None, :]
@@ -85,5 +85,5 @@ def fisher(slopes: np.ndarray, sigmas: np.ndarray, scales: np.ndarray | None = N
         np.where(nothing[..., None], np.nan, directions[..., ::-1]),
         np.where(nothing, np.nan, deviations * sizes),
         np.where(unknown | nothing[..., None], np.nan, correlations),
-        np.where(lost, 0, told.sum(-1)),
+        np.where(lost, 0, regular.sum(-1)),
     )

@@ -71,8 +71,8 @@ def _title(result: Result) -> str:
 
 def points(result: Result) -> list[np.ndarray]:
     """(K, n, p, 3) of every body: paths of its origin and frames in the world [m]."""
-    kept = {path: values[result.kept] for path, values in result.design.items()}
-    return points_of(result.model, result.poses, kept)
+    columns = {path: values[result.kept] for path, values in result.design.items()}
+    return points_of(result.model, result.poses, columns)
 
 
 def _draw_paths(panel: Any, result: Result, colours: np.ndarray) -> None:

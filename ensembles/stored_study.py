@@ -112,8 +112,8 @@ class Study:
 
     def recipe(self, k: int) -> tuple[Any, dict[str, np.ndarray], dict[str, Any]]:
         """Model, designs (1,) and settings with which `simulate`, or `assemble`, gives one member."""
-        (found,) = self.recipes([k])
-        return found.model, dict(found.vary), dict(found.settings)
+        (recipe,) = self.recipes([k])
+        return recipe.model, dict(recipe.vary), dict(recipe.settings)
 
     def recipes(self, members: Sequence[int]) -> list[Recipe]:
         """How members are simulated again, those of one model together.
@@ -125,19 +125,19 @@ class Study:
             if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < self.members:
                 allowed = f"a whole number from 0 to {self.members - 1}"
                 raise ModelError("member", repr(k), allowed, "Choose one of them.")
-        table, found = self.xarray["members"].to_dataset(), list[Recipe]()
+        table, recipes = self.xarray["members"].to_dataset(), list[Recipe]()
         for about, group in zip(self.groups, self._models, strict=True):
             last = about["first"] + about["members"]
-            mine = np.array([k for k in members if about["first"] <= k < last], np.int64)
-            if not len(mine):
+            numbers = np.array([k for k in members if about["first"] <= k < last], np.int64)
+            if not len(numbers):
                 continue
-            rows = table.isel(member=mine)
-            self._refuse_missing(mine, rows["message"].values)
+            rows = table.isel(member=numbers)
+            self._refuse_missing(numbers, rows["message"].values)
             known, derived = group.model.numbers(), group.settings.get("derive", {})
             vary = {path: v for path, v in designs_of(rows).items() if path in known and path not in derived}
             still = self.definition.assemble_only
-            found.append(Recipe(mine, group.model, vary, dict(group.settings), still))
-        return found
+            recipes.append(Recipe(numbers, group.model, vary, dict(group.settings), still))
+        return recipes
 
     def _refuse_missing(self, members: np.ndarray, messages: np.ndarray) -> None:
         """Raises where one of some members, with their messages, has not run."""

@@ -59,16 +59,16 @@ def again(
     for recipe in _recipes(path, tree, members):
         size = len(recipe.members)
 
-        def told(done: float, before: int = before, size: int = size) -> None:
+        def tell(done: float, before: int = before, size: int = size) -> None:
             progress((before + done * size) / len(members))
 
-        told(0.0)
-        found = to_tree(recipe.run(channels=_channels(tree, recipe), keep="all", progress=told))
+        tell(0.0)
+        simulated = to_tree(recipe.run(channels=_channels(tree, recipe), keep="all", progress=tell))
         rows = tree["members"].to_dataset().isel(member=recipe.members)
-        mine = found["members"].to_dataset()
-        differing = _differences(rows, mine, str(tree.attrs.get("shiftjax_version", "")))
-        messages = tuple(str(text) for text in mine["message"].values)
-        yield Again(recipe.members, found["trajectories"].to_dataset(), messages, differing)
+        table = simulated["members"].to_dataset()
+        differing = _differences(rows, table, str(tree.attrs.get("shiftjax_version", "")))
+        messages = tuple(str(text) for text in table["message"].values)
+        yield Again(recipe.members, simulated["trajectories"].to_dataset(), messages, differing)
         before += size
     progress(1.0)
 
@@ -87,16 +87,16 @@ def _channels(tree: xr.DataTree, recipe: Recipe) -> list[str]:
     return [str(values.attrs.get("path", name)) for name, values in variables if name != "pose"]
 
 
-def _differences(stored: xr.Dataset, found: xr.Dataset, version: str) -> tuple[str, ...]:
+def _differences(stored: xr.Dataset, repeated: xr.Dataset, version: str) -> tuple[str, ...]:
     """A sentence for every member of which a figure is not the one that is stored."""
-    mine = {str(values.attrs.get("path", name)): values for name, values in found.data_vars.items()}
+    columns = {str(values.attrs.get("path", name)): values for name, values in repeated.data_vars.items()}
     interrupted = np.asarray(stored["status"].values) == int(Outcome.interrupted)
     worst = [("", 0.0)] * stored.sizes["member"]
     for name, values in stored.data_vars.items():
         path = str(values.attrs.get("path", name))
-        if role_of(str(name), dict(values.attrs)) not in COMPARED or path not in mine:
+        if role_of(str(name), dict(values.attrs)) not in COMPARED or path not in columns:
             continue
-        for k, (old, new) in enumerate(zip(values.values.tolist(), mine[path].values.tolist(), strict=True)):
+        for k, (old, new) in enumerate(zip(values.values.tolist(), columns[path].values.tolist(), strict=True)):
             size = _difference(old, new)
             if size > worst[k][1] and not interrupted[k]:
                 worst[k] = (f"{path} {new:g}, stored {old:g}", size)

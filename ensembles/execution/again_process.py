@@ -34,19 +34,19 @@ def main(number: int) -> None:
         except ModelError as error:
             pipe.send_bytes(packed(FAILED, [error.where, error.found, error.allowed, error.todo]))
         except Exception as error:  # of a kind that nobody foresaw: told, not hidden
-            said = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:300]}"
-            pipe.send_bytes(packed(FAILED, [request["store"], said, "members that can run", "Report it."]))
+            fault = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:300]}"
+            pipe.send_bytes(packed(FAILED, [request["store"], fault, "members that can run", "Report it."]))
 
 
 def _serve(pipe: Connection, store: str, members: list[int]) -> None:
     """Simulates the members of a request and sends what comes of them."""
-    told = -EVERY
+    sent = -EVERY
 
     def progress(done: float) -> None:
-        nonlocal told
+        nonlocal sent
         now = time.monotonic()
-        if now - told >= EVERY:
-            told = now
+        if now - sent >= EVERY:
+            sent = now
             pipe.send_bytes(packed(PROGRESS, done))
 
     for some in again(store, members, progress):

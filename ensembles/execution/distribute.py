@@ -51,7 +51,7 @@ def executor_of(address: str, *, workers: int | None = None) -> Iterator[Executo
     try:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
-        found = f"{address}, which does not answer ({error})"
-        raise ModelError(where, found, ALLOWED, "Start `dask scheduler` and workers, or correct it.") from None
+        fault = f"{address}, which does not answer ({error})"
+        raise ModelError(where, fault, ALLOWED, "Start `dask scheduler` and workers, or correct it.") from None
     with client:
         yield client.get_executor()

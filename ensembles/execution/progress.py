@@ -122,8 +122,8 @@ class Teller:
         done, failed, changed = self._count.sum(0).tolist()
         rate = (done - int(self._before[:, 0].sum()) + running) / max(seconds, 1e-9)
         each = tuple(
-            GroupProgress(group.switches, group.members, int(own[0]), int(own[1]), int(own[2]), self._rate(k))
-            for k, (group, own) in enumerate(zip(self._groups, self._count, strict=True))
+            GroupProgress(group.switches, group.members, int(counts[0]), int(counts[1]), int(counts[2]), self._rate(k))
+            for k, (group, counts) in enumerate(zip(self._groups, self._count, strict=True))
         )
         self._progress(StudyProgress(total(self._groups), done, running, failed, changed, seconds, rate, each))
 

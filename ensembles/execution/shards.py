@@ -70,46 +70,46 @@ def shard_size(need: Need, steps: float) -> int:
 def run_members(
     part: Portion,
     definition: Definition,
-    kept: np.ndarray,
+    recorded_members: np.ndarray,
     progress: Callable[[float], None] = lambda done: None,
     threads: int | None = None,
 ) -> tuple[xr.Dataset, xr.Dataset | None]:
     """Simulates the members of a part.
 
     Args:
-        kept: (K,) numbers in the study of those whose trajectories are kept.
+        recorded_members: (K,) numbers in the study of those whose trajectories are kept.
 
     Returns:
         the rows of the table of members, and the trajectories of those of them that are kept, None where none are.
     """
-    mine = np.intersect1d(kept, part.members) - part.first
-    every = 2 * len(mine) > part.end - part.begin  # then what is not kept is recorded in passing
-    given = {"keep": mine.tolist()} if every else {"channels": [], "output_step": None}
+    places = np.intersect1d(recorded_members, part.members) - part.first
+    every = 2 * len(places) > part.end - part.begin  # then what is not kept is recorded in passing
+    given = {"keep": places.tolist()} if every else {"channels": [], "output_step": None}
     result = simulated(part, definition, {**given, "progress": progress, "threads": threads})
     rows = table(result, part)
-    if not len(mine):
+    if not len(places):
         return rows, None
     if every:
-        return rows, trajectories(result, part, mine)
-    return rows, recorded(part, definition, mine, lambda done: progress(1.0), threads)
+        return rows, trajectories(result, part, places)
+    return rows, recorded(part, definition, places, lambda done: progress(1.0), threads)
 
 
 def recorded(
     part: Portion,
     definition: Definition,
-    mine: np.ndarray,
+    places: np.ndarray,
     progress: Callable[[float], None] = lambda done: None,
     threads: int | None = None,
 ) -> xr.Dataset:
     """Trajectories of some members of a part, which run alone.
 
     Args:
-        mine: (K,) their places in the part.
+        places: (K,) of the members in the part.
     """
-    few = {path: values[mine] for path, values in part.group.vary(part.begin, part.end).items()}
+    few = {path: values[places] for path, values in part.group.vary(part.begin, part.end).items()}
     more = {"channels": part.group.settings.get("channels", []), "keep": "all", "vary": few}
     more |= {"progress": progress, "threads": threads}
-    return trajectories(simulated(part, definition, more), part, mine)
+    return trajectories(simulated(part, definition, more), part, places)
 
 
 def probed(group: MemberGroup, definition: Definition) -> tuple[Result, Need, xr.Dataset, xr.Dataset]:
@@ -158,7 +158,7 @@ def columns(rows: Sequence[xr.Dataset], groups: Sequence[MemberGroup]) -> xr.Dat
 
     def having(name: Any) -> xr.Dataset:
         path = rows[0][name].attrs.get("path", name)
-        there = (own for own, group in zip(rows, groups, strict=True) if path not in (*group.absent, *group.unmeasured))
+        there = (row for row, group in zip(rows, groups, strict=True) if path not in (*group.absent, *group.unmeasured))
         return next(there, rows[0])
 
     return rows[0].assign({name: values.assign_attrs(having(name)[name].attrs) for name, values in rows[0].items()})
@@ -168,19 +168,19 @@ def together(some: Sequence[xr.Dataset]) -> xr.Dataset:
     """Trajectories of one member of every model of a study: one dataset that has the channels and bodies of all."""
     bodies = list(dict.fromkeys(str(body) for one in some for body in one["body"].values))
     whole = [one.reindex(body=bodies).assign_coords(member=[0]) for one in some]
-    found = whole[0]
+    joined = whole[0]
     for one in whole[1:]:
-        found = found.assign({name: one[name] for name in one.data_vars if name not in found})
-    found["body"].attrs.update(some[0]["body"].attrs)
-    names = [str(name) for name in found.data_vars if name != "pose"]
-    return found.assign_attrs({ORDER: [*names, "pose"]})
+        joined = joined.assign({name: one[name] for name in one.data_vars if name not in joined})
+    joined["body"].attrs.update(some[0]["body"].attrs)
+    names = [str(name) for name in joined.data_vars if name != "pose"]
+    return joined.assign_attrs({ORDER: [*names, "pose"]})
 
 
-def trajectories(result: Result, part: Portion, mine: np.ndarray) -> xr.Dataset:
+def trajectories(result: Result, part: Portion, places: np.ndarray) -> xr.Dataset:
     """Channels and poses of the members that a result has kept, numbered as in the study.
 
     Args:
-        mine: (K,) their places in the part.
+        places: (K,) of the members in the part.
     """
-    found = to_tree(result)["trajectories"].to_dataset()
-    return found.assign_coords(member=("member", part.first + mine, {"units": "1"}))
+    paths = to_tree(result)["trajectories"].to_dataset()
+    return paths.assign_coords(member=("member", part.first + places, {"units": "1"}))

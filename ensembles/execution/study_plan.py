@@ -63,25 +63,25 @@ def _plan(folder: str, words: str) -> StudyPlan:
     """The plan of a store with such attributes; another study may come to stand in the same folder."""
     about = json.loads(words)
     if about["shiftjax_version"] != VERSION:
-        found, todo = f"a study of version {about['shiftjax_version']}", f"Go on with that version; this is {VERSION}."
-        raise ModelError(folder, found, f"one of version {VERSION}", todo)
+        fault, todo = f"a study of version {about['shiftjax_version']}", f"Go on with that version; this is {VERSION}."
+        raise ModelError(folder, fault, f"one of version {VERSION}", todo)
     definition = from_document(json.loads(about["study"]), about["study_folder"])
     groups = designs(definition)
     if about["designs"] != digest(groups):
-        found = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
-        raise ModelError(folder, found, "the same designs", "Put the file back, or begin a new study.")
-    kept = definition.kept.at_once(total(groups))
-    return StudyPlan(Path(folder), definition, groups, int(about["shard_size"]), tuple(kept.tolist()))
+        fault = "designs that are not those it was begun with: a file that the study names, or a library, has changed"
+        raise ModelError(folder, fault, "the same designs", "Put the file back, or begin a new study.")
+    recorded_members = definition.kept.at_once(total(groups))
+    return StudyPlan(Path(folder), definition, groups, int(about["shard_size"]), tuple(recorded_members.tolist()))
 
 
 def digest(groups: Sequence[MemberGroup]) -> str:
     """Of all numbers and models of a study, as they are when it begins."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for group in groups:
-        found.update(json.dumps(plain(to_dict(group.model)), sort_keys=True).encode())
+        digest.update(json.dumps(plain(to_dict(group.model)), sort_keys=True).encode())
         for path, values in group.values.items():
-            found.update(path.encode() + np.ascontiguousarray(values, "<f8").tobytes())
-    return found.hexdigest()
+            digest.update(path.encode() + np.ascontiguousarray(values, "<f8").tobytes())
+    return digest.hexdigest()
 
 
 def resumed(definition: Definition, place: Path) -> dict[str, Any]:

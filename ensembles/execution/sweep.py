@@ -157,11 +157,11 @@ def _place(out: str | Path | None) -> tuple[Path, Any]:
 def _begin(definition: Definition, place: Path, source: str, shard: int | None) -> None:
     """The empty store of a study. One member of each group is run before: what cannot run is refused at once."""
     groups = designs(definition)
-    count, found = total(groups), [probed(group, definition) for group in groups]
-    first, rows = found[0][0], columns([row for _, _, row, _ in found], groups)
+    count, probes = total(groups), [probed(group, definition) for group in groups]
+    first, rows = probes[0][0], columns([row for _, _, row, _ in probes], groups)
     refuse_unknown((str(v.attrs.get("path", name)) for name, v in rows.data_vars.items()), definition.kept)
     steps = ASSEMBLY if definition.assemble_only else round(first.settings["span"] / first.settings["step"])
-    size = shard or shard_size(max((need for _, need, _, _ in found), key=lambda need: need.total), steps)
+    size = shard or shard_size(max((need for _, need, _, _ in probes), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
     about |= {**FORMAT, "study": json.dumps(document(definition)), "study_folder": definition.folder}
@@ -173,7 +173,7 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
         with study_store.writing(place, draft) as files:
             remove(draft)
             study_store.create(files, about, rows, count, size)
-            study_store.create_trajectories(files, together([some for _, _, _, some in found]), stated)
+            study_store.create_trajectories(files, together([some for _, _, _, some in probes]), stated)
             files.settle()
             draft.rename(place)
             flush([place.parent])
@@ -197,12 +197,12 @@ def _run(
     """Runs the shards that are not done, then what is chosen from all of them."""
     ready = study_store.done(plan.folder)
     todo = [shard for shard in range(plan.shards) if shard not in ready]
-    told = Teller(plan.groups, _counted(plan, sorted(ready)), progress)
-    told.begin()
+    teller = Teller(plan.groups, _counted(plan, sorted(ready)), progress)
+    teller.begin()
     if executor is None:
-        _run_here(plan, todo, threads, told)
+        _run_here(plan, todo, threads, teller)
     else:
-        _run_there(plan, todo, threads, told, executor)
+        _run_there(plan, todo, threads, teller, executor)
     if study_store.is_running(study_store.about_of(plan.folder)):
         _keep_extremes(plan, threads)
         with shielded(), study_store.writing(plan.folder) as files:
@@ -214,15 +214,15 @@ def _counted(plan: StudyPlan, shards: Sequence[int]) -> Count:
     return counted(plan.groups, study_store.read_rows(plan.folder, ("status", "repartitions"), shards, plan.size))
 
 
-def _run_here(plan: StudyPlan, todo: Sequence[int], threads: int | None, told: Teller) -> None:
+def _run_here(plan: StudyPlan, todo: Sequence[int], threads: int | None, teller: Teller) -> None:
     """Shards in this process; each is written while the next ones run."""
-    with _writer() as write, closing(_computed(plan, todo, threads, told)) as shards:
-        for shard, found in shards:
-            write(lambda shard=shard, found=found: told.shard(shard, _write(plan, shard, found)))
+    with _writer() as write, closing(_computed(plan, todo, threads, teller)) as shards:
+        for shard, rows in shards:
+            write(lambda shard=shard, rows=rows: teller.shard(shard, _write(plan, shard, rows)))
 
 
 def _computed(
-    plan: StudyPlan, todo: Sequence[int], threads: int | None, told: Teller
+    plan: StudyPlan, todo: Sequence[int], threads: int | None, teller: Teller
 ) -> Generator[tuple[int, list[Rows]]]:
     """What comes of each shard, in order.
 
@@ -231,7 +231,7 @@ def _computed(
     are, so that what never tells, assembly, stays in this thread.
     """
     if len(todo) < 2 or (threads or os.cpu_count()) == 1 or plan.definition.assemble_only:
-        yield from ((shard, _run_parts(plan, shard, threads, partial(told.part, shard))) for shard in todo)
+        yield from ((shard, _run_parts(plan, shard, threads, partial(teller.part, shard))) for shard in todo)
         return
     stopped, waiting = threading.Event(), deque[tuple[int, Future[list[Rows]]]]()
     pool = ThreadPoolExecutor(AT_ONCE)
@@ -239,7 +239,7 @@ def _computed(
     def tell(shard: int, first: int, done: float) -> None:
         if stopped.is_set():
             raise CancelledError
-        told.part(shard, first, done)
+        teller.part(shard, first, done)
 
     try:
         for shard in todo:
@@ -263,7 +263,7 @@ def _run_parts(
     Args:
         tell: called with a member of the group that runs, and how many members' worth of work is done.
     """
-    found, before, kept = list[Rows](), 0, np.array(plan.kept, np.int64)
+    rows, before, recorded_members = list[Rows](), 0, np.array(plan.kept, np.int64)
     for part in parts(plan.groups, shard, plan.size):
         size = part.end - part.begin
 
@@ -271,12 +271,12 @@ def _run_parts(
             tell(first, before + fraction * size)
 
         progress(0.0)
-        found.append((part, *run_members(part, plan.definition, kept, progress, threads)))
+        rows.append((part, *run_members(part, plan.definition, recorded_members, progress, threads)))
         before += size
-    return found
+    return rows
 
 
-def _run_there(plan: StudyPlan, todo: Sequence[int], threads: int | None, told: Teller, executor: Executor) -> None:
+def _run_there(plan: StudyPlan, todo: Sequence[int], threads: int | None, teller: Teller, executor: Executor) -> None:
     """Shards in other processes; what is lost with one of them runs again."""
     for attempt in range(1, ATTEMPTS + 1):
         lost: dict[int, BaseException] = {}
@@ -291,7 +291,7 @@ def _run_there(plan: StudyPlan, todo: Sequence[int], threads: int | None, told: 
                 if error is not None:
                     lost[futures[future]] = error
                 else:
-                    told.shard(*future.result())
+                    teller.shard(*future.result())
         except BrokenExecutor as error:
             raise _lost(plan, "processes of which one was killed") from error
         finally:
@@ -305,9 +305,9 @@ def _run_there(plan: StudyPlan, todo: Sequence[int], threads: int | None, told: 
         todo = list(lost)
 
 
-def _lost(plan: StudyPlan, found: str) -> ModelError:
+def _lost(plan: StudyPlan, fault: str) -> ModelError:
     todo = "Resume, with fewer processes if the memory was not enough: the shards that are done stay."
-    return ModelError(str(plan.folder), found, "processes that live as long as the study", todo)
+    return ModelError(str(plan.folder), fault, "processes that live as long as the study", todo)
 
 
 @contextmanager
@@ -330,16 +330,16 @@ def _writer() -> Iterator[Callable[[Callable[[], None]], None]]:
         future.result()
 
 
-def _write(plan: StudyPlan, shard: int, found: Sequence[Rows]) -> Count:
+def _write(plan: StudyPlan, shard: int, portions: Sequence[Rows]) -> Count:
     """Writes a shard, marks it done, and counts its members."""
-    kept = np.array(plan.kept, np.int64)
-    rows: list[xr.Dataset] = [rows for _, rows, _ in found]
+    recorded_members = np.array(plan.kept, np.int64)
+    rows: list[xr.Dataset] = [rows for _, rows, _ in portions]
     joined = xr.concat(rows, dim="member", combine_attrs="override")
     with study_store.writing(plan.folder) as files:
         study_store.write_rows(files, joined, shard * plan.size)
-        for _, _, some in found:
+        for _, _, some in portions:
             if some is not None:
-                study_store.write_some(files, some, np.searchsorted(kept, some["member"].values))
+                study_store.write_some(files, some, np.searchsorted(recorded_members, some["member"].values))
         study_store.mark(files, shard)
     return counted(plan.groups, joined)
 
@@ -357,8 +357,8 @@ def _keep_extremes(plan: StudyPlan, threads: int | None) -> None:
     with study_store.writing(plan.folder) as files:
         study_store.create_trajectories(files, kinds, chosen)
     for group in plan.groups:
-        mine = chosen[(chosen >= group.first) & (chosen < group.first + group.members)] - group.first
-        if len(mine):
-            some = recorded(Portion(group, 0, group.members), plan.definition, mine, threads=threads)
+        places = chosen[(chosen >= group.first) & (chosen < group.first + group.members)] - group.first
+        if len(places):
+            some = recorded(Portion(group, 0, group.members), plan.definition, places, threads=threads)
             with study_store.writing(plan.folder) as files:
                 study_store.write_some(files, some, np.searchsorted(chosen, some["member"].values))

@@ -53,15 +53,15 @@ class Data:
         step = np.diff(instants).min() if len(instants) > 1 else 1.0
         off = np.flatnonzero(np.abs(instants[places] - times) > ROUNDING * step)
         if len(off):
-            found = f"{times[off[0]]} s, at which nothing is recorded"
-            raise ModelError(WHERE, found, f"whole multiples of {step:.6g} s up to {instants[-1]:.6g} s",
+            fault = f"{times[off[0]]} s, at which nothing is recorded"
+            raise ModelError(WHERE, fault, f"whole multiples of {step:.6g} s up to {instants[-1]:.6g} s",
                              "Set output_step and span of the study.")  # fmt: skip
-        found = []
+        columns = []
         for name, shape in zip(self._names, runs.sizes.values(), strict=True):
             if int(np.prod(shape)) != len(instants):
                 todo = "Make a metric of each number."
                 raise ModelError(WHERE, f"{name}, a channel of several numbers", "channels of one number", todo)
             values = np.full(len(instants), np.nan)
             values[places] = self._columns[name]
-            found.append(values)
-        return np.concatenate(found)
+            columns.append(values)
+        return np.concatenate(columns)

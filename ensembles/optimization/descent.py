@@ -17,7 +17,16 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good, told
+from shiftjax.ensembles.optimization.one_start import (
+    Row,
+    Seen,
+    State,
+    advanced,
+    begun,
+    filled,
+    is_good,
+    jumps_and_growth,
+)
 from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
 from shiftjax.ensembles.study.optimization_words import MONOTONE, Wanted
 from shiftjax.errors import ModelError
@@ -44,10 +53,10 @@ class Descent(DescentMethod):
         numbers, slopes = self._placed(some["z"])
         x = self.problem.designs(members, numbers)
         outputs, status = self.problem.runs.outputs(x)
-        found, bars = self._judged(outputs[:, self.problem.runs.recorded :], some["multipliers"], some["penalty"])
-        found["gradient"] = self.problem.runs.adjoint(x, bars[None])[0] * slopes
-        found |= told(self.problem.runs.doubts)
-        return filled(state, members, {**found, "numbers": numbers, "status": status})
+        scores, bars = self._judged(outputs[:, self.problem.runs.recorded :], some["multipliers"], some["penalty"])
+        scores["gradient"] = self.problem.runs.adjoint(x, bars[None])[0] * slopes
+        scores |= jumps_and_growth(self.problem.runs.doubts)
+        return filled(state, members, {**scores, "numbers": numbers, "status": status})
 
     # -- of one start --------------------------------------------------------------------------------------------------
 
@@ -70,8 +79,8 @@ class Descent(DescentMethod):
         unmet = jnp.max(
             jnp.abs(jnp.where(self.problem.equal, by, jnp.maximum(by, -multipliers / penalty))), initial=0.0
         )
-        found = {"objective": objective, "by": by, "excess": excess, "unmet": unmet, "merit": total}
-        return {"metrics": metrics, **found}, bars
+        scores = {"objective": objective, "by": by, "excess": excess, "unmet": unmet, "merit": total}
+        return {"metrics": metrics, **scores}, bars
 
     def _lagrangian(self, by: Array, multipliers: Array, penalty: Array) -> Array:
         equality = multipliers * by + penalty * by**2 / 2

@@ -37,11 +37,11 @@ def convergence(curves: dict[str, np.ndarray], best: int) -> Any:
     return made
 
 
-def places(names: list[str], began: np.ndarray, found: np.ndarray, groups: list[tuple[int, ...]]) -> Any:
+def places(names: list[str], began: np.ndarray, ended: np.ndarray, groups: list[tuple[int, ...]]) -> Any:
     """Where the starts began and came to, each number between its bounds.
 
     Args:
-        names: of the numbers that have two bounds. began, found: (N, P) in parts of the way from the smallest to the
+        names: of the numbers that have two bounds. began, ended: (N, P) in parts of the way from the smallest to the
             largest value. groups: starts of equal designs, the best first.
     """
     names, count = names[:MOST_PARAMETERS], min(len(names), MOST_PARAMETERS)
@@ -53,7 +53,7 @@ def places(names: list[str], began: np.ndarray, found: np.ndarray, groups: list[
                       linewidths=0.8)  # fmt: skip
         for place, group in reversed([*enumerate(groups)]):
             colour = SHADES[place] if place < len(SHADES) else style.PALE
-            some = found[list(group), k]
+            some = ended[list(group), k]
             panel.scatter(some, np.full(len(some), rows[k] - 0.12), s=60 if place == 0 else 26, color=colour,
                           linewidths=0, alpha=0.85)  # fmt: skip
     for edge in (0.0, 1.0):

@@ -58,11 +58,11 @@ class Iterates:
         Raises:
             ModelError: no optimisation there.
         """
-        found = attributes(self.place)
-        if KIND not in found:
+        about = attributes(self.place)
+        if KIND not in about:
             todo = "Check the name."
             raise ModelError(str(self.place), "no optimisation", "what `shiftjax optimize STUDY.toml` wrote", todo)
-        return found
+        return about
 
     @property
     def done(self) -> int:
@@ -145,8 +145,8 @@ class Iterates:
 
     def dataset(self, group: str) -> xr.Dataset:
         """A group, without what is not yet there."""
-        found = opened_group(CheckedFolder(self.place, growing=True, todo=MEND), group)
-        return found.isel(iteration=slice(self.done)) if "iteration" in found.sizes else found
+        iterates = opened_group(CheckedFolder(self.place, growing=True, todo=MEND), group)
+        return iterates.isel(iteration=slice(self.done)) if "iteration" in iterates.sizes else iterates
 
 
 def shown(seen: Arrays) -> dict[str, np.ndarray]:

@@ -14,7 +14,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from shiftjax.ensembles.optimization.one_start import Row, Seen, State, advanced, begun, filled, is_good, told
+from shiftjax.ensembles.optimization.one_start import (
+    Row,
+    Seen,
+    State,
+    advanced,
+    begun,
+    filled,
+    is_good,
+    jumps_and_growth,
+)
 from shiftjax.ensembles.optimization.problem import DescentMethod, Problem
 
 Array = Any  # of JAX, traced
@@ -36,9 +45,9 @@ class LeastSquares(DescentMethod):
         x = self.problem.designs(members, numbers)
         outputs, status = self.problem.runs.outputs(x)
         changes = np.moveaxis(self.problem.runs.tangent(x), 0, 2)  # (n, O, P)
-        found = self._judged(np.where(status[:, None] > 0, 0.0, outputs), np.nan_to_num(changes), slopes)
-        found |= told(self.problem.runs.doubts)
-        return filled(state, members, {**found, "numbers": numbers, "status": status})
+        scores = self._judged(np.where(status[:, None] > 0, 0.0, outputs), np.nan_to_num(changes), slopes)
+        scores |= jumps_and_growth(self.problem.runs.doubts)
+        return filled(state, members, {**scores, "numbers": numbers, "status": status})
 
     # -- of one start --------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from shiftjax.gradients.doubts import Doubts
 
 Array = Any  # of JAX, traced
 Row = dict[str, Any]  # arrays of one start
-Seen = dict[str, np.ndarray]  # what was found of every start, each (N, ...)
+Seen = dict[str, np.ndarray]  # what was seen of every start, each (N, ...)
 State = dict[str, Any]  # of every start, arrays (N, ...)
 PATIENCE = 30  # points in a row that are not good, each half as far away
 
@@ -74,18 +74,18 @@ def is_good(row: Row, seen: Mapping[str, Array], *, down: bool) -> Array:
     return finite & (seen["merit"] < row["base_merit"]) if down else finite
 
 
-def told(doubts: Doubts) -> Seen:
+def jumps_and_growth(doubts: Doubts) -> Seen:
     """What gradients say of themselves: how often forces jumped, which they ignore, and how small changes grow."""
     return {"jumps": doubts.jumps.astype(np.int32), "growth": np.nan_to_num(doubts.growth)}
 
 
-def filled(state: State, members: np.ndarray, found: Seen) -> Seen:
-    """What was found of some starts as that of all: 0 for those that have ended, and no NaN but an infinite merit for
+def filled(state: State, members: np.ndarray, scores: Seen) -> Seen:
+    """What was seen of some starts as that of all: 0 for those that have ended, and no NaN but an infinite merit for
     those whose run, objective or gradient is none."""
-    finite = (found["status"] <= 0) & np.isfinite(found["merit"]) & np.isfinite(found["objective"])
-    finite &= np.isfinite(found["gradient"]).all(axis=1)
+    finite = (scores["status"] <= 0) & np.isfinite(scores["merit"]) & np.isfinite(scores["objective"])
+    finite &= np.isfinite(scores["gradient"]).all(axis=1)
     out = {}
-    for name, values in found.items():
+    for name, values in scores.items():
         axes = (slice(None), *(None,) * (values.ndim - 1))
         lost = np.inf if name in ("merit", "objective", "excess", "unmet") else 0
         values = values if name in ("status", "numbers") else np.where(finite[axes], values, lost)

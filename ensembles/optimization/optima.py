@@ -37,15 +37,15 @@ def clusters(numbers: np.ndarray, order: np.ndarray, width: np.ndarray) -> tuple
         order: the starts that have a design, best first. A start is of the first group whose best design is equal.
         width: (P,) see `widths`.
     """
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for start in order.tolist():
-        for group in found:
+        for group in groups:
             if (np.abs(numbers[start] - numbers[group[0]]) <= EQUAL * width).all():
                 group.append(start)
                 break
         else:
-            found.append([start])
-    return tuple(Cluster(tuple(group)) for group in found)
+            groups.append([start])
+    return tuple(Cluster(tuple(group)) for group in groups)
 
 
 def at_bound(numbers: np.ndarray, low: np.ndarray, high: np.ndarray, width: np.ndarray) -> np.ndarray:

@@ -191,28 +191,28 @@ class _Run:
     def _shown(self, seen: Seen, state: State) -> Seen:
         """The last good design of every start."""
         numbers = self.method.place(state["base"])
-        found = {"numbers": numbers, "objective": state["base_objective"], "excess": state["base_excess"]}
-        found |= {"gradient_norm": state["base_gradient"], "status": seen["status"].astype(np.int32)}
-        found |= {name: seen[name] for name in ("jumps", "growth")}
-        return found | {name: state[name].astype(np.int32) for name in ("halved", "ended")}
+        iterate = {"numbers": numbers, "objective": state["base_objective"], "excess": state["base_excess"]}
+        iterate |= {"gradient_norm": state["base_gradient"], "status": seen["status"].astype(np.int32)}
+        iterate |= {name: seen[name] for name in ("jumps", "growth")}
+        return iterate | {name: state[name].astype(np.int32) for name in ("halved", "ended")}
 
     def _came(self, state: State, first: Seen) -> Seen:
         """What came of every start."""
         lost = first["status"] > 0
         before = np.where(lost[:, None], np.nan, first["metrics"])
         numbers = self.method.place(state["best"])
-        found = {"numbers": numbers, "objective": state["best_objective"], "excess": state["best_excess"]}
+        ends = {"numbers": numbers, "objective": state["best_objective"], "excess": state["best_excess"]}
         none = ~np.isfinite(state["best_objective"])
-        found["metrics"] = np.where(none[:, None], np.nan, state["best_metrics"])
-        found |= {"first_numbers": first["numbers"], "first_metrics": before}
-        found["growth"] = state["best_growth"]
+        ends["metrics"] = np.where(none[:, None], np.nan, state["best_metrics"])
+        ends |= {"first_numbers": first["numbers"], "first_metrics": before}
+        ends["growth"] = state["best_growth"]
         whole = {
             "jumps": state["best_jumps"],
             "halved": state["halved"],
             "ended": state["ended"],
             "iterations": state["asked"],
         }
-        return found | {name: values.astype(np.int32) for name, values in whole.items()}
+        return ends | {name: values.astype(np.int32) for name, values in whole.items()}
 
 
 def _of_data(definition: Definition, wanted: Wanted) -> str:

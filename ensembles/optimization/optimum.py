@@ -141,8 +141,8 @@ class Optimum:
         vary = {path: values[best.start : best.start + 1] for path, values in group.vary().items()}
         vary |= {path: np.array([value]) for path, value in best.design.items()}
         columns, assign = with_derived(group.model, vary, None, group.settings.get("derive"))
-        found = {path: float(values[0]) for path, values in (columns or {}).items()}
-        return group.model.replace(found | (assign or {}))
+        derived = {path: float(values[0]) for path, values in (columns or {}).items()}
+        return group.model.replace(derived | (assign or {}))
 
     def to_pandas(self) -> DataFrame:
         """One row a start: objective, excess of the constraints, how it ended, iterations, steps that were halved back,

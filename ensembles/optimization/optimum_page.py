@@ -38,60 +38,60 @@ ENDINGS = {
 RANKS = ("the second", "third", "fourth", "fifth")  # of optima, in the shades of the figures
 
 
-class Told:
-    """What the report tells of, of an optimisation that has ended."""
+class OptimumContent:
+    """Everything the page of an optimisation that has ended is made of."""
 
-    def __init__(self, found: Optimum) -> None:
-        self.found = found
-        wanted = found.definition.optimized
+    def __init__(self, optimum: Optimum) -> None:
+        self.optimum = optimum
+        wanted = optimum.definition.optimized
         assert wanted is not None, "a store of an optimisation has its table"
         self.wanted: Wanted = wanted
-        prefixes = {path.split(":")[0] + ":" if ":" in path else "" for path in found.parameters}
+        prefixes = {path.split(":")[0] + ":" if ":" in path else "" for path in optimum.parameters}
         self.prefix = prefixes.pop() if len(prefixes) == 1 else ""
-        self.numbers, self.first = (found.starts[name].values for name in ("numbers", "first_numbers"))
-        bounds = json.loads(found.about.get("bounds", "{}"))
-        pairs = [bounds.get(path, (-np.inf, np.inf)) for path in found.parameters]
+        self.numbers, self.first = (optimum.starts[name].values for name in ("numbers", "first_numbers"))
+        bounds = json.loads(optimum.about.get("bounds", "{}"))
+        pairs = [bounds.get(path, (-np.inf, np.inf)) for path in optimum.parameters]
         self.low, self.high = np.array(pairs, float).reshape(-1, 2).T
         self.width = widths(self.low, self.high, np.concatenate([self.numbers, self.first]))
-        self.best = int(found.order[0])
+        self.best = int(optimum.order[0])
 
     def short(self, path: str) -> str:
         return path.removeprefix(self.prefix)
 
     def unit(self, name: str) -> str:
-        return unit_text(self.found.units.get(name, "1"))
+        return unit_text(self.optimum.units.get(name, "1"))
 
     @property
     def ran(self) -> np.ndarray:
         """(N,) starts that have a design."""
-        return np.isfinite(self.found.objective)
+        return np.isfinite(self.optimum.objective)
 
     @property
     def allowed(self) -> np.ndarray:
         """(N,) starts whose best design meets the constraints."""
-        return self.ran & (self.found.starts["excess"].values <= self.wanted.constraint_tolerance)
+        return self.ran & (self.optimum.starts["excess"].values <= self.wanted.constraint_tolerance)
 
     @cached_property
     def optima(self) -> tuple[Cluster, ...]:
         """Starts that have a design, by equal designs."""
-        order = self.found.order[self.ran[self.found.order]]
+        order = self.optimum.order[self.ran[self.optimum.order]]
         return clusters(self.numbers, order, self.width)
 
     @cached_property
     def excess(self) -> np.ndarray:
         """(N, C) by which every constraint is exceeded at the best design of every start; below 0 it has room."""
-        nodes = expressions(self.wanted, self.found.metrics) if self.wanted.constraints else {}
+        nodes = expressions(self.wanted, self.optimum.metrics) if self.wanted.constraints else {}
         columns = []
         for constraint in self.wanted.constraints:
             named = {
-                name: [v] for name, v in zip(self.found.metrics, self.found.starts["metrics"].values.T, strict=True)
+                name: [v] for name, v in zip(self.optimum.metrics, self.optimum.starts["metrics"].values.T, strict=True)
             }
             columns.append(np.asarray(evaluate(nodes[constraint.text], named, constraint.text)[0], float))
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.numbers), 0))
 
 
 def write_optimum(
-    found: Optimum, path: str | Path, png: str | Path | None = None, *, title: str | None = None, force: bool = False
+    optimum: Optimum, path: str | Path, png: str | Path | None = None, *, title: str | None = None, force: bool = False
 ) -> Path:
     """Writes the report of an optimisation and returns its path; see `write`.
 
@@ -100,68 +100,70 @@ def write_optimum(
     """
     target, folder = check_target(path, png, force=force)
     with style.styled():
-        text, book = optimum_page(found, title or f"Optimisation: {found.path.stem}")
+        text, book = optimum_page(optimum, title or f"Optimisation: {optimum.path.stem}")
         if folder is not None:
             save(book.pictures, folder, force=force)
     return save_page(text, target, force=force)
 
 
-def optimum_page(found: Optimum, title: str) -> tuple[str, Book]:
+def optimum_page(optimum: Optimum, title: str) -> tuple[str, Book]:
     """The HTML of the report of an optimisation, and its figures."""
-    told, book = Told(found), Book()
+    content, book = OptimumContent(optimum), Book()
     bodies = {
-        "Summary": summary(told),
-        "What was asked": asked(told),
-        "Convergence": convergence(told, book),
-        "Best design": best(told),
-        **({"Constraints": constraints(told, book)} if told.wanted.constraints else {}),
-        "Optima": optima(told, book),
-        "Starts": starts(told),
+        "Summary": summary(content),
+        "What was asked": asked(content),
+        "Convergence": convergence(content, book),
+        "Best design": best(content),
+        **({"Constraints": constraints(content, book)} if content.wanted.constraints else {}),
+        "Optima": optima(content, book),
+        "Starts": starts(content),
     }
-    count = f"{number(len(told.numbers))} starts · {number(len(found.parameters))} parameters · {told.wanted.method}"
-    return shell(title, count, bodies, str(found.about.get("shiftjax_version", ""))), book
+    counts = f"{number(len(content.numbers))} starts · {number(len(optimum.parameters))} parameters"
+    return shell(
+        title, f"{counts} · {content.wanted.method}", bodies, str(optimum.about.get("shiftjax_version", ""))
+    ), book
 
 
-def summary(told: Told) -> str:
+def summary(content: OptimumContent) -> str:
     """How the starts ended, and what the best of them came to."""
-    found, endings = told.found, Counter(told.found.ending)
-    cards = [(number(len(found.ending)), "starts", False)]
+    optimum, endings = content.optimum, Counter(content.optimum.ending)
+    cards = [(number(len(optimum.ending)), "starts", False)]
     cards += [
         (number(endings[e.name]), e.name, e is DescentEnding.infeasible) for e in DescentEnding if endings[e.name]
     ]
-    cards.append((number(len(told.optima)), "different designs", False))
+    cards.append((number(len(content.optima)), "different designs", False))
     boxes = "".join(f'<div class="card{" bad" * bad}"><b>{n}</b><span>{words}</span></div>' for n, words, bad in cards)
-    lines = "".join(f"<li>{line}</li>" for line in _findings(told, endings))
+    lines = "".join(f"<li>{line}</li>" for line in _findings(content, endings))
     return f'<div class="cards">{boxes}</div><ul class="findings">{lines}</ul>'
 
 
-def _findings(told: Told, endings: Counter[str]) -> list[str]:
-    if not told.ran.any():
+def _findings(content: OptimumContent, endings: Counter[str]) -> list[str]:
+    if not content.ran.any():
         return ["No start found a design that runs: <i>Starts</i> tells why."]
-    found, curve = told.found, told.found.history["objective"].values[:, told.best]
+    optimum, curve = content.optimum, content.optimum.history["objective"].values[:, content.best]
     known = curve[np.isfinite(curve)]
-    value, same = float(found.objective[told.best]), len(told.optima[0].starts)
+    value, same = float(optimum.objective[content.best]), len(content.optima[0].starts)
     way = f"from {number(known[0])}, the first that ran, to <b>{number(value)}</b>"
-    lines = [f"The best design is that of start {told.best}: its objective went {way}."]
+    lines = [f"The best design is that of start {content.best}: its objective went {way}."]
     if same > 1:
-        lines.append(f"{number(same)} of {number(len(found.ending))} starts came to this design.")
-    elif len(found.ending) > 1:
+        lines.append(f"{number(same)} of {number(len(optimum.ending))} starts came to this design.")
+    elif len(optimum.ending) > 1:
         lines.append("No other start came to this design: more starts, or more iterations, may find a better one.")
-    if told.wanted.constraints and not told.allowed[told.best]:
-        lines.append(f"No start meets all constraints; the best exceeds one by {number(found.best.excess)}.")
-    elif told.wanted.constraints:
-        lines.append(f"{number(int(told.allowed.sum()))} starts meet all constraints.")
-    bound = at_bound(told.numbers[told.best], told.low, told.high, told.width)
+    if content.wanted.constraints and not content.allowed[content.best]:
+        lines.append(f"No start meets all constraints; the best exceeds one by {number(optimum.best.excess)}.")
+    elif content.wanted.constraints:
+        lines.append(f"{number(int(content.allowed.sum()))} starts meet all constraints.")
+    bound = at_bound(content.numbers[content.best], content.low, content.high, content.width)
     if bound.any():
-        names = ", ".join(code(told.short(path)) for path, at in zip(found.parameters, bound, strict=True) if at)
+        names = ", ".join(code(content.short(path)) for path, at in zip(optimum.parameters, bound, strict=True) if at)
         lines.append(f"At a bound: {names}. A wider one may allow a better design.")
     ended = "; ".join(f"{number(n)} {e}: {ENDINGS[e]}" for e, n in endings.most_common())
     return [*lines, f"How the starts ended: {ended}."]
 
 
-def asked(told: Told) -> str:
+def asked(content: OptimumContent) -> str:
     """Objective, method and model."""
-    wanted, definition = told.wanted, told.found.definition
+    wanted, definition = content.wanted, content.optimum.definition
     facts = [("assemblies of the model", escape(", ".join(_assemblies(definition.model))))]
     if wanted.objective:
         facts.append(("made small", code(wanted.objective)))
@@ -185,71 +187,71 @@ def _assemblies(model: str | Model | Mapping[str, Any]) -> list[str]:
     return [str(part["name"]) for part in model["assemblies"]] if isinstance(model, Mapping) else []
 
 
-def convergence(told: Told, book: Book) -> str:
+def convergence(content: OptimumContent, book: Book) -> str:
     """Objective, gradient and excess of every start over the iterations."""
-    if not told.ran.any():
+    if not content.ran.any():
         return "<p>No start found a design that runs.</p>"
-    history = told.found.history
+    history = content.optimum.history
     curves = {"objective": history["objective"].values, "norm of the gradient": history["gradient_norm"].values}
-    if told.wanted.constraints:
+    if content.wanted.constraints:
         curves["excess of the constraints"] = np.maximum(history["excess"].values, 0.0)
-    note = " Where constraints are exceeded at first, the objective has to rise." if told.wanted.constraints else ""
-    halved = int(told.found.starts["halved"].values.sum())
+    note = " Where constraints are exceeded at first, the objective has to rise." if content.wanted.constraints else ""
+    halved = int(content.optimum.starts["halved"].values.sum())
     steps = f" {number(halved)} steps led to a point that was not good, and were halved back." if halved else ""
     return book.add(
-        descent_figures.convergence(curves, told.best),
+        descent_figures.convergence(curves, content.best),
         "convergence",
         "How the starts went",
-        f"Each thin line is a start, at its last good design; {key(style.ORANGE)}start {told.best}, the best. A level "
-        f"line is a start that has ended, or finds nothing better.{note}{steps} The gradient is that of the free "
+        f"Each thin line is a start, at its last good design; {key(style.ORANGE)}start {content.best}, the best. A "
+        f"level line is a start that has ended, or finds nothing better.{note}{steps} The gradient is that of the free "
         "numbers behind the bounded ones.",
     )
 
 
-def best(told: Told) -> str:
+def best(content: OptimumContent) -> str:
     """Design and metrics of the best start, before and after."""
-    if not told.ran.any():
+    if not content.ran.any():
         return "<p>No start found a design that runs.</p>"
-    found, k = told.found, told.best
-    bound = at_bound(told.numbers[k], told.low, told.high, told.width)
+    optimum, k = content.optimum, content.best
+    bound = at_bound(content.numbers[k], content.low, content.high, content.width)
     rows = []
-    for p, path in enumerate(found.parameters):
+    for p, path in enumerate(optimum.parameters):
         where = {-1: "at its smallest", 1: "at its largest", 0: ""}[int(bound[p])]
-        values = (told.first[k, p], told.low[p], told.high[p], told.numbers[k, p])
+        values = (content.first[k, p], content.low[p], content.high[p], content.numbers[k, p])
         cells = [number(float(value), 6) for value in values]
-        rows.append((code(told.short(path)), *cells, told.unit(path), f"<b>{where}</b>" if where else ""))
+        rows.append((code(content.short(path)), *cells, content.unit(path), f"<b>{where}</b>" if where else ""))
     head = ("number", "start", "smallest", "largest", "found", "unit", "bound")
-    lead = f"<p>Start {k}, as it began and as it ended. All paths begin with {code(told.prefix)}.</p>"
+    lead = f"<p>Start {k}, as it began and as it ended. All paths begin with {code(content.prefix)}.</p>"
     design = lead + table(head, rows, (0, 5, 6))
     metrics = [
-        (code(name), number(found.best.before[name], 6), number(value, 6), told.unit(name))
-        for name, value in found.best.metrics.items()
+        (code(name), number(optimum.best.before[name], 6), number(value, 6), content.unit(name))
+        for name, value in optimum.best.metrics.items()
     ]
     moved = "<p>A model file with this design: <code>shiftjax optimize STUDY --resume --save MODEL.json</code>.</p>"
     return design + (table(("metric", "before", "after", "unit"), metrics, (0, 3)) if metrics else "") + moved
 
 
-def constraints(told: Told, book: Book) -> str:
+def constraints(content: OptimumContent, book: Book) -> str:
     """Every constraint at the best design, how many starts meet it, and the way of the best start."""
-    tolerance, rows = told.wanted.constraint_tolerance, []
-    for c, constraint in enumerate(told.wanted.constraints):
-        by = told.excess[:, c]
+    tolerance, rows = content.wanted.constraint_tolerance, []
+    for c, constraint in enumerate(content.wanted.constraints):
+        by = content.excess[:, c]
         over = np.abs(by) if constraint.equal else by
-        said = "no design that runs"
-        if told.ran[told.best]:
-            said = _state(float(by[told.best]), float(over[told.best]), tolerance, equal=constraint.equal)
-        met = number(int((told.ran & (over <= tolerance)).sum()))
-        rows.append((code(constraint.text), number(float(by[told.best]), 3), said, met))
+        state = "no design that runs"
+        if content.ran[content.best]:
+            state = _state(float(by[content.best]), float(over[content.best]), tolerance, equal=constraint.equal)
+        met = number(int((content.ran & (over <= tolerance)).sum()))
+        rows.append((code(constraint.text), number(float(by[content.best]), 3), state, met))
     head = ("constraint", "left − right at the best", "there", "met by starts")
-    if not told.ran.any():
+    if not content.ran.any():
         return table(head, rows, (0, 2))
-    texts = [constraint.text for constraint in told.wanted.constraints]
-    count = int(told.found.starts["iterations"].values[told.best])
-    by = told.found.evaluations["by"].values[:count, told.best]
-    by = np.where((told.found.evaluations["status"].values[:count, told.best] > 0)[:, None], np.nan, by)
+    texts = [constraint.text for constraint in content.wanted.constraints]
+    count = int(content.optimum.starts["iterations"].values[content.best])
+    by = content.optimum.evaluations["by"].values[:count, content.best]
+    by = np.where((content.optimum.evaluations["status"].values[:count, content.best] > 0)[:, None], np.nan, by)
     note = f"<p class=note>A constraint is met up to {number(tolerance)}; as an upper limit: left ≤ right.</p>"
     drawn = book.add(
-        descent_figures.constraints(texts, by, told.best),
+        descent_figures.constraints(texts, by, content.best),
         "constraints",
         "The constraints on the way of the best start",
         f"Left side minus right side at every point that ran, gaps where one did not: {key(style.RED)}above 0 an upper "
@@ -266,9 +268,9 @@ def _state(by: float, over: float, tolerance: float, *, equal: bool) -> str:
     return f"met, with room of {number(-by, 3)}"
 
 
-def optima(told: Told, book: Book) -> str:
+def optima(content: OptimumContent, book: Book) -> str:
     """The different designs that starts came to."""
-    found, groups = told.found, told.optima
+    optimum, groups = content.optimum, content.optima
     if not groups:
         return "<p>No start found a design that runs.</p>"
     lead = (
@@ -278,22 +280,24 @@ def optima(told: Told, book: Book) -> str:
     )
     rows = []
     for place, group in enumerate(groups[:MOST_OPTIMA], start=1):
-        k, values = group.starts[0], found.objective[list(group.starts)]
+        k, values = group.starts[0], optimum.objective[list(group.starts)]
         listed = ", ".join(map(str, group.starts[:LISTED])) + (", …" if len(group.starts) > LISTED else "")
-        met = "yes" if told.allowed[k] else f"exceeded by {number(float(found.starts['excess'].values[k]), 2)}"
-        own = (number(float(v), 5) for v in told.numbers[k])
+        met = "yes" if content.allowed[k] else f"exceeded by {number(float(optimum.starts['excess'].values[k]), 2)}"
+        design = (number(float(v), 5) for v in content.numbers[k])
         cells = (str(place), number(len(group.starts)), listed, number(values.min(), 5), number(values.max(), 5))
-        rows.append((*cells, *((met,) if told.wanted.constraints else ()), *own))
-    labels = (f"{told.short(path)}{f' [{told.unit(path)}]' * bool(told.unit(path))}" for path in found.parameters)
+        rows.append((*cells, *((met,) if content.wanted.constraints else ()), *design))
+    labels = (
+        f"{content.short(path)}{f' [{content.unit(path)}]' * bool(content.unit(path))}" for path in optimum.parameters
+    )
     head = ("optimum", "starts", "which", "best objective", "worst")
-    head = (*head, *(("constraints met",) if told.wanted.constraints else ()), *map(escape, labels))
+    head = (*head, *(("constraints met",) if content.wanted.constraints else ()), *map(escape, labels))
     more = f"<p class=note>{len(groups) - MOST_OPTIMA} more.</p>" if len(groups) > MOST_OPTIMA else ""
-    both = np.isfinite(told.low) & np.isfinite(told.high)
+    both = np.isfinite(content.low) & np.isfinite(content.high)
+    began, ended = (((x - content.low) / content.width)[:, both] for x in (content.first, content.numbers))
     drawn = "" if not both.any() else book.add(
         descent_figures.places(
-            [told.short(path) for path, two in zip(found.parameters, both, strict=True) if two],
-            ((told.first - told.low) / told.width)[:, both], ((told.numbers - told.low) / told.width)[:, both],
-            [group.starts for group in groups],
+            [content.short(path) for path, two in zip(optimum.parameters, both, strict=True) if two],
+            began, ended, [group.starts for group in groups],
         ),
         "optima",
         "Where the starts began, and came to",
@@ -305,21 +309,28 @@ def optima(told: Told, book: Book) -> str:
     return lead + table(head, rows, (2,)) + more + drawn
 
 
-def starts(told: Told) -> str:
+def starts(content: OptimumContent) -> str:
     """The starts that found nothing, and all others with what they met on their way, the best first."""
-    found = told.found
-    status = found.evaluations["status"].values
-    asked_for = found.starts["iterations"].values
+    optimum = content.optimum
+    status = optimum.evaluations["status"].values
+    asked_for = optimum.starts["iterations"].values
     rows, causes = [], Counter[Outcome]()
-    for k in (*found.order[~told.ran[found.order]], *found.order[told.ran[found.order]]):
-        own = Counter(Outcome(int(code)) for code in status[: asked_for[k], k] if code > 0)
-        causes.update(own)
-        met = ", ".join(f"{outcome.name} {number(n)}" for outcome, n in own.most_common()) or "all ran"
-        ending = found.ending[k] if told.ran[k] else f"<b>{found.ending[k]}</b>"
-        excess = number(float(found.starts["excess"].values[k]), 2)
-        cells = (str(k), number(float(found.objective[k]), 5), *((excess,) if told.wanted.constraints else ()))
-        rows.append((*cells, ending, number(int(asked_for[k])), number(int(found.starts["halved"].values[k])), met))
-    head = ("start", "objective", *(("excess",) if told.wanted.constraints else ()), "ending", "points", "halved back")
+    for k in (*optimum.order[~content.ran[optimum.order]], *optimum.order[content.ran[optimum.order]]):
+        outcomes = Counter(Outcome(int(code)) for code in status[: asked_for[k], k] if code > 0)
+        causes.update(outcomes)
+        met = ", ".join(f"{outcome.name} {number(n)}" for outcome, n in outcomes.most_common()) or "all ran"
+        ending = optimum.ending[k] if content.ran[k] else f"<b>{optimum.ending[k]}</b>"
+        excess = number(float(optimum.starts["excess"].values[k]), 2)
+        cells = (str(k), number(float(optimum.objective[k]), 5), *((excess,) if content.wanted.constraints else ()))
+        rows.append((*cells, ending, number(int(asked_for[k])), number(int(optimum.starts["halved"].values[k])), met))
+    head = (
+        "start",
+        "objective",
+        *(("excess",) if content.wanted.constraints else ()),
+        "ending",
+        "points",
+        "halved back",
+    )
     lead = "<p>Those that found no design that runs first, then the best. Points that did not run, by their status:</p>"
     shown = table((*head, "points that did not run"), rows[:MOST_STARTS], (len(head) - 3, len(head)))
     more = f"<p class=note>{len(rows) - MOST_STARTS} more.</p>" if len(rows) > MOST_STARTS else ""

@@ -113,15 +113,15 @@ class Problem:
             return off[~np.isnan(self._target)]
         outputs = outputs[self.runs.recorded :]
         named = {name: [outputs[k]] for k, name in enumerate(self.names)}
-        found = [jnp.asarray(evaluate(node, named, text)[0], float) for text, node in self._nodes.items()]
-        return jnp.stack(found) / self._sigmas
+        residuals = [jnp.asarray(evaluate(node, named, text)[0], float) for text, node in self._nodes.items()]
+        return jnp.stack(residuals) / self._sigmas
 
     def value(self, metrics: Array) -> tuple[Array, Array]:
         """The objective, and (C,) by which every constraint is exceeded, from the metrics (M,) of one member."""
         named = {name: [metrics[k]] for k, name in enumerate(self.names)}
-        found = {text: evaluate(node, named, text)[0] for text, node in self._nodes.items()}
-        objective = jnp.asarray(found.pop("objective"), float)
-        return objective, jnp.stack([jnp.zeros(()), *found.values()])[1:]
+        values = {text: evaluate(node, named, text)[0] for text, node in self._nodes.items()}
+        objective = jnp.asarray(values.pop("objective"), float)
+        return objective, jnp.stack([jnp.zeros(()), *values.values()])[1:]
 
 
 class DescentMethod:
@@ -156,7 +156,7 @@ class DescentMethod:
         """A start, from its free numbers and those of the model's own design."""
         raise NotImplementedError
 
-    def _judge(self, *found: Array) -> Any:
+    def _judge(self, *seen: Array) -> Any:
         """What is seen of the outputs of a start."""
         raise NotImplementedError
 

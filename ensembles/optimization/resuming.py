@@ -31,18 +31,18 @@ def grows(history: Iterates, definition: Definition, wanted: Wanted, mark: str) 
     then, now = json.loads(about["study"]), json.loads(json.dumps(document(definition)))
     other = [name for name in differences(then, now) if name != ITERATIONS]
     if other or about["designs"] != mark:
-        found = f"the store of another study: {', '.join(other[:6]) or 'a file that it names'} differs"
-        raise ModelError(where, found, "that of this one, or of fewer iterations", TODO)
+        fault = f"the store of another study: {', '.join(other[:6]) or 'a file that it names'} differs"
+        raise ModelError(where, fault, "that of this one, or of fewer iterations", TODO)
     if about["shiftjax_version"] != VERSION:
-        found = f"an optimisation of version {about['shiftjax_version']}"
-        raise ModelError(where, found, f"one of version {VERSION}", "Go on with that version.")
+        fault = f"an optimisation of version {about['shiftjax_version']}"
+        raise ModelError(where, fault, f"one of version {VERSION}", "Go on with that version.")
     begun = words.wanted(then["optimize"]).iterations
     if wanted.iterations < begun:
         raise ModelError(ITERATIONS, str(wanted.iterations), f"{begun}, with which the store was begun, or more", TODO)
     if wanted.iterations > begun and wanted.final_learning_rate is not None:
-        found = f"{wanted.iterations}, and final_learning_rate, which is reached at the last iteration"
+        fault = f"{wanted.iterations}, and final_learning_rate, which is reached at the last iteration"
         todo = f"Go on with {begun}, or optimise again."
-        raise ModelError(ITERATIONS, found, f"{begun}, with which the store was begun", todo)
+        raise ModelError(ITERATIONS, fault, f"{begun}, with which the store was begun", todo)
     return wanted.iterations > begun
 
 

@@ -68,12 +68,12 @@ class MemberwiseFunction:
     def __call__(self, *rows: Any) -> Any:
         """What the function gives, with the axis (N,) of members in front of all its arrays, in NumPy."""
         members = len(jax.tree.leaves(rows)[0])
-        found = []
+        blocks = []
         # Optax mixes types and shapes, which strict settings of a caller's JAX refuse.
         with jax.enable_x64(True), jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
             for first in range(0, members, BLOCK):
                 which = np.minimum(np.arange(first, first + BLOCK), members - 1)
                 some = jax.tree.map(lambda values, which=which: np.asarray(values)[which], rows)
                 count = min(BLOCK, members - first)
-                found.append(jax.tree.map(lambda values, count=count: np.asarray(values)[:count], self._mapped(some)))
-        return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
+                blocks.append(jax.tree.map(lambda values, count=count: np.asarray(values)[:count], self._mapped(some)))
+        return jax.tree.map(lambda *parts: np.concatenate(parts), *blocks)

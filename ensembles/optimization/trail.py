@@ -67,22 +67,22 @@ def trail(place: str | Path, most: int = MOST, start: str = "") -> Trail:
     seen = {str(name): np.asarray(values.values) for name, values in history.dataset("history").items()}
     ran = np.isfinite(seen["objective"])
     if not ran.any():
-        found = f"{history.done} iterations without a design that runs"
-        raise ModelError(str(place), found, "one that does", "Let it go on, or look at its evaluations.")
+        fault = f"{history.done} iterations without a design that runs"
+        raise ModelError(str(place), fault, "one that does", "Let it go on, or look at its evaluations.")
     over = np.where(seen["excess"] <= about["constraint_tolerance"], 0.0, seen["excess"])
     rank = np.lexsort((seen["objective"].ravel(), np.where(ran, over, np.inf).ravel()))
     ranked = np.stack(np.unravel_index(rank[: ran.sum()], ran.shape))  # iterations and starts, the best first
     if start == EVERY_START:
-        rows, own = ranked[:, np.sort(np.unique(ranked[1], return_index=True)[1])][:, :most]
+        rows, starts = ranked[:, np.sort(np.unique(ranked[1], return_index=True)[1])][:, :most]
     else:
         wanted = int(ranked[1, 0]) if not start else _number(start, ran)
         best = int(ranked[0, ranked[1] == wanted][0])
         rows = _by_iteration(seen["numbers"][:, wanted], ran[:, wanted], best, most)
-        own = np.full(len(rows), wanted)
-    vary = {path: np.asarray(values)[own] for path, values in group.vary().items()}
-    vary |= dict(zip(json.loads(about["parameters"]), seen["numbers"][rows, own].T.copy(), strict=True))
-    columns = {"iteration": rows, "start": own}
-    columns |= {name: seen[name][rows, own] for name in COLUMNS if name not in columns}
+        starts = np.full(len(rows), wanted)
+    vary = {path: np.asarray(values)[starts] for path, values in group.vary().items()}
+    vary |= dict(zip(json.loads(about["parameters"]), seen["numbers"][rows, starts].T.copy(), strict=True))
+    columns = {"iteration": rows, "start": starts}
+    columns |= {name: seen[name][rows, starts] for name in COLUMNS if name not in columns}
     return Trail(group, vary, {name: values.astype(float) for name, values in columns.items()})
 
 
@@ -127,11 +127,11 @@ def titles(metrics: Mapping[str, np.ndarray]) -> list[str]:
         metrics: the columns of its table.
     """
     names = ("iteration", "objective", "start")
-    found = [metrics[f"optimize.{name}" if f"optimize.{name}" in metrics else name] for name in names]
-    several = len(np.unique(found[2])) > 1
+    columns = [metrics[f"optimize.{name}" if f"optimize.{name}" in metrics else name] for name in names]
+    several = len(np.unique(columns[2])) > 1
     return [
         f"{f'start {start:.0f}, ' if several else ''}iteration {k:.0f}, objective {value:.4g}"
-        for k, value, start in zip(*found, strict=True)
+        for k, value, start in zip(*columns, strict=True)
     ]
 
 
@@ -160,8 +160,8 @@ def simulated(place: str | Path, tell: Callable[[float], None] = lambda done: No
         if not target.exists():
             log.seek(0)
             last = next((line.strip() for line in reversed(log.read().splitlines()) if line.strip()), "")
-            found = f"a simulator that ended with code {code}{f': {last}' if last else ''}"
-            raise ModelError(f"{place}: simulating its designs", found, "designs that run", "Report it.")
+            fault = f"a simulator that ended with code {code}{f': {last}' if last else ''}"
+            raise ModelError(f"{place}: simulating its designs", fault, "designs that run", "Report it.")
         yield target
 
 
@@ -170,9 +170,9 @@ def _followed(process: subprocess.Popen[str], place: str, tell: Callable[[float]
     assert process.stdout is not None
     with process.stdout as lines:
         for line in lines:
-            said = json.loads(line)
-            if isinstance(said, list):
-                where, found, allowed, todo = said
-                raise ModelError(where or place, found, allowed, todo)
-            tell(float(said))
+            message = json.loads(line)
+            if isinstance(message, list):
+                where, fault, allowed, todo = message
+                raise ModelError(where or place, fault, allowed, todo)
+            tell(float(message))
     process.wait()

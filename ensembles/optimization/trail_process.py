@@ -26,19 +26,19 @@ OF = "of the optimisation"  # the text of a column
 EVERY = 0.01  # of the run, between two lines
 
 
-def run(found: Trail, progress: Callable[[float], None] = lambda done: None) -> Result:
+def run(trail: Trail, progress: Callable[[float], None] = lambda done: None) -> Result:
     """The designs, simulated with all their poses; what the optimisation says of each is among their metrics."""
-    given: dict[str, Any] = {**found.group.settings, "keep": "all", "vary": found.vary, "progress": progress}
-    span = given.get("span") or found.group.model.settings.span
-    if given.get("output_step") is None and found.group.model.settings.output_step is None and span is not None:
+    given: dict[str, Any] = {**trail.group.settings, "keep": "all", "vary": trail.vary, "progress": progress}
+    span = given.get("span") or trail.group.model.settings.span
+    if given.get("output_step") is None and trail.group.model.settings.output_step is None and span is not None:
         given |= _clock(span, given.get("step"))
-    result = simulate(found.group.model, **given)
-    own = {column(name, result.metrics): found.columns[name] for name in COLUMNS}
+    result = simulate(trail.group.model, **given)
+    columns = {column(name, result.metrics): trail.columns[name] for name in COLUMNS}
     return dataclasses.replace(
         result,
-        metrics={**own, **result.metrics},
-        metric_units={**dict.fromkeys(own, "1"), **result.metric_units},
-        metric_texts={**dict.fromkeys(own, OF), **result.metric_texts},
+        metrics={**columns, **result.metrics},
+        metric_units={**dict.fromkeys(columns, "1"), **result.metric_units},
+        metric_texts={**dict.fromkeys(columns, OF), **result.metric_texts},
     )
 
 
@@ -51,12 +51,12 @@ def _clock(span: float, step: float | None) -> dict[str, float]:
 
 def main(place: str, target: str, start: str) -> None:
     """Writes the result."""
-    told = -EVERY
+    printed = -EVERY
 
     def progress(done: float) -> None:
-        nonlocal told
-        if done >= told + EVERY:
-            told = done
+        nonlocal printed
+        if done >= printed + EVERY:
+            printed = done
             print(json.dumps(done), flush=True)
 
     try:

@@ -66,8 +66,8 @@ class Content:
         return f"{self.short(column.name)} [{unit}]" if unit else self.short(column.name)
 
     @property
-    def told(self) -> tuple[Column, ...]:
-        """The metrics that are told in full: those that have values."""
+    def main_metrics(self) -> tuple[Column, ...]:
+        """The metrics that the page shows in full: the first of those that have values."""
         return tuple(m for m in self.members.metrics if self.known(m).any())[:MOST_METRICS]
 
     def known(self, column: Column) -> np.ndarray:
@@ -76,12 +76,12 @@ class Content:
 
     def ranked(self, metric: Column) -> list[int]:
         """Places in `varied`, most influential on a metric first, at most `MOST_NUMBERS`."""
-        found = self.influence.get(metric.name)
-        if found is None:
+        indices = self.influence.get(metric.name)
+        if indices is None:
             rows = self.known(metric)
             weights = np.abs(spearman([metric.values[rows], *(c.values[rows] for c in self.varied)])[0, 1:])
         else:
-            weights = np.where(np.isfinite(found.total), found.total, found.first)
+            weights = np.where(np.isfinite(indices.total), indices.total, indices.first)
         return np.argsort(-np.nan_to_num(weights), kind="stable").tolist()[:MOST_NUMBERS]
 
 
@@ -105,13 +105,13 @@ def content_of(members: Members, tree: xr.DataTree, name: str, points: Points, d
         dependent(members, varied),
         tree["sensitivity"].to_dataset() if "sensitivity" in tree.children else xr.Dataset(),
     )
-    for metric in content.told if varied else ():
+    for metric in content.main_metrics if varied else ():
         rows = content.known(metric)
         x = np.stack([column.values[rows] for column in varied], 1)
         usable = [k for k in range(len(varied)) if np.ptp(x[:, k]) > 0.0]
-        found = indices(x[:, usable], metric.values[rows], whole=bool(rows.all())) if usable else None
-        if found is not None:
-            content.influence[metric.name] = spread(found, usable, len(varied))
+        sensitivity = indices(x[:, usable], metric.values[rows], whole=bool(rows.all())) if usable else None
+        if sensitivity is not None:
+            content.influence[metric.name] = spread(sensitivity, usable, len(varied))
     return content
 
 
@@ -139,7 +139,7 @@ def dependent(members: Members, varied: tuple[Column, ...]) -> tuple[tuple[str, 
     return tuple((varied[j].name, varied[i].name, float(r[i, j])) for i, j in pairs)
 
 
-def spread(found: Indices, places: list[int], count: int) -> Indices:
+def spread(some: Indices, places: list[int], count: int) -> Indices:
     """Indices of some of the varied numbers as those of all; a number that does not differ has none."""
 
     def wide(values: np.ndarray) -> np.ndarray:
@@ -147,7 +147,7 @@ def spread(found: Indices, places: list[int], count: int) -> Indices:
         every[places] = values
         return every
 
-    return Indices(wide(found.first), wide(found.first_range), wide(found.total), wide(found.total_range), found.method)
+    return Indices(wide(some.first), wide(some.first_range), wide(some.total), wide(some.total_range), some.method)
 
 
 def unit_text(unit: str) -> str:

@@ -71,12 +71,12 @@ def swing(x: np.ndarray, y: np.ndarray) -> Swing:
 def spearman(columns: list[np.ndarray]) -> np.ndarray:
     """(m, m) rank correlations of columns (n,), each pair where both are finite; NaN of a constant one."""
     count = len(columns)
-    found = np.full((count, count), np.nan)
+    correlations = np.full((count, count), np.nan)
     finite = [np.isfinite(column) for column in columns]
     for i in range(count):
         for j in range(i, count):
             both = finite[i] & finite[j]
             a, b = columns[i][both], columns[j][both]
             if len(a) > 2 and np.ptp(a) > 0.0 and np.ptp(b) > 0.0:
-                found[i, j] = found[j, i] = np.corrcoef(rankdata(a), rankdata(b))[0, 1]
-    return found
+                correlations[i, j] = correlations[j, i] = np.corrcoef(rankdata(a), rankdata(b))[0, 1]
+    return correlations

@@ -41,8 +41,8 @@ def panels(count: int, across: int = ACROSS, height: float = 2.15) -> tuple[Any,
 
 def histograms(content: Content) -> Any:
     """How often each value of each metric occurs; the median is marked."""
-    made, every = panels(len(content.told), 3, 2.3)
-    for panel, metric in zip(every, content.told, strict=True):
+    made, every = panels(len(content.main_metrics), 3, 2.3)
+    for panel, metric in zip(every, content.main_metrics, strict=True):
         values = metric.values[content.known(metric)]
         edges = bins(values)
         panel.hist(values, edges, color=style.PALE, edgecolor=style.BLUE, linewidth=0.6)
@@ -73,18 +73,18 @@ def bins(values: np.ndarray) -> np.ndarray:
 
 def influence(content: Content, metric: Column) -> Any:
     """Sobol indices at the left, swings of the conditional mean at the right."""
-    found, order = content.influence.get(metric.name), content.ranked(metric)[::-1]
+    indices, order = content.influence.get(metric.name), content.ranked(metric)[::-1]
     names = [content.short(content.varied[k].name) for k in order]
     made = style.figure(1.15 + 0.34 * len(order))
     left, right = made.subplots(1, 2, sharey=True)
     place = np.arange(len(order), dtype=np.float64)
-    if found is not None:
+    if indices is not None:
         for values, spans, shift, colour, words in (
-            (found.first, found.first_range, 0.17, style.BLUE, "alone (first order)"),
-            (found.total, found.total_range, -0.17, style.TEAL, "with others (total)"),
+            (indices.first, indices.first_range, 0.17, style.BLUE, "alone (first order)"),
+            (indices.total, indices.total_range, -0.17, style.TEAL, "with others (total)"),
         ):
             known = np.isfinite(values[order])
-            some, at = np.array(order)[known], place[known] + (shift if np.isfinite(found.total).any() else 0.0)
+            some, at = np.array(order)[known], place[known] + (shift if np.isfinite(indices.total).any() else 0.0)
             if len(some):
                 left.barh(at, np.maximum(values[some], 0.0), 0.32, color=colour, label=words)
                 low, high = np.clip(spans[some].T, 0.0, None)
@@ -105,10 +105,10 @@ def _tornado(panel: Any, content: Content, metric: Column, numbers: list[Column]
     rows = content.known(metric)
     y = metric.values[rows]
     for k, column in enumerate(numbers):
-        found = swing(column.values[rows], y)
-        for end, colour, words in ((found.low, style.BLUE, "small"), (found.high, style.ORANGE, "large")):
+        means = swing(column.values[rows], y)
+        for end, colour, words in ((means.low, style.BLUE, "small"), (means.high, style.ORANGE, "large")):
             label = f"number {words}" if k == 0 else None
-            panel.barh(k, end - found.mean, 0.55, left=found.mean, color=colour, alpha=0.85, label=label)
+            panel.barh(k, end - means.mean, 0.55, left=means.mean, color=colour, alpha=0.85, label=label)
     panel.axvline(float(y.mean()), color=style.INK, linewidth=1.0)
     panel.legend(**ABOVE)
     panel.set(xlabel=f"mean of {content.label(metric)}")
@@ -124,12 +124,12 @@ def main_effects(content: Content, metric: Column) -> Any:
     pad = 0.06 * (high - low) or 1.0
     for panel, k in zip(every, order, strict=True):
         column = content.varied[k]
-        found = curve(column.values[rows], metric.values[rows])
+        effect = curve(column.values[rows], metric.values[rows])
         panel.scatter(column.values[shown], metric.values[shown], s=3, color=style.PALE, linewidths=0, rasterized=False)
         panel.fill_between(
-            found.place, found.mean - 2 * found.error, found.mean + 2 * found.error, color=style.BLUE, alpha=0.22
+            effect.place, effect.mean - 2 * effect.error, effect.mean + 2 * effect.error, color=style.BLUE, alpha=0.22
         )
-        panel.plot(found.place, found.mean, color=style.BLUE)
+        panel.plot(effect.place, effect.mean, color=style.BLUE)
         panel.set(xlabel=content.label(column), ylim=(low - pad, high + pad))
         panel.locator_params(axis="x", nbins=TICKS)
         if panel.get_subplotspec().is_first_col():
@@ -139,17 +139,17 @@ def main_effects(content: Content, metric: Column) -> Any:
 
 def correlations(content: Content) -> Any:
     """Rank correlations of metrics with design numbers and with each other."""
-    across = list(content.varied[:MOST_CORRELATED]) + [m for m in content.told if len(content.told) > 1]
+    across = list(content.varied[:MOST_CORRELATED]) + [m for m in content.main_metrics if len(content.main_metrics) > 1]
     known = content.members.finished
-    columns = [*content.told, *across]
-    r = spearman([c.values[known] for c in columns])[: len(content.told), len(content.told) :]
-    for k, metric in enumerate(content.told):
+    columns = [*content.main_metrics, *across]
+    r = spearman([c.values[known] for c in columns])[: len(content.main_metrics), len(content.main_metrics) :]
+    for k, metric in enumerate(content.main_metrics):
         r[k, [j for j, c in enumerate(across) if c is metric]] = np.nan
-    made = style.figure(1.5 + 0.36 * len(content.told), min(style.WIDTH, 2.6 + 0.62 * len(across)))
+    made = style.figure(1.5 + 0.36 * len(content.main_metrics), min(style.WIDTH, 2.6 + 0.62 * len(across)))
     panel = made.subplots()
-    matrix(panel, r, [m.name for m in content.told], [content.short(c.name) for c in across])
-    if len(content.told) > 1:
-        panel.axvline(len(across) - len(content.told) - 0.5, color=style.INK, linewidth=1.2)
+    matrix(panel, r, [m.name for m in content.main_metrics], [content.short(c.name) for c in across])
+    if len(content.main_metrics) > 1:
+        panel.axvline(len(across) - len(content.main_metrics) - 0.5, color=style.INK, linewidth=1.2)
     return made
 
 

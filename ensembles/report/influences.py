@@ -78,11 +78,11 @@ def _problem(x: np.ndarray) -> dict[str, object]:
 def _of_saltelli(x: np.ndarray, y: np.ndarray, *, second: bool) -> Indices:
     from SALib.analyze import sobol
 
-    found = sobol.analyze(_problem(x), y, calc_second_order=second, conf_level=LEVEL, seed=SEED)
-    first, total = (np.array(found[key], np.float64) for key in ("S1", "ST"))
+    analysis = sobol.analyze(_problem(x), y, calc_second_order=second, conf_level=LEVEL, seed=SEED)
+    first, total = (np.array(analysis[key], np.float64) for key in ("S1", "ST"))
     first_range, total_range = (
         np.stack([values - half, values + half], 1)
-        for values, half in ((first, np.array(found["S1_conf"])), (total, np.array(found["ST_conf"])))
+        for values, half in ((first, np.array(analysis["S1_conf"])), (total, np.array(analysis["ST_conf"])))
     )
     method = f"Saltelli's estimators on a Saltelli design of {len(y)} members (SALib), bootstrapped"
     return Indices(first, first_range, total, total_range, method)
@@ -107,8 +107,8 @@ def _by_rbd_fast(x: np.ndarray, y: np.ndarray, expansion: surrogate.Expansion | 
 
     rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MOST_RBD)).round().astype(np.int64))
     x, y = x[rows], y[rows]
-    found = rbd_fast.analyze(_problem(x), x, y, conf_level=LEVEL, seed=SEED)
-    first, half = (np.array(found[key], np.float64) for key in ("S1", "S1_conf"))
+    analysis = rbd_fast.analyze(_problem(x), x, y, conf_level=LEVEL, seed=SEED)
+    first, half = (np.array(analysis[key], np.float64) for key in ("S1", "S1_conf"))
     unknown = np.full_like(first, np.nan)
     tried = "" if expansion is None else f" (the best one predicts {percent(max(expansion.predicted, 0.0))})"
     method = (

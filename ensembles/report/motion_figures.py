@@ -24,12 +24,12 @@ class Ends:
     """The kept members with the smallest and with the largest value of a metric.
 
     Attributes:
-        rows: (2,) places of them in the table of members. kept: (2,) places in the trajectories.
+        rows: (2,) places of them in the table of members. stored: (2,) places in the trajectories.
         whole: (2,) whether no other member of the study has a smaller or larger value.
     """
 
     rows: np.ndarray
-    kept: np.ndarray
+    stored: np.ndarray
     whole: np.ndarray
 
 
@@ -37,16 +37,16 @@ def ends(content: Content, metric: Column) -> Ends | None:
     """The two ends of a metric among the members whose trajectories are kept; None where fewer than two finished."""
     if "member" not in content.trajectories or not content.trajectories.sizes.get("time"):
         return None
-    kept = np.searchsorted(content.members.numbers, content.trajectories["member"].values)
+    stored = np.searchsorted(content.members.numbers, content.trajectories["member"].values)
     known = content.known(metric)
-    usable = np.flatnonzero(known[kept])
+    usable = np.flatnonzero(known[stored])
     if len(usable) < 2:
         return None
-    values = metric.values[kept[usable]]
-    found = usable[[int(values.argmin()), int(values.argmax())]]
+    values = metric.values[stored[usable]]
+    places = usable[[int(values.argmin()), int(values.argmax())]]
     every = metric.values[known]
-    whole = metric.values[kept[found]] == [every.min(), every.max()]
-    return Ends(kept[found], found, np.asarray(whole))
+    whole = metric.values[stored[places]] == [every.min(), every.max()]
+    return Ends(stored[places], places, np.asarray(whole))
 
 
 def channels(content: Content, metric: Column) -> list[str]:
@@ -62,7 +62,7 @@ def channels(content: Content, metric: Column) -> list[str]:
     return sorted(names, key=lambda name: not used(name))[:MOST_CHANNELS]
 
 
-def draw_channels(content: Content, metric: Column, found: Ends) -> Any:
+def draw_channels(content: Content, metric: Column, ends: Ends) -> Any:
     """Channels over time: the two ends as lines, the range of all kept members that finished as a band.
 
     None where there is nothing to draw.
@@ -75,7 +75,7 @@ def draw_channels(content: Content, metric: Column, found: Ends) -> Any:
     lines = [
         (f"{name}[{k}]" if values.shape[2] > 1 else name, name, values[:, :, k])
         for name in names
-        for values in (_recorded(content, name, found, some),)
+        for values in (_recorded(content, name, ends, some),)
         for k in range(values.shape[2])
         if np.nanmax(values[:, :, k]) > np.nanmin(values[:, :, k])  # y of a planar mechanism says nothing
     ][: 2 * MOST_CHANNELS]
@@ -92,24 +92,24 @@ def draw_channels(content: Content, metric: Column, found: Ends) -> Any:
     return made
 
 
-def _recorded(content: Content, name: str, found: Ends, instants: np.ndarray) -> np.ndarray:
+def _recorded(content: Content, name: str, ends: Ends, instants: np.ndarray) -> np.ndarray:
     """(K + 2, n, m) numbers of a channel: of members of the band, then of the two ends."""
-    kept = np.searchsorted(content.members.numbers, content.trajectories["member"].values)
-    band = np.flatnonzero(content.members.finished[kept])
+    stored = np.searchsorted(content.members.numbers, content.trajectories["member"].values)
+    band = np.flatnonzero(content.members.finished[stored])
     band = band[np.unique(np.linspace(0, len(band) - 1, min(BAND, len(band))).round().astype(np.int64))]
-    rows = np.concatenate([band, found.kept])
+    rows = np.concatenate([band, ends.stored])
     values = np.asarray(content.trajectories[name][rows].values, np.float64)[:, instants]
     return values.reshape(*values.shape[:2], -1)
 
 
-def draw_paths(content: Content, found: Ends) -> Any:
+def draw_paths(content: Content, ends: Ends) -> Any:
     """Paths of the bodies' frames of both ends, projected along the axis of least motion; the starts as thick lines."""
     bodies = [str(body) for body in content.trajectories["body"].values]
     if not bodies:
         return None
-    pose = np.asarray(content.trajectories["pose"][found.kept].values, np.float64)
+    pose = np.asarray(content.trajectories["pose"][ends.stored].values, np.float64)
     poses = {body: pose[:, :, k] for k, body in enumerate(bodies)}
-    design = {column.name: column.values[found.rows] for column in content.members.design}
+    design = {column.name: column.values[ends.rows] for column in content.members.design}
     places = content.points(poses, design)
     flat = np.concatenate([p.reshape(-1, 3) for p in places])
     flat = flat[np.isfinite(flat).all(axis=1)]
@@ -133,7 +133,7 @@ def draw_paths(content: Content, found: Ends) -> Any:
                 ends_of = np.stack([start[0], frame])[:, [across, up]].T
                 panel.plot(*ends_of, "o-", color=style.INK, linewidth=2.2, markersize=3.5)
         panel.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), aspect="equal")
-        panel.set(title=f"member {content.members.numbers[found.rows[k]]}", xlabel=f"{AXES[across]} [m]")
+        panel.set(title=f"member {content.members.numbers[ends.rows[k]]}", xlabel=f"{AXES[across]} [m]")
     panels[0].set_ylabel(f"{AXES[up]} [m]")
     if content.down[up]:
         for panel in panels:

@@ -18,7 +18,7 @@ MAP = "viridis"
 
 def scatter(content: Content) -> Any:
     """The first metric over its two most influential numbers, coloured by the third of them or the second metric."""
-    metric = content.told[0]
+    metric = content.main_metrics[0]
     order = content.ranked(metric)
     rows = thin(np.flatnonzero(content.known(metric)), POINTS)
     colour = content.varied[order[1]] if len(order) > 1 else metric
@@ -39,9 +39,11 @@ def parallel(content: Content) -> Any:
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
-    first = content.told[0]
-    numbers = [content.varied[k] for k in sorted(content.ranked(first)[: MOST_AXES - min(4, len(content.told))])]
-    columns = [*numbers, *content.told[:4]]
+    first = content.main_metrics[0]
+    numbers = [
+        content.varied[k] for k in sorted(content.ranked(first)[: MOST_AXES - min(4, len(content.main_metrics))])
+    ]
+    columns = [*numbers, *content.main_metrics[:4]]
     known = np.logical_and.reduce([content.known(c) for c in columns])
     rows = thin(np.flatnonzero(known), LINES) if known.any() else np.zeros(0, np.int64)
     low = np.array([c.values[known].min() if known.any() else 0.0 for c in columns])

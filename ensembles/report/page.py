@@ -89,17 +89,17 @@ def subtitle(content: Content) -> str:
 def columns(content: Content) -> list[Column]:
     """What the charts can show: design, metrics, accuracy; without two columns there is nothing to show."""
     accuracy = [c for c in content.members.certificate if c.name in ("gap", "energy_error", "angle_error")]
-    every = [*content.varied, *content.told, *(c for c in accuracy if content.known(c).any())]
+    every = [*content.varied, *content.main_metrics, *(c for c in accuracy if content.known(c).any())]
     return every if len(every) > 1 else []
 
 
 def axes(content: Content) -> list[Column]:
     """Of parallel coordinates: the most influential numbers, then metrics; each known of most members."""
-    told = content.told[:4]
-    places = sorted(content.ranked(told[0])) if told else range(len(content.varied))
-    numbers = [content.varied[k] for k in places][: AXES - len(told)]
+    metrics = content.main_metrics[:4]
+    places = sorted(content.ranked(metrics[0])) if metrics else range(len(content.varied))
+    numbers = [content.varied[k] for k in places][: AXES - len(metrics)]
     finished = max(1, int(content.members.finished.sum()))
-    return [c for c in (*numbers, *told) if content.known(c).sum() >= MOSTLY * finished]
+    return [c for c in (*numbers, *metrics) if content.known(c).sum() >= MOSTLY * finished]
 
 
 def explore(content: Content, book: Book) -> str:
@@ -137,8 +137,8 @@ def script(content: Content) -> str:
     from plotly.offline import get_plotlyjs
 
     every, rows = columns(content), shown(content)[0]
-    metric = content.told[0] if content.told else every[-1]
-    order = [content.varied[k] for k in content.ranked(metric)] if content.told else list(content.varied)
+    metric = content.main_metrics[0] if content.main_metrics else every[-1]
+    order = [content.varied[k] for k in content.ranked(metric)] if content.main_metrics else list(content.varied)
     x, y, c = (order[0] if order else every[0]), metric, (order[1] if len(order) > 1 else every[-1])
     names = [column.name for column in every]
     data = {
@@ -153,11 +153,11 @@ def script(content: Content) -> str:
         },
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-    own = (FOLDER / "report.js").read_text(encoding="utf-8")
+    code = (FOLDER / "report.js").read_text(encoding="utf-8")
     plotly = get_plotlyjs().replace("</script", "<\\/script")
     return (
         f"<script>{plotly}</script>\n"
-        f'<script type="application/json" id="members">{text}</script>\n<script>{own}</script>\n'
+        f'<script type="application/json" id="members">{text}</script>\n<script>{code}</script>\n'
     )
 
 

@@ -22,7 +22,7 @@ TOLD_MEMBERS = 8  # of a group, by number
 
 def influences(content: Content, book: Book) -> str:
     """Per metric: indices, swings, main effects; then correlations."""
-    if not content.told or not content.varied:
+    if not content.main_metrics or not content.varied:
         return "<p>There is no metric with values, or nothing was varied.</p>"
     parts = []
     if len(content.varied) > MOST_NUMBERS:
@@ -35,7 +35,7 @@ def influences(content: Content, book: Book) -> str:
             f"<p><b>Mind:</b> these numbers were not drawn independently (rank correlation): {pairs}. "
             "Shares of the variance take them for independent, and split what they have in common arbitrarily.</p>"
         )
-    for metric in content.told:
+    for metric in content.main_metrics:
         parts.append(_influence(content, book, metric))
     parts.append("<h3>Rank correlations</h3>")
     parts.append(
@@ -51,8 +51,8 @@ def influences(content: Content, book: Book) -> str:
 
 
 def _influence(content: Content, book: Book, metric: Column) -> str:
-    found = content.influence.get(metric.name)
-    how = f"Indices: {escape(found.method)}." if found else "Too few members for indices."
+    indices = content.influence.get(metric.name)
+    how = f"Indices: {escape(indices.method)}." if indices else "Too few members for indices."
     name = metric.name
     first = book.add(
         figures.influence(content, metric),
@@ -74,13 +74,13 @@ def _influence(content: Content, book: Book, metric: Column) -> str:
 
 def best_and_worst(content: Content, book: Book) -> str:
     """Per metric: the members at both ends with their designs, trajectories, pictures."""
-    if not content.told:
+    if not content.main_metrics:
         return "<p>There is no metric with values.</p>"
     lead = (
         "<p>Whether small or large is good, only you can say: both ends of every metric are shown. "
         "Members that failed are not among them.</p>"
     )
-    return lead + "".join(_both_ends(content, book, metric) for metric in content.told)
+    return lead + "".join(_both_ends(content, book, metric) for metric in content.main_metrics)
 
 
 def _both_ends(content: Content, book: Book, metric: Column) -> str:
@@ -100,31 +100,31 @@ def _both_ends(content: Content, book: Book, metric: Column) -> str:
         )
         for words, row in listed
     ]
-    found = motion_figures.ends(content, metric)
-    drawn = _motion(content, book, metric, found) if found else "<p class=note>No trajectories were kept.</p>"
+    ends = motion_figures.ends(content, metric)
+    drawn = _motion(content, book, metric, ends) if ends else "<p class=note>No trajectories were kept.</p>"
     return f"<h3>{code(metric.name)}</h3>" + table(head, cells, (0, len(head) - 1)) + drawn
 
 
-def _motion(content: Content, book: Book, metric: Column, found: motion_figures.Ends) -> str:
-    kept = content.trajectories.sizes["member"]
-    whole = "of all members" if kept == len(content.members.numbers) else f"of the {kept} whose motion is stored"
-    if kept != len(content.members.numbers) and found.whole.all():
+def _motion(content: Content, book: Book, metric: Column, ends: motion_figures.Ends) -> str:
+    stored = content.trajectories.sizes["member"]
+    whole = "of all members" if stored == len(content.members.numbers) else f"of the {stored} whose motion is stored"
+    if stored != len(content.members.numbers) and ends.whole.all():
         whole = "of all members"
     unit = unit_text(metric.unit)
-    ends = " and ".join(
+    words = " and ".join(
         f"{key(colour)}{words} {escape(metric.name)}, member {content.members.numbers[row]} "
         f"({number(float(metric.values[row]))}{' ' + unit if unit else ''})"
-        for colour, words, row in zip((style.BLUE, style.ORANGE), ("smallest", "largest"), found.rows, strict=True)
+        for colour, words, row in zip((style.BLUE, style.ORANGE), ("smallest", "largest"), ends.rows, strict=True)
     )
-    words = f"{ends} {whole}"
+    words = f"{words} {whole}"
     lines = book.add(
-        motion_figures.draw_channels(content, metric, found),
+        motion_figures.draw_channels(content, metric, ends),
         f"trajectories_{metric.name}",
         f"Trajectories at both ends of {metric.name}",
         f"{words}; grey: the range of the stored members that finished.",
     )
     paths = book.add(
-        motion_figures.draw_paths(content, found),
+        motion_figures.draw_paths(content, ends),
         f"paths_{metric.name}",
         f"The mechanism at both ends of {metric.name}",
         f"{words}. Thick: the bodies at the start, each from its origin to its frames; thin: the paths of the points.",
@@ -156,18 +156,18 @@ def _group(content: Content, book: Book, place: int, group: RegionGroup) -> str:
     rest = np.flatnonzero(members.finished if failed else members.status == 0)
     title = f"{group.outcome.name}: {number(len(group.rows))} {'failed' if failed else 'with a warning'}"
     hint = " (# stands for a number)" if "#" in group.cause else ""
-    said = f"<p>Cause{hint}: {escape(group.cause)}.</p>" if group.cause else ""
+    cause = f"<p>Cause{hint}: {escape(group.cause)}.</p>" if group.cause else ""
     remedy = f"<p>What to do: {escape(group.remedy)}.</p>" if group.remedy else ""
     numbers = ", ".join(str(members.numbers[row]) for row in group.rows[:TOLD_MEMBERS])
     more = f" and {number(len(group.rows) - TOLD_MEMBERS)} more" if len(group.rows) > TOLD_MEMBERS else ""
-    parts = [f"<h3>{title}</h3>{said}{remedy}<p class=note>Members {numbers}{more}.</p>"]
+    parts = [f"<h3>{title}</h3>{cause}{remedy}<p class=note>Members {numbers}{more}.</p>"]
     if content.varied and len(rest):
-        found = region(content.varied, group.rows, rest)
-        parts.append(f'<div class="region{"" if failed else " warned"}">{sentence(content, group, found, rest)}</div>')
+        limits = region(content.varied, group.rows, rest)
+        parts.append(f'<div class="region{"" if failed else " warned"}">{sentence(content, group, limits, rest)}</div>')
         parts.append(_ranges(content, group, rest))
         parts.append(
             book.add(
-                figures.failures(content, group, found, rest),
+                figures.failures(content, group, limits, rest),
                 f"group_{place}_{group.outcome.name}",
                 f"Where the members lie that ended {group.outcome.name}",
                 f"{key(style.RED)}the group, {key(style.PALE)}members {kind} (some of many), over the two "
@@ -177,21 +177,21 @@ def _group(content: Content, book: Book, place: int, group: RegionGroup) -> str:
     return "".join(parts)
 
 
-def sentence(content: Content, group: RegionGroup, found: Region, rest: np.ndarray) -> str:
+def sentence(content: Content, group: RegionGroup, region: Region, rest: np.ndarray) -> str:
     """The region in words, as HTML."""
     if len(group.rows) < FEWEST:
         return f"{number(len(group.rows))} of them: too few to tell a region."
-    if not found.conditions:
+    if not region.conditions:
         return "These members lie among the others: no condition on a single number tells them apart."
-    unit = [unit_text(c.column.unit) for c in found.conditions]
+    unit = [unit_text(c.column.unit) for c in region.conditions]
     words = " and ".join(
         f"{code(content.short(c.column.name))} {'&lt;' if c.below else '&gt;'} {exact(c.limit)} {u}".strip()
-        for c, u in zip(found.conditions, unit, strict=True)
+        for c, u in zip(region.conditions, unit, strict=True)
     )
     count = len(group.rows)
-    who = f"All {number(count)}" if found.inside == count else f"{number(found.inside)} of {number(count)}"
+    who = f"All {number(count)}" if region.inside == count else f"{number(region.inside)} of {number(count)}"
     kind = "that finished" if group.outcome > 0 else "that ended well"
-    others = f"so do {number(found.others)} of {number(len(rest))} {kind}" if found.others else f"none {kind} has"
+    others = f"so do {number(region.others)} of {number(len(rest))} {kind}" if region.others else f"none {kind} has"
     return f"<b>{who}</b> {'have' if count > 1 else 'has'} {words}; {others}."
 
 

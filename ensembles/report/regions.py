@@ -67,11 +67,11 @@ class RegionGroup:
 
 def groups(members: Members) -> list[RegionGroup]:
     """Members that are not good by status and cause: those that failed first, large groups first."""
-    found: dict[tuple[int, str], list[int]] = {}
+    causes: dict[tuple[int, str], list[int]] = {}
     for row in np.flatnonzero(members.status != 0):
         status = int(members.status[row])
-        found.setdefault((status, cause(str(members.messages[row]))), []).append(int(row))
-    order = sorted(found.items(), key=lambda one: (one[0][0] < 0, -len(one[1]), one[0]))
+        causes.setdefault((status, cause(str(members.messages[row]))), []).append(int(row))
+    order = sorted(causes.items(), key=lambda one: (one[0][0] < 0, -len(one[1]), one[0]))
     return [
         RegionGroup(Outcome(status), text, str(members.messages[rows[0]]), REMEDY[Outcome(status)], np.array(rows))
         for (status, text), rows in order
@@ -100,12 +100,12 @@ def region(design: tuple[Column, ...], group: np.ndarray, rest: np.ndarray) -> R
         tried = [one for column in design if (one := _best(column, inside, outside, len(group), len(rest))) is not None]
         if not tried:
             break
-        found, condition = max(tried, key=lambda one: one[0])
+        better, condition = max(tried, key=lambda one: one[0])
         values = condition.column.values
         found_by_chance: Any = ks_2samp(values[inside], values[outside])
-        if found < score + WORTH or found_by_chance.pvalue * len(design) > CHANCE:
+        if better < score + WORTH or found_by_chance.pvalue * len(design) > CHANCE:
             break
-        score, conditions = found, (*conditions, condition)
+        score, conditions = better, (*conditions, condition)
         inside, outside = inside[condition.holds(inside)], outside[condition.holds(outside)]
     return Region(conditions, len(inside), len(outside))
 
@@ -133,6 +133,6 @@ def between(low: float, high: float) -> float:
     """The number of fewest digits strictly between two; their mean where there is none of 17."""
     middle = (low + high) / 2.0
     for digits in range(2, 18):
-        if low < (found := float(f"{middle:.{digits - 1}e}")) < high:
-            return found
+        if low < (rounded := float(f"{middle:.{digits - 1}e}")) < high:
+            return rounded
     return middle

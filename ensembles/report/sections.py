@@ -47,14 +47,14 @@ def summary(content: Content, book: Book) -> str:
     boxes = "".join(
         f'<div class="card{" bad" * bad}"><b>{value}</b><span>{words}</span></div>' for value, words, bad in cards
     )
-    found = "".join(f"<li>{line}</li>" for line in _findings(content))
+    lines = "".join(f"<li>{line}</li>" for line in _findings(content))
     bar = book.add(
         figures.statuses(content),
         "statuses",
         "How the members ended",
         "Each member has one status; " + "; ".join(_status_words(content)) + ".",
     )
-    return f'<div class="cards">{boxes}</div><ul class="findings">{found}</ul>{bar}'
+    return f'<div class="cards">{boxes}</div><ul class="findings">{lines}</ul>{bar}'
 
 
 def _status_words(content: Content) -> list[str]:
@@ -64,7 +64,7 @@ def _status_words(content: Content) -> list[str]:
 def _findings(content: Content) -> list[str]:
     """One sentence a metric, one about accuracy."""
     lines = []
-    for metric in content.told:
+    for metric in content.main_metrics:
         values, unit = metric.values[content.known(metric)], unit_text(metric.unit)
         low, high = (f"{number(v)} {unit}".strip() for v in (values.min(), values.max()))
         line = f"{code(metric.name)} lies from {low} to {high}, in the median at {number(float(np.median(values)))}"
@@ -81,12 +81,12 @@ def _findings(content: Content) -> list[str]:
 
 
 def _most_moved(content: Content, metric: Column) -> str:
-    found = content.influence.get(metric.name)
-    if found is None:
+    indices = content.influence.get(metric.name)
+    if indices is None:
         return ""
-    weights = np.where(np.isfinite(found.total), found.total, found.first)
+    weights = np.where(np.isfinite(indices.total), indices.total, indices.first)
     first = int(np.nanargmax(weights))
-    kind = "total" if np.isfinite(found.total[first]) else "first-order"
+    kind = "total" if np.isfinite(indices.total[first]) else "first-order"
     share = percent(float(np.clip(weights[first], 0.0, 1.0)))
     return f"{code(content.short(content.varied[first].name))} moves it most ({kind} share of the variance {share})"
 
@@ -118,21 +118,21 @@ def _drawn(content: Content) -> dict[str, str]:
     for text in content.settings.get("vary") or ():
         path, _, words = str(text).rpartition("=")
         vary[path] = words
-    found: dict[str, str] = {}
+    laws: dict[str, str] = {}
     for path, words in vary.items():
-        _note(found, content, path, _words(path, words))
+        _note(laws, content, path, _words(path, words))
     for path in stated.get("switch") or {}:
         for column in (path, f"{path}.active"):  # its name in older stores, and now
-            _note(found, content, column, "on and off")
+            _note(laws, content, column, "on and off")
     for path, formula in (stated.get("derive") or {}).items():
-        _note(found, content, path, f"= {code(str(formula))}")
-    return found
+        _note(laws, content, path, f"= {code(str(formula))}")
+    return laws
 
 
-def _note(found: dict[str, str], content: Content, path: str, words: str) -> None:
+def _note(laws: dict[str, str], content: Content, path: str, words: str) -> None:
     """Notes what is said of a column; nothing of a number that is none."""
     try:
-        found[content.members.column(path.replace("`", ""), "report").name] = words
+        laws[content.members.column(path.replace("`", ""), "report").name] = words
     except ModelError:
         return
 
@@ -227,7 +227,7 @@ def metrics(content: Content, book: Book) -> str:
         rows.append((code(metric.name), code(metric.about), *cells, unit_text(metric.unit), number(len(known))))
     head = ("metric", "computed as", "smallest", "member", "median", "largest", "member")
     head = (*head, "unit", "known of")
-    drawn = "" if not content.told else book.add(
+    drawn = "" if not content.main_metrics else book.add(
         figures.histograms(content),
         "distributions",
         "Distributions of the metrics",

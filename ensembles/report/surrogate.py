@@ -56,9 +56,9 @@ def fit(x: np.ndarray, y: np.ndarray, seed: int = 0) -> Expansion | None:
     z = (y - y.mean()) / scale
     best: tuple[float, np.ndarray, np.ndarray, np.ndarray] | None = None
     for degrees in candidates(x):
-        found = solved(matrix(x, degrees), z, np.random.default_rng(seed))
-        if found is not None and (best is None or found[0] > best[0] + BETTER):
-            best = *found, degrees
+        fitted = solved(matrix(x, degrees), z, np.random.default_rng(seed))
+        if fitted is not None and (best is None or fitted[0] > best[0] + BETTER):
+            best = *fitted, degrees
     if best is None:
         return None
     predicted, coefficients, resampled, degrees = best
@@ -70,12 +70,12 @@ def candidates(x: np.ndarray) -> Iterator[np.ndarray]:
     levels = np.array([len(np.unique(column)) for column in x.T])
     most, last = min(MOST_TERMS, len(x) // MEMBERS_A_TERM), 0
     for degree in range(1, HIGHEST + 1):
-        found = [a for a in _degrees(x.shape[1], degree) if (np.array(a) < levels).all()]
-        if len(found) > most:
+        degrees = [a for a in _degrees(x.shape[1], degree) if (np.array(a) < levels).all()]
+        if len(degrees) > most:
             return
-        if len(found) > last:
-            yield np.array(found)
-        last = len(found)
+        if len(degrees) > last:
+            yield np.array(degrees)
+        last = len(degrees)
 
 
 def _degrees(numbers: int, degree: int) -> Iterator[tuple[int, ...]]:
@@ -124,8 +124,8 @@ def solved(terms: np.ndarray, z: np.ndarray, rng: np.random.Generator) -> tuple[
     predicted = float(1.0 - (off**2).sum() / ((z - z.mean()) ** 2).sum())
     drawn = rng.multinomial(size, np.full(size, 1.0 / size), size=RESAMPLES) - 1.0
     sides = np.concatenate([(half @ z)[None], (drawn * off) @ half.T])
-    found = solve_triangular(factor, sides.T / np.sqrt(size), lower=True, trans=1).T
-    return predicted, found[0], found[0] + found[1:]
+    coefficients = solve_triangular(factor, sides.T / np.sqrt(size), lower=True, trans=1).T
+    return predicted, coefficients[0], coefficients[0] + coefficients[1:]
 
 
 def shares(degrees: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -93,7 +93,7 @@ def _folder(folder: Path) -> Path:
 
 def _overview(content: Content) -> dict[str, Any]:
     """Still pictures of what can be touched on the page."""
-    if not content.told or not content.varied:
+    if not content.main_metrics or not content.varied:
         return {}
     return {"scatter": overview_figure.scatter(content), "parallel": overview_figure.parallel(content)}
 

@@ -84,12 +84,12 @@ class Runs:
     def adjoint(self, x: np.ndarray, bars: np.ndarray) -> np.ndarray:
         """Cotangents (K, B, P) of the parameters from those (K, B, O) of the outputs; NaN where a run ended early."""
         rest = np.zeros((*bars.shape[:2], self._run.outputs - bars.shape[2]))
-        found = self._run.adjoint(self._expanded(x), np.concatenate([bars, rest], axis=2))
+        cotangents = self._run.adjoint(self._expanded(x), np.concatenate([bars, rest], axis=2))
         if self._derive:
             with jax.enable_x64(True):
                 _, back = jax.vjp(self._derived, jnp.asarray(x))
-                found = np.stack([np.asarray(back(jnp.asarray(bar))[0]) for bar in found])
-        return found[:, :, self._columns]
+                cotangents = np.stack([np.asarray(back(jnp.asarray(bar))[0]) for bar in cotangents])
+        return cotangents[:, :, self._columns]
 
     def tangent(self, x: np.ndarray) -> np.ndarray:
         """Changes (P, B, O) of the outputs with each parameter; NaN where a run ended early."""
@@ -99,8 +99,8 @@ class Runs:
         if self._derive:
             with jax.enable_x64(True):
                 dx = np.stack([np.asarray(jax.jvp(self._derived, (jnp.asarray(x),), (jnp.asarray(d),))[1]) for d in dx])
-        found = self._run.tangent(self._expanded(x), dx)[:, :, : self._places.stop]
-        return np.where(self.outputs(x)[1][:, None] > 0, np.nan, found)
+        changes = self._run.tangent(self._expanded(x), dx)[:, :, : self._places.stop]
+        return np.where(self.outputs(x)[1][:, None] > 0, np.nan, changes)
 
     def _expanded(self, x: np.ndarray) -> np.ndarray:
         """The numbers (B, V') of the run: those of the study and what follows from them."""

@@ -126,9 +126,9 @@ class Sensitivity:
             study_store.say(files, {SIGMAS: json.dumps(dict(sigmas))}, GROUP)
 
     def __repr__(self) -> str:
-        found, said = self.xarray.sizes, sum(map(bool, self.messages))
-        told = f"; something is said of {said} of {found['member']} members: see messages" if said else ""
-        return f"Sensitivity of {found['metric']} metrics to {found['parameter']} numbers in {self.study.path}{told}"
+        sizes, doubtful = self.xarray.sizes, sum(map(bool, self.messages))
+        doubts = f"; something is said of {doubtful} of {sizes['member']} members: see messages" if doubtful else ""
+        return f"Sensitivity of {sizes['metric']} metrics to {sizes['parameter']} numbers in {self.study.path}{doubts}"
 
 
 def sensitivity(
@@ -163,8 +163,8 @@ def sensitivity(
         raise ModelError(str(study.path), "a study that is not complete", "a complete one", "Resume it first.")
     plan = opened(str(study.path))
     names, paths = tuple(plan.definition.metrics), tuple(plan.groups[0].values)
-    for what, found, key in (("metrics", names, "[metrics]"), ("numbers that vary", paths, "[vary]")):
-        if not found:
+    for what, given, key in (("metrics", names, "[metrics]"), ("numbers that vary", paths, "[vary]")):
+        if not given:
             raise ModelError(str(study.path), f"a study without {what}", f"one with {key}", f"Add {key}.")
     if plan.definition.assemble_only:
         raise ModelError("assemble_only", "true", "a study that runs", "Leave it out.")
@@ -223,8 +223,8 @@ class _Slopes:
     def of(self, x: np.ndarray, direction: str) -> tuple[np.ndarray, np.ndarray, Doubts]:
         """Slopes (B, M, P), their errors where they are told, and doubts, of designs (B, V)."""
         if self._runs is not None:
-            found = slopes(self._runs, x, direction)
-            return found, np.full_like(found, np.nan), self._runs.doubts
+            exact = slopes(self._runs, x, direction)
+            return exact, np.full_like(exact, np.nan), self._runs.doubts
         if not self._needs:
             self._moved(x[:1])
         room = SHARE * free_memory() / max(self._needs[0].total, 1.0)
@@ -235,10 +235,12 @@ class _Slopes:
         ]
         lost = np.concatenate([part.lost for part in parts])
         count = len(PLACES) * len(self.parameters)
-        said = tuple(f"{k} of {count} moved runs ended early: no slopes with their numbers" if k else "" for k in lost)
-        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), said)
-        found, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "errors"))
-        return found, errors, doubts
+        messages = tuple(
+            f"{k} of {count} moved runs ended early: no slopes with their numbers" if k else "" for k in lost
+        )
+        doubts = Doubts(lost > 0, np.zeros(len(x), int), np.full(len(x), np.nan), messages)
+        differences, errors = (np.concatenate([getattr(part, name) for part in parts]) for name in ("slopes", "errors"))
+        return differences, errors, doubts
 
 
 def _run(plan: StudyPlan, ready: int, how: Planned, threads: int | None, progress: Callable[[int, int], None]) -> None:
@@ -252,22 +254,22 @@ def _run(plan: StudyPlan, ready: int, how: Planned, threads: int | None, progres
             group = part.group
             if group.first not in known:
                 known[group.first] = _Slopes(group, how.direction == "differences", threads)
-            own = known[group.first]
+            model = known[group.first]
             x = np.stack([*group.vary(part.begin, part.end).values()], axis=1)
             for begin in range(0, len(x), BLOCK):
-                *some, told = own.of(x[begin : begin + BLOCK], how.direction)
-                whole = np.full((2, len(told.lost), len(names), len(paths)), np.nan)
-                of = [names.index(name) for name in own.metrics], [paths.index(path) for path in own.parameters]
-                whole[np.ix_(range(2), range(len(told.lost)), *of)] = some
+                *some, doubt = model.of(x[begin : begin + BLOCK], how.direction)
+                whole = np.full((2, len(doubt.lost), len(names), len(paths)), np.nan)
+                of = [names.index(name) for name in model.metrics], [paths.index(path) for path in model.parameters]
+                whole[np.ix_(range(2), range(len(doubt.lost)), *of)] = some
                 rows.append(whole)
-                doubts.append(told)
+                doubts.append(doubt)
                 progress(first + sum(row.shape[1] for row in rows), members)
         with study_store.writing(plan.folder) as files:
             made = zarr.open_group(files, path=GROUP, mode="r+")
-            found = dict(zip(("slope", "error"), np.concatenate(rows, axis=1), strict=True))
-            found |= {name: np.concatenate([getattr(part, name) for part in doubts]) for name in ("jumps", "growth")}
-            found["message"] = np.array([text for part in doubts for text in part.messages], object)
-            for name, values in found.items():
+            columns = dict(zip(("slope", "error"), np.concatenate(rows, axis=1), strict=True))
+            columns |= {name: np.concatenate([getattr(part, name) for part in doubts]) for name in ("jumps", "growth")}
+            columns["message"] = np.array([text for part in doubts for text in part.messages], object)
+            for name, values in columns.items():
                 study_store.array_of(made, name)[first : first + plan.size] = values
             files.settle()
             study_store.say(files, {DONE: shard + 1}, GROUP)
@@ -311,8 +313,10 @@ def _begin(plan: StudyPlan, names: tuple[str, ...], paths: tuple[str, ...], how:
 def _units(plan: StudyPlan, names: tuple[str, ...], paths: tuple[str, ...]) -> np.ndarray:
     """(M, P) units of the slopes."""
     columns = Study(plan.folder).xarray["members"].to_dataset().variables
-    own = {str(v.attrs.get("path", name)): str(v.attrs.get("units", "1")) for name, v in columns.items()}
-    return np.array([[_ratio(own.get(name, "1"), own.get(path, "1")) for path in paths] for name in names], object)
+    units_of = {str(v.attrs.get("path", name)): str(v.attrs.get("units", "1")) for name, v in columns.items()}
+    return np.array(
+        [[_ratio(units_of.get(name, "1"), units_of.get(path, "1")) for path in paths] for name in names], object
+    )
 
 
 def _ratio(above: str, below: str) -> str:

@@ -28,17 +28,17 @@ def damaged(folder: Path, size: int, *, at_once: bool) -> Damage:
     root = zarr.open_group(folder, mode="r")
     ready, running = study_store.done(folder), study_store.is_running(root.attrs)
     unmarked = set() if running else set(range(_arrays(root, "shards")["done"].size)) - ready
-    found = unmarked | {shard for shard in ready if any(_bad(folder, chunk) for chunk in _rows(root, shard))}
+    shards = unmarked | {shard for shard in ready if any(_bad(folder, chunk) for chunk in _rows(root, shard))}
     for chunk in _written_first(root):
         if _bad(folder, chunk):
             found_there, todo = "a chunk that is not as it was written", "No shard writes it: take a copy, or run anew."
             raise ModelError(f"{folder}: {chunk}", found_there, "the file as it was written", todo)
     if not at_once:
-        return found, not running and any(_bad(folder, chunk) for _, chunk in _trajectories(root))
+        return shards, not running and any(_bad(folder, chunk) for _, chunk in _trajectories(root))
     for member, chunk in _trajectories(root):
-        if member // size in ready - found and _bad(folder, chunk):
-            found.add(member // size)
-    return found, False
+        if member // size in ready - shards and _bad(folder, chunk):
+            shards.add(member // size)
+    return shards, False
 
 
 def _bad(folder: Path, chunk: str) -> bool:

@@ -30,8 +30,8 @@ def extremes(members: xr.Dataset, keep: Keep) -> np.ndarray:
         values = values_of(members, extreme.metric)
         return numbers[ranked(values, status, rising=best == (extreme.good == "small"))[: extreme.count]]
 
-    found = [chosen(e, best=False) for e in keep.worst] + [chosen(e, best=True) for e in keep.best]
-    return np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+    parts = [chosen(e, best=False) for e in keep.worst] + [chosen(e, best=True) for e in keep.best]
+    return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
 
 
 def values_of(members: xr.Dataset, metric: str) -> np.ndarray:

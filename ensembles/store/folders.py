@@ -135,8 +135,8 @@ def naming_disk(target: Path, allowed: str, todo: str) -> Iterator[None]:
         yield
     except OSError as error:
         free = shutil.disk_usage(target.absolute().parent).free
-        found = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
-        raise ModelError(str(target), found, allowed, todo) from error
+        fault = f"that it cannot be written ({error.strerror or error}); {free / 1e6:.0f} MB are free there"
+        raise ModelError(str(target), fault, allowed, todo) from error
 
 
 class CheckedFolder(LocalStore):
@@ -161,23 +161,23 @@ class CheckedFolder(LocalStore):
         self.growing, self._done, self._todo = growing, frozenset(str(chunk) for chunk in done), todo
 
     async def get(self, key: str, prototype: Any = None, byte_range: Any = None) -> Any:
-        found = await super().get(key, prototype, byte_range)
+        data = await super().get(key, prototype, byte_range)
         name = key.rpartition("/")[2]
         if name != "zarr.json" and not name.startswith(".z"):  # a chunk
-            if found is None and self.growing and not (key.startswith("members/") and name in self._done):
+            if data is None and self.growing and not (key.startswith("members/") and name in self._done):
                 return None
-            if found is None:
+            if data is None:
                 raise self._damaged(key, "a chunk that is missing")
             if key.startswith("shards/"):  # marks, which have no checksum
-                return found
-            if not is_whole(found.to_bytes()):
+                return data
+            if not is_whole(data.to_bytes()):
                 raise self._damaged(key, "a chunk that is not as it was written")
-        return found
+        return data
 
-    def _damaged(self, key: str, found: str) -> ModelError:
+    def _damaged(self, key: str, fault: str) -> ModelError:
         array, _, chunk = key.partition("/c/")
         where = f"{self.root}: array {array.removesuffix('/c')}, chunk {chunk or '0'}"
-        return ModelError(where, found, "the file as it was written", self._todo)
+        return ModelError(where, fault, "the file as it was written", self._todo)
 
 
 def is_whole(data: bytes) -> bool:

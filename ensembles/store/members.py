@@ -79,18 +79,18 @@ class Members:
             ModelError: there is none, or there are several.
         """
         known = [column.name for column in self.columns]
-        found = [c for c in self.columns if c.name == name] or [c for c in self.columns if _ends(c.name, name)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise ModelError(where, repr(name), ", ".join(c.name for c in found), "Say which of them.")
+        matches = [c for c in self.columns if c.name == name] or [c for c in self.columns if _ends(c.name, name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise ModelError(where, repr(name), ", ".join(c.name for c in matches), "Say which of them.")
         todo = nearest(name, known) or "Choose one of them."
         raise ModelError(where, repr(name), listed(known), todo)
 
     def counts(self) -> dict[Outcome, int]:
         """How many members have each outcome that occurs, good ones first."""
-        found = Counter(self.status.tolist())
-        return {Outcome(status): found[status] for status in sorted(found, key=lambda s: (s != 0, -s < 0, abs(s)))}
+        counts = Counter(self.status.tolist())
+        return {Outcome(status): counts[status] for status in sorted(counts, key=lambda s: (s != 0, -s < 0, abs(s)))}
 
 
 def listed(names: Iterable[str], most: int = 12) -> str:
@@ -105,9 +105,9 @@ def _ends(path: str, name: str) -> bool:
 
 def role_of(name: str, attrs: dict[str, object]) -> str:
     """The role of a variable; stores of the first versions do not say it."""
-    said = attrs.get("role")
-    if isinstance(said, str):
-        return said
+    role = attrs.get("role")
+    if isinstance(role, str):
+        return role
     if name in ("status", "message"):
         return name
     if name in CERTIFICATE:
@@ -118,12 +118,12 @@ def role_of(name: str, attrs: dict[str, object]) -> str:
 def variables(tree: xr.DataTree) -> Iterator[tuple[str, str, xr.DataArray]]:
     """Name, role and array (B,) of every variable of the members, in the order of `ROLES`; nothing is loaded."""
     dataset = tree["members"].to_dataset()
-    found = []
+    entries = []
     for key, array in dataset.data_vars.items():
         name = str(array.attrs.get("path", key))
-        found.append((name, role_of(name, dict(array.attrs)), array))
+        entries.append((name, role_of(name, dict(array.attrs)), array))
     order = {role: k for k, role in enumerate(ROLES)}
-    yield from sorted(found, key=lambda one: order.get(one[1], len(order)))
+    yield from sorted(entries, key=lambda one: order.get(one[1], len(order)))
 
 
 def members_of(tree: xr.DataTree) -> Members:

@@ -84,22 +84,22 @@ def of_result(tree: xr.DataTree, members: Sequence[int], where: str) -> Recipe:
         ModelError: a result that went on from another one, or with functions of Python.
     """
     about, rows = tree.attrs, tree["members"].to_dataset().isel(member=np.asarray(members, np.int64))
-    said: dict[str, Any] = json.loads(about["settings"])
+    asked: dict[str, Any] = json.loads(about["settings"])
     need_plugins(where, about)
-    if said.get("t0"):
+    if asked.get("t0"):
         raise _lost(where, "a run that goes on from another one, the end of which no store holds")
-    if said.get("tie"):
-        raise _lost(where, f"a tie that is a function of Python ({', '.join(said['tie'])})")
+    if asked.get("tie"):
+        raise _lost(where, f"a tie that is a function of Python ({', '.join(asked['tie'])})")
     document = json.loads(about["model"])
     model = dataclasses.replace(load(document), source=str(about["model_source"]))
     model = with_origin(model, json.loads(about.get("model_origin", "[]")))
-    model, drive, vary = _driven_again(model, said.get("drive") or {}, designs_of(rows), where)
-    still = said["span"] == 0.0
-    settings: dict[str, Any] = {name: said[name] for name in KEYWORDS if name in said}
-    settings |= {name: math.inf if said[name] is None else said[name] for name in LIMITS if name in said}
-    settings |= {"span": said["span"], "output_step": said["output_step"]}
-    if said.get("tolerance") is not None:  # which decides the steps; those that are stored are the unit of a clock
-        settings["tolerance"] = said["tolerance"]
+    model, drive, vary = _driven_again(model, asked.get("drive") or {}, designs_of(rows), where)
+    still = asked["span"] == 0.0
+    settings: dict[str, Any] = {name: asked[name] for name in KEYWORDS if name in asked}
+    settings |= {name: math.inf if asked[name] is None else asked[name] for name in LIMITS if name in asked}
+    settings |= {"span": asked["span"], "output_step": asked["output_step"]}
+    if asked.get("tolerance") is not None:  # which decides the steps; those that are stored are the unit of a clock
+        settings["tolerance"] = asked["tolerance"]
         del settings["step"]
     settings |= {"metrics": _metrics(rows), "drive": drive} if drive else {"metrics": _metrics(rows)}
     return Recipe(np.asarray(members, np.int64), model, vary, settings, still)
@@ -112,12 +112,12 @@ def _metrics(rows: xr.Dataset) -> dict[str, str]:
 
 
 def _driven_again(
-    model: Model, said: Mapping[str, str], vary: Mapping[str, np.ndarray], where: str
+    model: Model, driven: Mapping[str, str], vary: Mapping[str, np.ndarray], where: str
 ) -> tuple[Model, dict[str, Drive], dict[str, np.ndarray]]:
     """The model before `drive=` added its drivers, what `drive=` was, and the designs without the numbers of those."""
     drive: dict[str, Drive] = {}
     rest = dict(vary)
-    for name in said:
+    for name in driven:
         coordinate = plain_coordinate(model, name, "drive")
         path, item = next(((p, e) for p, e in model.drivers() if e.joints == (coordinate,)), ("", None))
         if item is None:
@@ -141,11 +141,11 @@ def _without(model: Model, item: Element) -> Model:
     """The model without one of its drivers."""
 
     def change(assembly: Assembly, path: str) -> Assembly:
-        return dataclasses.replace(assembly, drivers=tuple(own for own in assembly.drivers if own != item))
+        return dataclasses.replace(assembly, drivers=tuple(driver for driver in assembly.drivers if driver != item))
 
     return dataclasses.replace(model, assemblies=rebuilt(model.assemblies, change))
 
 
-def _lost(where: str, found: str) -> ModelError:
+def _lost(where: str, fault: str) -> ModelError:
     todo = "Run it again yourself, and keep the members that you want to see (keep=)."
-    return ModelError(f"{where}: simulating members again", found, "what its store holds", todo)
+    return ModelError(f"{where}: simulating members again", fault, "what its store holds", todo)

@@ -105,5 +105,5 @@ def refuse_unwritable(target: Path) -> None:
             draft.mkdir()
             draft.rmdir()
     except OSError as error:
-        found = f"a folder that cannot be written to ({error.strerror})"
-        raise ModelError(str(target), found, "one that can", "Choose another folder, or change its rights.") from None
+        fault = f"a folder that cannot be written to ({error.strerror})"
+        raise ModelError(str(target), fault, "one that can", "Choose another folder, or change its rights.") from None

@@ -59,8 +59,10 @@ def check_target(path: str | Path, *, force: bool, batched: bool, todo: str = RE
     if target.exists() or target.is_symlink():
         if not force:
             raise taken(target, todo)
-        ours = any((target / mark).is_file() for mark in STORE_FILES) if target.suffix == ".zarr" else target.is_file()
-        if target.is_symlink() or not ours:
+        stored = (
+            any((target / mark).is_file() for mark in STORE_FILES) if target.suffix == ".zarr" else target.is_file()
+        )
+        if target.is_symlink() or not stored:
             away = "Move it away yourself; it is not a result."
             raise ModelError(str(path), "something else of that name", "a result to replace", away)
     return target
@@ -70,9 +72,9 @@ def refuse_no_room(path: str | Path, size: float) -> None:
     """Raises where a store of so many bytes, before compression, has no room."""
     free = shutil.disk_usage(Path(path).absolute().parent).free
     if size > free:
-        found = f"{free / 1e6:.0f} MB free there"
+        fault = f"{free / 1e6:.0f} MB free there"
         todo = "Make room, choose another folder, or store less with --keep and --output-step."
-        raise ModelError(str(path), found, f"{size / 1e6:.0f} MB, which the result may take", todo)
+        raise ModelError(str(path), fault, f"{size / 1e6:.0f} MB, which the result may take", todo)
 
 
 def write(result: Result, path: str | Path, keep: int | str = "all", *, force: bool = False) -> Path:

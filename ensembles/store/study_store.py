@@ -67,7 +67,7 @@ def create(place: Store, about: Mapping[str, Any], rows: xr.Dataset, members: in
     root.attrs.update({**about, STATE: "running", "shard_size": size})  # last: without it there is no study
 
 
-def create_trajectories(place: Store, some: xr.Dataset, kept: np.ndarray) -> None:
+def create_trajectories(place: Store, some: xr.Dataset, members: np.ndarray) -> None:
     """Room for the trajectories of the members that are kept, from those of some of them."""
     group = zarr.open_group(place, mode="r+").create_group(
         "trajectories", attributes={str(k): v for k, v in some.attrs.items()}, overwrite=True
@@ -76,10 +76,10 @@ def create_trajectories(place: Store, some: xr.Dataset, kept: np.ndarray) -> Non
         if "member" not in variable.dims:
             _fill(_array(group, str(name), variable, None, None), variable)
         elif name == "member":
-            _fill(_array(group, "member", variable, len(kept), None), xr.Variable("member", kept))
+            _fill(_array(group, "member", variable, len(members), None), xr.Variable("member", members))
         else:  # each member has chunks of its own
-            own = (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
-            _array(group, str(name), variable, len(kept), own)
+            chunk = (1, *chunks((1, *variable.shape[1:]), variable.dtype.itemsize)[1:])
+            _array(group, str(name), variable, len(members), chunk)
 
 
 def write_rows(place: Store, rows: xr.Dataset, first: int) -> None:
@@ -96,13 +96,13 @@ def read_rows(folder: Path, names: Sequence[str], shards: Sequence[int], size: i
         ModelError: a damaged file of one of them.
     """
     table = zarr.open_group(CheckedFolder(folder, todo=MEND), path="members", mode="r")
-    numbers, found = np.arange(array_of(table, names[0]).size), dict[str, Any]()
+    numbers, parts = np.arange(array_of(table, names[0]).size), dict[str, Any]()
     for name in names:
         column = array_of(table, name)
-        found[name] = [np.zeros(0, column.dtype), *(column[shard * size : (shard + 1) * size] for shard in shards)]
-    own = [numbers[:0], *(numbers[shard * size : (shard + 1) * size] for shard in shards)]
-    columns = {name: ("member", np.concatenate(values)) for name, values in found.items()}
-    return xr.Dataset(columns, coords={"member": np.concatenate(own)})
+        parts[name] = [np.zeros(0, column.dtype), *(column[shard * size : (shard + 1) * size] for shard in shards)]
+    members = [numbers[:0], *(numbers[shard * size : (shard + 1) * size] for shard in shards)]
+    columns = {name: ("member", np.concatenate(values)) for name, values in parts.items()}
+    return xr.Dataset(columns, coords={"member": np.concatenate(members)})
 
 
 def write_some(place: Store, rows: xr.Dataset, places: np.ndarray) -> None:
@@ -181,14 +181,14 @@ def locked(folder: Path) -> Iterator[None]:
         ModelError: another process of this machine that is alive has it, or one of another machine.
     """
     lock = folder.absolute().with_name(f".{folder.name}.lock")
-    mine = f"{os.getpid()}@{socket.gethostname()}"
+    process = f"{os.getpid()}@{socket.gethostname()}"
     with _guard:
         if lock in _led:
-            raise _busy(folder, lock, mine)
+            raise _busy(folder, lock, process)
         _led.add(lock)
     try:
         with writing(folder):
-            file = _lock(folder, lock, mine)
+            file = _lock(folder, lock, process)
         try:
             yield
         finally:
@@ -199,7 +199,7 @@ def locked(folder: Path) -> Iterator[None]:
             _led.discard(lock)
 
 
-def _lock(folder: Path, lock: Path, mine: str) -> int:
+def _lock(folder: Path, lock: Path, process: str) -> int:
     """The open file of a lock that this process holds."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
@@ -215,7 +215,7 @@ def _lock(folder: Path, lock: Path, mine: str) -> int:
             if owner and owner.partition("@")[2] != socket.gethostname():
                 raise _busy(folder, lock, owner)
             os.ftruncate(file, 0)
-            os.pwrite(file, mine.encode(), 0)
+            os.pwrite(file, process.encode(), 0)
         except BaseException:
             os.close(file)
             raise
@@ -254,10 +254,10 @@ def about_of(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None, own: tuple[int, ...] | None) -> Any:
+def _array(group: zarr.Group, name: str, like: xr.Variable, members: int | None, chunks: tuple[int, ...] | None) -> Any:
     """An array like a variable, with so many members; a chunk that is lost reads as nothing good."""
     shape = like.shape if members is None else (members, *like.shape[1:])
-    chunk = tuple(max(1, n) for n in (shape if own is None else (*own, *shape[len(own) :])))
+    chunk = tuple(max(1, n) for n in (shape if chunks is None else (*chunks, *shape[len(chunks) :])))
     return group.create_array(
         name, shape=shape, chunks=tuple(min(c, max(1, n)) for c, n in zip(chunk, shape, strict=True)),
         dtype=str if like.dtype.kind in "OU" else like.dtype, compressors=CODECS, fill_value=missing_of(like.dtype),

@@ -84,12 +84,12 @@ def export(tree: xr.DataTree, path: str | Path, *, force: bool = False) -> Path:
 def fields(tree: xr.DataTree) -> list[TableField]:
     """The columns in the order of a member's story: number, design, metrics, certificate, status, message."""
     number = tree["members"].to_dataset()["member"]
-    found = [TableField("member", "1", "member", "", number)]
+    columns = [TableField("member", "1", "member", "", number)]
     for name, role, array in variables(tree):
         if array.ndim == 1:
             about = str(array.attrs.get("metric", ""))
-            found.append(TableField(name, str(array.attrs.get("units", "1")), role, about, array))
-    return found
+            columns.append(TableField(name, str(array.attrs.get("units", "1")), role, about, array))
+    return columns
 
 
 def pieces(every: list[TableField]) -> Iterator[list[np.ndarray]]:
@@ -142,8 +142,8 @@ def _write_netcdf(tree: xr.DataTree, path: Path) -> None:
     def plain(dataset: xr.Dataset) -> xr.Dataset:
         taken: set[str] = set()
         names = {name: disk_name(str(name), taken) for name in dataset.variables if name not in dataset.dims}
-        found = dataset.rename({old: new for old, new in names.items() if len(str(old).encode()) > NAME_BYTES})
-        return found.drop_encoding()  # chunks and codecs are Zarr's
+        renamed = dataset.rename({old: new for old, new in names.items() if len(str(old).encode()) > NAME_BYTES})
+        return renamed.drop_encoding()  # chunks and codecs are Zarr's
 
     groups = {node.path: plain(node.to_dataset(inherit=False)) for node in tree.subtree}
     xr.DataTree.from_dict(groups).to_netcdf(path, engine="netcdf4", format="NETCDF4")

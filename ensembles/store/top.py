@@ -60,8 +60,8 @@ def top(members: Members, text: str, count: int = 10, end: str = "largest") -> T
         end = _worst_end(column)
     known = members.finished & np.isfinite(column.values)
     if not known.any():
-        found = f"no finished member with a finite {text}"
-        raise ModelError(f"top {text}", found, "one at least", "See `shiftjax report` for why members failed.")
+        fault = f"no finished member with a finite {text}"
+        raise ModelError(f"top {text}", fault, "one at least", "See `shiftjax report` for why members failed.")
     rows = ranked(column.values, members.status, rising=end == "smallest")[:count]
     failed = int(np.sum(~members.finished))
     return Top(column, end, rows, failed, len(known) - int(known.sum()) - failed)

@@ -47,10 +47,10 @@ class Correlation:
         at = [self.paths.index(path) for path in order]
         L = np.linalg.cholesky(np.array(self.matrix).reshape(len(self.paths), -1)[np.ix_(at, at)])
         z = [ndtri(unit[path]) for path in order]
-        found = dict(unit)
+        correlated = dict(unit)
         for k, path in enumerate(order[1:], 1):
-            found[path] = ndtr(sum(L[k, j] * z[j] for j in range(k + 1)))
-        return found
+            correlated[path] = ndtr(sum(L[k, j] * z[j] for j in range(k + 1)))
+        return correlated
 
 
 def correlation(words: Mapping[str, Any], where: str = "correlation") -> Correlation:
@@ -68,33 +68,33 @@ def correlation(words: Mapping[str, Any], where: str = "correlation") -> Correla
     if ("pairs" in words) == ("matrix" in words) or ("paths" in words) != ("matrix" in words):
         raise ModelError(where, ", ".join(words), FORM, "Give one of the two.")
     if "pairs" in words:
-        found = _of_pairs(words["pairs"], f"{where}.pairs")
+        stated = _of_pairs(words["pairs"], f"{where}.pairs")
     else:
-        found = _of_matrix(words["paths"], words["matrix"], where)
-    least = float(np.linalg.eigvalsh(np.array(found.matrix))[0]) if found.paths else 1.0
+        stated = _of_matrix(words["paths"], words["matrix"], where)
+    least = float(np.linalg.eigvalsh(np.array(stated.matrix))[0]) if stated.paths else 1.0
     if least < LEAST:
-        said = f"a matrix of {', '.join(found.paths)} with the eigenvalue {least:.3g}"
+        fault = f"a matrix of {', '.join(stated.paths)} with the eigenvalue {least:.3g}"
         todo = "No numbers are correlated so; make the correlations smaller until all eigenvalues are positive."
-        raise ModelError(where, said, "a positive definite matrix", todo)
-    return found
+        raise ModelError(where, fault, "a positive definite matrix", todo)
+    return stated
 
 
 def _of_pairs(pairs: Any, where: str) -> Correlation:
     need(where, pairs, (list, tuple), FORM)
-    found: dict[tuple[str, str], float] = {}
+    correlations: dict[tuple[str, str], float] = {}
     for k, pair in enumerate(pairs):
         here = f"{where}[{k}]"
         if not isinstance(pair, list | tuple) or len(pair) != 3 or not all(isinstance(path, str) for path in pair[:2]):
             raise ModelError(here, repr(pair)[:80], '["path", "path", correlation]', f"Write {FORM}.")
         a, b, value = pair
         need_number(here, value, "a number between -1 and 1")
-        if a == b or (a, b) in found or (b, a) in found or not -1.0 < value < 1.0:
-            said = f"{a} with itself" if a == b else repr(list(pair))
-            raise ModelError(here, said, "each pair of two paths once, between -1 and 1", "Correct it.")
-        found[a, b] = float(value)
-    paths = tuple(dict.fromkeys(path for pair in found for path in pair))
+        if a == b or (a, b) in correlations or (b, a) in correlations or not -1.0 < value < 1.0:
+            fault = f"{a} with itself" if a == b else repr(list(pair))
+            raise ModelError(here, fault, "each pair of two paths once, between -1 and 1", "Correct it.")
+        correlations[a, b] = float(value)
+    paths = tuple(dict.fromkeys(path for pair in correlations for path in pair))
     R = np.eye(len(paths))
-    for (a, b), value in found.items():
+    for (a, b), value in correlations.items():
         i, j = paths.index(a), paths.index(b)
         R[i, j] = R[j, i] = value
     return Correlation(paths, _frozen(R))

@@ -177,8 +177,8 @@ class Definition:
         if drawn and self.samples is None:
             raise ModelError("samples", "nothing", "a whole number from 1", "Say how many values are to be drawn.")
         if not drawn and self.samples is not None:
-            found = f"{self.samples}, and nothing that is drawn"
-            raise ModelError("samples", found, "grids only count their points", "Leave samples out.")
+            fault = f"{self.samples}, and nothing that is drawn"
+            raise ModelError("samples", fault, "grids only count their points", "Leave samples out.")
         refuse_undrawn(self.correlated, drawn, "correlation")
         known = [*self.metrics, *CERTIFICATE]
         for word in ("worst", "best"):
@@ -199,14 +199,14 @@ def document(definition: Definition) -> dict[str, Any]:
     """
     if not isinstance(definition, Definition):
         raise wrong("document: definition", definition, "a Definition")
-    found: dict[str, Any] = {}
+    words: dict[str, Any] = {}
     for name in KEYS:
         value = getattr(definition, name)
         if isinstance(value, Model):
-            found[name] = to_dict(value)
+            words[name] = to_dict(value)
         elif value != FIELDS[name].default:
-            found[name] = "inf" if value == math.inf else thaw(value)
-    return found
+            words[name] = "inf" if value == math.inf else thaw(value)
+    return words
 
 
 def from_document(words: Mapping[str, Any], folder: str | Path = "") -> Definition:
@@ -255,7 +255,7 @@ def _worded(value: Any, where: str) -> Any:
 def _of_vary(vary: Vary) -> dict[str, Any]:
     """The table of a `Vary`."""
     law, names = vary.distribution, NUMBERS[vary.distribution]
-    found: dict[str, Any] = {"distribution": law} | ({names[0]: vary.low, names[-1]: vary.high} if names else {})
+    words: dict[str, Any] = {"distribution": law} | ({names[0]: vary.low, names[-1]: vary.high} if names else {})
     more = {"values": list(vary.values), "mode": vary.mode, "points": vary.points}
     more |= {"sampling": vary.sampling, "unit": vary.unit}
-    return found | {key: value for key, value in more.items() if value or (key == "mode" and value is not None)}
+    return words | {key: value for key, value in more.items() if value or (key == "mode" and value is not None)}

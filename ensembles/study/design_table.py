@@ -30,17 +30,17 @@ def columns(path: Path, where: str) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise ModelError(where, f"no file {path}", "a table of designs", "Check the name; it is relative to the study.")
     try:
-        found = READ[suffix](path, where)
+        designs = READ[suffix](path, where)
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(where, f"{path.name}: {error}", "a file that can be read", "Check it.") from None
-    if not found or not len(next(iter(found.values()))):
+    if not designs or not len(next(iter(designs.values()))):
         raise ModelError(where, f"{path.name} without designs", "a heading and lines", "Add what is to be run.")
-    for name, values in found.items():
+    for name, values in designs.items():
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             here = f"{path.name}, column {name!r}, design {bad[0]}"
             raise ModelError(where, f"{values[bad[0]]} in {here}", "finite numbers", "Correct it, or leave it out.")
-    return found
+    return designs
 
 
 def _csv(path: Path, where: str) -> dict[str, np.ndarray]:
@@ -57,8 +57,8 @@ def _csv(path: Path, where: str) -> dict[str, np.ndarray]:
     except ValueError as error:
         raise ModelError(where, f"{path.name}: {error}", "a number at every place", "Correct it there.") from None
     if values.shape[1] != len(names):
-        found = f"{values.shape[1]} numbers a line under {len(names)} names in {path.name}"
-        raise ModelError(where, found, "as many as there are names", "Correct the file.")
+        fault = f"{values.shape[1]} numbers a line under {len(names)} names in {path.name}"
+        raise ModelError(where, fault, "as many as there are names", "Correct the file.")
     return dict(zip(names, np.ascontiguousarray(values.T), strict=True))
 
 
@@ -73,20 +73,20 @@ def _parquet(path: Path, where: str) -> dict[str, np.ndarray]:
     except pyarrow.ArrowException as error:
         raise ModelError(where, f"{path.name}: {str(error)[:200]}", "a Parquet file", "Save it once more.") from None
     _refuse_names(table.column_names, path, where)
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     for name in table.column_names:
         try:
-            found[name] = np.asarray(table[name].cast(pyarrow.float64()).to_numpy(), float)
+            columns[name] = np.asarray(table[name].cast(pyarrow.float64()).to_numpy(), float)
         except pyarrow.ArrowException:
             kind = f"{table[name].type} in column {name!r} of {path.name}"
             raise ModelError(where, kind, "numbers", "Leave the column out.") from None
-    return found
+    return columns
 
 
 def _refuse_names(names: list[str], path: Path, where: str) -> None:
     if not names or not all(names) or len(set(names)) < len(names):
-        found = f"the names {', '.join(map(repr, names))[:120]} in {path.name}"
-        raise ModelError(where, found, "different paths of numbers", "Name every column once.")
+        fault = f"the names {', '.join(map(repr, names))[:120]} in {path.name}"
+        raise ModelError(where, fault, "different paths of numbers", "Name every column once.")
 
 
 READ: dict[str, Callable[[Path, str], dict[str, np.ndarray]]] = {".csv": _csv, ".parquet": _parquet}

@@ -55,12 +55,12 @@ def designs(definition: Definition) -> tuple[MemberGroup, ...]:
         todo = "Switch fewer elements in one study, or give some of them one state."
         raise ModelError("switch", f"{count} combinations", f"up to {MOST_GROUPS}, a model each", todo)
     refuse_too_many(members * count, "samples")
-    found: list[MemberGroup] = []
+    groups: list[MemberGroup] = []
     for states in itertools.product(*axes.values()):
         on = dict(zip(axes, states, strict=True))
-        own = _without_idle(switched(model, on), drivers)
-        found.append(_group(definition, names, own, on, len(found) * members, members, values))
-    return observed(found, definition)
+        variant = _without_idle(switched(model, on), drivers)
+        groups.append(_group(definition, names, variant, on, len(groups) * members, members, values))
+    return observed(groups, definition)
 
 
 def _group(
@@ -80,14 +80,14 @@ def _group(
     except ModelError as error:
         raise _at(inside("set", error.where), error) from None
     absent = tuple(path for path in values if path not in known)
-    mine = {path: np.full(members, np.nan) if path in absent else column for path, column in values.items()}
+    columns = {path: np.full(members, np.nan) if path in absent else column for path, column in values.items()}
     settings = dict(definition.settings)
     there = [path for path, full in names.hold.items() if _exists(model, full)]
     settings = {**settings, "hold": there} if there else {k: v for k, v in settings.items() if k != "hold"}
     derive = {path: formula for path, formula in names.derive.items() if path in known}
     if derive:
         settings["derive"] = derive
-    group = MemberGroup(FrozenJson(on), model, first, members, mine, absent, settings)
+    group = MemberGroup(FrozenJson(on), model, first, members, columns, absent, settings)
     try:
         with_derived(model, group.vary(0, 1), None, derive)
     except ModelError as error:  # a formula that says nothing, or of a number that is switched off
@@ -123,8 +123,8 @@ def _whole(definition: Definition) -> tuple[Model, dict[str, str]]:
         try:
             model, _, _ = driven(model, {joint: asked})
         except ModelError as error:
-            own, _, key = error.where.partition(f"drive {joint}")
-            raise _at(where + ("" if own else key), error) from None
+            elsewhere, _, key = error.where.partition(f"drive {joint}")
+            raise _at(where + ("" if elsewhere else key), error) from None
     drivers = {path: str(item.joint) for path, item in model.drivers() if path not in before}
     if len(set(drivers.values())) < len(drivers):
         raise ModelError("drive", "a joint twice", "each joint once", "Leave one of them out.")
@@ -133,14 +133,14 @@ def _whole(definition: Definition) -> tuple[Model, dict[str, str]]:
 
 def _axes(definition: Definition, model: Model) -> dict[str, list[bool]]:
     """Full path of what is switched -> its states."""
-    found: dict[str, list[bool]] = {}
+    axes: dict[str, list[bool]] = {}
     for path, states in definition.switches.items():
         where = inside("switch", path)
         full = element(model, path, where)
-        if full in found:
+        if full in axes:
             raise ModelError(where, f"{full} twice", "each element once", "Leave one of them out.")
-        found[full] = list(states)
-    return found
+        axes[full] = list(states)
+    return axes
 
 
 def _without_idle(model: Model, drivers: Mapping[str, str]) -> Model:
@@ -174,8 +174,8 @@ class _Names:
             except ModelError as error:
                 raise _at(where, error) from None
         if full in self._seen:
-            found = f"{full}, which {self._seen[full]} states, too"
-            raise ModelError(where, found, "each number once", "Leave it out in one of them.")
+            fault = f"{full}, which {self._seen[full]} states, too"
+            raise ModelError(where, fault, "each number once", "Leave it out in one of them.")
         self._seen[full] = where
         check_unit(unit, self._numbers[full].unit, where)
         return full
@@ -200,14 +200,14 @@ def _values(definition: Definition, names: _Names) -> tuple[dict[str, np.ndarray
     table = {} if definition.table is None else columns(definition.placed(definition.table), "table")
     columns_of = {names.number(f"table, column {name!r}", name): values for name, values in table.items()}
     rows = len(next(iter(table.values()))) if table else 1
-    found: dict[str, np.ndarray] = {}
+    varied: dict[str, np.ndarray] = {}
     if definition.vary:
         drawn = sample(
             definition.varied, definition.samples, definition.seed, correlation=definition.correlated, rows=rows
         )
-        found = {names.vary[path]: values for path, values in drawn.items()}
-    members = len(next(iter(found.values()))) if found else rows
-    return {path: np.repeat(values, members // rows) for path, values in columns_of.items()} | found, members
+        varied = {names.vary[path]: values for path, values in drawn.items()}
+    members = len(next(iter(varied.values()))) if varied else rows
+    return {path: np.repeat(values, members // rows) for path, values in columns_of.items()} | varied, members
 
 
 def _exists(model: Model, path: str) -> bool:
@@ -219,6 +219,6 @@ def _exists(model: Model, path: str) -> bool:
 
 def _at(where: str, error: ModelError) -> ModelError:
     """The error with the key that it arose at."""
-    said = split(error.where.removeprefix("drive ").removeprefix("derive "))[0] in where
-    name = "" if said else f"{error.where}, "
+    named = split(error.where.removeprefix("drive ").removeprefix("derive "))[0] in where
+    name = "" if named else f"{error.where}, "
     return ModelError(where, f"{name}{error.found}", error.allowed, error.todo)

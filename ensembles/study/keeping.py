@@ -101,14 +101,14 @@ def keep_words(words: Any, where: str = "keep") -> dict[str, Any]:
         if key not in known:
             todo = nearest(str(key), known) or "Leave it out."
             raise ModelError(f"{where}.{key}", "an unknown key", ", ".join(known), todo)
-    found = dict(words)
-    if "members" in found:
-        _members(found["members"], f"{where}.members")
+    table = dict(words)
+    if "members" in table:
+        _members(table["members"], f"{where}.members")
     for key in ("worst", "best"):
-        if key in found:
-            entries = found[key] if isinstance(found[key], list | tuple) else [found[key]]
-            found[key] = [_extreme(entry, f"{where}.{key}") for entry in entries]
-    return found
+        if key in table:
+            entries = table[key] if isinstance(table[key], list | tuple) else [table[key]]
+            table[key] = [_extreme(entry, f"{where}.{key}") for entry in entries]
+    return table
 
 
 def extreme_words(text: Any) -> dict[str, Any] | None:
@@ -116,11 +116,11 @@ def extreme_words(text: Any) -> dict[str, Any] | None:
 
     The worst have large values, but small ones of `pivot_ratio`; the best have the others.
     """
-    found = _EXTREME.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
+    match = _EXTREME.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
         return None
-    good = {"good": "large"} if found[3] in SMALL_IS_WORST else {}
-    return {found[1]: [{"metric": found[3], "count": int(found[2]), **good}]}
+    good = {"good": "large"} if match[3] in SMALL_IS_WORST else {}
+    return {match[1]: [{"metric": match[3], "count": int(match[2]), **good}]}
 
 
 def keep(words: Mapping[str, Any]) -> Keep:

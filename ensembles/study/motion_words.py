@@ -60,17 +60,17 @@ def motion(words: str | float | Mapping[str, Any], where: str, folder: Path | No
 
 def _parts(text: str, where: str) -> dict[str, str]:
     """key=value, key=[...] by key."""
-    found: dict[str, str] = {}
+    entries: dict[str, str] = {}
     at = 0
     while text[at:].strip():
         match = _PART.match(text, at)
         if match is None:
             raise ModelError(where, repr(text[at:].strip()[:60]), "key=value, ...", "Write it like amplitude=0.3.")
-        if match[1] in found:
+        if match[1] in entries:
             raise ModelError(where, f"{match[1]} twice", "each key once", "Leave one of them out.")
-        found[match[1]] = match[2]
+        entries[match[1]] = match[2]
         at = match.end()
-    return found
+    return entries
 
 
 def _made(type_: str, parts: Mapping[str, Any], where: str, folder: Path | None) -> Drive:

@@ -29,8 +29,8 @@ def observed(groups: Sequence[MemberGroup], definition: Definition) -> tuple[Mem
 
     def lost(paths: Sequence[str]) -> frozenset[int]:
         """Groups that have not all of these channels; none where no group has."""
-        found = {k for k, plan in enumerate(plans) if plan and not _has(plan, groups[k].model, paths)}
-        return frozenset() if len(found) == len(groups) else frozenset(found)
+        lacking = {k for k, plan in enumerate(plans) if plan and not _has(plan, groups[k].model, paths)}
+        return frozenset() if len(lacking) == len(groups) else frozenset(lacking)
 
     of_channels = {path: lost([path]) for path in thaw(definition.channels)}
     of_metrics = {name: lost(_paths(words)) for name, words in definition.measured.items()}

@@ -95,9 +95,9 @@ def wanted(words: Mapping[str, Any], where: str = "optimize") -> Wanted:
     objective, residuals = words.get("objective", ""), _texts(f"{where}.residuals", words.get("residuals", ()))
     need(f"{where}.objective", objective, str, "an expression of names of metrics")
     if bool(objective) == bool(residuals):
-        found = "both" if objective else "neither"
+        given = "both" if objective else "neither"
         todo = "Give objective, or residuals for least squares."
-        raise ModelError(f"{where}.objective", f"{found} objective and residuals", "one of them", todo)
+        raise ModelError(f"{where}.objective", f"{given} objective and residuals", "one of them", todo)
     method = words.get("method", "levenberg_marquardt" if residuals else "adam")
     one_of(f"{where}.method", method, LEAST_SQUARES if residuals else (*OPTAX, *MONOTONE))
     constraints = tuple(
@@ -140,8 +140,8 @@ def _count(where: str, words: Mapping[str, Any], name: str, default: int | None)
 def _number(where: str, words: Mapping[str, Any], name: str, default: Any, *, zero: bool = False) -> Any:
     value = words.get(name, default)
     if value is not None:
-        told = "a number from 0" if zero else "a number above 0"
-        need_number(f"{where}.{name}", value, told, **({"least": 0.0} if zero else {"above": 0.0}))
+        allowed = "a number from 0" if zero else "a number above 0"
+        need_number(f"{where}.{name}", value, allowed, **({"least": 0.0} if zero else {"above": 0.0}))
     return value
 
 
@@ -162,7 +162,7 @@ def _options(where: str, words: Any) -> tuple[tuple[str, Any], ...]:
 
 def _bounds(where: str, words: Any) -> tuple[tuple[str, float | None, float | None], ...]:
     need_mapping(where, words)
-    found = []
+    bounds = []
     for path, pair in words.items():
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             todo = 'Write "-inf" or "inf" for no bound.'
@@ -170,8 +170,8 @@ def _bounds(where: str, words: Any) -> tuple[tuple[str, float | None, float | No
         low, high = (_bound(f"{where}.{path}", value, free) for value, free in zip(pair, ("-inf", "inf"), strict=True))
         if low is not None and high is not None and low >= high:
             raise ModelError(f"{where}.{path}", repr(list(pair)), "[smallest, largest]", "Turn them round.")
-        found.append((path, low, high))
-    return tuple(found)
+        bounds.append((path, low, high))
+    return tuple(bounds)
 
 
 def _bound(where: str, value: Any, free: str) -> float | None:

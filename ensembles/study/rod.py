@@ -51,21 +51,21 @@ def rod(
         raise ModelError("rod: mass, mass_per_length", "both of them", "one of them", "Leave one of them out.")
     axes = [_COORDINATE.fullmatch(path) for path in (end, start) if path is not None]
     if None in axes or len({match[1] for match in axes if match}) > 1:
-        found = " and ".join(repr(path) for path in (end, start) if path is not None)
+        fault = " and ".join(repr(path) for path in (end, start) if path is not None)
         todo = "Give both ends along the same axis, as 'coupler:tip.T[0]'."
-        raise ModelError("rod: end", found, "a coordinate of a frame, FRAME.T[0], [1] or [2]", todo)
+        raise ModelError("rod: end", fault, "a coordinate of a frame, FRAME.T[0], [1] or [2]", todo)
     along = int(axes[0][1]) if axes[0] else 0
     across = [k for k in range(3) if k != along]
     ends = [f"{{{path}}}" for path in (end, start) if path is not None]
     length = f"abs({' - '.join(ends)})"
-    found = {f"{body}.center_of_mass[{along}]": f"({' + '.join(ends)}) / 2"}
+    formulas = {f"{body}.center_of_mass[{along}]": f"({' + '.join(ends)}) / 2"}
     if mass is not None:
-        found[f"{body}.mass"] = repr(float(mass))
+        formulas[f"{body}.mass"] = repr(float(mass))
     elif mass_per_length is not None:
-        found[f"{body}.mass"] = f"{float(mass_per_length)!r} * {length}"
+        formulas[f"{body}.mass"] = f"{float(mass_per_length)!r} * {length}"
     m, thick = f"{{{body}.mass}}", f" + {float(radius)!r} ** 2 / 4" if radius else ""
     for k in across:
-        found[f"{body}.inertia.I{AXES[k]}{AXES[k]}"] = f"{m} * ({length} ** 2 / 12{thick})"
+        formulas[f"{body}.inertia.I{AXES[k]}{AXES[k]}"] = f"{m} * ({length} ** 2 / 12{thick})"
     if radius:
-        found[f"{body}.inertia.I{AXES[along]}{AXES[along]}"] = f"{m} * {float(radius)!r} ** 2 / 2"
-    return found
+        formulas[f"{body}.inertia.I{AXES[along]}{AXES[along]}"] = f"{m} * {float(radius)!r} ** 2 / 2"
+    return formulas

@@ -100,8 +100,8 @@ def _check(study: Sequence[Vary], samples: int | None) -> None:
         raise ModelError("--vary", "nothing that varies", "one or more paths", "Give --vary PATH=low:high.")
     drawn = not all(v.is_axis for v in study)
     if drawn and (samples is None or samples < 1):
-        found = "nothing" if samples is None else str(samples)
-        raise ModelError("--samples", found, "a whole number from 1", "Say how many values are to be drawn.")
+        fault = "nothing" if samples is None else str(samples)
+        raise ModelError("--samples", fault, "a whole number from 1", "Say how many values are to be drawn.")
     if not drawn and samples is not None:
         raise ModelError("--samples", str(samples), "grids only count their points", "Leave --samples out.")
 

@@ -131,17 +131,17 @@ def varied(path: str, words: str | Sequence[Any] | Mapping[str, Any], where: str
         ModelError: words that are none of these, numbers that the law cannot have.
     """
     if isinstance(words, Mapping):
-        found = _of_table(path, words, where)
+        vary = _of_table(path, words, where)
     elif isinstance(words, str):
         text = words.strip()
-        found = _of_list(path, _items(text, where), where) if text.startswith("[") else _of_text(path, text, where)
+        vary = _of_list(path, _items(text, where), where) if text.startswith("[") else _of_text(path, text, where)
     elif isinstance(words, list | tuple):
-        found = _of_list(path, words, where)
+        vary = _of_list(path, words, where)
     else:
         todo = "Give one value to all members with set."
         raise ModelError(where, repr(words)[:80], f"a list, a table, or a text such as {FORMS}", todo)
-    _check(found, where)
-    return found
+    _check(vary, where)
+    return vary
 
 
 def _of_text(path: str, text: str, where: str) -> Vary:
@@ -169,10 +169,10 @@ def _of_one_unit(numbers: Sequence[tuple[float, str]], where: str) -> tuple[list
     """Numbers that have the same unit, and the unit."""
     units = list(dict.fromkeys(unit for _, unit in numbers))
     if len(units) > 1:
-        found = " and ".join(repr(unit or "no unit") for unit in units)
+        fault = " and ".join(repr(unit or "no unit") for unit in units)
         unit = next(filter(None, units))
         todo = f"Write LOW{unit}:HIGH{unit}."
-        raise ModelError(where, found, "the same unit at all numbers, or none", todo)
+        raise ModelError(where, fault, "the same unit at all numbers, or none", todo)
     return [value for value, _ in numbers], units[0] if units else ""
 
 
@@ -190,25 +190,25 @@ def _of_list(path: str, items: Sequence[Any], where: str, unit: str = "") -> Var
         else:
             need_number(f"{where}[{k}]", item, "a finite number")
             numbers.append((float(item), ""))
-    values, own = _of_one_unit(numbers, where)
+    values, common = _of_one_unit(numbers, where)
     if not values or len(set(values)) < len(values):
-        found = "no values" if not values else "a value twice"
-        raise ModelError(where, found, "different values", "List each value once.")
-    return Vary(path, min(values), max(values), 0, "list", unit or own, values=tuple(values))
+        fault = "no values" if not values else "a value twice"
+        raise ModelError(where, fault, "different values", "List each value once.")
+    return Vary(path, min(values), max(values), 0, "list", unit or common, values=tuple(values))
 
 
 def _of_table(path: str, words: Mapping[str, Any], where: str) -> Vary:
     """`{distribution = "triangular", low = 1, mode = 2, high = 4, unit = "deg", sampling = "sobol"}` and its like."""
     law = words.get("distribution", "list" if "values" in words else "grid" if "points" in words else "uniform")
     one_of(f"{where}.distribution", law, NUMBERS)
-    own = {"grid": ("points",), "list": ("values",)}.get(law, ("sampling",))
-    known = ("distribution", *NUMBERS[law], *own, "unit")
+    special = {"grid": ("points",), "list": ("values",)}.get(law, ("sampling",))
+    known = ("distribution", *NUMBERS[law], *special, "unit")
     for key in words:
         if key not in known:
             todo = nearest(str(key), known) or "Leave it out."
             raise ModelError(f"{where}.{key}", f"a key that {law} does not have", ", ".join(known), todo)
     optional = ("mode", "sampling")
-    missing = [key for key in (*NUMBERS[law], *own) if key not in words and key not in optional]
+    missing = [key for key in (*NUMBERS[law], *special) if key not in words and key not in optional]
     if missing:
         raise ModelError(where, f"{law} without {', '.join(missing)}", ", ".join(known), "Add it.")
     unit = words.get("unit", "")
@@ -243,8 +243,8 @@ def _check(vary: Vary, where: str) -> None:
         return
     if law == "grid":
         if (low == high) != (vary.points == 1):
-            found = f"{vary.points} points from {low:g} to {high:g}"
-            raise ModelError(where, found, "two or more different points", "Give one value to all members with set.")
+            fault = f"{vary.points} points from {low:g} to {high:g}"
+            raise ModelError(where, fault, "two or more different points", "Give one value to all members with set.")
     elif law in ("normal", "lognormal"):
         if high <= 0.0:
             raise ModelError(where, f"sd {high:g}", "a positive standard deviation", f"Write mean:sd~{law}.")
@@ -255,7 +255,7 @@ def _check(vary: Vary, where: str) -> None:
     elif law == "loguniform" and low <= 0.0:
         raise ModelError(where, f"low {low:g}", "positive bounds", "A logarithmic range cannot reach zero.")
     elif vary.mode is not None and not low <= vary.mode <= high:
-        found = f"mode {vary.mode:g} outside {low:g} to {high:g}"
-        raise ModelError(where, found, "a mode within the bounds", "Write low:mode:high~triangular.")
+        fault = f"mode {vary.mode:g} outside {low:g} to {high:g}"
+        raise ModelError(where, fault, "a mode within the bounds", "Write low:mode:high~triangular.")
     if law in SPREADING and vary.sampling not in ("", law):
         raise ModelError(where, f"{law} and {vary.sampling}", "one of them", "Leave one of them out.")

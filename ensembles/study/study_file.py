@@ -110,31 +110,31 @@ def _words(definition: Definition, folder: Path) -> dict[str, Any]:
     def beside(name: str) -> str:
         return Path(os.path.relpath(definition.placed(name).absolute(), folder)).as_posix()
 
-    found = document(definition)
+    written = document(definition)
     if definition.model_file is not None:
-        found["model"] = beside(definition.model)
-    if "table" in found:
-        found["table"] = beside(found["table"])
-    for joint, words in found.get("drive", {}).items():
+        written["model"] = beside(definition.model)
+    if "table" in written:
+        written["table"] = beside(written["table"])
+    for joint, words in written.get("drive", {}).items():
         if isinstance(words, str):
-            found["drive"][joint] = _FILE.sub(lambda match: match[1] + beside(match[2].strip()), words)
+            written["drive"][joint] = _FILE.sub(lambda match: match[1] + beside(match[2].strip()), words)
         elif isinstance(words, Mapping) and "file" in words:
-            found["drive"][joint] = {**words, "file": beside(words["file"])}
-    return found
+            written["drive"][joint] = {**words, "file": beside(words["file"])}
+    return written
 
 
 def _ordered(words: Mapping[str, Any]) -> tomlkit.TOMLDocument:
     """A document: lines first, then tables; what is inside of these on one line, since their order counts."""
-    found = tomlkit.document()
+    text = tomlkit.document()
     for name, value in sorted(words.items(), key=lambda entry: isinstance(entry[1], Mapping)):
         if not isinstance(value, Mapping):
-            found.add(name, _item(value))
+            text.add(name, _item(value))
             continue
         table = tomlkit.table()
         for key, inner in value.items():
             table.add(tomlkit.key([key]), _item(inner))
-        found.add(name, table)
-    return found
+        text.add(name, table)
+    return text
 
 
 def _item(value: Any) -> Any:

@@ -30,16 +30,16 @@ def element(model: Model, path: str, where: str) -> str:
     """
     known = list(elements(model))
     target, field = split(path)
-    found = [target] if target in known else [full for full in known if shortened(full, target, 1)]
-    if field or not found:
+    matches = [target] if target in known else [full for full in known if shortened(full, target, 1)]
+    if field or not matches:
         allowed = "assemblies, bodies, joints, forces, constraints and drivers"
         todo = nearest(target, [*known, *(full.rpartition(":")[2] for full in known)])
         raise ModelError(where, f"{path!r}", allowed, todo or f"There are {listed(known)}.")
-    if len(found) > 1:
-        what = f"{len(found)} elements of this name"
-        todo = "Write the path in full." if len(set(found)) > 1 else "Give one of them another name."
-        raise ModelError(where, what, listed(dict.fromkeys(found)), todo)
-    return found[0]
+    if len(matches) > 1:
+        what = f"{len(matches)} elements of this name"
+        todo = "Write the path in full." if len(set(matches)) > 1 else "Give one of them another name."
+        raise ModelError(where, what, listed(dict.fromkeys(matches)), todo)
+    return matches[0]
 
 
 def switched(model: Model, states: Mapping[str, bool]) -> Model:
@@ -50,7 +50,8 @@ def switched(model: Model, states: Mapping[str, bool]) -> Model:
     def of(path: str, items: tuple[Any, ...]) -> tuple[Any, ...]:
         paths = [child(path, item.name) for item in items]
         return tuple(
-            replace(item, active=states[own]) if own in states else item for own, item in zip(paths, items, strict=True)
+            replace(item, active=states[full]) if full in states else item
+            for full, item in zip(paths, items, strict=True)
         )
 
     def change(assembly: Assembly, path: str) -> Assembly:
