@@ -13,14 +13,15 @@ A *lane* is one member of an ensemble, a column of a table whose groups of rows 
     trip            0, or why the lane is frozen
 
 A *trip* is a step that is not accepted: the lane keeps the state before it and is frozen, which means that no backend
-changes any of its rows until the host has reset `trip` to 0. Its value is
+changes any of its rows until the host has reset `trip` to 0. What is tested, in which order of precedence, and what
+happens then is the table `guards.GUARDS`; the codes are
 
     1 + k           monitor k was armed and above its limit, or NaN; the smallest such k
     nm + 1          q, x or dx of the end is not finite
     nm + 2          the error estimate requires a step too small to advance the clock
     nm + 3 + k      event k changes its sign, or reaches zero, within the step; the smallest such k
 
-Monitors take precedence over finiteness, finiteness over events. A monitor that is not armed becomes armed in the first
+A monitor that is not armed becomes armed in the first
 accepted step in which it is within its limit.
 
 Where an error estimate controls the step size (`Layout.controlled`), a step whose error norm is above 1 or NaN is
@@ -40,9 +41,6 @@ import numpy as np
 from shiftjax.kernels.adjoint import AdjointLayout, AdjointProgram
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.step_program import Method
-
-SMALLEST = 0.1  # factor of the step size after a step whose error, or whose factor, is not a number
-LARGEST_RETRY = 0.9  # factor of the step size with which a rejected step is tried again, at most
 
 
 class Group(NamedTuple):

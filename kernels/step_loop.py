@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST, Group
-from shiftjax.kernels.lane_program import WRITES, LaneProgram
+from shiftjax.kernels.contract import Group
+from shiftjax.kernels.guards import COMMITTED, MONITORS, Decision, Size, decide, next_size, sized
+from shiftjax.kernels.lane_program import WRITES, LaneProgram, Layout
 from shiftjax.kernels.step_program import Combine, registers
 
 State = dict[str, tuple[Any, ...]]  # groups of rows of the layout, each a tuple of numbers
@@ -31,6 +32,46 @@ class Workspace(NamedTuple):
     slots: Slots
     registers: dict[str, tuple[Any, ...]]
     maxima: tuple[Any, ...]  # of the monitors so far
+
+
+class Attempt(NamedTuple):
+    """A step of the loop as `guards.Step`."""
+
+    loop: StepLoop
+    state: State  # before it
+    slots: Slots  # at its end
+    maxima: tuple[Any, ...]
+    size: Size
+
+    @property
+    def layout(self) -> Layout:
+        """Of the program."""
+        return self.loop.layout
+
+    def before(self, name: str, k: int = 0) -> Any:
+        """A number of the state before the step."""
+        return self.state[name][k]
+
+    def after(self, name: str, k: int = 0) -> Any:
+        """A number of its end."""
+        if name == "mon":
+            return self.maxima[k]
+        if name in ("size", "clock"):
+            return self.size.size if name == "size" else self.size.end
+        return self.slots[self.layout.slots(name)[k]]
+
+    def finite(self) -> Any:
+        """Whether 0 * sum(q, x, dx) is 0."""
+        zero = self.number(0.0)
+        return sum((v for name in ("q", "x", "dx") for v in self.loop.get(self.slots, name)), zero) * zero == zero
+
+    def number(self, value: float) -> Any:
+        """A constant."""
+        return self.loop.number(value)
+
+    def where(self, mask: Any, yes: Any, no: Any) -> Any:
+        """`yes` where the mask holds, else `no`."""
+        return self.loop.xp.where(mask, yes, no)
 
 
 class StepLoop:
@@ -88,20 +129,13 @@ class StepLoop:
         Args:
             stop: clock that the step may not pass where an error estimate controls its size.
         """
-        size, end, cut = self.size(state, stop)
-        slots, maxima = self.attempt(p, state, size, h, t0)
-        rejected = self.rejected(slots)
-        trip = self.trip(state, slots, maxima, size, rejected)
-        return self.accept(state, slots, maxima, size, end, cut, rejected, trip)
-
-    def size(self, state: State, stop: Any) -> tuple[Any, Any, Any]:
-        """Size of the step in steps of h, the clock at its end, and whether `stop` shortens it."""
         (clock,), (fraction,) = state["clock"], state["fraction"]
-        if not self.layout.controlled:
-            return fraction, clock + fraction, self.xp.zeros_like(fraction, bool)
-        cut = fraction >= stop - clock
-        end = self.xp.where(cut, stop, clock + fraction)
-        return end - clock, end, cut
+        size = Size(fraction, clock + fraction, False)
+        if self.layout.controlled:
+            size = sized(clock, fraction, stop, self.xp.where)
+        slots, maxima = self.attempt(p, state, size.size, h, t0)
+        step = Attempt(self, state, slots, maxima, size)
+        return self.commit(step, decide(step))
 
     def attempt(self, p: Sequence[Any], state: State, size: Any, h: Any, t0: Any) -> tuple[Slots, tuple[Any, ...]]:
         """The instructions of the method: the slots at the end of the step, and the largest monitors."""
@@ -154,65 +188,21 @@ class StepLoop:
 
     # -- accept, reject or freeze ------------------------------------------------------------------------------------
 
-    def rejected(self, slots: Slots) -> Any:
-        """Whether the error is too large, or not a number."""
-        if not self.layout.controlled:
-            return self.xp.zeros_like(slots[self.layout.slots("t").start], bool)
-        return ~(self.get(slots, "control")[0] <= 1.0)
-
-    def trip(self, state: State, slots: Slots, maxima: Sequence[Any], size: Any, rejected: Any) -> Any:
-        """The trip code: 0, or why the lane is frozen."""
-        zero, n = self.number(0.0), self.layout.nm
-        trip = zero
-        for k, (old, new) in reversed(list(enumerate(zip(state["event"], self.get(slots, "event"), strict=True)))):
-            crossed = ((old > 0) & ~(new > 0)) | ((old < 0) & ~(new < 0))
-            trip = self.xp.where(crossed, self.number(n + 3.0 + k), trip)
-        total = sum((v for name in ("q", "x", "dx") for v in self.get(slots, name)), zero)
-        trip = self.xp.where(total * zero == zero, trip, self.number(n + 1.0))
-        for k in reversed(range(n)):
-            bad = (state["armed"][k] != 0) & ~(maxima[k] <= state["limit"][k])
-            trip = self.xp.where(bad, self.number(k + 1.0), trip)
-        if not self.layout.controlled:
-            return trip
-        (clock,) = state["clock"]
-        again = clock + self.proposed(size, slots)
-        stuck = (again == clock) | (again >= clock + size)  # no clock lies between
-        return self.xp.where(rejected, self.xp.where(stuck, self.number(n + 2.0), zero), trip)
-
-    def proposed(self, size: Any, slots: Slots) -> Any:
-        """The size with which a rejected step is retried."""
-        error, growth = self.get(slots, "control")
-        growth = self.xp.where((error == error) & (growth == growth), growth, self.number(SMALLEST))
-        return size * self.xp.minimum(growth, self.number(LARGEST_RETRY))
-
-    def accept(
-        self,
-        state: State,
-        slots: Slots,
-        maxima: tuple[Any, ...],
-        size: Any,
-        end: Any,
-        cut: Any,
-        rejected: Any,
-        trip: Any,
-    ) -> State:
+    def commit(self, step: Attempt, decision: Decision) -> State:
         """The state after the step: new where it is accepted, else the old one."""
-        good = (trip == 0) & ~rejected
-        self.put(slots, "mon", maxima)
+        state, slots = step.state, step.slots
+        self.put(slots, "mon", step.maxima)
         self.phases["accumulate"](slots)
-        new = {name: self.get(slots, name) for name in ("q", "x", "dx", "acc", "rep", "event")}
-        fraction = state["fraction"][0]
-        within = [m <= limit for m, limit in zip(maxima, state["limit"], strict=True)]
-        new["armed"] = self.choose_each(within, [self.number(1.0)] * len(maxima), state["armed"])
+        new = {name: self.get(slots, name) for name in COMMITTED}
+        within = [MONITORS.holds(step, k) for k in range(self.layout.nm)]
+        new["armed"] = self.choose_each(within, [self.number(1.0)] * len(within), state["armed"])
+        new["clock"] = (step.after("clock"),)
         if self.layout.controlled:
-            grown = size * self.get(slots, "control")[1]
-            new["fraction"] = (self.xp.where(cut, self.xp.maximum(grown, fraction), grown),)
-        new["clock"] = (end,)
-        out = {**state, **{name: self.choose(good, values, state[name]) for name, values in new.items()}}
+            new["fraction"] = (next_size(step, step.size.cut),)
+        out = {**state, **{name: self.choose(decision.accepted, values, state[name]) for name, values in new.items()}}
         if self.layout.controlled:
-            again = rejected & (trip == 0)
-            out["fraction"] = self.choose(again, (self.proposed(size, slots),), out["fraction"])
-        return {**out, "mon": maxima, "trip": (trip,)}
+            out["fraction"] = self.choose(decision.again, (decision.retry,), out["fraction"])
+        return {**out, "mon": step.maxima, "trip": (decision.trip,)}
 
     def choose_each(self, masks: Sequence[Any], yes: Sequence[Any], no: Sequence[Any]) -> tuple[Any, ...]:
         """`yes[k]` where `masks[k]` holds, else `no[k]`."""

@@ -39,7 +39,7 @@ class Workspace:
         private |= {"event0": layout.ne, "sum": 1, "flags": 1}
         if layout.controlled:
             del private["clock"]  # a slot of the layout, which may be observed
-            private |= {"size": 1, "next": 1, "accepted": 1, "taken": 1, "acc0": layout.na}
+            private |= {"size": 1, "next": 1, "cut": 1, "accepted": 1, "taken": 1, "acc0": layout.na}
         private |= own or {}
         self.private = sum(private.values())
         self.size = self.private + layout.slot_count

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from shiftjax.kernels.guards import sized
 from shiftjax.kernels.lane_program import WRITES, Layout
 from shiftjax.kernels.llvm.ir_builder import UNROLL, IrBuilder
+from shiftjax.kernels.llvm.ir_values import Lanes, where
 from shiftjax.kernels.llvm.sums import Sum, by_speeds, live, needed, sum_of
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.step_program import KINDS, Method
@@ -81,15 +83,12 @@ class StageBuilder(IrBuilder):
 
     def cut_size(self) -> None:
         """Size and end of the step: the lane's, shortened to end at its stop."""
-        fraction, clock, stop = self.load("fraction"), self.load("clock"), self.load("stop")
-        end = self.select(self.cut(), stop, self.w.op("fadd", clock, fraction))
-        self.store(end, "next")
-        self.store(self.w.op("fsub", end, clock), "size")
+        clock, fraction, stop = (Lanes(self, self.load(name)) for name in ("clock", "fraction", "stop"))
+        size = sized(clock, fraction, stop, where)
+        self.store(size.end.text, "next")
+        self.store(size.size.text, "size")
+        self.store_mask(size.cut.text, "cut")
         self.store_mask(self.mask(), "accepted")
-
-    def cut(self) -> str:
-        """Lanes whose step is shortened to end at its stop."""
-        return self.compare("oge", self.load("fraction"), self.w.op("fsub", self.load("stop"), self.load("clock")))
 
     def set_time(self, c: float) -> None:
         """t = t0 + (clock + c size) h."""

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from shiftjax.kernels.contract import LARGEST_RETRY, SMALLEST
+from shiftjax.kernels.guards import MONITORS, decide, next_size, passes
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.kernels.llvm.ir_builder import JOB, UNROLL
+from shiftjax.kernels.llvm.ir_values import LaneMask, Lanes, where
 from shiftjax.kernels.llvm.stage_builder import StageBuilder
 from shiftjax.kernels.llvm.target import Target
 from shiftjax.kernels.llvm.templates import COPY_SLOTS, LOAD_ROWS, RUN, SAVE_ROWS, fill
@@ -53,6 +54,52 @@ def copies(program: LaneProgram, target: Target) -> tuple[int | None, ...]:
         if not ref & 1 and node[0] == "in" and drift.inputs[node[1]] in layout.slots("x"):
             found[slot - layout.slots("qdot").start] = drift.inputs[node[1]] - layout.slots("x").start
     return tuple(found)
+
+
+class Attempt:
+    """The step of a block as `guards.Step`."""
+
+    def __init__(self, builder: StageBuilder) -> None:
+        self.builder, self.layout = builder, builder.layout
+
+    def before(self, name: str, k: int = 0) -> Lanes:
+        """A number of the state before the step."""
+        return self._load("event0" if name == "event" else name, k)
+
+    def after(self, name: str, k: int = 0) -> Lanes:
+        """A number of its end."""
+        return self._load("next" if name == "clock" else name, k)
+
+    def _load(self, name: str, k: int | str) -> Lanes:
+        return Lanes(self.builder, self.builder.load(name, k))
+
+    def number(self, value: float) -> Lanes:
+        """A constant."""
+        return Lanes(self.builder, self.builder.t.splat(value))
+
+    def where(self, mask: LaneMask, yes: Lanes, no: Lanes) -> Lanes:
+        """`yes` where the mask holds, else `no`."""
+        return where(mask, yes, no)
+
+    def finite(self) -> LaneMask:
+        """Lanes where 0 * sum(q, x, dx) is 0."""
+        return self._sum() * self.number(0.0) == self.number(0.0)
+
+    def _sum(self) -> Lanes:
+        layout, zero = self.layout, self.number(0.0)
+        sizes = {"q": layout.nq, "x": layout.nx, "dx": layout.nx}
+        if sum(sizes.values()) > 3 * UNROLL:
+            self.builder.store(zero.text, "sum")
+            for name, count in sizes.items():
+                self.builder.each(count, lambda k, n=name: self._add(n, k))
+            return self._load("sum", 0)
+        parts = [zero] * 3  # three independent sums, since their latency delays every step
+        for number, (name, k) in enumerate((name, k) for name, count in sizes.items() for k in range(count)):
+            parts[number % 3] = parts[number % 3] + self._load(name, k)
+        return parts[0] + parts[1] + parts[2]
+
+    def _add(self, name: str, k: int | str) -> None:
+        self.builder.store((self._load("sum", 0) + self._load(name, k)).text, "sum")
 
 
 class Stepper(StageBuilder):
@@ -104,54 +151,16 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
         self.emit("br label %again\nagain:")
         self.emit(f"br i1 {self.get_flag(2)}, label %step, label %stopped\nstep:")
         self.one_step()
-        self.check_monitors()
+        self.check()
         self.emit("br label %accept\naccept:")
         self.accept()
         self.emit("br label %again\nstopped:")
 
     # -- accept or freeze --------------------------------------------------------------------------------------------
 
-    def finite(self) -> str:
-        """Lanes where 0 * sum(q, x, dx) is 0."""
-        sizes = {"q": self.layout.nq, "x": self.layout.nx, "dx": self.layout.nx}
-        if sum(sizes.values()) > 3 * UNROLL:
-            self.store(self.t.splat(0.0), "sum")
-            for name, count in sizes.items():
-                self.each(
-                    count, lambda k, n=name: self.store(self.w.op("fadd", self.load("sum"), self.load(n, k)), "sum")
-                )
-            return self.compare("oeq", self.w.op("fmul", self.load("sum"), self.t.splat(0.0)), "zeroinitializer")
-        names = [(name, k) for name, count in sizes.items() for k in range(count)]
-        parts = [self.t.splat(0.0)] * 3  # three independent sums, since their latency delays every step
-        for number, (name, k) in enumerate(names):
-            parts[number % 3] = self.w.op("fadd", parts[number % 3], self.load(name, k))
-        total = self.w.op("fadd", self.w.op("fadd", parts[0], parts[1]), parts[2])
-        return self.compare("oeq", self.w.op("fmul", total, self.t.splat(0.0)), "zeroinitializer")
-
-    def crossed(self, k: int) -> str:
-        """Lanes in which event k changes its sign or reaches zero."""
-        old, new, zero = self.load("event0", k), self.load("event", k), "zeroinitializer"
-        down = self.logic("and", self.compare("ogt", old, zero), self.compare("ule", new, zero))
-        up = self.logic("and", self.compare("olt", old, zero), self.compare("uge", new, zero))
-        return self.logic("or", down, up)
-
-    def rejected(self) -> str:
-        """Lanes whose error is too large, or not a number."""
-        return self.compare("ugt", self.load("control"), self.t.splat(1.0))
-
-    def within(self, k: int | str) -> str:
-        """Lanes whose monitor k is at most its limit (false for NaN)."""
-        return self.compare("ole", self.load("mon", k), self.load("limit", k))
-
-    def check_monitors(self) -> None:
+    def check(self) -> None:
         """Branches to `accept`, through `trip` when a step of a running lane is not accepted."""
-        good = self.finite()
-        for k in range(self.layout.nm):
-            good = self.logic("and", good, self.within(k))
-        for k in range(self.layout.ne):
-            good = self.logic("and", good, self.logic("xor", self.crossed(k)))
-        if self.controlled:
-            good = self.logic("and", good, self.logic("xor", self.rejected()))
+        good = passes(Attempt(self)).text
         idle = self.logic("xor", self.mask())
         every = self.reduce("and", self.logic("or", good, idle))
         armed = self.w.line(f"xor i1 {self.get_flag(1)}, true")
@@ -185,10 +194,8 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def next_size(self) -> None:
         """Clock and step size after an accepted step."""
-        fraction, cut = self.load("fraction"), self.cut()
-        grown = self.w.op("fmul", self.load("size"), self.load("control", 1))
-        larger = self.select(self.compare("ogt", grown, fraction), grown, fraction)
-        self.store(self.accepted(self.select(cut, larger, grown), "fraction"), "fraction")
+        grown = next_size(Attempt(self), LaneMask(self, self.mask("cut")))
+        self.store(self.accepted(grown.text, "fraction"), "fraction")
         self.store(self.accepted(self.load("next"), "clock"), "clock")
 
     def restore(self) -> None:
@@ -204,53 +211,28 @@ declare i1 @llvm.vector.reduce.or.v{t.width}i1({self.i1})
 
     def trip(self) -> None:
         """Sets the trip codes, freezes and saves the lanes that trip, arms the monitors of the others."""
-        running = self.mask()
-        code, n = self.t.splat(0.0), self.layout.nm
-        for k in reversed(range(self.layout.ne)):
-            code = self.select(self.crossed(k), self.t.splat(n + 3.0 + k), code)
-        code = self.select(self.finite(), code, self.t.splat(n + 1.0))
-        for k in reversed(range(n)):
-            armed = self.compare("une", self.load("armed", k), "zeroinitializer")
-            bad = self.logic("and", armed, self.logic("xor", self.within(k)))
-            code = self.select(bad, self.t.splat(k + 1.0), code)
-        if self.controlled:
-            proposed = self.w.op("fmul", self.load("size"), self.growth())
-            clock = self.load("clock")
-            again = self.w.op("fadd", clock, proposed)  # no clock lies between
-            still, same = self.compare("oeq", again, clock), self.compare("oge", again, self.load("next"))
-            stuck = self.logic("or", still, same)
-            code = self.select(self.rejected(), self.select(stuck, self.t.splat(n + 2.0), self.t.splat(0.0)), code)
-        untripped = self.compare("oeq", code, "zeroinitializer")
-        stays = good = self.logic("and", running, untripped)
-        tripped = self.logic("and", running, self.logic("xor", untripped))
-        self.store(code, "trip")
-        if self.controlled:
-            good = self.logic("and", stays, self.logic("xor", self.rejected()))
-            again = self.logic("and", stays, self.rejected())
-            self.store(self.select(again, proposed, self.load("fraction")), "fraction")
-            self.store_mask(good, "accepted")
-        self.arm(good, stays)
-        self.keep_running(stays)
+        step, running = Attempt(self), LaneMask(self, self.mask())
+        decision = decide(step)
+        untripped = decision.trip == step.number(0.0)
+        stays, good = running & untripped, running & decision.accepted
+        self.store(decision.trip.text, "trip")
+        if decision.again is not None:
+            self.store(where(running & decision.again, decision.retry, step.before("fraction")).text, "fraction")
+            self.store_mask(good.text, "accepted")
+        self.arm(step, good, stays)
+        self.keep_running(stays.text)
         self.emit("call void @restore(ptr %ws)")
-        self.save(tripped)
+        self.save((running & ~untripped).text)
         self.emit("ret void")
 
-    def growth(self) -> str:
-        """The factor of the size of a rejected step."""
-        error, growth = self.load("control"), self.load("control", 1)
-        growth = self.select(self.compare("ord", error, growth), growth, self.t.splat(SMALLEST))
-        most = self.t.splat(LARGEST_RETRY)
-        return self.select(self.compare("olt", growth, most), growth, most)
-
-    def arm(self, good: str, stays: str) -> None:
+    def arm(self, step: Attempt, good: LaneMask, stays: LaneMask) -> None:
         """Arms the monitors that are within their limits in the lanes of `good`; flags whether any stays unarmed."""
         unarmed = "zeroinitializer"
         for k in range(self.layout.nm):
-            arm = self.logic("and", good, self.within(k))
-            value = self.select(arm, self.t.splat(1.0), self.load("armed", k))
-            self.store(value, "armed", k)
-            unarmed = self.logic("or", unarmed, self.compare("oeq", value, "zeroinitializer"))
-        self.set_flag(1, self.reduce("or", self.logic("and", stays, unarmed)))
+            value = where(good & MONITORS.holds(step, k), step.number(1.0), step.before("armed", k))
+            self.store(value.text, "armed", k)
+            unarmed = self.logic("or", unarmed, (value == step.number(0.0)).text)
+        self.set_flag(1, self.reduce("or", self.logic("and", stays.text, unarmed)))
 
     def keep_running(self, stays: str) -> None:
         """Stores which lanes continue, as a mask and as flags."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shiftjax.kernels.guards import ERROR, FINITE, MONITORS, causes
 from shiftjax.kernels.lane_table import Trips
 from shiftjax.outcome import Outcome
 from shiftjax.run.advance.accuracy import sample
@@ -78,34 +79,37 @@ def run_to(lanes: Ensemble, until: int, members: np.ndarray | None = None) -> No
 
 
 def handle_trips(lanes: Ensemble, trips: Trips) -> None:
-    """Repartitions, moves or ends the lanes that froze."""
-    tripped, code, monitors = trips.members, trips.codes - 1, lanes.setup.monitors
-    lanes.keep_before_end(tripped)
-    clock = lanes.clock_of(tripped)
-    again = lanes.tried_at[tripped] == clock
-    lanes.tries[tripped] = np.where(again, lanes.tries[tripped] + 1, 1)
-    lanes.tried_at[tripped] = clock
-    lanes.table.set("trip", 0.0, tripped)
-    lanes.rejected[tripped] += 1
-    blocks = MONITORS_PER_BLOCK * lanes.setup.blocks
-    kind = np.where(code < blocks, code % MONITORS_PER_BLOCK, MONITORS_PER_BLOCK + code - blocks)
-    lost = ~lanes.table.reduce("finite", "mon", tripped, slice(blocks)) | (code == monitors)
-    lanes.status[tripped[code == monitors + 1]] = int(Outcome.too_small)
-    stuck = lanes.tries[tripped] > TRIES * max(1, lanes.setup.blocks)
-    lanes.status[tripped[stuck]] = int(Outcome.stuck)
-    movable = lanes.settings.move_steps and lanes.setup.blocks > 0
-    if not movable:
-        lanes.status[tripped[lost & ~stuck]] = int(Outcome.non_finite)
-    lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK)]] = int(Outcome.loop_open)
-    lanes.status[tripped[~stuck & ~lost & (kind == MONITORS_PER_BLOCK + 1)]] = int(Outcome.no_mass)
-    for s in range(lanes.setup.blocks):
-        here = ~stuck & ~lost & (code // MONITORS_PER_BLOCK == s)
-        if (here & (kind < 2)).any():
-            repartition(lanes, s, tripped[here & (kind < 2)], kind[here & (kind < 2)] == 1)
-        if (here & (kind == 2)).any():
-            cross(lanes, s, tripped[here & (kind == 2)])
+    """Repartitions, moves or ends the lanes that froze, by the guard that froze them."""
+    members, fired, blocks = trips.members, causes(lanes.layout, trips.codes), lanes.setup.blocks
+    lanes.keep_before_end(members)
+    clock = lanes.clock_of(members)
+    again = lanes.tried_at[members] == clock
+    lanes.tries[members] = np.where(again, lanes.tries[members] + 1, 1)
+    lanes.tried_at[members] = clock
+    lanes.table.set("trip", 0.0, members)
+    lanes.rejected[members] += 1
+    monitor = fired[MONITORS.name]
+    of_all = monitor - MONITORS_PER_BLOCK * blocks  # after those of the substructures: gap, mass
+    lost = ~lanes.table.reduce("finite", "mon", members, slice(MONITORS_PER_BLOCK * blocks)) | (fired[FINITE.name] == 0)
+    stuck = lanes.tries[members] > TRIES * max(1, blocks)
+    movable = lanes.settings.move_steps and blocks > 0
+    going = ~stuck & ~lost
+    for outcome, ended in (
+        (Outcome.too_small, fired[ERROR.name] == 0),
+        (Outcome.stuck, stuck),
+        (Outcome.non_finite, lost & ~stuck & (not movable)),
+        (Outcome.loop_open, going & (of_all == 0)),
+        (Outcome.no_mass, going & (of_all == 1)),
+    ):
+        lanes.status[members[ended]] = int(outcome)
+    for s in range(blocks):
+        kind = np.where(going, monitor - MONITORS_PER_BLOCK * s, -1)
+        if (changes := (kind == 0) | (kind == 1)).any():
+            repartition(lanes, s, members[changes], kind[changes] == 1)
+        if (kind == 2).any():
+            cross(lanes, s, members[kind == 2])
     if movable and (lost & ~stuck).any():
-        move_off(lanes, tripped[lost & ~stuck])
+        move_off(lanes, members[lost & ~stuck])
 
 
 def cross(lanes: Ensemble, s: int, members: np.ndarray) -> None:
