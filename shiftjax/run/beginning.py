@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.kernels.contract import Kernel
 from shiftjax.measures.channel import Channel

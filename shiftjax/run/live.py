@@ -26,15 +26,15 @@ from shiftjax.poses import rotate
 from shiftjax.record import record
 from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
+from shiftjax.run.closing.host_evaluation import StartLane
+from shiftjax.run.closing.poses import CLOSED, LaneOf
 from shiftjax.run.derive import Formula, derived_columns
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import ACCUMULATORS
-from shiftjax.run.start.closing import CLOSED, LaneOf
 from shiftjax.run.start.drives import Drivable, covered, driven
 from shiftjax.run.start.following import follow
-from shiftjax.run.start.host_evaluation import StartLane
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.physical import refuse_impossible
 from shiftjax.run.start.prepare import prepare, start_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.dynamics.kinematics import Motion
 from shiftjax.dynamics.lane import Lane
 from shiftjax.errors import ModelError

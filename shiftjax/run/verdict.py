@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.field import Role
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import ADDED, Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.run.start.closing import CLOSED, null_space
+from shiftjax.run.closing.poses import CLOSED, null_space
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare

@@ -15,8 +15,8 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.gradients.start.assembled_start import StartDerivative
 from shiftjax.gradients.start.least_norm import LeastNorm, pseudo_inverse
 from shiftjax.mechanism.model import Model
+from shiftjax.run.closing.host_evaluation import per_member
 from shiftjax.run.options import options_of
-from shiftjax.run.start.host_evaluation import per_member
 from shiftjax.run.start.prepare import prepare, start_of
 from shiftjax.run.start.prepared import Prepared
 from tests.extensions import gear, maxwell, mechanisms, screw  # noqa: F401

@@ -64,7 +64,7 @@ FLOOR = {name: k for k, names in enumerate(FLOORS) for name in names}
 ROOMS: dict[str, tuple[str, ...]] = {
     "ensembles": ("study", "store", "report", "execution", "sensitivities", "optimization"),
     "gradients": ("start", "jumps", "forward", "reverse"),
-    "run": ("programs", "start", "advance", "results", "travel"),
+    "run": ("programs", "closing", "start", "advance", "results", "travel"),
     "viewer": ("scene", "assimp", "members", "motion", "study", "gl", "export", "gui"),
     "viewer.gui": ("state", "actions", "picture", "widgets", "panes"),
 }

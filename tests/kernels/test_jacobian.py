@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.formats import load
 from shiftjax.kernels.lane_program import Piece
 from shiftjax.kernels.llvm.host_function import HostFunction

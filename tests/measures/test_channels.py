@@ -14,8 +14,8 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.measures.channels import quaternion_of_rotation
 from shiftjax.mechanism.model import Model
 from shiftjax.rotations import rotation_of_vector
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from tests.reference import rotations
 from tests.reference.oracle import Oracle

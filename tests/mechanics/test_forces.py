@@ -17,8 +17,8 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from tests.reference import oracle as reference

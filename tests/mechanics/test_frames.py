@@ -17,8 +17,8 @@ from shiftjax.forces import FORCES, ForceKind, Load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.plan_elements import ORIGIN, WORLD, PlacedFrame
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepared import Prepared
 from tests.mechanics.test_identities import mechanism
 from tests.support.laws import ALGEBRA, DIFFERENCE, STEP, check_power, check_rows

@@ -10,7 +10,7 @@ import pytest
 
 from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats import load
-from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from tests.reference.oracle import Oracle

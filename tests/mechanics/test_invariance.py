@@ -16,9 +16,9 @@ import pytest
 from shiftjax.errors import ModelError
 from shiftjax.formats import load
 from shiftjax.models import names
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import info
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from tests.mechanics.test_library_models import COUNTS
 from tests.reference.oracle import Oracle

@@ -15,10 +15,10 @@ from shiftjax.formats import load as load_document
 from shiftjax.formats import to_dict
 from shiftjax.formats.builder import AssemblyBuilder, ModelBuilder
 from shiftjax.mechanism.model import Model
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.live import Live
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from tests.support.laws import check_power
 from tests.support.mechanisms import four_bars, rod

@@ -14,8 +14,8 @@ from shiftjax.formats.builder import ModelBuilder
 from shiftjax.kernels.llvm.elimination import FEW
 from shiftjax.mechanism.model import Model
 from shiftjax.models import names, path
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import (
     RANK_TOLERANCE,

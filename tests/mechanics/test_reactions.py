@@ -14,10 +14,10 @@ from shiftjax.errors import ModelError
 from shiftjax.formats import load, to_dict
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.measures.channels import channels
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import Partition
 from tests.mechanics.test_identities import KINDS, SEEDS, random_document, solved

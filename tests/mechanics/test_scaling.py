@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax import ModelBuilder, info, simulate
 from shiftjax.dynamics.equations import null_space
 from shiftjax.dynamics.reduced import ARTICULATED, Reduced

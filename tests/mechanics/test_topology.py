@@ -16,10 +16,10 @@ from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.models import names
 from shiftjax.models.n_four_bar import n_four_bar
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import dot, info, tables, text
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.prepare import prepare, start_of
 from shiftjax.run.start.prepared import Prepared

@@ -18,10 +18,10 @@ from shiftjax.kernels.backends import make_kernel
 from shiftjax.kernels.lane_program import LaneProgram
 from shiftjax.measures.channels import channels
 from shiftjax.models import names
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.programs.setup import REPORTS
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.step_function import compile as compile_step
 from shiftjax.topology.partition import Partition

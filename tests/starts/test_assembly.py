@@ -14,10 +14,10 @@ from shiftjax.formats.writer import to_dict
 from shiftjax.mechanism.model import Model
 from shiftjax.models import path
 from shiftjax.outcome import Outcome
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.info import info
 from shiftjax.run.options import options_of
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare, start_of
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start

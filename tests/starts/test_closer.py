@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shiftjax import load
-from shiftjax.run.start.closer import Rule, closed, least_change
-from shiftjax.run.start.host_evaluation import Loops
+from shiftjax.run.closing.closer import Rule, closed, least_change
+from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.run.start.prepare import prepare
 
 CLOSED = 1e-12  # residual of loops of lengths near 1, dimensionless

@@ -12,9 +12,9 @@ from shiftjax import load
 from shiftjax.constraints import CoordinateFunction
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.in_numpy import MEMBERS, InNumpy
+from shiftjax.run.closing import host_evaluation as host
+from shiftjax.run.closing import host_functions
 from shiftjax.run.options import options_of
-from shiftjax.run.start import host_evaluation as host
-from shiftjax.run.start import host_functions
 from shiftjax.run.start.geometries import designs_of
 from shiftjax.run.start.prepare import prepare, start_of
 from tests.support import start_mechanisms as given

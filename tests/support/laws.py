@@ -9,7 +9,7 @@ from shiftjax.dynamics.tree import tree_terms
 from shiftjax.lanes.building import graph_of
 from shiftjax.lanes.forward import forward
 from shiftjax.lanes.in_numpy import InNumpy
-from shiftjax.run.start import host_evaluation as host
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.start.prepared import Prepared
 from tests.support.mechanisms import host_acceleration
 from tests.support.states import own_blocks

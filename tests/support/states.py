@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftjax.formats import load
+from shiftjax.run.closing import host_evaluation as host
 from shiftjax.run.options import options_of
-from shiftjax.run.start import host_evaluation as host
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.partition import RANK_TOLERANCE, Block, blocks_of, complete_pivoting

@@ -13,8 +13,8 @@ from shiftjax.models import SUMMARIES
 from shiftjax.outcome import Outcome
 from shiftjax.poses import matrices
 from shiftjax.rotations import along
+from shiftjax.run.closing.host_evaluation import closure
 from shiftjax.run.simulate import simulate
-from shiftjax.run.start.host_evaluation import closure
 from shiftjax.viewer.gui.state import values
 from shiftjax.viewer.motion import between
 from shiftjax.viewer.motion.live_history import History

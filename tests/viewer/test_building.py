@@ -21,7 +21,7 @@ from shiftjax.mechanism.frozen_json import FrozenJson
 from shiftjax.mechanism.model import FrameRef, Model
 from shiftjax.mechanism.records import Light
 from shiftjax.poses import matrices
-from shiftjax.run.start.host_evaluation import per_member
+from shiftjax.run.closing.host_evaluation import per_member
 from shiftjax.run.start.prepare import prepare
 from shiftjax.viewer.scene import shapes
 from shiftjax.viewer.scene.affine import transformed

@@ -25,7 +25,7 @@ from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.poses import bracket, interpolated
 from shiftjax.record import record
-from shiftjax.run.start.host_evaluation import closure, retract
+from shiftjax.run.closing.host_evaluation import closure, retract
 from shiftjax.topology.plan import Plan
 from shiftjax.viewer.members.study_like import Placed, StudyLike
 from shiftjax.viewer.motion import joint_tracks

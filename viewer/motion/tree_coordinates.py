@@ -34,7 +34,7 @@ from shiftjax.dynamics.kinematics import Motion, Parameters, ground_point
 from shiftjax.dynamics.lane import Lane
 from shiftjax.plan_elements import PlacedFrame
 from shiftjax.rotations import quaternion_of_rotation, rotation_of_quaternion
-from shiftjax.run.start.host_functions import evaluate
+from shiftjax.run.closing.host_functions import evaluate
 from shiftjax.topology.plan import Plan, TreeCoordinate, TreeJoint
 
 POSE = 7  # numbers of a pose

@@ -24,7 +24,7 @@ from shiftjax.gradients.jumps.passages import Knot, Passages, differ
 from shiftjax.measures.channels import knot_units
 from shiftjax.mechanism.paths import parts
 from shiftjax.run.beginning import Begun
-from shiftjax.run.start.host_evaluation import per_member
+from shiftjax.run.closing.host_evaluation import per_member
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.topology.plan import Plan
 

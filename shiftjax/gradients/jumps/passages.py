@@ -25,8 +25,8 @@ from shiftjax.dynamics.kinematics import coordinate_rates
 from shiftjax.forces import FORCES
 from shiftjax.gradients.complex_step import complex_step
 from shiftjax.measures.run_metrics import Metrics
+from shiftjax.run.closing.host_evaluation import per_member
 from shiftjax.run.programs.setup import Setup
-from shiftjax.run.start.host_evaluation import per_member
 
 JUMP = 1e-6  # of the larger force of both sides: below it are kinks whose numbers were written with six digits
 MOST = 64  # passages of a member that are followed, each a leg of its own

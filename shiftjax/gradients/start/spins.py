@@ -11,7 +11,7 @@ import numpy as np
 from shiftjax.algebra import cross, matvec, plus, transpose
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.gradients.start.loop_start import LoopStart
-from shiftjax.run.start.host_evaluation import StartLane, per_member
+from shiftjax.run.closing.host_evaluation import StartLane, per_member
 
 FELT = 1e-8  # of the spin's rate, dimensionless: null vectors are right to rounding over the smallest singular value
 

@@ -9,8 +9,8 @@ from functools import partial
 from shiftjax.algebra import Scalar, Vec, mul
 from shiftjax.constraints import scales
 from shiftjax.gradients.start.linearised import Linearised
+from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.programs.setup import Setup
-from shiftjax.run.start.host_evaluation import StartLane
 from shiftjax.run.start.prepared import Prepared, start_lane
 
 KEPT = 64  # models whose code stays loaded

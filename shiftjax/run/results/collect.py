@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.dynamics.kinematics import ground_point
 from shiftjax.measures.channel import Channel
 from shiftjax.measures.run_metrics import Measured

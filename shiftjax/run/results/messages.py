@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.measures.channel import Channel
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.advance.accuracy import said_of

@@ -16,19 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftjax.run.start.branches import (
-    TOLD,
-    Block,
-    blocks_of_signs,
-    distances,
-    gaps,
-    most,
-    signs,
-    spread_poses,
-    units_of,
-    unwound,
-)
-from shiftjax.run.start.closing import (
+from shiftjax.run.closing.host_evaluation import StartLane, can_close, closure, per_member
+from shiftjax.run.closing.poses import (
     CLOSED,
     LaneOf,
     Path,
@@ -41,8 +30,19 @@ from shiftjax.run.start.closing import (
     place,
     walk,
 )
+from shiftjax.run.start.branches import (
+    TOLD,
+    Block,
+    blocks_of_signs,
+    distances,
+    gaps,
+    most,
+    signs,
+    spread_poses,
+    units_of,
+    unwound,
+)
 from shiftjax.run.start.geometries import designs_of
-from shiftjax.run.start.host_evaluation import StartLane, can_close, closure, per_member
 from shiftjax.run.start.start_speeds import consistent_speeds, speeds_off
 from shiftjax.run.start.stated import Start, Statements
 from shiftjax.topology.plan import Plan

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from shiftjax.dynamics.lane import Lane
-from shiftjax.run.start.host_evaluation import StartLane, closure, true_gap
+from shiftjax.run.closing.host_evaluation import StartLane, closure, true_gap
 from shiftjax.topology.block_triangular import block_triangular
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan

@@ -19,7 +19,7 @@ from shiftjax.mechanism.model import Model, unused
 from shiftjax.mechanism.paths import child, parts, split
 from shiftjax.mechanism.physical import faults
 from shiftjax.mechanism.records import Assembly, Element, Joint, walk
-from shiftjax.run.start.host_evaluation import StartLane
+from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.topology.plan import Plan
 
 Drivable = Drive | TimeFunction | float | np.ndarray | Sequence[float] | Callable[[Any], Any]

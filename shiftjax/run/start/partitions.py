@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.errors import ModelError
 from shiftjax.run.start.prepared import Prepared, forced_speeds
 from shiftjax.run.start.stated import Start

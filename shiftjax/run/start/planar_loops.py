@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.mechanism.paths import listed
 from shiftjax.plan_elements import Loop
-from shiftjax.run.start.closing import null_space
+from shiftjax.run.closing.poses import null_space
 from shiftjax.run.start.prepared import Prepared
 
 PARALLEL = 1e-4  # rad: axes of files with five digits

@@ -17,13 +17,13 @@ from shiftjax.joints import KINDS
 from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
+from shiftjax.run.closing.host_evaluation import StartLane
+from shiftjax.run.closing.poses import LaneOf
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble
 from shiftjax.run.start.branches import TOLD
-from shiftjax.run.start.closing import LaneOf
 from shiftjax.run.start.drives import driven, refuse_driven
-from shiftjax.run.start.host_evaluation import StartLane
 from shiftjax.run.start.prepared import Prepared, coordinates_named, start_lane
 from shiftjax.run.start.stated import Start, Statements
 from shiftjax.topology.analysis import analyze

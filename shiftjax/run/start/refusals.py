@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.equations import null_space
 from shiftjax.dynamics.kinematics import Parameters
@@ -15,7 +15,7 @@ from shiftjax.dynamics.reduced import Part, Reduced
 from shiftjax.dynamics.reduction import Column
 from shiftjax.errors import ModelError
 from shiftjax.mechanism.paths import listed
-from shiftjax.run.start.host_evaluation import StartLane
+from shiftjax.run.closing.host_evaluation import StartLane
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.topology.partition import RANK_TOLERANCE, blocks_of, complete_pivoting, free_speeds

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shiftjax.run.closing.host_evaluation import StartLane, closure, per_member, prescribed_speeds
 from shiftjax.run.start.geometries import Designs
-from shiftjax.run.start.host_evaluation import StartLane, closure, per_member, prescribed_speeds
 from shiftjax.topology.partition import RANK_TOLERANCE
 from shiftjax.topology.plan import Plan
 

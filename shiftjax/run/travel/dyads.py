@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.dynamics.lane import Lane
 from shiftjax.joints.primitives import Rotation, Translation
 from shiftjax.plan_elements import Loop

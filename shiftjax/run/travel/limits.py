@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-import shiftjax.run.start.host_evaluation as host
+import shiftjax.run.closing.host_evaluation as host
 from shiftjax.algebra import Scalar
 from shiftjax.constraints import CONSTRAINTS
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.outcome import REMEDY, Outcome
 from shiftjax.run.advance.ensemble import Ensemble
-from shiftjax.run.start.closing import CLOSED, close
+from shiftjax.run.closing.poses import CLOSED, close
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 from shiftjax.run.travel.dyads import reached

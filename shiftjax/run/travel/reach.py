@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shiftjax.dynamics.lane import Lane
-from shiftjax.run.start.closer import Rule, closed
-from shiftjax.run.start.host_evaluation import Loops
+from shiftjax.run.closing.closer import Rule, closed
+from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.topology.plan import Plan
 
 LARGE = np.deg2rad(10.0)  # of steps of the coordinate, in rad or parts of the model's size

@@ -20,8 +20,8 @@ import numpy as np
 from shiftjax.dynamics.kinematics import quaternion_places
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.run.start.closer import STEP_ANGLE, STEP_LENGTH, Rule, closed, least_change
-from shiftjax.run.start.host_evaluation import Loops, StartLane, can_close
+from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH, Rule, closed, least_change
+from shiftjax.run.closing.host_evaluation import Loops, StartLane, can_close
 from shiftjax.topology.partition import complete_pivoting
 from shiftjax.topology.plan import Plan
 

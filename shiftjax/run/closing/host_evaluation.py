@@ -17,9 +17,9 @@ from shiftjax.dynamics import kinematics
 from shiftjax.dynamics.kinematics import Parameters
 from shiftjax.dynamics.lane import Lane
 from shiftjax.field import Role
-from shiftjax.run.start.closer import STEP_ANGLE, STEP_LENGTH
-from shiftjax.run.start.host_functions import evaluate
-from shiftjax.run.start.polygons import at_corners, excess, judged_loops, sides
+from shiftjax.run.closing.closer import STEP_ANGLE, STEP_LENGTH
+from shiftjax.run.closing.host_functions import evaluate
+from shiftjax.run.closing.polygons import at_corners, excess, judged_loops, sides
 from shiftjax.topology.partition import Block
 from shiftjax.topology.plan import Plan, flat
 
