@@ -27,9 +27,9 @@ class Traced:
         made: dict[str, int] = {}
 
         def flat(s: list[Scalar]) -> Vec:
-            found = function(self._by_name(s))
-            made.update((name, len(values)) for name, values in found.items())
-            return [value for values in found.values() for value in values]
+            lists = function(self._by_name(s))
+            made.update((name, len(values)) for name, values in lists.items())
+            return [value for values in lists.values() for value in values]
 
         self.graph = graph_of(flat, self.count, precision)
         outputs = iter(self.graph.outputs)

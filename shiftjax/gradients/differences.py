@@ -83,8 +83,8 @@ def central(
 
 def _central(run: Moved, x: np.ndarray, columns: Sequence[int], precision: str) -> Differences:
     """All of some columns in one ensemble: number, place, member."""
-    own = x[:, list(columns)]
-    steps = (own + steps_of(own, precision)) - own  # what the sum really is
+    numbers = x[:, list(columns)]
+    steps = (numbers + steps_of(numbers, precision)) - numbers  # what the sum really is
     moved = np.tile(x, (len(columns), len(PLACES), 1, 1))
     for k, column in enumerate(columns):
         for n, place in enumerate(PLACES):
@@ -95,5 +95,5 @@ def _central(run: Moved, x: np.ndarray, columns: Sequence[int], precision: str) 
     width = steps.T[:, :, None]
     near, far = (f[:, 2] - f[:, 1]) / (2.0 * width), (f[:, 3] - f[:, 0]) / (4.0 * width)
     slopes = (4.0 * near - far) / 3.0
-    found = np.moveaxis(np.stack([slopes, np.abs(slopes - near)]), 1, 3)
-    return Differences(found[0], found[1], ended.sum((0, 1)))
+    both = np.moveaxis(np.stack([slopes, np.abs(slopes - near)]), 1, 3)
+    return Differences(both[0], both[1], ended.sum((0, 1)))

@@ -99,18 +99,18 @@ class DifferentiableRun:
         numbers = model.numbers()
         x = np.array([[numbers.get(path, 0.0) for path in self.vary]])
         nominal = self._simulated(x, np.inf)
-        self._begun, found = nominal.begun, nominal.result
+        self._begun, result = nominal.begun, nominal.result
         self._jumps = Jumps(nominal.begun, self.vary, self.traced)
         if options.numerics.tolerance is not None and self._jumps.metrics:
             jumping = f"a derivative where forces jump ({', '.join(self._jumps.metrics)})"
             raise ModelError("tolerance", jumping, "fixed steps there", "Give a step in place of the tolerance.")
         names = ("time", "units", "model", "settings", "metric_units", "metric_texts")
-        self.static = {name: getattr(found, name) for name in names}
-        self.static["report"] = {**found.report, "jumps": self._jumps.told}
-        self._shapes = {path: np.shape(values)[1:] for path, values in found.channels.items()}
-        self._metrics, self._figures = tuple(found.metrics), (*found.certificate,)
+        self.static = {name: getattr(result, name) for name in names}
+        self.static["report"] = {**result.report, "jumps": self._jumps.listed}
+        self._shapes = {path: np.shape(values)[1:] for path, values in result.channels.items()}
+        self._metrics, self._certificate = tuple(result.metrics), (*result.certificate,)
         self.recorded = sum(int(np.prod(shape)) for shape in self._shapes.values())
-        self.outputs = self.recorded + len(self._metrics) + 2 + len(self._figures)
+        self.outputs = self.recorded + len(self._metrics) + 2 + len(self._certificate)
         self._constants = {path: numbers[path] for path in self._jumps.constants if path not in self.vary}
         if self._jumps.metrics:
             self.options = options.changed(metrics={**(options.recording.metrics or {}), **self._jumps.metrics})
@@ -130,8 +130,8 @@ class DifferentiableRun:
             at += size
         metrics = {name: y[:, at + k] for k, name in enumerate(self._metrics)}
         at += len(metrics)
-        figures = {name: y[:, at + 1 + k] for k, name in enumerate((*self._figures, "jumps"))}
-        return channels, metrics, y[:, at], figures
+        certificate = {name: y[:, at + 1 + k] for k, name in enumerate((*self._certificate, "jumps"))}
+        return channels, metrics, y[:, at], certificate
 
     def refuse(self) -> None:
         """Raises where a number has no derivative at the model's own numbers, before others are known."""
@@ -144,12 +144,12 @@ class DifferentiableRun:
     def run(self, x: np.ndarray) -> np.ndarray:
         """The outputs (B, M) for varied numbers (B, P)."""
         taped = self._taped(x)
-        found = taped.result
+        result = taped.result
         members = len(x)
-        columns = [np.reshape(found.channels[path], (members, -1)) for path in self._shapes]
-        columns += [np.reshape(found.metrics[name], (members, 1)) for name in self._metrics]
-        columns += [np.reshape(found.status, (members, 1))]
-        columns += [np.reshape(found.certificate[name], (members, 1)) for name in self._figures]
+        columns = [np.reshape(result.channels[path], (members, -1)) for path in self._shapes]
+        columns += [np.reshape(result.metrics[name], (members, 1)) for name in self._metrics]
+        columns += [np.reshape(result.status, (members, 1))]
+        columns += [np.reshape(result.certificate[name], (members, 1)) for name in self._certificate]
         columns += [np.reshape(self._met(taped).count, (members, 1))]
         return np.concatenate(columns, axis=1).astype(float)
 
@@ -170,16 +170,16 @@ class DifferentiableRun:
         forward = Forward(prepared, lanes.kernel, programs.channels, begun.measured)
         met = self._met(taped)
         passages = self._jumps.passages(begun, met)
-        found = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
+        tangents = forward.run(result.schedule, lanes.settings, begun.start, directions, passages=passages)
         out, at, place = np.zeros((len(dx), len(x), self.outputs)), 0, 0
-        recorded = np.moveaxis(found.channels, -1, 0)
+        recorded = np.moveaxis(tangents.channels, -1, 0)
         for shape in self._shapes.values():
             size, width = int(np.prod(shape)), int(np.prod(shape[1:]))
             out[:, :, at : at + size] = recorded[..., place : place + width].reshape(len(dx), len(x), size)
             at, place = at + size, place + width
-        out[:, :, at : at + len(self._metrics)] = np.moveaxis(found.metrics, -1, 0)[:, :, : len(self._metrics)]
+        out[:, :, at : at + len(self._metrics)] = np.moveaxis(tangents.metrics, -1, 0)[:, :, : len(self._metrics)]
         lost = (lanes.status > 0) | np.isnan(dq).any((0, 2)) | np.isnan(dv).any((0, 2))
-        self._doubt([(np.arange(len(x)), met, result.messages, found.followed[:, 0])], lost, found.growth.T)
+        self._doubt([(np.arange(len(x)), met, result.messages, tangents.followed[:, 0])], lost, tangents.growth.T)
         return out
 
     def adjoint(self, x: np.ndarray, y_bar: np.ndarray) -> np.ndarray:
@@ -234,13 +234,13 @@ class DifferentiableRun:
         nv, ns = prepared.plan.nv, prepared.plan.ns
         q_bar, x_bar, p_bar = map(way.bars.rows, ("q", "x", "p"))
         start = self._start_of(begun)
-        found = start.adjoint(q_bar, x_bar[:nv], x_bar[nv : nv + ns])
+        bars_of_numbers = start.adjoint(q_bar, x_bar[:nv], x_bar[nv : nv + ns])
         row = {place: k for k, place in enumerate(prepared.places)}
         for k, place in enumerate(prepared.setup.varied):
-            found[row[place]] += p_bar[k]
-        found[:, lost] = np.nan
+            bars_of_numbers[row[place]] += p_bar[k]
+        bars_of_numbers[:, lost] = np.nan
         order = {path: k for k, path in enumerate(prepared.vary)}
-        return found[[order[path] for path in self.vary]].T, way.growth, way.followed
+        return bars_of_numbers[[order[path] for path in self.vary]].T, way.growth, way.followed
 
     def _met(self, taped: _Taped) -> Met:
         """What the members of a run met of jumps."""
@@ -254,14 +254,14 @@ class DifferentiableRun:
         Args:
             runs: that have all members. lost: (B,) that have none. growth: (K, B).
         """
-        (count, ignored), where, told = np.zeros((2, len(lost)), int), [""] * len(lost), [""] * len(lost)
+        (count, ignored), where, messages_of_runs = np.zeros((2, len(lost)), int), [""] * len(lost), [""] * len(lost)
         for members, met, messages, followed in runs:
             count[members], ignored[members] = met.count, met.count - followed
             for k, member in enumerate(members.tolist()):
-                where[member], told[member] = met.where[k], messages[k]
+                where[member], messages_of_runs[member] = met.where[k], messages[k]
         greatest = np.fmax.reduce(growth, axis=0) if len(growth) else np.full(len(lost), np.nan)
         precision = self.static["settings"]["precision"]
-        self.doubts = doubts_of(lost, told, ignored, count, where, greatest, precision)
+        self.doubts = doubts_of(lost, messages_of_runs, ignored, count, where, greatest, precision)
         if self._warns:
             warn(self.doubts)
 
@@ -285,9 +285,9 @@ class DifferentiableRun:
             parts.append(y_bar[:, at : at + size].reshape(len(y_bar), shape[0], -1))
             at += size
         ticks = begun.lanes.settings.steps // begun.lanes.settings.every + 1
-        found = np.concatenate([*parts, np.zeros((len(y_bar), ticks, 0))], axis=2)
-        found[ended] = 0.0
-        return np.ascontiguousarray(found, begun.lanes.table.dtype)
+        seeds = np.concatenate([*parts, np.zeros((len(y_bar), ticks, 0))], axis=2)
+        seeds[ended] = 0.0
+        return np.ascontiguousarray(seeds, begun.lanes.table.dtype)
 
     # -- runs and their tapes ------------------------------------------------------------------------------------------
 
@@ -309,12 +309,12 @@ class DifferentiableRun:
 
     def _left(self) -> float:
         """Bytes for another tape, at least half of all: the oldest ones are forgotten for it."""
-        while (used := sum(known.tape.held for known in self._known.values())) > self.memory / 2:
+        while (used := sum(known.tape.size for known in self._known.values())) > self.memory / 2:
             self._known.popitem(last=False)
         return self.memory - used
 
     def _simulated(self, x: np.ndarray, memory: float) -> _Taped:
-        found: list[tuple[Begun, Tape]] = []
+        watched: list[tuple[Begun, Tape]] = []
 
         def watch(begun: Begun) -> None:
             lanes = begun.lanes
@@ -322,12 +322,12 @@ class DifferentiableRun:
             tape = Tape(self._spacing(begun, memory), memory)
             lanes.tape = tape
             tape.note(lanes, np.flatnonzero(lanes.status <= 0))
-            found.append((begun, tape))
+            watched.append((begun, tape))
 
         vary = {path: np.ascontiguousarray(x[:, k]) for k, path in enumerate(self.vary)}
         vary |= {path: np.full(len(x), number) for path, number in self._constants.items()}
         result = run_with(self.model, self.options.changed(vary=vary, watch=watch))
-        begun, tape = found[0]
+        begun, tape = watched[0]
         tape.note(begun.lanes, np.arange(len(x)))
         return _Taped(begun, tape, result)
 
@@ -348,11 +348,11 @@ class DifferentiableRun:
     def _back(self, kernel: Kernel) -> Backward:
         """What goes back over the steps of a kernel; ModelError for a backend without."""
         if self._backward is None or self._backward[0] is not kernel:
-            found = make_backward(kernel)
-            if found is None:
+            backward = make_backward(kernel)
+            if backward is None:
                 backend = repr(str(self.options.machine.backend))
                 raise ModelError("backend", backend, '"cpu" or "xla" for derivatives', "Leave backend out.")
-            self._backward = kernel, found
+            self._backward = kernel, backward
         return self._backward[1]
 
 

@@ -1,4 +1,4 @@
-"""What a gradient of a run does not tell by itself, and says: by figures of every member and one warning. Host code."""
+"""What a gradient of a run does not tell by itself, and says: by numbers of every member and one warning. Host code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Doubts:
 
 def doubts_of(
     lost: np.ndarray,
-    told: Sequence[str],
+    run_messages: Sequence[str],
     jumps: np.ndarray,
     met: np.ndarray,
     where: Sequence[str],
@@ -44,7 +44,7 @@ def doubts_of(
     """The doubts of members.
 
     Args:
-        lost: (B,) those that have no gradient: not a number, or not all of them. told: (B,) what is said of their runs.
+        lost: (B,) those that have no gradient: not a number, or not all of them. run_messages: (B,) of their runs.
         jumps, growth: of `Doubts`. met: (B,) jumps in all. where: (B,) sentences on the first of them.
     """
     eps = float(np.finfo("float64" if precision == "f64" else "float32").eps)
@@ -52,7 +52,7 @@ def doubts_of(
     rounded = np.nan_to_num(growth) * eps > LOST[precision]
     for k in np.flatnonzero(lost | (jumps > 0) | rounded).tolist():
         if lost[k]:
-            out[k] = f"has no gradient: {told[k] or 'an outcome of it has no value'}"
+            out[k] = f"has no gradient: {run_messages[k] or 'an outcome of it has no value'}"
             continue
         parts = []
         if jumps[k]:
@@ -73,10 +73,10 @@ def doubts_of(
 def warn(doubts: Doubts) -> None:
     """One warning for all members that have something said of them; of each kind the first is quoted."""
     members = len(doubts.messages)
-    told = np.array([bool(message) for message in doubts.messages], bool)
+    doubtful = np.array([bool(message) for message in doubts.messages], bool)
     jumped = ~doubts.lost & (doubts.jumps > 0)
     lines = []
-    for kind in (doubts.lost, jumped, told & ~doubts.lost & ~jumped):
+    for kind in (doubts.lost, jumped, doubtful & ~doubts.lost & ~jumped):
         which = np.flatnonzero(kind)
         if len(which):
             some = "" if members == 1 else f"{len(which)} of {members} members, first "

@@ -32,7 +32,7 @@ class Growth:
     """
 
     def __init__(self, plan: Plan, length: float, tau: float, floor: np.ndarray) -> None:
-        self._q, self._v = (np.array(found)[:, None, None] for found in _units(plan, length))
+        self._q, self._v = (np.array(units)[:, None, None] for units in _units(plan, length))
         self._tau, self._floor = tau, floor
         self._reference, self._since, self._largest = (np.zeros(floor.shape) for _ in range(3))
 

@@ -51,7 +51,7 @@ class MeasuredAdjoint:
 
     def before(self, rows: np.ndarray) -> np.ndarray:
         """Accumulators from which a step leads to the start `rows`, with no interval of length or change 0."""
-        out, told = rows.copy(), self.measured.size - sum(self.measured.sizes)
+        out, shared = rows.copy(), self.measured.size - sum(self.measured.sizes)
         out[0] -= BEFORE
-        out[1:told] += BEFORE
+        out[1:shared] += BEFORE
         return out

@@ -48,18 +48,18 @@ class Operations:
 def operations_of(programs: Programs, partition: Partition) -> Operations:
     """Those of the lane program of one partition; counted once, then read from the disk."""
     program = programs.of(partition)
-    told = [sources(Path(inspect.getfile(own)).parent) for own in (reverse, Piece, Operations)]
-    told += [program.method.name, *(f"{piece.key} {len(piece.repeats)}" for piece in program.pieces())]
-    path = folder() / "operations" / f"{hashlib.sha256(repr(told).encode()).hexdigest()}.json"
+    key = [sources(Path(inspect.getfile(code)).parent) for code in (reverse, Piece, Operations)]
+    key += [program.method.name, *(f"{piece.key} {len(piece.repeats)}" for piece in program.pieces())]
+    path = folder() / "operations" / f"{hashlib.sha256(repr(key).encode()).hexdigest()}.json"
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(path.read_text(encoding="utf-8"))
         for name in ("tangents", "tangent_instants"):
-            kept[name] = tuple(kept[name])
-        return Operations(**kept)
+            stored[name] = tuple(stored[name])
+        return Operations(**stored)
     except (OSError, ValueError, TypeError, KeyError):
-        found = _counted(programs, partition)
-        replace(path, json.dumps(asdict(found)).encode())
-        return found
+        operations = _counted(programs, partition)
+        replace(path, json.dumps(asdict(operations)).encode())
+        return operations
 
 
 def _counted(programs: Programs, partition: Partition) -> Operations:

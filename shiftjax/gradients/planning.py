@@ -144,9 +144,9 @@ class Planner:
         costs = {way: self.cost(way, outcomes, parameters, members, room, plain_s) for way in ways}
         fitting = {way: cost for way, cost in costs.items() if cost.memory <= there}
         chosen = min(fitting, key=lambda way: costs[way].runs) if fitting else min(ways, key=lambda w: costs[w].memory)
-        told = "; ".join(f"{way} {cost}" for way, cost in costs.items())
+        prices = "; ".join(f"{way} {cost}" for way, cost in costs.items())
         chosen, reason = (direction, "asked for") if direction else (chosen, _reason(fitting, costs, chosen, there))
-        return Planned(chosen, f"{told}: {reason}", costs)
+        return Planned(chosen, f"{prices}: {reason}", costs)
 
     # -- forward and reverse -------------------------------------------------------------------------------------------
 
@@ -161,31 +161,33 @@ class Planner:
         return self.operations.plain + self._instants * self.operations.instant
 
     def _forward(self, outcomes: int, parameters: int, members: int, room: float) -> tuple[float, float]:
-        found, plan = self.operations, self.begun.prepared.plan
-        counts = zip(BATCHES, found.tangents, found.tangent_instants, strict=True)
+        operations, plan = self.operations, self.begun.prepared.plan
+        counts = zip(BATCHES, operations.tangents, operations.tangent_instants, strict=True)
         added = {k: (step + self._instants * instant) / self._run for k, step, instant in counts}
         sizes = [_padded(min(TOGETHER, parameters - first)) for first in range(0, parameters, TOGETHER)]
         runs = 1.0 + sum(1.0 + added[k] for k in sizes)
         most, ticks = max(sizes), self.settings.steps // self.settings.every + 1
         table = TangentLayout(self.layout, plan.nv + plan.ns, most).whole.row_count
         begins = plan.nq + plan.nv + plan.ns + 2 * len(self.begun.prepared.vary) + 1
-        own = (
+        size = (
             max(TABLES * table * self._item, self._entries * SOLVING)
             + ticks * self.programs.width * (1 + most) * self._item
         )
-        own += NUMBER * begins * (parameters + most)
-        own += NUMBER * parameters * (self._outputs(outcomes) + len(self.begun.prepared.vary))
-        return runs, members * (self._plain + self._start + own) + self._tape(members, room)[0]
+        size += NUMBER * begins * (parameters + most)
+        size += NUMBER * parameters * (self._outputs(outcomes) + len(self.begun.prepared.vary))
+        return runs, members * (self._plain + self._start + size) + self._tape(members, room)[0]
 
     def _reverse(self, outcomes: int, parameters: int, members: int, room: float) -> tuple[float, float]:
-        found, (tape, again) = self.operations, self._tape(members, room)
-        each = (found.ahead * (1.0 + again) + found.back + self._instants * found.back_instant) / self._run
+        operations, (tape, again) = self.operations, self._tape(members, room)
+        each = (
+            operations.ahead * (1.0 + again) + operations.back + self._instants * operations.back_instant
+        ) / self._run
         bars = AdjointPrograms(self.programs).layout.row_count
-        own = max(self._item * LEGS * self.layout.row_count, self._entries * SOLVING) + 2 * self._item * bars
+        size = max(self._item * LEGS * self.layout.row_count, self._entries * SOLVING) + 2 * self._item * bars
         ticks = self.settings.steps // self.settings.every + 1
-        own += ticks * self.programs.width * (self._item + NUMBER)
-        own += NUMBER * (BACK + outcomes * (self._outputs(outcomes) * 2 + 2 * parameters))
-        return 1.0 + outcomes * each, members * (self._plain + self._start + own) + tape
+        size += ticks * self.programs.width * (self._item + NUMBER)
+        size += NUMBER * (BACK + outcomes * (self._outputs(outcomes) * 2 + 2 * parameters))
+        return 1.0 + outcomes * each, members * (self._plain + self._start + size) + tape
 
     def _outputs(self, outcomes: int) -> int:
         """Numbers of `DifferentiableRun.outputs`, about."""

@@ -20,8 +20,7 @@ from shiftjax.gradients.differentiable_run import DifferentiableRun
 from shiftjax.gradients.transforms import Differentiable, Same, differentiable
 from shiftjax.measures.run_metrics import check_name, text_of_function
 from shiftjax.mechanism.model import Model
-from shiftjax.run.arguments import asked as told
-from shiftjax.run.arguments import check_arguments
+from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.options import Options, options_of
 from shiftjax.run.programs.integrators import method_of
 from shiftjax.run.programs.precision import need_x64
@@ -51,7 +50,7 @@ class TracedRun(Differentiable, Protocol):
         """What the outputs (B, M) are, by slices and reshapes alone: y may be traced.
 
         Returns:
-            channel path -> (B, n, ...); name of a metric -> (B,); status (B,); figure of the certificate -> (B,). The
+            channel path -> (B, n, ...); name of a metric -> (B,); status (B,); number of the certificate -> (B,). The
             tangents of the latter two are zero and their cotangents are ignored.
         """
         ...
@@ -125,7 +124,7 @@ def _traced(of: Callable[[_Key], TracedRun], model: Model | str, options: Option
     static = dict(run.static)
     static["metric_texts"] = {**static["metric_texts"], **{name: text_of_function(f) for name, f in functions.items()}}
     static["metric_units"] = {**static["metric_units"], **dict.fromkeys(functions, "1")}
-    static["settings"] = {**static["settings"], **told(options, ["drive"])}
+    static["settings"] = {**static["settings"], **stated_settings(options, ["drive"])}
     return Result(
         **static,
         channels=channels,
@@ -164,8 +163,8 @@ def _driven(model: Model, drive: Mapping[str, Any]) -> tuple[Model, dict[str, Ar
     speeds = {name: _column(name, motion) for name, motion in drive.items() if is_traced(motion)}
     for name, values in speeds.items():
         if values.ndim != 1:
-            found, allowed = f"traced numbers of shape {values.shape}", "one speed a member, shape (B,)"
-            raise ModelError(f"drive {name}", found, allowed, "Flatten it." if values.ndim else "Write [speed].")
+            fault, allowed = f"traced numbers of shape {values.shape}", "one speed a member, shape (B,)"
+            raise ModelError(f"drive {name}", fault, allowed, "Flatten it." if values.ndim else "Write [speed].")
     still = {name: np.zeros(values.shape) for name, values in speeds.items()}
     whole, columns, functions = driven(model, {**drive, **still})
     for name, values in speeds.items():
@@ -211,8 +210,8 @@ def _refuse(members: int, options: Options) -> None:
 def _measured(
     functions: Mapping[str, Callable[..., Any]], time: np.ndarray, channels: Mapping[str, Array], status: Array
 ) -> dict[str, Array]:
-    """Their figures (B,), not numbers where a member ended early."""
-    found = {}
+    """The metrics (B,), not numbers where a member ended early."""
+    metrics = {}
     for name, function in functions.items():
         check_name(name)
         try:
@@ -223,8 +222,8 @@ def _measured(
         if values.shape != status.shape:
             allowed = f"one number a member, shape {status.shape}"
             raise ModelError(f"metric {name}", f"shape {values.shape}", allowed, "Correct the function.")
-        found[name] = jnp.where(status > 0, jnp.full_like(values, jnp.nan), values)
-    return found
+        metrics[name] = jnp.where(status > 0, jnp.full_like(values, jnp.nan), values)
+    return metrics
 
 
 def _count(values: Array) -> Array:

@@ -119,8 +119,8 @@ def _along(host: Differentiable, function: HostCall, x: np.ndarray, many: np.nda
     if getattr(host, "directions", False):
         return function(x, many)
     count, members, _ = many.shape
-    found = function(np.tile(x, (count, 1)), many.reshape(count * members, -1))
-    return found.reshape(count, members, -1)
+    products = function(np.tile(x, (count, 1)), many.reshape(count * members, -1))
+    return products.reshape(count, members, -1)
 
 
 def _primitive(name: str, call: HostCall, shape: Callable[..., tuple[int, ...]]) -> Primitive:
@@ -149,11 +149,11 @@ def _primitive(name: str, call: HostCall, shape: Callable[..., tuple[int, ...]])
         def callback(*values: Any) -> tuple[np.ndarray]:
             return (compute(static, values, dtype),)
 
-        found, _, _ = mlir.emit_python_callback(
+        results, _, _ = mlir.emit_python_callback(
             context, callback, None, list(operands), context.avals_in, context.avals_out,
             has_side_effect=False, returns_token=False,
         )  # fmt: skip
-        return found
+        return results
 
     primitive.def_impl(evaluate)
     primitive.def_abstract_eval(abstract)
@@ -179,8 +179,8 @@ def _batch_along(primitive: Primitive) -> Callable[..., tuple[Array, int]]:
         (x, many), (x_axis, axis) = values, axes
         if x_axis is None:
             many = jnp.moveaxis(many, axis, 0)  # (b, K, B, n)
-            found = primitive.bind(x, many.reshape(-1, *many.shape[2:]), static=static)
-            return found.reshape(*many.shape[:2], *found.shape[1:]), 0
+            products = primitive.bind(x, many.reshape(-1, *many.shape[2:]), static=static)
+            return products.reshape(*many.shape[:2], *products.shape[1:]), 0
         x = jnp.moveaxis(x, x_axis, 0)  # (b, B, P)
         size = x.shape[0]
         if axis is None:
@@ -189,8 +189,8 @@ def _batch_along(primitive: Primitive) -> Callable[..., tuple[Array, int]]:
             many = jnp.moveaxis(many, axis, 1)  # (K, b, B, n)
         count, _, members, n = many.shape
         flat = many.reshape(count, size * members, n)
-        found = primitive.bind(x.reshape(-1, x.shape[2]), flat, static=static)
-        return found.reshape(count, size, members, -1), 1
+        products = primitive.bind(x.reshape(-1, x.shape[2]), flat, static=static)
+        return products.reshape(count, size, members, -1), 1
 
     return rule
 
@@ -222,8 +222,8 @@ def _jvp_along(primitive: Primitive) -> Callable[..., tuple[Array, Any]]:
                 "first derivatives",
                 "Take finite differences of jax.grad, or a method that needs no Hessian (Gauss-Newton, BFGS).",
             )
-        found = primitive.bind(x, many, static=static)
-        return found, _zero(found) if type(change) is ad.Zero else primitive.bind(x, change, static=static)
+        product = primitive.bind(x, many, static=static)
+        return product, _zero(product) if type(change) is ad.Zero else primitive.bind(x, change, static=static)
 
     return rule
 

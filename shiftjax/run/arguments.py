@@ -81,10 +81,10 @@ def check_arguments(**given: Any) -> None:
             CHECKS[name](name, value)
 
 
-def asked(options: Options, names: Iterable[str]) -> dict[str, Any]:
+def stated_settings(options: Options, names: Iterable[str]) -> dict[str, Any]:
     """Options of a run as a result tells them: collections of its own, functions as texts, the backend by name."""
     given = options.flat()
-    return {name: TOLD.get(name, lambda value: value)(given[name]) for name in names}
+    return {name: WRITTEN.get(name, lambda value: value)(given[name]) for name in names}
 
 
 def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
@@ -93,7 +93,7 @@ def _described(functions: Mapping[str, Any] | None) -> dict[str, str]:
     return {path: re.sub(r" at 0x[0-9a-f]+", "", text) for path, text in plain.items()}
 
 
-TOLD: dict[str, Callable[[Any], Any]] = {
+WRITTEN: dict[str, Callable[[Any], Any]] = {
     "assign": lambda value: dict(value or {}),
     **dict.fromkeys(("hold", "independent", "cut"), list),
     **dict.fromkeys(("drive", "tie"), _described),

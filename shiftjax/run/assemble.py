@@ -16,7 +16,7 @@ from shiftjax.measures.channels import channels as channels_of
 from shiftjax.measures.run_metrics import Definition, Metrics
 from shiftjax.mechanism.model import Model
 from shiftjax.run.advance.ensemble import Settings
-from shiftjax.run.arguments import asked, check_arguments
+from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.memory import Need, need_of, refuse_too_much
@@ -101,5 +101,5 @@ def assemble(
         prepared, lanes, began, observed, kept, batched=design.vary is not None or len(prepared.vary) > 0,
         measure=partial(measured.figures, lanes.measured_of(), 0.0, lanes.status > 0),
         messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
-        report=report_of(prepared), asked=asked(given, ASKED), wall=lambda: clock.perf_counter() - begun,
+        report=report_of(prepared), asked=stated_settings(given, ASKED), wall=lambda: clock.perf_counter() - begun,
     )  # fmt: skip

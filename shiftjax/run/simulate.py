@@ -27,7 +27,7 @@ from shiftjax.run.advance.ending import end_of
 from shiftjax.run.advance.ensemble import Ensemble, Settings
 from shiftjax.run.advance.replay import replay
 from shiftjax.run.advance.schedule import Schedule
-from shiftjax.run.arguments import asked, check_arguments
+from shiftjax.run.arguments import check_arguments, stated_settings
 from shiftjax.run.beginning import CLOCKS, Begun, first_partitions, lanes_at, start_from, unsound
 from shiftjax.run.derive import Formula
 from shiftjax.run.going_on import ending_of
@@ -215,7 +215,7 @@ def run_with(model: Model | str, options: Options) -> Result:
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
                    *filter(None, [need.faster])),
             ending=ending_of(lanes) if whole and numerics.tolerance is None else None, report=report_of(prepared),
-            asked=asked(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
+            asked=stated_settings(replace(options, design=design), ASKED), wall=lambda: clock.perf_counter() - begun,
         )  # fmt: skip
 
     return _run(lanes, numerics.schedule, gather)

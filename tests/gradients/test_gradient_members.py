@@ -96,7 +96,7 @@ def test_remembered_tapes_stay_within_the_budget() -> None:
         y = run.run(x)
         taped = run._taped(x)
         assert not taped.tape.full
-        assert sum(known.tape.held for known in run._known.values()) <= memory
+        assert sum(known.tape.size for known in run._known.values()) <= memory
         assert np.isfinite(run.adjoint(x, np.ones((1, 7, y.shape[1])))).all()
         assert len(run._known) > 0 and run._taped(x) is taped, "the adjoint repeats no run"
 

@@ -39,22 +39,22 @@ class Solves:
         at = at | {lam: made.values(of, [f"found {lam}"], at)[f"found {lam}"]}
         sides = self._forces(of, f"forces of {name}", at, dots)
         closing = made.tangents(of, [rows], dots, at)
-        sides = [side | {"rows": own[rows]} for side, own in zip(sides, closing, strict=True)]
+        sides = [side | {"rows": dot[rows]} for side, dot in zip(sides, closing, strict=True)]
         return [made.values(of, ["x"], at | side)["x"] for side in sides]
 
     def _forces(self, of: Traced, name: str, at: References, dots: Directions) -> Directions:
         """Tangents of residual forces, and of their projections on Z."""
-        made, found = self.made, self.made.values(of, ["Z"], at)["Z"]
-        Z = [found[k : k + self.nv] for k in range(0, len(found), self.nv)]
+        made, columns = self.made, self.made.values(of, ["Z"], at)["Z"]
+        Z = [columns[k : k + self.nv] for k in range(0, len(columns), self.nv)]
         absent = [made.graph.const(0.0)] * (of.sizes["projected"] - len(Z))  # articulated trees have no columns
         forces: list[References] = [{}] * len(dots)
         if absent or not self.backwards:
             forces = [{"forces": dot[name]} for dot in made.tangents(of, [name], dots, at)]
         if self.backwards:
             gradients = [_joined(made.cotangents(of, {name: column}, list(dots[0]), at)) for column in Z]
-            projected = [[made.product(own, _joined(dot)) for own in gradients] for dot in dots]
+            projected = [[made.product(gradient, _joined(dot)) for gradient in gradients] for dot in dots]
         else:
-            projected = [[made.product(column, own["forces"]) for column in Z] for own in forces]
+            projected = [[made.product(column, dot["forces"]) for column in Z] for dot in forces]
         return [{"projected": [*f, *absent]} | r for f, r in zip(projected, forces, strict=True)]
 
 
@@ -125,8 +125,8 @@ class PhaseTangents:
         values = dict(zip(self.outputs, refs, strict=True))
         dots = [self._tangents_of_inputs(made, wrt, made.inputs[name]) for name in more]
         solves = Solves(made, self.plan.nv, backwards=backwards)
-        found = [self._by_slot(own) for own in self._tangents(solves, values, dots)]
-        return made.finished([*refs, *(own[self.outputs[k]] for own in found for k in of)])
+        tangents = [self._by_slot(dot) for dot in self._tangents(solves, values, dots)]
+        return made.finished([*refs, *(dot[self.outputs[k]] for dot in tangents for k in of)])
 
     def slots(self, name: str, count: int | None = None) -> list[int]:
         """The first slots of a region."""
@@ -149,16 +149,16 @@ class PhaseTangents:
         """Tangents of accelerations and of the rates of forces' states."""
         dots = _only(dots, "q", "v", "states", "p")
         rates = solves.made.tangents(self._moving, ["rates"], dots, at)
-        found = solves.tangents(self._moving, "accelerations", at, dots)
-        return [{"a": a, "rates": rate["rates"]} for a, rate in zip(found, rates, strict=True)]
+        accelerations = solves.tangents(self._moving, "accelerations", at, dots)
+        return [{"a": a, "rates": rate["rates"]} for a, rate in zip(accelerations, rates, strict=True)]
 
-    def _by_slot(self, found: References) -> dict[int, int]:
+    def _by_slot(self, tangents: References) -> dict[int, int]:
         """Tangents of coordinates, speeds, accelerations and rates by slot."""
         nv = self.plan.nv
         rates = self.slots("dx", nv + self.plan.ns)
         places = {"q": self.slots("q"), "v": self.slots("x", nv), "a": rates[:nv], "rates": rates[nv:]}
-        named = places.keys() & found
-        return {slot: ref for name in named for slot, ref in zip(places[name], found[name], strict=True)}
+        named = places.keys() & tangents
+        return {slot: ref for name in named for slot, ref in zip(places[name], tangents[name], strict=True)}
 
     # -- lane functions ------------------------------------------------------------------------------------------------
 
@@ -171,8 +171,8 @@ class PhaseTangents:
 
         def run(s: Values) -> Values:
             system = self._system(s, s["v"])
-            own, rates = kkt.of_accelerations(system, s["states"], s["a"])
-            out = _named("accelerations", own, s) | {"rates": rates} | _solved(system, s)
+            residuals, rates = kkt.of_accelerations(system, s["states"], s["a"])
+            out = _named("accelerations", residuals, s) | {"rates": rates} | _solved(system, s)
             if self.looped:
                 closing = kkt.corrected_speeds(system, s["v"])
                 out |= _named("speeds", kkt.of_correction(system, s["dv"], closing), s)
@@ -204,13 +204,13 @@ class EndTangents(PhaseTangents):
     def _tangents(self, solves: Solves, values: dict[int, int], dots: Directions) -> Directions:
         made, nv = solves.made, self.plan.nv
         slots = {"q": self.slots("q"), "v": self.slots("x", nv), "a": self.slots("dx", nv)}
-        end = made.inputs | {name: [values[slot] for slot in own] for name, own in slots.items()}
+        end = made.inputs | {name: [values[slot] for slot in of_name] for name, of_name in slots.items()}
         q = self._coordinates(solves, end["q"], dots)
-        dots = [dot | {"q": own} for dot, own in zip(dots, q, strict=True)]
+        dots = [dot | {"q": change} for dot, change in zip(dots, q, strict=True)]
         if self.looped:
             end["dv"] = made.differences(end["v"], made.inputs["v"])
-            found = solves.tangents(self._moving, "speeds", end, _only(dots, "q", "v", "p"))
-            dots = [dot | {"v": made.sums(dot["v"], own)} for dot, own in zip(dots, found, strict=True)]
+            changes = solves.tangents(self._moving, "speeds", end, _only(dots, "q", "v", "p"))
+            dots = [dot | {"v": made.sums(dot["v"], change)} for dot, change in zip(dots, changes, strict=True)]
         rates = self._accelerations(solves, end, dots)
         return [dot | rate for dot, rate in zip(dots, rates, strict=True)]
 
@@ -218,12 +218,12 @@ class EndTangents(PhaseTangents):
         """Tangents of the projected coordinates."""
         made, moved = solves.made, retraction(self.setup)
         at = dict(made.inputs)
-        own = _only(dots, "q")
+        dots_of_q = _only(dots, "q")
         if self.looped:
             at["change"] = made.values(change_of_coordinates(self.setup), ["change"], at | {"end_q": end_q})["change"]
-            found = solves.tangents(self._pose, "coordinates", at, _only(dots, "q", "p"))
-            own = [dot | {"change": x} for dot, x in zip(own, found, strict=True)]
-        return [dot["q"] for dot in made.tangents(moved, ["q"], own, at)]
+            changes = solves.tangents(self._pose, "coordinates", at, _only(dots, "q", "p"))
+            dots_of_q = [dot | {"change": x} for dot, x in zip(dots_of_q, changes, strict=True)]
+        return [dot["q"] for dot in made.tangents(moved, ["q"], dots_of_q, at)]
 
     @cached_property
     def _pose(self) -> Traced:
@@ -239,13 +239,13 @@ class EndTangents(PhaseTangents):
         return Traced(run, sizes, self.setup.precision)
 
 
-def _named(name: str, own: kkt.Residuals, s: Values) -> Values:
+def _named(name: str, residuals: kkt.Residuals, s: Values) -> Values:
     """Multipliers as they are found, and the residuals with those that are given."""
     lam = f"multipliers of {name}"
     return {
-        f"found {lam}": own.multipliers(),
-        f"forces of {name}": own.forces(s[lam]),
-        f"closing of {name}": own.closing,
+        f"found {lam}": residuals.multipliers(),
+        f"forces of {name}": residuals.forces(s[lam]),
+        f"closing of {name}": residuals.closing,
     }
 
 

@@ -54,8 +54,8 @@ class TangentLanes(Ensemble):
         if metrics is None or not len(members):
             return
         self.evaluate("accumulate", members)
-        own = self.places.values_within("acc")
-        values = self.table.rows("acc", members, own)
+        places = self.places.values_within("acc")
+        values = self.table.rows("acc", members, places)
 
         def begun(z: np.ndarray) -> np.ndarray:
             metrics.begin(z)
@@ -64,7 +64,7 @@ class TangentLanes(Ensemble):
         for d in range(self.places.directions):
             rows = self.places.tangents_within("acc", d)
             self.table.set("acc", complex_step(begun, values, self.table.rows("acc", members, rows)), members, rows)
-        self.table.set("acc", begun(values), members, own)
+        self.table.set("acc", begun(values), members, places)
 
     def _advance(self, members: np.ndarray, until: np.ndarray) -> None:
         """As those without tangents, by way of the jumps that are followed."""
@@ -112,19 +112,19 @@ class TangentLanes(Ensemble):
         states = States(q, x[: plan.nv], dx[: plan.nv], p, t)
         pushed = before.copy()
         for k, jumps in enumerate(which):
-            mine = np.flatnonzero(jumps)
-            if not len(mine):
+            jumping = np.flatnonzero(jumps)
+            if not len(jumping):
                 continue
             changed = before.copy()
-            changed.set("p", passages.beyond(k, states.of(mine)), mine, places.values_within("p"))
-            beyond = self._accelerated(members, changed).rows("dx", mine, slice(plan.nv))
-            slopes, good = passages.slope(k, states.of(mine), beyond)
+            changed.set("p", passages.beyond(k, states.of(jumping)), jumping, places.values_within("p"))
+            beyond = self._accelerated(members, changed).rows("dx", jumping, slice(plan.nv))
+            slopes, good = passages.slope(k, states.of(jumping), beyond)
             for d in range(places.directions):
-                parts = [before.rows(name, mine, places.tangents_within(name, d)) for name in ("q", "x", "p")]
+                parts = [before.rows(name, jumping, places.tangents_within(name, d)) for name in ("q", "x", "p")]
                 impulse = (slopes * np.concatenate([parts[0], parts[1][: plan.nv], parts[2]])).sum(0)
                 for constant in passages.knots[k].constants:
-                    pushed.add("p", impulse, mine, places.tangents_within("p", d).start + constant)
-            self.followed[members[mine]] += good
+                    pushed.add("p", impulse, jumping, places.tangents_within("p", d).start + constant)
+            self.followed[members[jumping]] += good
         more, plain = (self._accelerated(members, lanes) for lanes in (pushed, before))
         for d in range(places.directions):
             change = tangents_of(places, more, ("dx",), d) - tangents_of(places, plain, ("dx",), d)

@@ -112,11 +112,11 @@ class TangentPrograms:
     def _as_one(self, program: LaneProgram, partition: Partition, phase: str) -> Sequence[Piece]:
         """A phase that solves KKT systems, of each island one piece."""
 
-        def whole(own: Builder) -> list[Piece]:
-            pieces = own.accelerate_pieces() if phase == "accelerate" else own.project_pieces()
-            found = IMPLICIT[phase](own.setup, own.partition, own.layout, pieces)
-            piece = found.plain()
-            self._phases.setdefault(piece.key, found)
+        def whole(island: Builder) -> list[Piece]:
+            pieces = island.accelerate_pieces() if phase == "accelerate" else island.project_pieces()
+            tangents = IMPLICIT[phase](island.setup, island.partition, island.layout, pieces)
+            piece = tangents.plain()
+            self._phases.setdefault(piece.key, tangents)
             return [piece]
 
         builder = self.plain.builder(partition)
@@ -127,14 +127,14 @@ class TangentPrograms:
     def _phase(self, pieces: Iterable[Piece]) -> tuple[Piece, ...]:
         """Pieces that follow each other; tangents that none of them hands on are left out."""
         scratch = set(self.places.plain.slots("scratch"))
-        wanted, found = set(self.places.tangents) - scratch, list[Piece]()
+        wanted, traced_pieces = set(self.places.tangents) - scratch, list[Piece]()
         for piece in reversed(list(pieces)):
             every = zip(*(outputs for _, outputs in piece.runs()), strict=True)
             traced = [k for k, slots in enumerate(every) if wanted & set(slots)]
             if traced:
                 wanted |= {slot for inputs, _ in piece.runs() for slot in inputs}
-            found.append(self._piece(piece, traced))
-        return tuple(reversed(found))
+            traced_pieces.append(self._piece(piece, traced))
+        return tuple(reversed(traced_pieces))
 
     def _piece(self, piece: Piece, of: list[int]) -> Piece:
         """A piece with the tangents of some of its outputs."""
@@ -143,9 +143,9 @@ class TangentPrograms:
 
         def slots(inputs: tuple[int, ...], outputs: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
             sides = []
-            for own, traced in ((inputs, wrt), (outputs, of)):
-                values = tuple(places.values[slot] for slot in own)
-                sides.append(values + tuple(places.tangents[own[k]][d] for d in every for k in traced))
+            for side, traced in ((inputs, wrt), (outputs, of)):
+                values = tuple(places.values[slot] for slot in side)
+                sides.append(values + tuple(places.tangents[side[k]][d] for d in every for k in traced))
             return sides[0], sides[1]
 
         (inputs, outputs), *others = (slots(*run) for run in piece.runs())

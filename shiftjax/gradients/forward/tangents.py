@@ -54,11 +54,11 @@ class Directions:
         """Some at a time, the last ones filled up with zeros to 1, 2 or `size`: fewer programs are compiled."""
         count = self.p.shape[2]
         for first in range(0, max(count, 1), size):
-            own = min(size, count - first)
-            room = own if own <= 2 else size
+            batch = min(size, count - first)
+            room = batch if batch <= 2 else size
             whole = np.ones((1, *self.p.shape[1:])) if self.relative is None else self.relative
-            parts = (part[:, :, first : first + own] for part in (self.q, self.v, self.states, self.p, whole))
-            yield Directions(*(np.pad(part, ((0, 0), (0, 0), (0, room - own))) for part in parts))
+            parts = (part[:, :, first : first + batch] for part in (self.q, self.v, self.states, self.p, whole))
+            yield Directions(*(np.pad(part, ((0, 0), (0, 0), (0, room - batch))) for part in parts))
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Forward:
             batch: directions at once. passages: jumps that are followed.
         """
         schedule.check(self.prepared.plan, self.prepared.members, (settings.h, settings.steps, settings.begin))
-        parts = [self._run(schedule, settings, began, own, passages) for own in directions.batches(batch)]
+        parts = [self._run(schedule, settings, began, some, passages) for some in directions.batches(batch)]
         return Tangents.joined(parts, directions.p.shape[2])
 
     def _run(
@@ -201,14 +201,14 @@ class Forward:
 
         with np.errstate(all="ignore"):
             values = terms(rows)
-            figures = np.broadcast_arrays(*measured.of_terms(list(values)).values())
+            metrics = np.broadcast_arrays(*measured.of_terms(list(values)).values())
         slopes = self._slopes(values)  # (m, terms, B)
         out = np.zeros((members, len(self.names), places.directions))
         for d in range(places.directions):
             change = complex_step(terms, rows, lanes.table.rows("acc", within=places.tangents_within("acc", d)))
             with np.errstate(all="ignore"):  # a term that is none says nothing of metrics without it
                 out[:, :, d] = np.where((slopes == 0.0) | (change == 0.0), 0.0, slopes * change).sum(1).T
-        out[(lanes.status > 0)[:, None] | ~np.isfinite(figures).T] = np.nan
+        out[(lanes.status > 0)[:, None] | ~np.isfinite(metrics).T] = np.nan
         return out
 
     def _slopes(self, values: np.ndarray) -> np.ndarray:

@@ -100,15 +100,15 @@ class Jumps:
     @property
     def metrics(self) -> dict[str, str]:
         """name -> text: how often each knot is passed, and when first."""
-        found = {}
+        texts = {}
         for path, knot, _ in self.places:
             signal = f"{_quoted(path)}.knots[{knot}]"
-            found[f"{HIDDEN}{signal}"] = f"sign_changes({signal})"
-            found[f"{HIDDEN}{signal} first"] = f"first_crossing({signal})"
-        return found
+            texts[f"{HIDDEN}{signal}"] = f"sign_changes({signal})"
+            texts[f"{HIDDEN}{signal} first"] = f"first_crossing({signal})"
+        return texts
 
     @property
-    def told(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[dict[str, Any]]:
         """What a report says of them."""
         forces = [{"force": place.path, "knot": place.knot} for place in self.places]
         return [*forces, *({"drive": place.path, "end": place.knot} for place, _ in self.ends)]
@@ -159,17 +159,17 @@ def _sides(begun: Begun) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
     """Index of a force with knots -> (B,) its force before and after each of them."""
     prepared = begun.prepared
     plan, members = prepared.plan, prepared.members
-    found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
-    own = [k for k in range(len(plan.forces)) if knot_units(plan, k)]
-    if not own:
-        return found
+    sides: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
+    jumping = [k for k in range(len(plan.forces)) if knot_units(plan, k)]
+    if not jumping:
+        return sides
     motion = prepared.lane_of(np.arange(members), 1.0).motion(list(begun.start.q), list(begun.start.v))
     with np.errstate(all="ignore"):  # members whose numbers are none
-        for k in own:
+        for k in jumping:
             element = plan.forces[k]
             switches: list[Switch] = [*FORCES[element.kind].switches(element, motion)]
-            found[k] = [(_each(one.before, members), _each(one.after, members)) for one in switches]
-    return found
+            sides[k] = [(_each(one.before, members), _each(one.after, members)) for one in switches]
+    return sides
 
 
 def _constants(plan: Plan, force: int) -> tuple[int, ...]:
@@ -183,7 +183,7 @@ def _each(value: Scalar, members: int) -> np.ndarray:
 
 def _ends_of_tables(prepared: Prepared, traced: Collection[str]) -> list[tuple[Place, int]]:
     """Ends of tables of drives that are differentiated and hold what follows, with their rows of `values`."""
-    found = []
+    ends = []
     rows = {place: k for k, place in enumerate(prepared.places)}
     for group in prepared.plan.constraints:
         numbers, words = dict(group.numbers), dict(group.words)
@@ -193,8 +193,8 @@ def _ends_of_tables(prepared: Prepared, traced: Collection[str]) -> list[tuple[P
         for end in (0, -1):
             row = rows.get(times[end])
             if row is not None and prepared.vary[row] in traced:
-                found.append((Place(group.name, end % len(times), ""), row))
-    return found
+                ends.append((Place(group.name, end % len(times), ""), row))
+    return ends
 
 
 def _quoted(path: str) -> str:

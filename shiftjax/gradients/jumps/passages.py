@@ -92,8 +92,8 @@ class Passages:
         """(knots, K) passages so far, from the accumulators (k, K) of the metrics."""
         with np.errstate(all="ignore"):
             terms = self.measured.values_of_terms(accumulators.astype(float), self.begin)
-            found = self.measured.of_terms(terms)
-        counts = [np.broadcast_to(np.asarray(found[knot.counter]), terms[0].shape) for knot in self.knots]
+            metrics = self.measured.of_terms(terms)
+        counts = [np.broadcast_to(np.asarray(metrics[knot.counter]), terms[0].shape) for knot in self.knots]
         return np.nan_to_num(np.stack(counts))  # of lanes that have none, none
 
     def beyond(self, which: int, states: States) -> np.ndarray:
@@ -128,8 +128,8 @@ class Passages:
         with np.errstate(all="ignore"):
             good = (g * rate < 0.0) & (rate * rate_beyond > 0.0)  # else it comes back: it sticks
             good &= differ(before, after)
-            found = slopes[:-1] * ((after - before) / np.abs(rate))
-        return np.where(good, found, 0.0), good
+            of_impulse = slopes[:-1] * ((after - before) / np.abs(rate))
+        return np.where(good, of_impulse, 0.0), good
 
     @cached_property
     def _read(self) -> list[list[int]]:
@@ -147,12 +147,12 @@ class Passages:
         q, v, p = np.split(z[:-1], [plan.nq, plan.nq + plan.nv])
         motion = self.setup.lane(list(p), z[-1]).motion(list(q), list(v))
         element = plan.forces[knot.force]
-        found = FORCES[element.kind].switches(element, motion)[knot.knot]
+        switch = FORCES[element.kind].switches(element, motion)[knot.knot]
 
         def each(value: Scalar) -> np.ndarray:
             return np.broadcast_to(np.asarray(value), z.shape[1:])
 
-        return each(found.beyond), each(found.before), each(found.after)
+        return each(switch.beyond), each(switch.before), each(switch.after)
 
 
 def differ(before: np.ndarray, after: np.ndarray) -> np.ndarray:

@@ -71,18 +71,18 @@ class WayBack:
             stays = at > first
             members, first, at = members[stays], first[stays], at[stays]
             at = at - 1
-            for choice, pattern, mine in self._alike(at):
-                notes, end = self.notes.of(at[mine]), self.notes.clock[at[mine] + 1]
+            for choice, pattern, which in self._alike(at):
+                notes, end = self.notes.of(at[which]), self.notes.clock[at[which] + 1]
                 program = self.programs.of(self._partition(choice))
                 table = self._table(notes)
                 if self.settings.tolerance is not None:
-                    self._chosen(program, table, end, members[mine], seeds)
+                    self._chosen(program, table, end, members[which], seeds)
                 elif pattern == PLAIN_STEPS:
                     steps = (end - notes.clock).astype(int)
-                    counts = self._counts(self._table(self.notes.of(at[mine] + 1))) if self._passages else None
-                    self._by_way(program, table, steps, members[mine], seeds, counts)
+                    counts = self._counts(self._table(self.notes.of(at[which] + 1))) if self._passages else None
+                    self._by_way(program, table, steps, members[which], seeds, counts)
                 else:
-                    self._off(program, table, PATTERNS[pattern], members[mine], seeds)
+                    self._off(program, table, PATTERNS[pattern], members[which], seeds)
             self._grown(members, self.notes.clock[last[stays] - 1] - self.notes.clock[at])
             last = last[stays]
 
@@ -95,16 +95,16 @@ class WayBack:
             unprojected: (nq + nx, B) coordinates and x before they were projected. measured: where there are metrics.
         """
         first, _ = _bounds(self.notes.members, members)
-        for choice, _, mine in self._alike(first):
-            notes = self.notes.of(first[mine])
+        for choice, _, which in self._alike(first):
+            notes = self.notes.of(first[which])
             program, table = self.programs.of(self._partition(choice)), self._table(notes)
-            self._touch(program, table, members[mine], "observe", seeds)
+            self._touch(program, table, members[which], "observe", seeds)
             if measured is not None:
-                self._measured(program, table, members[mine], measured)
+                self._measured(program, table, members[which], measured)
             before, nq = table.copy(), self.layout.layout.nq
-            before.set("q", unprojected[:nq, members[mine]])
-            before.set("x", unprojected[nq:, members[mine]])
-            self._touch(program, before, members[mine], "project", seeds, table)
+            before.set("q", unprojected[:nq, members[which]])
+            before.set("x", unprojected[nq:, members[which]])
+            self._touch(program, before, members[which], "project", seeds, table)
 
     def _grown(self, members: np.ndarray, steps: np.ndarray) -> None:
         """Notes the size of cotangents so many steps before the end."""
@@ -173,15 +173,15 @@ class WayBack:
         for here, single in ((passes & (steps == 1), True), (passes & (steps > 1), False)):
             if not here.any():
                 continue
-            begin, mine, many = table.take(here), members[here], steps[here]
+            begin, passing, many = table.take(here), members[here], steps[here]
             if single:
-                self._sweep(program, begin, many, mine, seeds)
-                self._jump(program, begin, mine, new[:, here])
+                self._sweep(program, begin, many, passing, seeds)
+                self._jump(program, begin, passing, new[:, here])
                 continue
             half = many // 2
             middle = self._ahead(program, begin, half)
-            self._by_way(program, middle, many - half, mine, seeds, counts[:, here])
-            self._by_way(program, begin, half, mine, seeds, self._counts(middle))
+            self._by_way(program, middle, many - half, passing, seeds, counts[:, here])
+            self._by_way(program, begin, half, passing, seeds, self._counts(middle))
 
     def _counts(self, table: LaneTable) -> np.ndarray:
         """(knots, B) passages of lanes so far."""
@@ -202,19 +202,19 @@ class WayBack:
         q, x, dx, p = map(table.rows, ("q", "x", "dx", "p"))
         states = States(q, x[: plan.nv], dx[: plan.nv], p, s.t0 + table.row("clock") * s.h)
         for k, jumps in enumerate(which):
-            mine = np.flatnonzero(jumps)
-            if not len(mine):
+            jumping = np.flatnonzero(jumps)
+            if not len(jumping):
                 continue
-            here = table.take(mine)
-            here.set("p", self._passages.beyond(k, states.of(mine)))
+            here = table.take(jumping)
+            here.set("p", self._passages.beyond(k, states.of(jumping)))
             self.lanes.kernel.evaluate(program.program, "accelerate", here.array, s.t0, s.h)
             beyond = here.rows("dx", within=slice(plan.nv))
-            slopes, good = self._passages.slope(k, states.of(mine), beyond)
-            impulses = slopes * bars.rows("p", mine)[list(self._passages.knots[k].constants)].sum(0)
+            slopes, good = self._passages.slope(k, states.of(jumping), beyond)
+            impulses = slopes * bars.rows("p", jumping)[list(self._passages.knots[k].constants)].sum(0)
             parts = np.split(impulses, [plan.nq, plan.nq + plan.nv])
             for name, part in zip(("q", "x", "p"), parts, strict=True):
-                self.bars.add(name, part, members[mine], slice(len(part)))
-            self.followed[members[mine]] += good
+                self.bars.add(name, part, members[jumping], slice(len(part)))
+            self.followed[members[jumping]] += good
 
     def _over(
         self, program: AdjointProgram, table: LaneTable, steps: np.ndarray, members: np.ndarray, seeds: np.ndarray

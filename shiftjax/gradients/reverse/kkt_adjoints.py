@@ -55,7 +55,7 @@ class _Adjoint:
         self.sizes, self.state, self._slots = builder.state_sizes, builder.state_slots, builder.slots
 
     @property
-    def held(self) -> int:
+    def multiplier_count(self) -> int:
         """How many multipliers a KKT system and its adjoint have."""
         return self.plan.nv + 2 * self.rows
 
@@ -68,10 +68,10 @@ class _Adjoint:
             moving = self._moving(speeds=False)
             made = Composed(sizes | read, [moving.graph])
             at = made.inputs
-            held = made.values(moving, ["found"], at)["found"]
+            multipliers = made.values(moving, ["multipliers"], at)["multipliers"]
             one = [made.graph.const(1.0)]
-            found = made.cotangents(moving, {"lagrangian": one}, list(bars), at | {"held": held})
-            bar = {name: made.sums(at[f"{name}_bar"], found[name]) for name in bars}
+            cotangents = made.cotangents(moving, {"lagrangian": one}, list(bars), at | {"held": multipliers})
+            bar = {name: made.sums(at[f"{name}_bar"], cotangents[name]) for name in bars}
             return made.finished([*(ref for refs in bar.values() for ref in refs), *self._nothing(made)])
 
         return self._piece("stage adjoint", build, [*self.state, *self._slots("dx", self.plan.nv)])
@@ -98,17 +98,17 @@ class _Adjoint:
         given = made.inputs
         at = {name: given[name] for name in ("states", "p", "t", "a", "a_bar", "rates_bar")}
         at |= {"q": given["end_q"], "v": given["end_v"]}
-        at["held"] = made.values(moving, ["found"], at)["found"]
+        at["held"] = made.values(moving, ["multipliers"], at)["multipliers"]
         seeds = {"lagrangian": [made.graph.const(1.0)]}
         v_bar = made.sums(given["v_bar"], made.cotangents(moving, seeds, ["v"], at)["v"])
         if self.looped:
             at |= {"dv": made.differences(given["end_v"], given["v"]), "end_bar": v_bar}
-            speeds = made.values(moving, ["found_of_speeds", "momentum"], at)
-            at["held_of_speeds"], v_bar = speeds["found_of_speeds"], speeds["momentum"]
+            speeds = made.values(moving, ["multipliers_of_speeds", "momentum"], at)
+            at["held_of_speeds"], v_bar = speeds["multipliers_of_speeds"], speeds["momentum"]
             seeds["lagrangian_of_speeds"] = seeds["lagrangian"]
         rest = ["q", "states", "p"]
-        found = made.cotangents(moving, seeds, rest, at)
-        return {"v": v_bar} | {name: made.sums(given[f"{name}_bar"], found[name]) for name in rest}
+        cotangents = made.cotangents(moving, seeds, rest, at)
+        return {"v": v_bar} | {name: made.sums(given[f"{name}_bar"], cotangents[name]) for name in rest}
 
     def _through_coordinates(
         self, made: Composed, bar: References, pose: Traced, moved: Traced, change: Traced
@@ -122,29 +122,29 @@ class _Adjoint:
         if not self.looped:
             return bar | {"q": back["q"]}
         at["change_bar"] = back["change"]
-        at["held"] = made.values(pose, ["found"], at)["found"]
-        found = made.cotangents(pose, {"lagrangian": [made.graph.const(1.0)]}, ["q", "p"], at)
-        return bar | {"q": made.sums(back["q"], found["q"]), "p": made.sums(bar["p"], found["p"])}
+        at["held"] = made.values(pose, ["multipliers"], at)["multipliers"]
+        cotangents = made.cotangents(pose, {"lagrangian": [made.graph.const(1.0)]}, ["q", "p"], at)
+        return bar | {"q": made.sums(back["q"], cotangents["q"]), "p": made.sums(bar["p"], cotangents["p"])}
 
     def _moving(self, *, speeds: bool) -> Traced:
         """Multipliers and Lagrangians of accelerations, and of speeds that were projected, at one state."""
         nv, ns = self.plan.nv, self.plan.ns
-        sizes = self.sizes | {"a": nv, "a_bar": nv, "rates_bar": ns, "held": self.held}
-        sizes |= {"dv": nv, "end_bar": nv, "held_of_speeds": self.held} if speeds else {}
+        sizes = self.sizes | {"a": nv, "a_bar": nv, "rates_bar": ns, "held": self.multiplier_count}
+        sizes |= {"dv": nv, "end_bar": nv, "held_of_speeds": self.multiplier_count} if speeds else {}
 
         def run(s: Values) -> Values:
             lane = self.setup.lane(s["p"], s["t"][0])
             system = System(lane, lane.motion(s["q"], s["v"]), self.partition)
             accelerations = AccelerationAdjoint(system, s["states"], s["a"])
-            found = accelerations.multipliers(s["a_bar"])
-            lagrangian = accelerations.lagrangian(found.held(s["held"]), s["rates_bar"])
-            out = {"found": found.all, "lagrangian": [lagrangian]}
+            multipliers = accelerations.multipliers(s["a_bar"])
+            lagrangian = accelerations.lagrangian(multipliers.held(s["held"]), s["rates_bar"])
+            out = {"multipliers": multipliers.all, "lagrangian": [lagrangian]}
             if speeds:
                 correction = CorrectionAdjoint(system, s["dv"])
-                found, out["momentum"] = correction.multipliers(s["end_bar"])
+                multipliers, out["momentum"] = correction.multipliers(s["end_bar"])
                 closing = corrected_speeds(system, s["v"])
-                lagrangian = correction.lagrangian(found.held(s["held_of_speeds"]), closing)
-                out |= {"found_of_speeds": found.all, "lagrangian_of_speeds": [lagrangian]}
+                lagrangian = correction.lagrangian(multipliers.held(s["held_of_speeds"]), closing)
+                out |= {"multipliers_of_speeds": multipliers.all, "lagrangian_of_speeds": [lagrangian]}
             return out
 
         return Traced(run, sizes, self.setup.precision)
@@ -152,15 +152,18 @@ class _Adjoint:
     def _pose(self) -> Traced:
         """Multipliers and the Lagrangian of coordinates that were projected, at the pose before."""
         sizes = {name: self.sizes[name] for name in ("q", "p", "t")}
-        sizes |= {"change": self.plan.nv, "change_bar": self.plan.nv, "held": self.held}
+        sizes |= {"change": self.plan.nv, "change_bar": self.plan.nv, "held": self.multiplier_count}
 
         def run(s: Values) -> Values:
             lane = self.setup.lane(s["p"], s["t"][0])
             system = System(lane, lane.motion(s["q"], None), self.partition)
             coordinates = CorrectionAdjoint(system, s["change"])
-            found, _ = coordinates.multipliers(s["change_bar"])
+            multipliers, _ = coordinates.multipliers(s["change_bar"])
             closing = corrected_coordinates(system, s["change"])
-            return {"found": found.all, "lagrangian": [coordinates.lagrangian(found.held(s["held"]), closing)]}
+            return {
+                "multipliers": multipliers.all,
+                "lagrangian": [coordinates.lagrangian(multipliers.held(s["held"]), closing)],
+            }
 
         return Traced(run, sizes, self.setup.precision)
 

@@ -55,8 +55,8 @@ class ByMember:
         first = self._columns[0]
         columns, parts = np.empty((len(first), len(which)), first.dtype), self._part[which]
         for k in np.unique(parts):
-            own = np.flatnonzero(parts == k)
-            columns[:, own] = self._columns[k][:, self._place[which[own]]]
+            places = np.flatnonzero(parts == k)
+            columns[:, places] = self._columns[k][:, self._place[which[places]]]
         return Notes(self.members[which], self.clock[which], columns, self.choice[:, which], self.pattern[which])
 
 
@@ -80,7 +80,7 @@ class Tape:
         return self.used > self.limit
 
     @property
-    def held(self) -> float:
+    def size(self) -> float:
         """Bytes that it holds."""
         return 0.0 if self.full else self.used
 

@@ -36,7 +36,7 @@ class _Group:
     """Members that hold the same joints, with what is known of their loops."""
 
     def __init__(self, prepared: Prepared, start: Start, members: np.ndarray) -> None:
-        plan, kept = prepared.plan, start.kept[:, members[0]]
+        plan, counts = prepared.plan, start.kept[:, members[0]]
         self.members, self.q = members, start.q[:, members]
         self.values = prepared.values[:, members]
         lane = prepared.lane_of(members, 1.0)
@@ -44,7 +44,7 @@ class _Group:
         self.loops = [
             LoopStart(
                 lane, self.q, given, s,
-                columns_of(plan, s, start.held[s][: kept[s]]), columns_of(plan, s, start.told[s]),
+                columns_of(plan, s, start.held[s][: counts[s]]), columns_of(plan, s, start.told[s]),
             )
             for s in range(len(plan.substructures))
         ]  # fmt: skip
@@ -95,8 +95,8 @@ class StartDerivative:
         """(count, B) cotangents of `values` from those of coordinates (nq, B), speeds (nv, B), states (ns, B)."""
         out = np.full(self.prepared.values.shape, np.nan)
         for group in self._groups():
-            own = group.members
-            out[:, own] = self._adjoint_of(group, q_bar[:, own], v_bar[:, own], states_bar[:, own])
+            members = group.members
+            out[:, members] = self._adjoint_of(group, q_bar[:, members], v_bar[:, members], states_bar[:, members])
         out[self.undefined] = np.nan
         return out
 
@@ -114,16 +114,16 @@ class StartDerivative:
         stated_q, stated_v, states = self._stated(group, change)
         stated_moves, moved = displacements(plan, q, stated_q), np.zeros_like(stated_v)
         for loop, phi in zip(group.loops, functions.phi, strict=True):
-            held = _inside(stated_moves, loop)[:, loop.held]
-            moved[loop.columns] = _outside(loop.pose_tangent(phi.tangent(at, change).T, held), loop)
+            moves = _inside(stated_moves, loop)[:, loop.held]
+            moved[loop.columns] = _outside(loop.pose_tangent(phi.tangent(at, change).T, moves), loop)
         dq, dv = changes_of_coordinates(plan, q, moved), stated_v.copy()
         dq[self._apart_q] = stated_q[self._apart_q]
         for loop, rows in zip(group.loops, functions.rows, strict=True):
-            found = rows.tangent(at, np.concatenate([dq, change])).T
+            moved_rows = rows.tangent(at, np.concatenate([dq, change])).T
             entries = loop.J[0].size
-            J, nu = found[:, :entries].reshape(loop.J.shape), found[:, entries:]
-            told = _inside(stated_v, loop)[:, loop.told]
-            dv[loop.columns] = _outside(loop.speed_tangent(J, nu, told), loop)
+            J, nu = moved_rows[:, :entries].reshape(loop.J.shape), moved_rows[:, entries:]
+            speeds = _inside(stated_v, loop)[:, loop.stated]
+            dv[loop.columns] = _outside(loop.speed_tangent(J, nu, speeds), loop)
         return dq, dv, states
 
     def _adjoint_of(self, group: _Group, q_bar: np.ndarray, v_bar: np.ndarray, states_bar: np.ndarray) -> np.ndarray:
@@ -132,15 +132,15 @@ class StartDerivative:
         stated_v = np.zeros_like(v_bar)
         stated_v[self._apart_v] = v_bar[self._apart_v]
         for loop, rows in zip(group.loops, functions.rows, strict=True):
-            J_bar, nu_bar, told_bar = loop.speed_adjoint((v_bar[loop.columns] * loop.unit[:, None]).T)
+            J_bar, nu_bar, speeds_bar = loop.speed_adjoint((v_bar[loop.columns] * loop.unit[:, None]).T)
             both = rows.adjoint(at, np.concatenate([J_bar.reshape(len(J_bar), -1), nu_bar], axis=1).T)
             q_bar, out = q_bar + both[: plan.nq], out + both[plan.nq :]
-            stated_v[np.array(loop.columns)[loop.told]] = told_bar.T / loop.unit[loop.told, None]
+            stated_v[np.array(loop.columns)[loop.stated]] = speeds_bar.T / loop.unit[loop.stated, None]
         moved_bar, stated_moves = displacements(plan, q, q_bar, transposed=True), np.zeros_like(v_bar)
         for loop, phi in zip(group.loops, functions.phi, strict=True):
-            phi_bar, held_bar = loop.pose_adjoint((moved_bar[loop.columns] * loop.unit[:, None]).T)
+            phi_bar, moves_bar = loop.pose_adjoint((moved_bar[loop.columns] * loop.unit[:, None]).T)
             out += phi.adjoint(at, phi_bar.T)
-            stated_moves[np.array(loop.columns)[loop.held]] = held_bar.T / loop.unit[loop.held, None]
+            stated_moves[np.array(loop.columns)[loop.held]] = moves_bar.T / loop.unit[loop.held, None]
         stated_q = changes_of_coordinates(plan, q, stated_moves, transposed=True)
         stated_q[self._apart_q] = q_bar[self._apart_q]
         return out + functions.stated.adjoint(group.values, np.concatenate([stated_q, stated_v, states_bar]))
@@ -148,8 +148,8 @@ class StartDerivative:
     def _stated(self, group: _Group, change: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Changes of stated coordinates, speeds and states."""
         nq, nv = self._plan.nq, self._plan.nv
-        found = self._functions.stated.tangent(group.values, change)
-        return found[:nq], found[nq : nq + nv], found[nq + nv :]
+        changes = self._functions.stated.tangent(group.values, change)
+        return changes[:nq], changes[nq : nq + nv], changes[nq + nv :]
 
     # -- what has no derivative ----------------------------------------------------------------------------------------
 
@@ -157,13 +157,13 @@ class StartDerivative:
         """Fills `undefined`; raises for a number that has a derivative in no member that stands as stated."""
         shape = self.prepared.values.shape
         rigid, loose = np.zeros(shape, bool), np.zeros(shape, bool)
-        stands, wanted = np.zeros(shape[1], bool), np.array([len(held) for held in self.start.held]).reshape(-1, 1)
+        stands, wanted = np.zeros(shape[1], bool), np.array([len(joints) for joints in self.start.held]).reshape(-1, 1)
         for group in self._groups():
-            own = group.members
-            stands[own] = (self.start.kept[:, own] == wanted).all(0)
+            members = group.members
+            stands[members] = (self.start.kept[:, members] == wanted).all(0)
             free = [self._loose(group, loop) for loop in group.loops]
             for k in range(shape[0]):
-                self.undefined[k, own], rigid[k, own], loose[k, own] = self._judged(group, k, free)
+                self.undefined[k, members], rigid[k, members], loose[k, members] = self._judged(group, k, free)
         for k, path in ((k, path) for k, path in enumerate(self.prepared.vary) if path in needed):
             if stands.any() and rigid[k, stands].all():
                 raise _rigid(path)
@@ -205,9 +205,9 @@ class StartDerivative:
         paths = {one.v: one.path for one in self._plan.coordinates if one.plain}
         for loop in next(self._groups()).loops:
             moved = dict(zip(loop.columns, np.abs(loop.idle_motion()[0]), strict=True))
-            found = [speed for speed in moved if speed in paths and moved[speed] > MOVED]
-            if loop.idle[0] and found:
-                return paths[max(found, key=moved.__getitem__)]
+            loose = [speed for speed in moved if speed in paths and moved[speed] > MOVED]
+            if loop.idle[0] and loose:
+                return paths[max(loose, key=moved.__getitem__)]
         return ""
 
 
@@ -233,17 +233,17 @@ def _cut(start: Start, members: np.ndarray, size: int) -> list[np.ndarray]:
         return []
     _, kind = np.unique(start.kept[:, members], axis=1, return_inverse=True)
     kinds = [members[np.ravel(kind) == k] for k in range(int(kind.max()) + 1)]
-    return [part for own in kinds for part in np.array_split(own, -(-len(own) // size))]
+    return [part for alike in kinds for part in np.array_split(alike, -(-len(alike) // size))]
 
 
 def _rigid(path: str) -> ModelError:
-    found = "a derivative by a number for whose neighbours the loops do not close"
+    fault = "a derivative by a number for whose neighbours the loops do not close"
     todo = "Vary other numbers: the mechanism is over-constrained, and moves at single values of this one only."
-    return ModelError(path, found, "numbers that leave the loops closed", todo)
+    return ModelError(path, fault, "numbers that leave the loops closed", todo)
 
 
 def _loose(path: str, joint: str) -> ModelError:
-    found = (
+    fault = (
         "a derivative by a number that moves a loop of which a freedom is not held: the start depends on the way to it"
     )
     todo = f"Use hold=[{joint!r}], or give initial_displacement of it in the file."
@@ -251,4 +251,4 @@ def _loose(path: str, joint: str) -> ModelError:
         todo = (
             "A link spins between balls: make it symmetric about its line, or give it two revolute joints for a ball."
         )
-    return ModelError(path, found, "starts in which stated joints hold all freedoms", todo)
+    return ModelError(path, fault, "starts in which stated joints hold all freedoms", todo)

@@ -49,11 +49,11 @@ class Linearised:
     def _reversed_twice(self) -> Graph:
         """Inputs, then tangents of those that are differentiated -> tangents of the outputs."""
         n, m = self.count, len(self._active)
-        twice, found = reverse(self._reversed(), n + m, range(n, n + m)), Graph()
-        found.signed_zeros = twice.signed_zeros
-        copies = copy_into(found, twice, lambda k: found.node("in", k if k < n else k - m))  # no seed is read
-        found.outputs = [copies[ref >> 1] ^ (ref & 1) for ref in twice.outputs]
-        return found
+        twice, pushed = reverse(self._reversed(), n + m, range(n, n + m)), Graph()
+        pushed.signed_zeros = twice.signed_zeros
+        copies = copy_into(pushed, twice, lambda k: pushed.node("in", k if k < n else k - m))  # no seed is read
+        pushed.outputs = [copies[ref >> 1] ^ (ref & 1) for ref in twice.outputs]
+        return pushed
 
     def _compiled(self, what: str, make: Callable[[], Graph], inputs: int, outputs: int) -> HostFunction:
         code = Code(make, f"{self._text}|{self._name} {what}" if self._text else "")

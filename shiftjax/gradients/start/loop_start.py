@@ -25,7 +25,7 @@ class LoopStart:
 
     Args:
         lane: of the members. q: (nq, B) closed coordinates; given: (nv, B) stated speeds. index: of the substructure.
-        held, told: local columns whose displacements, whose speeds stay as stated.
+        held_columns, stated_columns: local ones whose displacements, whose speeds stay as stated.
 
     Attributes:
         columns: speeds; unit: (n,) what makes them dimensionless. J: (B, m, n).
@@ -33,14 +33,20 @@ class LoopStart:
     """
 
     def __init__(
-        self, lane: StartLane, q: np.ndarray, given: np.ndarray, index: int, held: Sequence[int], told: Sequence[int]
+        self,
+        lane: StartLane,
+        q: np.ndarray,
+        given: np.ndarray,
+        index: int,
+        held_columns: Sequence[int],
+        stated_columns: Sequence[int],
     ) -> None:
         block = lane.plan.substructures[index]
         self.columns, self.unit = list(block.columns), np.asarray(lane.units)[list(block.columns)]
         self.J = closure(lane, q, index)[1]
         every = range(len(self.columns))
-        self.held, self.free = list(held), [k for k in every if k not in held]
-        self.told, self._rest = list(told), [k for k in every if k not in told]
+        self.held, self.free = list(held_columns), [k for k in every if k not in held_columns]
+        self.stated, self._rest = list(stated_columns), [k for k in every if k not in stated_columns]
         self._inverse, ranks = inverse_and_rank(self.J[:, :, self.free], RANK)
         self.idle = len(self.free) - ranks
         moves = any(lane.plan.constraints[k].time_dependent for k in block.groups)
@@ -48,8 +54,8 @@ class LoopStart:
         self._solve_speeds(nu, (given[self.columns] / self.unit[:, None]).T)
 
     def _solve_speeds(self, nu: np.ndarray, v: np.ndarray) -> None:
-        J, told, rest = self.J, self.told, self._rest
-        right, A, v = nu - apply(J[:, :, told], v[:, told]), J[:, :, rest], v.copy()
+        J, stated, rest = self.J, self.stated, self._rest
+        right, A, v = nu - apply(J[:, :, stated], v[:, stated]), J[:, :, rest], v.copy()
         inverse = self._inverse if rest == self.free else pseudo_inverse(A, RANK)
         v[:, rest] = apply(inverse, right)
         missing = nu - apply(J, v)
@@ -65,11 +71,11 @@ class LoopStart:
 
     # -- poses ---------------------------------------------------------------------------------------------------------
 
-    def pose_tangent(self, phi: np.ndarray, held: np.ndarray) -> np.ndarray:
+    def pose_tangent(self, phi: np.ndarray, moves: np.ndarray) -> np.ndarray:
         """(B, n) displacements from the changes of Phi (B, m) at standing joints and of held joints."""
         out = np.zeros((len(self.J), len(self.columns)))
-        out[:, self.held] = held
-        out[:, self.free] = -apply(self._inverse, phi + apply(self.J[:, :, self.held], held))
+        out[:, self.held] = moves
+        out[:, self.free] = -apply(self._inverse, phi + apply(self.J[:, :, self.held], moves))
         return out
 
     def pose_adjoint(self, bar: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -77,9 +83,9 @@ class LoopStart:
         phi_bar = -transposed(self._inverse, bar[:, self.free])
         return phi_bar, bar[:, self.held] + transposed(self.J[:, :, self.held], phi_bar)
 
-    def push(self, phi: np.ndarray, held: np.ndarray) -> np.ndarray:
+    def push(self, phi: np.ndarray, moves: np.ndarray) -> np.ndarray:
         """(B, m) by which the rows would open if only the held joints moved."""
-        return phi + apply(self.J[:, :, self.held], held)
+        return phi + apply(self.J[:, :, self.held], moves)
 
     def unreachable(self, push: np.ndarray) -> np.ndarray:
         """(B,) part of a push that no displacement of joints that are not held takes back."""
@@ -101,11 +107,11 @@ class LoopStart:
 
     # -- speeds --------------------------------------------------------------------------------------------------------
 
-    def speed_tangent(self, J: np.ndarray, nu: np.ndarray, told: np.ndarray) -> np.ndarray:
-        """(B, n) change of the speeds from those of J (B, m, n), nu (B, m) and told speeds."""
+    def speed_tangent(self, J: np.ndarray, nu: np.ndarray, stated: np.ndarray) -> np.ndarray:
+        """(B, n) change of the speeds from those of J (B, m, n), nu (B, m) and stated speeds."""
         out = np.zeros((len(self.J), len(self.columns)))
-        out[:, self.told] = told
-        right = nu - apply(J[:, :, self.told], self._v[:, self.told]) - apply(self.J[:, :, self.told], told)
+        out[:, self.stated] = stated
+        right = nu - apply(J[:, :, self.stated], self._v[:, self.stated]) - apply(self.J[:, :, self.stated], stated)
         out[:, self._rest] = self._first.tangent(right, J[:, :, self._rest])
         if self._second is not None:
             missing = nu - apply(J, self._v) - apply(self.J, out)
@@ -113,7 +119,7 @@ class LoopStart:
         return out
 
     def speed_adjoint(self, bar: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Cotangents of J (B, m, n), nu (B, m) and told speeds from those of the speeds (B, n)."""
+        """Cotangents of J (B, m, n), nu (B, m) and stated speeds from those of the speeds (B, n)."""
         J_bar, nu_bar = np.zeros_like(self.J), np.zeros(self.J.shape[:2])
         if self._second is not None:
             nu_bar, J_bar = self._second.adjoint(np.where(self._off[:, None], bar, 0.0))
@@ -121,8 +127,8 @@ class LoopStart:
             bar = bar - transposed(self.J, nu_bar)
         right_bar, A_bar = self._first.adjoint(bar[:, self._rest])
         J_bar[:, :, self._rest] += A_bar
-        J_bar[:, :, self.told] -= right_bar[:, :, None] * self._v[:, None, self.told]
-        return J_bar, nu_bar + right_bar, bar[:, self.told] - transposed(self.J[:, :, self.told], right_bar)
+        J_bar[:, :, self.stated] -= right_bar[:, :, None] * self._v[:, None, self.stated]
+        return J_bar, nu_bar + right_bar, bar[:, self.stated] - transposed(self.J[:, :, self.stated], right_bar)
 
 
 def _part(left: np.ndarray, whole: np.ndarray) -> np.ndarray:
