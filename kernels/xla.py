@@ -24,7 +24,16 @@ from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, P
 from shiftjax.kernels.step_loop import Phases, Slots, State, StepLoop, Workspace
 from shiftjax.kernels.step_program import Combine
 from shiftjax.kernels.workers import Stop, run_all
-from shiftjax.kernels.xla_executables import TICKS, Code, Executables, executables, width_of
+from shiftjax.kernels.xla_executables import (
+    TICKS,
+    Executable,
+    Executables,
+    Function,
+    Functions,
+    executables,
+    identity,
+    width_of,
+)
 
 BATCH_PER_THREAD = 1024  # lanes
 LARGE = 5e6  # members times steps: 20 s of four-bars on two cores, where the backend cpu takes one
@@ -113,11 +122,14 @@ def step_function(program: LaneProgram, precision: str = "f64") -> Callable[...,
     return lambda p, state, h, t0: lane.step(p, state, h, t0, lane.number(np.inf))
 
 
-def _code(program: LaneProgram, precision: str) -> Code:
-    """What XLA is given of a program: functions of the table (rows, W) of a block."""
-    with jax.enable_x64(precision == "f64"):
-        phases = phases_of(program, precision, barriers=True)
-    layout, lane = program.layout, Lane(program, phases, np.dtype(DTYPES[precision]))
+def functions_of(program: LaneProgram, precision: str) -> Functions:
+    """What XLA is given of a program, for blocks of W lanes.
+
+    "advance": table (rows, W), stops (TICKS, W), how many of them, h, t0 -> table, and (TICKS, 2 + nc, W): clock, trip
+    and channels at each stop. A phase: table, h, t0 -> (n, W) what it writes, alone in a tuple.
+    """
+    dtype = np.dtype(DTYPES[precision])
+    layout, lane = program.layout, Lane(program, phases_of(program, precision, barriers=True), dtype)
 
     def split(table: Any) -> tuple[tuple[Any, ...], State]:
         groups = {name: tuple(table[k] for k in layout.rows(name)) for name in layout.columns()}
@@ -154,15 +166,24 @@ def _code(program: LaneProgram, precision: str) -> Code:
         found = evaluate(phase, *split(table), h, t0)
         return (jnp.stack(found) if found else jnp.zeros((0, table.shape[1]), table.dtype),)
 
-    return Code(advance, one_phase)
+    def function(kind: str, width: int) -> Function:
+        table = jax.ShapeDtypeStruct((layout.row_count, width), dtype)
+        stops, count = jax.ShapeDtypeStruct((TICKS, width), dtype), jax.ShapeDtypeStruct((), np.dtype(np.int32))
+        number = jax.ShapeDtypeStruct((), dtype)
+        if kind == "advance":
+            return advance, (table, stops, count, number, number)
+        return partial(one_phase, kind), (table, number, number)
+
+    return function
 
 
 class Kernel:
     """`contract.Kernel` in JAX.
 
     Attributes:
-        compiled: executables compiled so far: of a program one that advances, one for each phase that was asked for.
-        compile_s: wall time of tracing, lowering and compiling them.
+        compiled: executables compiled so far, those from the disk not counted: of a program one that advances, one for
+            each phase that was asked for, those of its way back.
+        compile_s: wall time of tracing, lowering and compiling them, or reading them from the disk.
     """
 
     def __init__(self, precision: str = "f64", threads: int | None = None, *, cache: bool = True) -> None:
@@ -174,13 +195,21 @@ class Kernel:
         self._ready: dict[int, tuple[LaneProgram, Executables]] = {}
 
     def prepare(self, program: LaneProgram) -> Executables:
-        """Traces the pieces of a program that is new; an executable is compiled when it is first called."""
+        """The executables of a program: each is loaded or compiled when it is first called."""
         known = self._ready.get(id(program))
         if known is None:
-            found = executables(program, self.precision, partial(_code, program, self.precision), cache=self.cache)
-            self.compile_s += found.trace()
-            known = self._ready[id(program)] = (program, found)
+            if self.cache:  # so that a later process finds the executables without building the pieces
+                for piece in program.pieces():
+                    piece.code.remember()
+            text, functions = identity(program, self.precision), partial(functions_of, program, self.precision)
+            shared = executables(text, self.precision, functions, cache=self.cache)
+            known = self._ready[id(program)] = (program, shared)
         return known[1]
+
+    def counted(self, executable: Executable) -> Callable[..., Any]:
+        """The function of an executable, once what it took is noted."""
+        self.compiled, self.compile_s = self.compiled + executable.compiled, self.compile_s + executable.seconds
+        return executable.run
 
     def advance(self, groups: Sequence[Group], *, h: float, t0: float = 0.0, every: int = 0, origin: int = 0) -> None:
         """See `contract.Kernel.advance`; lanes that do not run are in no block."""
@@ -251,9 +280,7 @@ class Kernel:
         return (trip == 0) & (clock < until) & (fraction > 0)
 
     def _executable(self, program: LaneProgram, kind: str, block: Block) -> Callable[..., Any]:
-        run, seconds = self.prepare(program).of(kind, len(block.columns))
-        self.compiled, self.compile_s = self.compiled + (seconds > 0), self.compile_s + seconds
-        return run
+        return self.counted(self.prepare(program).of(kind, len(block.columns)))
 
     def _call(self, run: Callable[..., Any], *arguments: Any) -> list[np.ndarray]:
         """Calls an executable, whose last arguments are h and t0."""

@@ -7,10 +7,9 @@ reversed from the last one to the first.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,20 +22,12 @@ from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.kernels.step_loop import Slots, State
 from shiftjax.kernels.step_program import Method
 from shiftjax.kernels.xla import Kernel, Lane, blocks_of, phases_of, run_of
-from shiftjax.kernels.xla_executables import OPTIONS, program_key
+from shiftjax.kernels.xla_executables import Executables, Function, Functions, executables, identity
 
 STEPS = 64  # of a leg: their states are kept at once
-KEPT = 16  # programs whose functions stay for the next run
 MOVING = ("q", "x", "dx", "acc")  # groups of rows that a step changes and that have cotangents
 
 Group = dict[str, tuple[Any, ...]]  # numbers of a lane, by group
-
-
-class _Functions(NamedTuple):
-    """Compiled functions of one block of lanes: tables and cotangents are (rows, W)."""
-
-    sweep: Callable[..., Any]  # table, bars, seeds (STEPS, channels, W), h, t0 -> bars
-    touch: Callable[..., Any]  # table, bars, seeds (channels, W), h, t0, phase -> bars
 
 
 class Backward:
@@ -60,8 +51,7 @@ class Backward:
             if steps.max(initial=0) > STEPS:
                 raise ValueError(f"a leg of {steps.max():g} steps, at most {STEPS} are kept")
             clock = _clock(leg) + np.arange(1, STEPS + 1)[:, None]
-            run = _functions(leg.adjoint, self.kernel.precision).sweep
-            self._run(run, leg, _due(leg, clock, every, origin), h, t0)
+            self._run("sweep", leg, _due(leg, clock, every, origin), h, t0)
 
     def touch(
         self, leg: Leg, phase: str, ends: np.ndarray | None = None, *, h: float, t0: float = 0.0, every: int = 1,
@@ -69,16 +59,21 @@ class Backward:
     ) -> None:  # fmt: skip
         """See `contract.Backward.touch`; the end of a projection is computed again."""
         seeds = _due(leg, _clock(leg)[None], every if phase == "observe" else 0, origin)[0]
-        run = partial(_functions(leg.adjoint, self.kernel.precision).touch, phase=phase)
-        self._run(run, leg, seeds, h, t0)
+        self._run(phase, leg, seeds, h, t0)
 
-    def _run(self, run: Callable[..., Any], leg: Leg, seeds: np.ndarray, h: float, t0: float) -> None:
-        number = self.kernel.dtype.type
+    def _run(self, kind: str, leg: Leg, seeds: np.ndarray, h: float, t0: float) -> None:
+        number, executables = self.kernel.dtype.type, self._executables(leg.adjoint)
         for block in blocks_of(np.arange(leg.table.shape[1])):
+            run = self.kernel.counted(executables.of(kind, len(block.columns)))
             given = (np.ascontiguousarray(rows[..., block.columns]) for rows in (leg.table, leg.bars, seeds))
             with jax.enable_x64(self.kernel.precision == "f64"):
-                found = np.asarray(run(*given, number(h), number(t0)))
-            leg.bars[:, block.lanes] = found[:, : len(block.lanes)]
+                bars = np.asarray(run(*given, number(h), number(t0)))
+            leg.bars[:, block.lanes] = bars[:, : len(block.lanes)]
+
+    def _executables(self, adjoint: AdjointProgram) -> Executables:
+        precision = self.kernel.precision
+        text = repr(("backward", STEPS, adjoint.layout.first, identity(adjoint.program, precision)))
+        return executables(text, precision, partial(_functions, adjoint, precision), cache=self.kernel.cache)
 
 
 class ReversibleKernel(Kernel):
@@ -111,9 +106,8 @@ class _Reversed:
 
     def __init__(self, adjoint: AdjointProgram, precision: str) -> None:
         program, self.layout = adjoint.program, adjoint.layout
-        with jax.enable_x64(precision == "f64"):
-            self.lane = Lane(program, phases_of(program, precision, barriers=True), np.dtype(DTYPES[precision]))
-            self.measure = run_of(adjoint.metrics, precision, barriers=True)
+        self.lane = Lane(program, phases_of(program, precision, barriers=True), np.dtype(DTYPES[precision]))
+        self.measure = run_of(adjoint.metrics, precision, barriers=True)
 
     def split(self, table: Any, bars: Any) -> tuple[Group, State, Group, Any]:
         """What moves and p; the rest of a table; the cotangents of the former; the steps of the leg."""
@@ -204,21 +198,20 @@ class _Reversed:
         return self.joined(found, steps)
 
 
-_shared: OrderedDict[tuple, _Functions] = OrderedDict()
+def _functions(adjoint: AdjointProgram, precision: str) -> Functions:
+    """What XLA is given of an adjoint program, for blocks of W lanes: tables and cotangents are (rows, W).
 
+    "sweep": table, bars, seeds (STEPS, channels, W), h, t0 -> bars. A phase: table, bars, seeds (channels, W), h, t0 ->
+    bars.
+    """
+    reversed_lane, layout, dtype = _Reversed(adjoint, precision), adjoint.program.layout, np.dtype(DTYPES[precision])
 
-def _functions(adjoint: AdjointProgram, precision: str) -> _Functions:
-    """Those of an adjoint program, the same for programs of equal code; compiled when they are first called."""
-    key = (*program_key(adjoint.program, precision), adjoint.layout.first)
-    found = _shared.pop(key, None)
-    if found is None:
-        made = _Reversed(adjoint, precision)
-        options = OPTIONS.get(jax.default_backend())
-        found = _Functions(
-            jax.jit(made.sweep, compiler_options=options),
-            jax.jit(made.touch, static_argnames="phase", compiler_options=options),
-        )
-    _shared[key] = found
-    while len(_shared) > KEPT:
-        _shared.popitem(last=False)
-    return found
+    def function(kind: str, width: int) -> Function:
+        table = jax.ShapeDtypeStruct((layout.row_count, width), dtype)
+        bars = jax.ShapeDtypeStruct((adjoint.layout.row_count, width), dtype)
+        seeds = jax.ShapeDtypeStruct((*((STEPS,) if kind == "sweep" else ()), layout.nc, width), dtype)
+        number = jax.ShapeDtypeStruct((), dtype)
+        run = reversed_lane.sweep if kind == "sweep" else partial(reversed_lane.touch, phase=kind)
+        return run, (table, bars, seeds, number, number)
+
+    return function

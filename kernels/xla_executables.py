@@ -1,4 +1,5 @@
-"""What XLA compiles of a lane program: executables for a fixed number of lanes, shared by all kernels of a process."""
+"""What XLA compiles of a lane program: executables for a fixed number of lanes, shared by all kernels of a process, and
+by later processes through the disk."""
 
 from __future__ import annotations
 
@@ -7,15 +8,17 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 
-from shiftjax.kernels.lane_program import DTYPES, PHASES, LaneProgram
-from shiftjax.record import record
+from shiftjax.disk_cache import sources
+from shiftjax.kernels import object_cache, xla_on_disk
+from shiftjax.kernels.lane_program import PHASES, LaneProgram
+from shiftjax.lanes import graph
 
+LANES = Path(graph.__file__).parent
 LOG = logging.getLogger("shiftjax.kernels")
 LONG = 30.0  # s; compilations that are expected to be shorter are not announced
 COMPILE = 1e-3  # s an operation of a program: 2.0 s for a four-bar's 1 490, 7 s for an N-four-bar's 6 830
@@ -40,64 +43,56 @@ def width_of(lanes: int) -> int:
     return min(width, widest)
 
 
-@record
-class Code:
-    """Functions of one block of lanes.
+Function = tuple[Callable[..., Any], tuple[Any, ...]]  # one of a block of lanes, and the shapes of what it takes
+Functions = Callable[[str, int], Function]  # of a kind, for a width
 
-    Attributes:
-        advance: table (rows, W), stops (TICKS, W), how many of them, h, t0 -> table, and (TICKS, 2 + nc, W): clock,
-            trip and channels at each stop.
-        phase: name, table, h, t0 -> (n, W) what the phase writes, alone in a tuple.
-    """
 
-    advance: Callable[..., Any]
-    phase: Callable[..., Any]
+class Executable(NamedTuple):
+    """A function that XLA compiled, and what it took to have it: nothing where it was there."""
+
+    run: Callable[..., Any]
+    compiled: bool = False  # whether it was, by this process
+    seconds: float = 0.0  # of tracing, lowering and compiling it, or of reading it from the disk
 
 
 class Executables:
-    """Those of one program, compiled when they are first asked for.
+    """Those of one program: in this process, else on disk, else compiled when they are first asked for.
 
     Args:
-        code: traces the pieces.
+        identity: text that decides them. functions: traces the pieces of the program. disk: whether they are on disk.
     """
 
-    def __init__(self, program: LaneProgram, precision: str, code: Callable[[], Code]) -> None:
-        self.program, self.precision = program, precision
-        self._make = code
-        self._code: Code | None = None
-        self._known: dict[tuple[str, int], Callable[..., Any]] = {}
+    def __init__(self, identity: str, precision: str, functions: Callable[[], Functions], *, disk: bool) -> None:
+        self.identity, self.precision, self.disk = identity, precision, disk
+        self._trace = functions
+        self._functions: Functions | None = None
+        self._known: dict[tuple[str, int], Executable] = {}
         self._lock = threading.Lock()
 
-    def trace(self) -> float:
-        """Traces the pieces and says how many seconds it took, 0 where that was done before."""
-        with self._lock:
-            if self._code is not None:
-                return 0.0
-            begun = time.perf_counter()
-            self._code = self._make()
-            return time.perf_counter() - begun
-
-    def of(self, kind: str, width: int) -> tuple[Callable[..., Any], float]:
-        """What advances (kind "advance") or runs a phase, and the seconds that making it took, 0 where it was there."""
+    def of(self, kind: str, width: int) -> Executable:
+        """What advances (kind "advance"), runs a phase, or goes back, for blocks of so many lanes."""
         with self._lock:
             known = self._known.get((kind, width))
             if known is not None:
-                return known, 0.0
+                return known
             begun = time.perf_counter()
-            found = self._known[kind, width] = self._compile(kind, width)
-            return found, time.perf_counter() - begun
+            name = object_cache.key(self.identity, kind, str(width), repr(OPTIONS), xla_on_disk.machine())
+            loaded = xla_on_disk.load(name) if self.disk else None
+            if loaded is not None:
+                run = loaded
+            elif self.disk:
+                run = xla_on_disk.compiled(name, lambda: self._compile(kind, width))
+            else:
+                run = self._compile(kind, width)
+            self._known[kind, width] = Executable(run)
+            return Executable(run, loaded is None, time.perf_counter() - begun)
 
-    def _compile(self, kind: str, width: int) -> Callable[..., Any]:
-        assert self._code is not None, "traced before"
-        code, dtype = self._code, np.dtype(DTYPES[self.precision])
+    def _compile(self, kind: str, width: int) -> jax.stages.Compiled:
         with jax.enable_x64(self.precision == "f64"):
-            table = jax.ShapeDtypeStruct((self.program.layout.row_count, width), dtype)
-            stops = jax.ShapeDtypeStruct((TICKS, width), dtype)
-            count, number = jax.ShapeDtypeStruct((), np.dtype(np.int32)), jax.ShapeDtypeStruct((), dtype)
-            function, arguments = partial(code.phase, kind), (table, number, number)
-            if kind == "advance":
-                function, arguments = code.advance, (table, stops, count, number, number)
-            traced = jax.jit(function).trace(*arguments)
+            if self._functions is None:
+                self._functions = self._trace()
+            function, shapes = self._functions(kind, width)
+            traced = jax.jit(function).trace(*shapes)
             self._announce(kind, operations(traced.jaxpr.jaxpr))
             return traced.lower().compile(compiler_options=OPTIONS.get(jax.default_backend()))
 
@@ -107,32 +102,34 @@ class Executables:
                         kind, count, count * COMPILE)  # fmt: skip
 
 
-_shared: OrderedDict[tuple, Executables] = OrderedDict()
+_shared: OrderedDict[str, Executables] = OrderedDict()
 _sharing = threading.Lock()
 
 
-def program_key(program: LaneProgram, precision: str) -> tuple:
+def identity(program: LaneProgram, precision: str) -> str:
     """What decides the executables of a program."""
     pieces = tuple((name, tuple(piece.identity() for piece in program.phase(name))) for name in PHASES)
-    device = str(jax.config.jax_default_device)  # type: ignore[attr-defined]
-    return program.layout, program.method, pieces, precision, jax.default_backend(), device
+    return repr((program.layout, program.method, pieces, precision, sources(LANES)))
 
 
-def executables(program: LaneProgram, precision: str, code: Callable[[], Code], *, cache: bool = True) -> Executables:
+def executables(
+    identity: str, precision: str, functions: Callable[[], Functions], *, cache: bool = True
+) -> Executables:
     """Those of a program, the same for programs of equal code.
 
     Args:
-        code: traces the pieces. cache: False for new ones.
+        identity: text that decides them. functions: traces the pieces. cache: False for new ones, which are not on
+            disk, either.
     """
-    key = program_key(program, precision)
+    if not cache:
+        return Executables(identity, precision, functions, disk=False)
+    key = repr((identity, xla_on_disk.machine()))
     with _sharing:
-        found = _shared.pop(key, None) if cache else None
-        found = found or Executables(program, precision, code)
-        if cache:
-            _shared[key] = found
+        shared = _shared.pop(key, None) or Executables(identity, precision, functions, disk=True)
+        _shared[key] = shared
         while len(_shared) > KEPT:
             _shared.popitem(last=False)
-    return found
+    return shared
 
 
 def operations(jaxpr: Any) -> int:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from shiftjax.kernels import object_cache as disk
 from shiftjax.kernels.contract import Group
 from shiftjax.kernels.lane_program import DTYPES, PHASES, WRITES, LaneProgram, Piece
-from shiftjax.kernels.llvm import cache as disk
 from shiftjax.kernels.llvm.ir_builder import JOB, Workspace
 from shiftjax.kernels.llvm.long_wait import LongWait
 from shiftjax.kernels.llvm.objects import Loader, compile_text

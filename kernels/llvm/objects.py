@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import llvmlite.binding as llvm
 
-from shiftjax.kernels.llvm import cache as disk
+from shiftjax.kernels import object_cache as disk
 from shiftjax.kernels.llvm.target import Target, machine
 from shiftjax.kernels.workers import in_thread
 

@@ -1,6 +1,5 @@
 """Compiled objects on disk."""
 
-import dataclasses
 import platform
 import struct
 import time
@@ -9,13 +8,14 @@ import numpy as np
 import pytest
 from jax import lax
 
+from shiftjax import disk_cache
+from shiftjax.kernels import object_cache
 from shiftjax.kernels.lane_program import LaneProgram
-from shiftjax.kernels.llvm import cache, cpu, long_wait
+from shiftjax.kernels.llvm import cpu, long_wait
 from shiftjax.kernels.llvm.objects import compile_text
 from shiftjax.kernels.llvm.piece_code import piece_text, support_text
 from shiftjax.kernels.llvm.target import host
-from shiftjax.lanes.code import Code
-from tests.support.sample_programs import advance, pendulum, pendulums, piece, slots
+from tests.support.sample_programs import advance, pendulum, pendulums, piece, slots, untraceable
 
 
 @pytest.fixture(autouse=True)
@@ -23,22 +23,6 @@ def folder(tmp_path, monkeypatch):
     """A cache of its own for every test."""
     monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-def untraceable(program: LaneProgram) -> LaneProgram:
-    """The same program whose pieces cannot be built."""
-
-    def fail():
-        raise AssertionError("built although compiled code was there")
-
-    def sealed_one(piece):
-        return dataclasses.replace(piece, code=Code(fail, piece.code.text))
-
-    def sealed(pieces):
-        return tuple(map(sealed_one, pieces))
-
-    phases = {name: sealed(getattr(program, name)) for name in ("accelerate", "project", "observe", "accumulate")}
-    return dataclasses.replace(program, drift=sealed_one(program.drift), **phases)
 
 
 def result(kernel: cpu.Kernel, program: LaneProgram) -> bytes:
@@ -94,7 +78,7 @@ def test_what_changes_the_code_changes_the_key():
     single = cpu.Kernel("f32", 1)
     single.prepare(pendulum(precision="f32"))
     assert single.compiled == 5
-    assert cache.key("a", "b") != cache.key("b", "a") != cache.key("ab")
+    assert object_cache.key("a", "b") != object_cache.key("b", "a") != object_cache.key("ab")
 
 
 def test_equal_keys_at_other_slots_are_other_code():
@@ -123,10 +107,10 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
 def test_where_the_cache_is(monkeypatch, tmp_path):
     monkeypatch.delenv("SHIFTJAX_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.folder() == tmp_path / "shiftjax"
+    assert disk_cache.folder() == tmp_path / "shiftjax"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache.folder() == tmp_path / ".cache" / "shiftjax"
+    assert disk_cache.folder() == tmp_path / ".cache" / "shiftjax"
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 relocations")

@@ -25,16 +25,17 @@ MEMBERS = 24
 
 
 @pytest.fixture
-def durations():
-    """What JAX says of its own work: event -> seconds each; executables of earlier tests are forgotten."""
-    found: dict[str, list[float]] = {}
+def durations(tmp_path, monkeypatch):
+    """What JAX says of its own work: event -> seconds each; none of an earlier test is here or on disk."""
+    seconds: dict[str, list[float]] = {}
 
     def listen(event: str, duration_secs: float, **_: object) -> None:
-        found.setdefault(event, []).append(duration_secs)
+        seconds.setdefault(event, []).append(duration_secs)
 
+    monkeypatch.setenv("SHIFTJAX_CACHE_DIR", str(tmp_path))
     xla_executables._shared.clear()
     jax.monitoring.register_event_duration_secs_listener(listen)
-    yield found
+    yield seconds
     jax.monitoring.unregister_event_duration_listener(listen)
 
 
@@ -141,10 +142,10 @@ def test_a_large_run_is_told_of_the_faster_backend_before_it_begins(monkeypatch,
     """Issue 10: a sweep that takes 20 times as long on XLA says so first, where XLA was asked for."""
     assert "backend cpu is some 20 times faster" in xla.told_before(xla.LARGE) and not xla.told_before(xla.LARGE - 1)
     monkeypatch.setattr(xla, "LARGE", 20.0)
-    told = []
+    needs = []
     for backend, span in (("xla", 0.02), ("xla", 0.019), ("cpu", 0.02), (None, 0.02)):
-        found = shiftjax.simulate("pendulum", span, 1e-3, output_step=span, backend=backend, announce=told.append)
-        assert any("20 times faster" in note for note in found.notes) == (backend == "xla" and span == 0.02)
-    assert [bool(need.faster) for need in told] == [True, False, False, False]
+        run = shiftjax.simulate("pendulum", span, 1e-3, output_step=span, backend=backend, announce=needs.append)
+        assert any("20 times faster" in note for note in run.notes) == (backend == "xla" and span == 0.02)
+    assert [bool(need.faster) for need in needs] == [True, False, False, False]
     assert main(["run", "pendulum", "--span", "0.02", "--step", "0.001", "--backend", "xla"]) == 0
     assert "a run of 20 steps of members with backend xla" in capfd.readouterr().err

@@ -1,5 +1,6 @@
 """Small lane programs written by hand, and tables of lanes for them."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax
@@ -199,3 +200,19 @@ def orbit(method: Method = METHODS["rk4"], events: bool = True) -> LaneProgram:
         passing if events else (),
         control if method.controls else (),
     )  # fmt: skip
+
+
+def untraceable(program: LaneProgram) -> LaneProgram:
+    """The same program whose pieces cannot be built."""
+
+    def fail():
+        raise AssertionError("built although compiled code was there")
+
+    def sealed_one(piece):
+        return dataclasses.replace(piece, code=Code(fail, piece.code.text))
+
+    def sealed(pieces):
+        return tuple(map(sealed_one, pieces))
+
+    phases = {name: sealed(getattr(program, name)) for name in ("accelerate", "project", "observe", "accumulate")}
+    return dataclasses.replace(program, drift=sealed_one(program.drift), **phases)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shiftjax.disk_cache import folder, replace, sources
 
-KERNELS = Path(__file__).resolve().parents[1]
+KERNELS = Path(__file__).resolve().parent
 DIGEST = hashlib.sha256().digest_size
 
 
@@ -19,16 +19,21 @@ def key(*parts: str) -> str:
     return hashlib.sha256("\n".join((sources(KERNELS), *parts)).encode()).hexdigest()
 
 
-def read(name: str) -> bytes | None:
+def path(name: str, kind: str = "o") -> Path:
+    """Where an object is: `o` of LLVM, `xla` an executable of XLA."""
+    return folder() / name[:2] / f"{name}.{kind}"
+
+
+def read(name: str, kind: str = "o") -> bytes | None:
     """The object stored as `name`, None for a missing or corrupt one."""
     try:
-        data = (folder() / name[:2] / f"{name}.o").read_bytes()
+        data = path(name, kind).read_bytes()
     except OSError:
         return None
     code = data[DIGEST:]
     return code if data[:DIGEST] == hashlib.sha256(code).digest() and code else None
 
 
-def write(name: str, code: bytes) -> None:
+def write(name: str, code: bytes, kind: str = "o") -> None:
     """Stores an object."""
-    replace(folder() / name[:2] / f"{name}.o", hashlib.sha256(code).digest() + code)
+    replace(path(name, kind), hashlib.sha256(code).digest() + code)
