@@ -250,22 +250,18 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-class _Viewer:
+def _view(what: Any, members: Any, height: int) -> Any:
     """`view` of models, results and studies, answered by the viewer, which is loaded now."""
-
-    def view(self, what: Any, members: Any, height: int) -> Any:
-        try:
-            views = import_module("shiftjax.viewer.views")
-        except ModuleNotFoundError as error:
-            if (error.name or "").startswith("shiftjax"):
-                raise
-            todo = "Install them with pip install 'shiftjax[viewer]'."
-            raise _ModelError("view", f"no Python package {error.name!r}", "the viewer's packages", todo) from None
-        return views.view(what, members, height)
-
-    def view_start(self, model: Any, height: int) -> Any:
-        start = import_module("shiftjax.run.assemble").assemble(model, keep="all")
-        return self.view(start, "", height)
+    try:
+        views = import_module("shiftjax.viewer.views")
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("shiftjax"):
+            raise
+        todo = "Install them with pip install 'shiftjax[viewer]'."
+        raise _ModelError("view", f"no Python package {error.name!r}", "the viewer's packages", todo) from None
+    if isinstance(what, import_module("shiftjax.mechanism.model").Model):
+        what = import_module("shiftjax.run.assemble").assemble(what, keep="all")
+    return views.view(what, members, height)
 
 
-_answer_with(_Viewer())
+_answer_with(_view)

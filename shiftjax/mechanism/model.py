@@ -41,7 +41,7 @@ from shiftjax.mechanism.records import (
     walk,
 )
 from shiftjax.record import record
-from shiftjax.viewing import view_start
+from shiftjax.viewing import view
 
 __all__ = [
     "FIXED",
@@ -126,7 +126,7 @@ class Model:
         Raises:
             ModelError: the loops cannot be closed; no packages of the viewer.
         """
-        return view_start(self, height=height)
+        return view(self, height=height)
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
         """Path and record of every active body, depth first in file order."""

@@ -18,7 +18,7 @@ class Choice:
     """
 
     def __init__(self, member: int, drawable: np.ndarray, ghosts: Sequence[int]) -> None:
-        """kept: (k,) members chosen where no ghosts are named."""
+        """drawable: (k,) members chosen where no ghosts are named."""
         self.member = member
         self.chosen = np.array(list(dict.fromkeys([member, *ghosts])) if ghosts else drawable, np.int64)
         self.text, self.ghosts_on, self.colour_by = "", bool(ghosts), ""
