@@ -59,8 +59,8 @@ def path(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def study(path: Path) -> Iterator[ViewedStudy]:
     found = ViewedStudy.open(path)
     yield found
-    assert found._again is not None
-    found._again.close()
+    assert found.lacking.resimulation is not None
+    found.lacking.resimulation.close()
 
 
 def stacked(result: Result) -> np.ndarray:
@@ -154,8 +154,8 @@ def test_a_study_of_several_groups(tmp_path: Path) -> None:
             "four_bar:rocker_pivot"
         }
     finally:
-        assert study._again is not None
-        study._again.close()
+        assert study.lacking.resimulation is not None
+        study.lacking.resimulation.close()
 
 
 def test_a_study_whose_members_lack_a_body(tmp_path: Path) -> None:
@@ -255,10 +255,10 @@ def test_it_is_asked_without_waiting(study: ViewedStudy) -> None:
 
 def test_of_many_members_few_are_simulated(study: ViewedStudy, path: Path, result: Result, tmp_path: Path,
                                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    monkeypatch.setattr("shiftjax.viewer.study.study.MOST", 2)
+    monkeypatch.setattr("shiftjax.viewer.study.lacking_members.MOST", 2)
     found = study.drawable(study.choose("all"))
     assert found.again.tolist() == [0, 2] and found.missing.tolist() == [1, 3, 4] and "More than 2" in found.reason
-    monkeypatch.setattr("shiftjax.viewer.study.study.MOST", 1)
+    monkeypatch.setattr("shiftjax.viewer.study.lacking_members.MOST", 1)
     some = ViewedStudy.open(store.write(result, tmp_path / "some.zarr", keep=2))
     found = some.drawable(some.choose("all"))
     assert found.ids.tolist() == [0, 4] and found.again.size == 0, "what is stored is shown at once"
@@ -278,9 +278,9 @@ def test_a_simulator_that_dies_is_told_once_and_started_again(study: ViewedStudy
 
 def kill(study: ViewedStudy) -> None:
     """Ends the process that simulates, as a machine short of memory does."""
-    assert study._again is not None
+    assert study.lacking.resimulation is not None
     end = time.monotonic() + PATIENCE
-    while (process := study._again._process) is None:
+    while (process := study.lacking.resimulation._process) is None:
         assert time.monotonic() < end
         time.sleep(0.01)
     process.kill()
@@ -301,8 +301,8 @@ def test_a_store_that_is_gone(result: Result, tmp_path: Path) -> None:
         study.prepare([0])
     found = study.drawable([0])
     assert not len(found.ids) and "nothing there" in found.reason
-    assert study._again is not None
-    study._again.close()
+    assert study.lacking.resimulation is not None
+    study.lacking.resimulation.close()
 
 
 def test_ctrl_c_ends_the_process(path: Path) -> None:

@@ -48,8 +48,8 @@ def bare(result: Result, tmp_path: Path) -> Iterator[ViewedStudy]:
     found = opened(result, tmp_path, "none")
     found.prepare([0])
     yield found
-    assert found._again is not None
-    found._again.close()
+    assert found.lacking.resimulation is not None
+    found.lacking.resimulation.close()
 
 
 def test_where_a_member_ended(study: ViewedStudy, result: Result) -> None:
@@ -134,9 +134,9 @@ def test_the_right_half_waits_too(bare: ViewedStudy) -> None:
 
 def test_a_failure_of_the_simulator_is_said(bare: ViewedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     state = WindowState(MemberScenes(bare))
-    assert bare._again is not None and bare._again._process is not None
-    bare._again._process.kill()
-    bare._again._process.wait()
+    assert bare.lacking.resimulation is not None and bare.lacking.resimulation._process is not None
+    bare.lacking.resimulation._process.kill()
+    bare.lacking.resimulation._process.wait()
     monkeypatch.setattr("shiftjax.viewer.study.resimulation.MODULE", "shiftjax.none_of_that_name")
     state.choose("1")
     end = time.monotonic() + PATIENCE

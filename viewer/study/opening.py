@@ -52,8 +52,8 @@ def opened(
         from shiftjax.ensembles.optimization import trail  # takes 1.5 s, for no other store
 
         with trail.simulated(name, tell, start) as place:
-            study = ViewedStudy.open(place)
-            study.where, study.titles = name, trail.titles(study.metrics)
+            study = ViewedStudy.open(place, where=name)
+            study.titles = trail.titles(study.metrics)
             yield study
         return
     refuse_start(name, start)
@@ -75,9 +75,7 @@ def opened(
                 name, problem, "a model that runs", f"Look at `{shlex.join(['shiftjax', 'run', name, *run_options])}`."
             )
         print(*messages, sep="\n", end="\n" if messages else "", file=sys.stderr)
-        study = ViewedStudy.open(target)
-        study.where = name  # the folder is temporary
-        yield study
+        yield ViewedStudy.open(target, where=name)  # the folder is temporary
 
 
 def stored_in(folder: Path) -> list[str]:
