@@ -77,8 +77,8 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     masses = np.linspace(0.8, 1.2, options.members) * dict(model.bodies())[body].mass
     short_span, steps = options.span / 40, round(options.span / STEP)
     calls: dict[str, Callable[[], Any]] = {
-        "long": partial(ours, model, body, masses, options.span, options.threads),
-        "short": partial(ours, model, body, masses, short_span, options.threads),
+        "long": partial(shiftjax_run, model, body, masses, options.span, options.threads),
+        "short": partial(shiftjax_run, model, body, masses, short_span, options.threads),
     }
     setups = {**{who: partial(mujoco_peer, softness=SOFTNESS[who]) for who in ("mujoco", "tuned")}, "array": array_peer}
     if options.gaps:
@@ -107,7 +107,7 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def gaps_only(model: Model, body: str, masses: np.ndarray, steps: int, options: argparse.Namespace) -> dict[str, Any]:
     """What does not depend on the clock: gaps and energy errors of MuJoCo in all settings, and ours."""
-    worst = certified(ours(model, body, masses, options.span, options.threads))
+    worst = certified(shiftjax_run(model, body, masses, options.span, options.threads))
     peers = {who: mujoco_peer(model, body, masses, steps, options, softness) for who, softness in SOFTNESS.items()}
     return {"simulate": worst, **{who: figures for who, (_, _, figures) in peers.items()}}
 
@@ -117,7 +117,7 @@ def rates_of(cpus: list[float], member_steps: int) -> np.ndarray:
     return member_steps / np.array(cpus)
 
 
-def ours(model: Model, body: str, masses: np.ndarray, span: float, threads: int) -> shiftjax.Result:
+def shiftjax_run(model: Model, body: str, masses: np.ndarray, span: float, threads: int) -> shiftjax.Result:
     """A whole call of this library."""
     return shiftjax.simulate(
         model, span, STEP, output_step=span, vary={f"{body}.mass": masses}, threads=threads

@@ -281,10 +281,10 @@ def beside_mujoco(options: argparse.Namespace) -> dict[str, Any]:
             runs = Differences(models, path, side, options.threads, softness, STEP)
             calls[f"{who} differences, {'speed' if path is speed else 'mass'}"] = lambda r=runs: r(options.steps)
     work = Workload("four_bar", options.members, options.steps, options.threads)
-    ours = {"error": work.checked()["error"]}
+    checked = {"error": work.checked()["error"]}
     timings, results = side_by_side({**calls, "ours": work.gradient}, options.rounds)
     rows: dict[str, Any] = {
-        "ours, ten numbers": {"cpu_s": statistics.median(timings["ours"].cpus) / work.members, **ours}
+        "ours, ten numbers": {"cpu_s": statistics.median(timings["ours"].cpus) / work.members, **checked}
     }
     for who in calls:
         result, right = results[who], exact[speed if who.endswith("speed") else mass]

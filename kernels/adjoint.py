@@ -142,12 +142,12 @@ def adjoint_of(
         "measure": (measuring(program), [*layout.accumulators()]),
     }
     constant = {*region("t", "mon", "rep"), *program.layout.slots("acc")[:first]}
-    found = {
+    phases = {
         name: _Phase(given[name], 0) if name in given else _phase(layout, pieces, outputs, constant, precision)
         for name, (pieces, outputs) in wanted.items()
     }
-    copies = max(phase.copies for phase in found.values())
-    return AdjointProgram(program, replace(layout, copies=copies), *(found[name].pieces for name in REVERSED))
+    copies = max(phase.copies for phase in phases.values())
+    return AdjointProgram(program, replace(layout, copies=copies), *(phases[name].pieces for name in REVERSED))
 
 
 class _Phase(NamedTuple):
@@ -170,10 +170,10 @@ def _phase(
             break
         again = []
         for inputs, outputs in runs:
-            own = tuple(range(fresh, fresh + len(outputs)))
-            fresh += len(own)
-            place |= zip(outputs, own, strict=True)
-            again.append((inputs, own))
+            places = tuple(range(fresh, fresh + len(outputs)))
+            fresh += len(places)
+            place |= zip(outputs, places, strict=True)
+            again.append((inputs, places))
         forward.append(_on(piece, again))
     needed, back = set(wanted), []
     for piece, placed in zip(reversed(pieces), reversed(read), strict=True):
@@ -187,12 +187,12 @@ def _phase(
 def _read(forward: Sequence[Piece], back: Sequence[Piece]) -> list[Piece]:
     """The pieces of which something is read by a later one."""
     slots = {k for piece in back for inputs, _ in piece.runs() for k in inputs}
-    kept: list[Piece] = []
+    pieces: list[Piece] = []
     for piece in reversed(forward):
         if slots & {k for _, outputs in piece.runs() for k in outputs}:
             slots |= {k for inputs, _ in piece.runs() for k in inputs}
-            kept.append(piece)
-    return kept[::-1]
+            pieces.append(piece)
+    return pieces[::-1]
 
 
 def _on(piece: Piece, runs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> Piece:
@@ -213,9 +213,9 @@ def _reversed(
     cleared = [k for k in seeds if outputs[k] not in inputs]
 
     def slots(run: tuple[Sequence[int], Sequence[int]], read: Sequence[int]) -> tuple[list[int], list[int]]:
-        own, results = run
-        arguments = [*read, *(layout.bar(results[k]) for k in seeds), *(layout.bar(own[k]) for k in added)]
-        return arguments, [*(layout.bar(own[k]) for k in wrt), *(layout.bar(results[k]) for k in cleared)]
+        taken, results = run
+        arguments = [*read, *(layout.bar(results[k]) for k in seeds), *(layout.bar(taken[k]) for k in added)]
+        return arguments, [*(layout.bar(taken[k]) for k in wrt), *(layout.bar(results[k]) for k in cleared)]
 
     def build() -> Graph:
         graph = _kept(piece.graph, seeds)
@@ -229,20 +229,20 @@ def _reversed(
 
 def _kept(graph: Graph, outputs: Sequence[int]) -> Graph:
     """The same graph with some of its outputs."""
-    kept = Graph(signed_zeros=graph.signed_zeros)
-    kept.nodes, kept.outputs = graph.nodes, [graph.outputs[k] for k in outputs]
-    return kept
+    part = Graph(signed_zeros=graph.signed_zeros)
+    part.nodes, part.outputs = graph.nodes, [graph.outputs[k] for k in outputs]
+    return part
 
 
 def _accumulating(graph: Graph, given: int, within: Sequence[int], cleared: int) -> Graph:
     """Adds what was there before to the cotangents of arguments that are not replaced; those of other results are 0."""
     new = Graph(signed_zeros=graph.signed_zeros)
     copies = copy_into(new, graph)
-    found = [copies[ref >> 1] ^ (ref & 1) for ref in graph.outputs]
+    outputs = [copies[ref >> 1] ^ (ref & 1) for ref in graph.outputs]
     number = given
     for k, other in enumerate(within):
         if other < 0:
-            found[k] = new.add(new.node("in", number), found[k])
+            outputs[k] = new.add(new.node("in", number), outputs[k])
             number += 1
-    new.outputs = [*found, *[new.const(0.0)] * cleared]
+    new.outputs = [*outputs, *[new.const(0.0)] * cleared]
     return new

@@ -74,18 +74,18 @@ def _transposed(forward: Combine, zero: set[str]) -> Iterator[Combine]:
     source = bar(forward.target)
     if source in zero:
         return
-    own: tuple[list[tuple[str, float]], list[tuple[str, float]]] = [], []  # of the target in itself, if it is
+    itself: tuple[list[tuple[str, float]], list[tuple[str, float]]] = [], []  # of the target in itself, if it is
     for power, terms in enumerate((forward.base, forward.rates)):
         for name, a in terms:
             if name == forward.target:
-                own[power].append((source, a))
+                itself[power].append((source, a))
                 continue
             target, given = bar(name), ((source, a),)
             before = () if target in zero else ((target, 1.0),)
             yield Combine(target, before, given) if power else Combine(target, (*before, *given))
             zero.discard(target)
-    if any(own):
-        yield Combine(source, tuple(own[0]), tuple(own[1]))
+    if any(itself):
+        yield Combine(source, tuple(itself[0]), tuple(itself[1]))
     else:
         yield Combine(source, ())
         zero.add(source)

@@ -140,10 +140,10 @@ def registers(method: Method) -> dict[str, str]:
         if unknown := [name for name in read if name not in written]:
             what = f"{one.target} from {unknown[0]!r}, which nothing has written before"
             raise _refused(method, what, ", ".join(sorted(written)))
-        found = {kinds[name] for name in read} | ({kinds[one.target]} if one.target in kinds else set())
-        if len(found) != 1:
+        read_kinds = {kinds[name] for name in read} | ({kinds[one.target]} if one.target in kinds else set())
+        if len(read_kinds) != 1:
             raise _refused(method, f"{one.target} from {', '.join(read) or 'nothing'}", "regions of equal width")
-        kinds[one.target] = found.pop()
+        kinds[one.target] = read_kinds.pop()
         written.add(one.target)
     return {name: kinds[name] for name in ("q0", "x0", "dx0")} | {k: v for k, v in kinds.items() if k not in KINDS}
 

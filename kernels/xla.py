@@ -47,11 +47,11 @@ def run_of(pieces: Sequence[Piece], precision: str, *, barriers: bool) -> Callab
         for piece, code in zip(pieces, codes, strict=True):
             runs = list(piece.runs())
             if len(runs) == 1:
-                found = [code(*(slots[k] for k in piece.inputs))]
+                results = [code(*(slots[k] for k in piece.inputs))]
             else:  # one code for all runs
                 inputs = [jnp.stack([slots[run[0][k]] for run in runs]) for k in range(len(piece.inputs))]
-                found = zip(*jax.vmap(code)(*inputs), strict=True)
-            for (_, outputs), values in zip(runs, found, strict=True):
+                results = zip(*jax.vmap(code)(*inputs), strict=True)
+            for (_, outputs), values in zip(runs, results, strict=True):
                 for slot, value in zip(outputs, values, strict=True):
                     slots[slot] = value
 
@@ -145,8 +145,8 @@ def functions_of(program: LaneProgram, precision: str) -> Functions:
         return lax.while_loop(running, lambda s: lane.step(p, s, h, t0, stop), state)
 
     def evaluate(phase: str, p: tuple, state: State, h: Any, t0: Any) -> list[Any]:
-        found = jax.vmap(lambda p, s: lane.evaluate(phase, p, s, h, t0))(p, state)
-        return [value for name in WRITES[phase] for value in found[name]]
+        groups = jax.vmap(lambda p, s: lane.evaluate(phase, p, s, h, t0))(p, state)
+        return [value for name in WRITES[phase] for value in groups[name]]
 
     def advance(table: Any, stops: Any, count: Any, h: Any, t0: Any) -> tuple[Any, Any]:
         p, begun = split(table)
@@ -163,8 +163,8 @@ def functions_of(program: LaneProgram, precision: str) -> Functions:
         return jnp.stack([row for name in layout.columns() for row in groups[name]]), seen
 
     def one_phase(phase: str, table: Any, h: Any, t0: Any) -> tuple[Any]:
-        found = evaluate(phase, *split(table), h, t0)
-        return (jnp.stack(found) if found else jnp.zeros((0, table.shape[1]), table.dtype),)
+        rows = evaluate(phase, *split(table), h, t0)
+        return (jnp.stack(rows) if rows else jnp.zeros((0, table.shape[1]), table.dtype),)
 
     def function(kind: str, width: int) -> Function:
         table = jax.ShapeDtypeStruct((layout.row_count, width), dtype)
@@ -265,14 +265,14 @@ class Kernel:
         """See `contract.Kernel.evaluate`."""
         layout, names = program.layout, WRITES[phase]
         written = names[0] in layout.columns()
-        found = np.empty((sum(len(layout.slots(name)) for name in names), table.shape[1]), self.dtype)
+        rows = np.empty((sum(len(layout.slots(name)) for name in names), table.shape[1]), self.dtype)
         for block in blocks_of(np.arange(table.shape[1])):
             run = self._executable(program, phase, block)
             part = np.ascontiguousarray(table[:, block.columns])
-            found[:, block.lanes] = self._call(run, part, h, t0)[0][:, : len(block.lanes)]
+            rows[:, block.lanes] = self._call(run, part, h, t0)[0][:, : len(block.lanes)]
         if not written:
-            return found
-        table[[row for name in names for row in layout.rows(name)]] = found
+            return rows
+        table[[row for name in names for row in layout.rows(name)]] = rows
         return None
 
     def _running(self, program: LaneProgram, table: np.ndarray, until: np.ndarray) -> np.ndarray:

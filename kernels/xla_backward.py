@@ -91,14 +91,14 @@ def _clock(leg: Leg) -> np.ndarray:
 
 def _due(leg: Leg, clock: np.ndarray, every: int, origin: int) -> np.ndarray:
     """(n, channels, B) cotangents of what is recorded at clocks (n, B), 0 between output ticks."""
-    found = np.zeros((len(clock), leg.adjoint.program.layout.nc, clock.shape[1]), leg.table.dtype)
+    seeds = np.zeros((len(clock), leg.adjoint.program.layout.nc, clock.shape[1]), leg.table.dtype)
     if every == 0 or leg.seeds is None:
-        return found
+        return seeds
     tick = np.floor((clock - origin) / every)
     due = (tick * every + origin == clock) & (tick >= 0) & (tick < leg.seeds.shape[1]) & (leg.rows >= 0)
     at, lane = np.nonzero(due)
-    found[at, :, lane] = leg.seeds[leg.rows[lane], tick[due].astype(int)]
-    return found
+    seeds[at, :, lane] = leg.seeds[leg.rows[lane], tick[due].astype(int)]
+    return seeds
 
 
 class _Reversed:
@@ -115,13 +115,13 @@ class _Reversed:
         state = {name: tuple(table[k] for k in layout.rows(name)) for name in layout.columns()}
         moving = {name: state.pop(name) for name in ("q", "x", "dx", "p")}
         moving["acc"] = state["acc"][self.layout.first :]
-        own = {name: tuple(bars[k] for k in rows(name)) for name in moving}
-        return moving, state, own, bars[rows("steps").start]
+        cotangents = {name: tuple(bars[k] for k in rows(name)) for name in moving}
+        return moving, state, cotangents, bars[rows("steps").start]
 
-    def joined(self, own: Group, steps: Any) -> Any:
+    def joined(self, cotangents: Group, steps: Any) -> Any:
         """(rows, W) cotangents."""
         names = [name for name in self.layout.columns() if name != "steps"]
-        return jnp.stack([*(bar for name in names for bar in own[name]), steps])
+        return jnp.stack([*(bar for name in names for bar in cotangents[name]), steps])
 
     def whole(self, moving: Group, state: State) -> State:
         """A state for the step loop."""
@@ -146,9 +146,9 @@ class _Reversed:
             slots = lane.slots(p, whole)
             lane.put(slots, "t", (t0 + state["clock"][0] * h,))
             return {**moving, "acc": self.measured(slots)}, ()
-        found = lane.evaluate(name, p, whole, h, t0)
-        seen = found.pop("chan", ())
-        return {**moving, **{name: found[name] for name in ("q", "x", "dx") if name in found}}, seen
+        after = lane.evaluate(name, p, whole, h, t0)
+        seen = after.pop("chan", ())
+        return {**moving, **{name: after[name] for name in ("q", "x", "dx") if name in after}}, seen
 
     def measured(self, slots: Slots) -> tuple[Any, ...]:
         """The accumulators of metrics after they have run."""
@@ -157,7 +157,7 @@ class _Reversed:
 
     def sweep(self, table: Any, bars: Any, seeds: Any, h: Any, t0: Any) -> Any:
         """Cotangents (rows, W) over the steps of each lane."""
-        moving, state, own, steps = self.split(table, bars)
+        moving, state, cotangents, steps = self.split(table, bars)
         count = lax.convert_element_type(jnp.max(steps), np.int32)
         begin, size = state["clock"][0], state["fraction"][0]
         p = {"p": moving["p"]}
@@ -169,33 +169,35 @@ class _Reversed:
             return jax.vmap(self.step, in_axes=(0, 0, None, None))(moving, state, h, t0)
 
         def ahead(k: Any, carry: tuple[Group, Group]) -> tuple[Group, Group]:
-            now, kept = carry
-            kept = jax.tree.map(lambda all, one: lax.dynamic_update_index_in_dim(all, one, k, 0), kept, now)
+            now, states = carry
+            states = jax.tree.map(lambda all, one: lax.dynamic_update_index_in_dim(all, one, k, 0), states, now)
             after = step({**now, **p}, at(k))[0]
-            return {name: after[name] for name in now}, kept
+            return {name: after[name] for name in now}, states
 
-        def back(k: Any, own: Group) -> Group:
+        def back(k: Any, cotangents: Group) -> Group:
             k = count - 1 - k
-            now = jax.tree.map(lambda all: lax.dynamic_index_in_dim(all, k, 0, keepdims=False), kept)
+            now = jax.tree.map(lambda all: lax.dynamic_index_in_dim(all, k, 0, keepdims=False), states)
             _, pulled = jax.vjp(lambda m: step(m, at(k)), {**now, **p})
-            (found,) = pulled((own, tuple(lax.dynamic_index_in_dim(seeds, k, 0, keepdims=False))))
+            (before,) = pulled((cotangents, tuple(lax.dynamic_index_in_dim(seeds, k, 0, keepdims=False))))
             return jax.tree.map(
-                lambda new, old: jnp.where(lax.convert_element_type(k, steps.dtype) < steps, new, old), found, own
+                lambda new, old: jnp.where(lax.convert_element_type(k, steps.dtype) < steps, new, old),
+                before,
+                cotangents,
             )
 
         first = {name: moving[name] for name in MOVING}
         room = jax.tree.map(lambda one: jnp.zeros((STEPS, *one.shape), one.dtype), first)
-        _, kept = lax.fori_loop(0, count, ahead, (first, room))
-        return self.joined(lax.fori_loop(0, count, back, own), steps)
+        _, states = lax.fori_loop(0, count, ahead, (first, room))
+        return self.joined(lax.fori_loop(0, count, back, cotangents), steps)
 
     def touch(self, table: Any, bars: Any, seeds: Any, h: Any, t0: Any, *, phase: str) -> Any:
         """Cotangents (rows, W) before a phase."""
-        moving, state, own, steps = self.split(table, bars)
+        moving, state, cotangents, steps = self.split(table, bars)
         _, pulled = jax.vjp(
             lambda m: jax.vmap(partial(self.phase, phase), in_axes=(0, 0, None, None))(m, state, h, t0), moving
         )
-        (found,) = pulled((own, tuple(seeds) if phase == "observe" else ()))
-        return self.joined(found, steps)
+        (before,) = pulled((cotangents, tuple(seeds) if phase == "observe" else ()))
+        return self.joined(before, steps)
 
 
 def _functions(adjoint: AdjointProgram, precision: str) -> Functions:

@@ -72,9 +72,9 @@ def need_plugins(where: str, about: Mapping[Any, Any]) -> None:
     """
     if lacking := _lacking(about):
         options = " ".join(f"--plugin {name}" for name in lacking)
-        found = f"made with the plug-ins {', '.join(lacking)}, which are not loaded"
+        fault = f"made with the plug-ins {', '.join(lacking)}, which are not loaded"
         todo = f"Name them: `{options}`, or shiftjax.load_plugin in Python; or install the package that brings them."
-        raise ModelError(where, found, "the plug-ins of the store", todo)
+        raise ModelError(where, fault, "the plug-ins of the store", todo)
 
 
 def load_plugins_of(about: Mapping[Any, Any]) -> None:

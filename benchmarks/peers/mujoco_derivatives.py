@@ -26,23 +26,23 @@ def chained(ensemble: Ensemble, speed: str, number: str, models: Sequence[Model]
     Args:
         ensemble: of `models`. speed: joint that has it. number: its path.
     """
-    found = []
-    for model, own, start in zip(models, ensemble.models, ensemble.starts, strict=True):
-        data = mujoco.MjData(own)
-        mujoco.mj_setState(own, data, start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
-        nv, integrator = own.nv, own.opt.integrator
-        own.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    gradients = []
+    for model, peer, start in zip(models, ensemble.models, ensemble.starts, strict=True):
+        data = mujoco.MjData(peer)
+        mujoco.mj_setState(peer, data, start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
+        nv, integrator = peer.nv, peer.opt.integrator
+        peer.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         stated = model.numbers()[number]
         assert abs(data.qvel[ensemble.joints.index(speed)] - stated) < 1e-12
         change = np.concatenate([np.zeros(nv), data.qvel / stated])  # the speeds are linear in the stated one
         A = np.zeros((2 * nv, 2 * nv))
         for _ in range(steps):
-            mujoco.mjd_transitionFD(own, data, EPSILON, True, A, None, None, None)
-            mujoco.mj_step(own, data)
+            mujoco.mjd_transitionFD(peer, data, EPSILON, True, A, None, None, None)
+            mujoco.mj_step(peer, data)
             change = A @ change
-        own.opt.integrator = integrator
-        found.append(change[:nv])
-    return np.array(found)
+        peer.opt.integrator = integrator
+        gradients.append(change[:nv])
+    return np.array(gradients)
 
 
 class Differences:

@@ -100,10 +100,10 @@ def closing_points(tree: Tree, cut: Cut) -> list[np.ndarray]:
 
 def consistent_speeds(speeds: np.ndarray, J: np.ndarray) -> np.ndarray:
     """Speeds with J v = 0: the given non-zero ones are held, the others are the smallest ones."""
-    held = speeds != 0.0
-    free = ~held
+    given = speeds != 0.0
+    free = ~given
     v = speeds.copy()
-    v[free] = np.linalg.lstsq(J[:, free], -J[:, held] @ speeds[held], rcond=1e-9)[0]
+    v[free] = np.linalg.lstsq(J[:, free], -J[:, given] @ speeds[given], rcond=1e-9)[0]
     if np.max(np.abs(J @ v), initial=0.0) > 1e-9:
         raise ValueError("the given speeds open the loops")
     return v

@@ -134,8 +134,8 @@ class Kernel:
 
     def addresses(self, pieces: Sequence[Piece]) -> np.ndarray:
         """Where loaded pieces are, ended by 0."""
-        found = [self.loader.address(piece_name(piece)) for piece in pieces]
-        return np.array([*(found or [self.loader.address(NO_OP)]), 0], np.uint64)
+        addresses = [self.loader.address(piece_name(piece)) for piece in pieces]
+        return np.array([*(addresses or [self.loader.address(NO_OP)]), 0], np.uint64)
 
     # -- running -----------------------------------------------------------------------------------------------------
 

@@ -304,7 +304,7 @@ def _compiled(*arguments: Any) -> None:
 
     starts = deque(range(0, B, CHUNK))
 
-    def run(stopped: Stop, held: list[Any] = arrays) -> None:  # held: see `run_all`
+    def run(stopped: Stop, alive: list[Any] = arrays) -> None:  # alive: see `run_all`
         while not stopped.is_set():
             try:
                 first = starts.popleft()

@@ -30,7 +30,7 @@ class Workspace:
         private: number of private slots; size: of the whole workspace.
     """
 
-    def __init__(self, layout: Layout, method: Method, own: Mapping[str, int] | None = None) -> None:
+    def __init__(self, layout: Layout, method: Method, more: Mapping[str, int] | None = None) -> None:
         self.layout = layout
         self.offset = {name: layout.slots(name).start for name in layout.regions()}
         private = {"clock": 1, "fraction": 1, "limit": layout.nm, "armed": layout.nm, "trip": 1, "rep0": layout.nr}
@@ -40,7 +40,7 @@ class Workspace:
         if layout.controlled:
             del private["clock"]  # a slot of the layout, which may be observed
             private |= {"size": 1, "next": 1, "cut": 1, "accepted": 1, "taken": 1, "acc0": layout.na}
-        private |= own or {}
+        private |= more or {}
         self.private = sum(private.values())
         self.size = self.private + layout.slot_count
         first = -self.private

@@ -215,10 +215,10 @@ class StageBuilder(IrBuilder):
 
 def runs(copied: dict[int, int]) -> list[tuple[int, int, int]]:
     """Contiguous coordinates whose speeds are contiguous: first coordinate, first speed, count."""
-    found: list[tuple[int, int, int]] = []
+    spans: list[tuple[int, int, int]] = []
     for k, source in sorted(copied.items()):
-        if found and (k - found[-1][0], source - found[-1][1]) == (found[-1][2],) * 2:
-            found[-1] = (*found[-1][:2], found[-1][2] + 1)
+        if spans and (k - spans[-1][0], source - spans[-1][1]) == (spans[-1][2],) * 2:
+            spans[-1] = (*spans[-1][:2], spans[-1][2] + 1)
         else:
-            found.append((k, source, 1))
-    return found
+            spans.append((k, source, 1))
+    return spans

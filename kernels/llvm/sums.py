@@ -45,13 +45,13 @@ def live(parts: Sequence[Sequence[Sum]], always: Collection[str]) -> list[set[st
 def needed(given: Sequence[Sum], wanted: Iterable[Sum]) -> list[Sum]:
     """Those of the given sums that the wanted ones among them take something from, in order."""
     ends = set(map(id, wanted))
-    found: list[Sum] = []
+    sums: list[Sum] = []
     read: set[str] = set()
     for one in reversed(given):
         if id(one) in ends or one.target in read:
-            found.append(one)
+            sums.append(one)
             read = read - {one.target} | one.read
-    return found[::-1]
+    return sums[::-1]
 
 
 Form = dict[tuple[int, str], float]  # factors of powers of h times registers

@@ -30,8 +30,8 @@ TAPE = 2**20  # bytes of the tape of a leg: it stays in a core's own cache
 def private_slots(adjoint: AdjointLayout, method: Method) -> dict[str, int]:
     """Slots of a sweep beside those of the step loop."""
     sizes = {"q": adjoint.layout.nq, "x": adjoint.layout.nx, "dx": adjoint.layout.nx, "p": adjoint.layout.np}
-    own = {f"old_{name}": size for name, size in sizes.items()} | {"old_acc": len(adjoint.accumulators())}
-    return own | {bar(name): sizes[kind] for name, kind in registers(method).items()} | {"steps": 1}
+    slots = {f"old_{name}": size for name, size in sizes.items()} | {"old_acc": len(adjoint.accumulators())}
+    return slots | {bar(name): sizes[kind] for name, kind in registers(method).items()} | {"steps": 1}
 
 
 def record_slots(adjoint: AdjointLayout, method: Method) -> int:

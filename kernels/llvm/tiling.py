@@ -27,13 +27,13 @@ class Part:
 
 def levels(graph: Graph) -> list[int]:
     """Depth of each operation in nested sines; all sines of one depth share one check of their arguments."""
-    found: list[int] = []
+    levels: list[int] = []
     for node in graph.nodes:
         if node[0] in LEAVES:
-            found.append(0)
+            levels.append(0)
         else:
-            found.append(max((found[ref >> 1] for ref in node[1:]), default=0) + (node[0] in ("sin", "cos")))
-    return found
+            levels.append(max((levels[ref >> 1] for ref in node[1:]), default=0) + (node[0] in ("sin", "cos")))
+    return levels
 
 
 def contracted(graph: Graph) -> dict[int, int]:
@@ -46,15 +46,15 @@ def contracted(graph: Graph) -> dict[int, int]:
                 uses[ref >> 1] += 1
     for ref in graph.outputs:
         uses[ref >> 1] += 1
-    found = {}
+    places = {}
     for number, node in enumerate(nodes):
         if node[0] == "add":
             for place in (1, 2):
                 product = node[place] >> 1
                 if uses[product] == 1 and nodes[product][0] == "mul":
-                    found[number] = place
+                    places[number] = place
                     break
-    return found
+    return places
 
 
 def split(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], size: int = SIZE) -> tuple[list[Part], int]:
@@ -85,8 +85,8 @@ class _Splitter:
         stored: list[dict[int, int]] = [{} for _ in range(count)]
         for slot, ref in self.results.items():
             stored[self._stored_in(slot, ref, count - 1)][slot] = ref
-        wanted = [{places[n]: 2 * n for n in own if n in places} for own in numbers]
-        return [self._part(own, places, wanted[k] | stored[k]) for k, own in enumerate(numbers)], temporaries
+        wanted = [{places[n]: 2 * n for n in nodes if n in places} for nodes in numbers]
+        return [self._part(nodes, places, wanted[k] | stored[k]) for k, nodes in enumerate(numbers)], temporaries
 
     def _order(self) -> list[int]:
         """Operations in execution order, the sine and cosine of one argument adjacent."""
@@ -147,9 +147,9 @@ class _Splitter:
         free: list[int] = []
         release: list[list[int]] = [[] for _ in range(len(numbers) + 1)]
         used = 0
-        for part, own in enumerate(numbers):
+        for part, nodes in enumerate(numbers):
             free += release[part]
-            for k in sorted(k for k in own if k in last_use):
+            for k in sorted(k for k in nodes if k in last_use):
                 if not free:
                     used += 1
                     free.append(-used)

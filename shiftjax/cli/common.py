@@ -35,11 +35,11 @@ def open_model(options: argparse.Namespace, name: str = "") -> Model:
     return model
 
 
-def refuse(options: argparse.Namespace, names: Iterable[str], found: str, allowed: str) -> None:
+def refuse(options: argparse.Namespace, names: Iterable[str], fault: str, allowed: str) -> None:
     """Raises where one of some options is given, since it would say nothing."""
     for name in names:
         if getattr(options, name) not in (None, False, []):
-            raise ModelError(f"--{name.replace('_', '-')}", found, allowed, "Leave it out.")
+            raise ModelError(f"--{name.replace('_', '-')}", fault, allowed, "Leave it out.")
 
 
 def assigned(options: argparse.Namespace, model: Model) -> dict[str, float]:

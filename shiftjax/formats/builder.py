@@ -87,11 +87,11 @@ WRITE: dict[str, Callable[[Any], Any]] = {
 
 def arguments(label: str) -> dict[str, Field]:
     """What a builder's method takes, in the order of the table; a group of fields is one argument of its name."""
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     for field in element(label):
         if field.written and field.name != "name":
-            found.setdefault(field.name.partition(".")[0], field)
-    return found
+            fields.setdefault(field.name.partition(".")[0], field)
+    return fields
 
 
 def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,12 +100,12 @@ def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ModelError: an argument that the table does not know.
     """
-    for what, kinds, kept in (("a force module", FORCES, UNSIMULATED), ("a constraint", CONSTRAINTS, ())):
+    for what, kinds, unsimulated in (("a force module", FORCES, UNSIMULATED), ("a constraint", CONSTRAINTS, ())):
         if label.startswith(f"{what} of type "):
             listed = [word for word, kind in kinds.items() if kind.listed]
-            one_of(f"{what} {name!r}: type", values.get("type"), [*listed, *kept])
+            one_of(f"{what} {name!r}: type", values.get("type"), [*listed, *unsimulated])
     known = arguments(label)
-    found: dict[str, Any] = {"name": name}
+    document: dict[str, Any] = {"name": name}
     for argument, value in values.items():
         if argument not in known:
             todo = nearest(argument, known) or "Leave it out."
@@ -115,12 +115,12 @@ def entry(label: str, name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         field = known[argument]
         group, _, key = field.key.rpartition(".")
         if argument == group:
-            found.setdefault(group, {}).update(_inertia(value))
+            document.setdefault(group, {}).update(_inertia(value))
         elif group:
-            found.setdefault(group, {})[key] = value
+            document.setdefault(group, {})[key] = value
         else:
-            found[key] = WRITE.get(field.of or field.shape, lambda same: same)(value)
-    return found
+            document[key] = WRITE.get(field.of or field.shape, lambda same: same)(value)
+    return document
 
 
 def _method(key: str, what: str, positional: tuple[str, ...] = (), **defaults: Any) -> Callable[..., AssemblyBuilder]:
@@ -128,8 +128,8 @@ def _method(key: str, what: str, positional: tuple[str, ...] = (), **defaults: A
 
     def add(self: AssemblyBuilder, name: str, *args: Any, **values: Any) -> AssemblyBuilder:
         if len(args) > len(positional):
-            found, most = f"{len(args) + 1} positional arguments", f"{len(positional) + 1}"
-            raise ModelError(f"{what} {name!r}", found, most, "Name the others.")
+            fault, most = f"{len(args) + 1} positional arguments", f"{len(positional) + 1}"
+            raise ModelError(f"{what} {name!r}", fault, most, "Name the others.")
         values = {**defaults, **dict(zip(positional, args, strict=False)), **values}
         label = what if what == "a body" or what == "a restraint" else label_of(what, values)
         self.entry.setdefault(key, []).append(entry(label, name, values))

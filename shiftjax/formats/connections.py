@@ -40,7 +40,7 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
     entry = Entry(node, label_of("a joint", node.value), units)
     parent, child = _ends(node, "body_frame_pairs", names, local)
     at = JointEntry(node, units, type_)
-    found = Joint(
+    record = Joint(
         name,
         type_,
         parent,
@@ -55,8 +55,8 @@ def joint(node: Node, name: str, names: Names, local: str, units: Units) -> Join
         entry("comment"),
         at.stated(),
     )
-    _check_possible(node, found)
-    return found
+    _check_possible(node, record)
+    return record
 
 
 class JointEntry:
@@ -110,28 +110,30 @@ class JointEntry:
                 node.refuse(f"none for {self.type}: it has not one displacement", todo)
             return ()
         if node.value is None:
-            return () if self.kind.sole else FrozenJson({own.name: () for own in self.kind.coordinates})
+            return () if self.kind.sole else FrozenJson({coordinate.name: () for coordinate in self.kind.coordinates})
 
-        def read(at: Node, own: Coordinate) -> tuple[float, ...]:
-            return ascending(at, lambda power: self.units.factor(unit, own.unit, power))
+        def read(at: Node, coordinate: Coordinate) -> tuple[float, ...]:
+            return ascending(at, lambda power: self.units.factor(unit, coordinate.unit, power))
 
         return read(node, self.kind.coordinates[0]) if self.kind.sole else self._each(node, (), read)
 
     def _numbers(self, node: Node, per: str) -> float | FrozenJson:
-        def read(at: Node, own: Coordinate) -> float:
-            return at.number(0.0, self.units.factor(f"{own.unit}{per}"))
+        def read(at: Node, coordinate: Coordinate) -> float:
+            return at.number(0.0, self.units.factor(f"{coordinate.unit}{per}"))
 
         return read(node, self.kind.coordinates[0]) if self.kind.sole else self._each(node, 0.0, read)
 
     def _each(self, node: Node, default: Any, read: Callable[[Node, Coordinate], Any]) -> FrozenJson:
         """What is written of every coordinate; a default of the others."""
         written = self._written(node)
-        return FrozenJson({own.name: read(written[own.name], own) if own.name in written else default
-                           for own in self.kind.coordinates})  # fmt: skip
+        named = {coordinate.name: coordinate for coordinate in self.kind.coordinates}
+        return FrozenJson(
+            {name: read(written[name], one) if name in written else default for name, one in named.items()}
+        )
 
     def _written(self, node: Node) -> dict[str, Node]:
         """The coordinates of which an object or a list says something."""
-        names = [own.name for own in self.kind.coordinates]
+        names = [coordinate.name for coordinate in self.kind.coordinates]
         if node.value is None:
             return {}
         if isinstance(node.value, (list, tuple)):
@@ -152,8 +154,8 @@ def _nothing(node: Node) -> bool:
     return node.value is None or (type(node.value) in (int, float) and node.value == 0)
 
 
-def _check_possible(node: Node, found: Joint | Restraint | Element) -> None:
-    for fault in faults(found, numbers_of(found)):
+def _check_possible(node: Node, item: Joint | Restraint | Element) -> None:
+    for fault in faults(item, numbers_of(item)):
         if fault.bad[0]:
             keys = {str(steps[0]) for steps in fault.steps}
             at = node[keys.pop()] if len(keys) == 1 else node
@@ -203,8 +205,8 @@ def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> 
     joint_path, ends, unit = None, None, "m"
     pair = node.has("body_frame_pair")
     if node.has("joint") == pair:
-        found = "both 'joint' and 'body_frame_pair'" if pair else "neither 'joint' nor 'body_frame_pair'"
-        node.refuse("one of them", "Name a joint, or two frames.", found)
+        fault = "both 'joint' and 'body_frame_pair'" if pair else "neither 'joint' nor 'body_frame_pair'"
+        node.refuse("one of them", "Name a joint, or two frames.", fault)
     if pair:
         ends = _ends(node, "body_frame_pair", names, local)
     else:
@@ -217,9 +219,9 @@ def restraint(node: Node, name: str, names: Names, local: str, units: Units) -> 
     _check_pieces(node["coefficients"], len(knots))
     pieces = entry("coefficients")
     flags = entry("active"), entry("comment")
-    found = Restraint(name, type_, joint_path, ends, distance_type, knots, pieces, *flags)
-    _check_possible(node, found)
-    return found
+    record = Restraint(name, type_, joint_path, ends, distance_type, knots, pieces, *flags)
+    _check_possible(node, record)
+    return record
 
 
 class RateEntry(Entry):
@@ -312,9 +314,9 @@ def element(
     entry = Entry(node, label_of(what, node.value), units, x)
     values = FrozenJson(entry.values((*kind.numbers(), *kind.words)))
     flags = entry("active"), entry("comment")
-    found = Element(name, node["type"].text(), tuple(path for path, _ in named), tuple(frames), values, *flags)
-    _check_possible(node, found)
-    return found
+    record = Element(name, node["type"].text(), tuple(path for path, _ in named), tuple(frames), values, *flags)
+    _check_possible(node, record)
+    return record
 
 
 def _several(node: Node, key: str, count: int) -> list[Node]:
@@ -323,7 +325,7 @@ def _several(node: Node, key: str, count: int) -> list[Node]:
         return []
     if count == 1:
         return [node[key]]
-    found = list(node[f"{key}s"].items())
-    if len(found) != count:
-        node[f"{key}s"].refuse(f"a list of {count}", "Name them all.", f"{len(found)} of them")
-    return found
+    references = list(node[f"{key}s"].items())
+    if len(references) != count:
+        node[f"{key}s"].refuse(f"a list of {count}", "Name them all.", f"{len(references)} of them")
+    return references

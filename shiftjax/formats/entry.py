@@ -63,10 +63,10 @@ class Entry:
             ModelError: a value of another shape, two keys for one thing, nothing where something is required.
         """
         field = self.fields[name]
-        found = self.at(field)
-        if found.value is None and not field.required:
+        node = self.at(field)
+        if node.value is None and not field.required:
             return field.default
-        return getattr(self, f"_{field.shape}")(found, field)
+        return getattr(self, f"_{field.shape}")(node, field)
 
     def at(self, field: Field) -> Node:
         """Where the file holds a field: the first of its keys that is there."""
@@ -121,10 +121,12 @@ class Entry:
         """Lists of coefficients, each with the highest power first."""
         out = []
         for piece in node.items():
-            found = piece.vector()
-            if not found:
+            coefficients = piece.vector()
+            if not coefficients:
                 piece.refuse("at least one coefficient, highest power first", "Write [0].")
-            out.append(scaled(piece, found, factors(piece, lambda k: self._scale(field, k), len(found))[::-1]))
+            out.append(
+                scaled(piece, coefficients, factors(piece, lambda k: self._scale(field, k), len(coefficients))[::-1])
+            )
         return tuple(out)
 
 
@@ -132,8 +134,8 @@ def ascending(node: Node, factor: Callable[[int], float]) -> tuple[float, ...]:
     """Coefficients in SI, the constant first; `factor` of each power."""
     if isinstance(node.value, (int, float)):
         node.refuse("a list of ascending coefficients", "Write [0, k] for k times the displacement or speed.")
-    found = node.vector()
-    return scaled(node, found, factors(node, factor, len(found)))
+    coefficients = node.vector()
+    return scaled(node, coefficients, factors(node, factor, len(coefficients)))
 
 
 def factors(node: Node, factor: Callable[[int], float], count: int) -> list[float]:
@@ -144,9 +146,9 @@ def factors(node: Node, factor: Callable[[int], float], count: int) -> list[floa
     return [factor(power) for power in range(count)]
 
 
-def scaled(node: Node, found: Sequence[float], factors: Sequence[float]) -> tuple[float, ...]:
+def scaled(node: Node, numbers: Sequence[float], factors: Sequence[float]) -> tuple[float, ...]:
     """The numbers in SI units."""
-    out = tuple(x * factor for x, factor in zip(found, factors, strict=True))
+    out = tuple(x * factor for x, factor in zip(numbers, factors, strict=True))
     if not all(map(math.isfinite, out)):
         node.refuse("numbers that are finite in SI units", "Correct them.")
     return out

@@ -41,9 +41,9 @@ def load(source: str | Path | Mapping[str, Any], folder: str | Path | None = Non
             data, warnings = reader_of(path)(read_text(path), path.name)
             document = Document(data, path.name, path.parent, (*chain, path), open_file)
             document.warnings += warnings
-            found = document.model()
+            parsed = document.model()
             # kept until mounted, so that units can be compared; the numbers are SI already
-            seen[path] = dataclasses.replace(found, source=str(path), units=FrozenJson(document.unit_names))
+            seen[path] = dataclasses.replace(parsed, source=str(path), units=FrozenJson(document.unit_names))
         return seen[path]
 
     if isinstance(source, Mapping):

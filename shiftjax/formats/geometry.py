@@ -44,8 +44,8 @@ def geometry(node: Node, units: Units) -> Geometry:
     options = {key: read(block[key], units) for key, read in SHARED.items() if block.has(key)}
     if type == "mesh":
         return Geometry(type, filenames(block["filename"]), FrozenJson(options))
-    own = sorted(GEOMETRIES[type], key=lambda field: field.key)
-    options |= {field.key: _size(block[field.key], field, units.length) for field in own}
+    fields = sorted(GEOMETRIES[type], key=lambda field: field.key)
+    options |= {field.key: _size(block[field.key], field, units.length) for field in fields}
     return Geometry(type, (), FrozenJson(options))
 
 
@@ -70,10 +70,10 @@ def _size(node: Node, field: Field, scale: float) -> Any:
             node.refuse("rows [x, y, z, radius] with radii above 0", "Correct the radius.")
         return rows
     count = {"vector": 3, "pair": 2}.get(field.shape)
-    found = node.number(scale=scale) if count is None else node.vector(count, scale)
-    if np.min(found) <= 0:
+    size = node.number(scale=scale) if count is None else node.vector(count, scale)
+    if np.min(size) <= 0:
         node.refuse("lengths above 0", "Correct it.")
-    return found
+    return size
 
 
 def _rows(node: Node, width: int, fewest: int, scale: float) -> tuple[tuple[float, ...], ...]:
@@ -85,7 +85,7 @@ def _rows(node: Node, width: int, fewest: int, scale: float) -> tuple[tuple[floa
 
 def _colour(node: Node) -> tuple[float, ...]:
     """Red, green, blue and perhaps opacity, as on a screen."""
-    found = node.vector()
-    if len(found) not in (3, 4) or not all(0 <= part <= 1 for part in found):
+    colour = node.vector()
+    if len(colour) not in (3, 4) or not all(0 <= part <= 1 for part in colour):
         node.refuse("3 or 4 numbers from 0 to 1", "Write [red, green, blue] or [red, green, blue, opacity].")
-    return found
+    return colour

@@ -35,11 +35,11 @@ def find(node: Node, folder: Path, directories: Iterable[str]) -> Path:
     for place in (folder, *(folder / directory for directory in directories)):
         try:
             base = place.resolve()
-            found = (base / text).resolve()
-            if not found.is_relative_to(base):
+            file = (base / text).resolve()
+            if not file.is_relative_to(base):
                 tried.append(f"{base} (leads out of it)")
-            elif found.is_file():
-                return found
+            elif file.is_file():
+                return file
             else:
                 tried.append(str(base))
         except (OSError, ValueError, RuntimeError):
@@ -102,9 +102,9 @@ class Mount:
         ref = FrameRef(FIXED) if parent.value is None else names.frame(parent, self.local)
         if ref.body == self.prefix or ref.body.startswith(f"{self.prefix}:"):
             parent.refuse("a frame outside of the included file", "Name another parent.", f"its own body {ref.body}")
-        own = names.ground if ref.body == FIXED else names.bodies[ref.body].frames
-        base = next((frame for frame in own if frame.name == ref.frame), Frame(ORIGIN))
-        taken = {frame.name for frame in own} | {ORIGIN}
+        frames = names.ground if ref.body == FIXED else names.bodies[ref.body].frames
+        base = next((frame for frame in frames if frame.name == ref.frame), Frame(ORIGIN))
+        taken = {frame.name for frame in frames} | {ORIGIN}
         renamed = {ORIGIN: ref.frame}
         added = []
         for frame in self.part.frames:

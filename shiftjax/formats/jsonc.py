@@ -42,10 +42,10 @@ class _Reader:
         self.values = 0
         self.root: Any = None
 
-    def fail(self, position: int, found: str, allowed: str, todo: str = "Correct the text there.") -> ModelError:
+    def fail(self, position: int, fault: str, allowed: str, todo: str = "Correct the text there.") -> ModelError:
         line = self.text.count("\n", 0, position) + 1
         column = position - self.text.rfind("\n", 0, position)
-        return ModelError(f"{self.where}, line {line}, column {column}", found, allowed, todo)
+        return ModelError(f"{self.where}, line {line}, column {column}", fault, allowed, todo)
 
     def warn_once(self, position: int, what: str) -> None:
         if not any(what in warning for warning in self.warnings):

@@ -37,15 +37,15 @@ def unique_names(nodes: Sequence[Node], kind: str) -> list[str]:
     count: dict[str, int] = {}
     out = []
     for name, node in zip(names, nodes, strict=True):
-        found = name
+        unique = name
         if name in count:
-            while found in taken:
+            while unique in taken:
                 count[name] += 1
-                found = f"{name}_{count[name]}"
-            taken.add(found)
-            node.warn(f"duplicate name {name!r}: this one is called {found!r}")
+                unique = f"{name}_{count[name]}"
+            taken.add(unique)
+            node.warn(f"duplicate name {name!r}: this one is called {unique!r}")
         count.setdefault(name, 1)
-        out.append(found)
+        out.append(unique)
     return out
 
 
@@ -114,13 +114,13 @@ class Names:
         kind = KINDS[type_]
         if kind.placed:
             todo = "Name another joint, or two frames." if kind.primitives else "Name another joint."
-            found = f"{acting} on joint {joint} of type {type_}" if acting else f"joint {joint}"
-            node.refuse("joints of one displacement, or one coordinate of several", todo, found)
+            fault = f"{acting} on joint {joint} of type {type_}" if acting else f"joint {joint}"
+            node.refuse("joints of one displacement, or one coordinate of several", todo, fault)
         named = kind.named(field)
         known = kind.paths(joint)
         if len(named) != 1:
-            found = f"no coordinate {field[1:]!r} of {joint}" if field else f"joint {joint}, which has {len(known)}"
-            node.refuse(f"one coordinate: {', '.join(known)}", "Name one of them.", found)
+            fault = f"no coordinate {field[1:]!r} of {joint}" if field else f"joint {joint}, which has {len(known)}"
+            node.refuse(f"one coordinate: {', '.join(known)}", "Name one of them.", fault)
         return known[named[0]], kind.coordinates[named[0]].unit
 
     def frame(self, node: Node, local: str) -> FrameRef:
@@ -133,10 +133,10 @@ class Names:
             node.refuse('[["assembly", "body"], "frame"] or ["body", "frame"]', "Name a body and one of its frames.")
         body_node, frame_node = Node(value, node.where, node.warnings).items()
         body, frame = self.body(body_node, local), frame_node.text()
-        own = self.frames_of(body)
-        if frame != ORIGIN and frame not in own:
-            hint = nearest(frame[:60], [*own, ORIGIN]) or "Add the frame, or name another."
-            frame_node.refuse(f"a frame of {body}: {listed([ORIGIN, *sorted(own)], 8)}", hint)
+        frames = self.frames_of(body)
+        if frame != ORIGIN and frame not in frames:
+            hint = nearest(frame[:60], [*frames, ORIGIN]) or "Add the frame, or name another."
+            frame_node.refuse(f"a frame of {body}: {listed([ORIGIN, *sorted(frames)], 8)}", hint)
         return FrameRef(body, frame)
 
 

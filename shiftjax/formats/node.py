@@ -41,8 +41,8 @@ class Node:
         short = where if len(where) < 400 else f"{where[:120]} ... {where[-240:]}"
         self.value, self.where, self.warnings = value, short, warnings
 
-    def refuse(self, allowed: str, todo: str, found: str | None = None) -> NoReturn:
-        raise ModelError(self.where, show(self.value) if found is None else found, allowed, todo)
+    def refuse(self, allowed: str, todo: str, fault: str | None = None) -> NoReturn:
+        raise ModelError(self.where, show(self.value) if fault is None else fault, allowed, todo)
 
     def warn(self, text: str) -> None:
         self.warnings.append(f"{self.where}: {text}")
@@ -51,7 +51,7 @@ class Node:
         """The same node, its value an object with known keys only (misspellings put right, with a warning)."""
         if not isinstance(self.value, Mapping):
             self.refuse(f"an object ({kind})", "Write { ... }.")
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for key, value in self.value.items():
             right = misspelt.get(key, key) if isinstance(key, str) else key
             if right not in known:
@@ -63,10 +63,10 @@ class Node:
                 )
             if right != key:
                 self.warn(f"key {key!r} read as {right!r}")
-            if right in found:
+            if right in entries:
                 self.refuse("one of them", "Remove one.", f"{right!r} given twice")
-            found[right] = value
-        return Node(found, self.where, self.warnings)
+            entries[right] = value
+        return Node(entries, self.where, self.warnings)
 
     def has(self, key: str) -> bool:
         """Whether the object holds a value other than null under the key."""
@@ -126,20 +126,20 @@ class Node:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
             self.refuse("one number", "Write a number without quotes.")
         try:
-            found = float(value) * scale if scale != 1.0 else float(value)
+            scaled = float(value) * scale if scale != 1.0 else float(value)
         except OverflowError:
-            found = math.inf
-        if not math.isfinite(found):
+            scaled = math.inf
+        if not math.isfinite(scaled):
             self.refuse("a finite number", "Write a finite number.")
-        return found
+        return scaled
 
     def vector(self, length: int | None = None, scale: float = 1.0) -> tuple[float, ...]:
         """A list of numbers, of a given length where one is given."""
-        found = tuple(item.number(scale=scale) for item in self.items()) if self.value is not None else ()
-        if self.value is None or (length is not None and len(found) != length):
+        vector = tuple(item.number(scale=scale) for item in self.items()) if self.value is not None else ()
+        if self.value is None or (length is not None and len(vector) != length):
             count = f"a list of {length} numbers" if length is not None else "a list of numbers"
             self.refuse(count, "Write " + ("[x, y, z]." if length == 3 else "the list in full."))
-        return found
+        return vector
 
     def vector3(self, default: Vector | None = None, scale: float = 1.0) -> Vector:
         if self.value is None and default is not None:
@@ -157,15 +157,15 @@ class Node:
         R = np.array(rows)
         with np.errstate(all="ignore"):
             near = np.abs(R.T @ R - np.eye(3)).max() < 0.1 and np.linalg.det(R) > 0
-        found = orthonormal(R) if near else IDENTITY
-        error = np.abs(R - np.array(found)).max()
+        rotation = orthonormal(R) if near else IDENTITY
+        error = np.abs(R - np.array(rotation)).max()
         if not near or error > ROTATION_TOLERANCE:
             self.refuse(
                 f"a rotation matrix by rows, within {ROTATION_TOLERANCE:g} of orthonormal with determinant +1",
                 "Give more digits, or make the rows perpendicular unit vectors in right-handed order.",
                 f"{show(self.value)}, {error:.1e} away from one" if near else f"{show(self.value)}, no rotation",
             )
-        return found
+        return rotation
 
     def frozen(self) -> Any:
         """The value, frozen as it is; numbers must be finite."""

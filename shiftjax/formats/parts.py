@@ -31,7 +31,7 @@ def body(node: Node, name: str, units: Units) -> Body:
     """A body in either notation of inertia; one without mass is massless."""
     mass, inertia = _mass_and_inertia(node, units)
     entry = Entry(node, "a body", units)
-    found = Body(
+    record = Body(
         name,
         mass,
         entry("center_of_mass"),
@@ -42,8 +42,8 @@ def body(node: Node, name: str, units: Units) -> Body:
         entry("active"),
         entry("comment"),
     )
-    _check_physical(node, found)
-    return found
+    _check_physical(node, record)
+    return record
 
 
 def _mass_and_inertia(node: Node, units: Units) -> tuple[float, Inertia]:
@@ -65,16 +65,16 @@ def _mass_and_inertia(node: Node, units: Units) -> tuple[float, Inertia]:
     return 0.0 if mass is None else mass, Inertia(**entries)
 
 
-def _check_physical(node: Node, found: Body) -> None:
+def _check_physical(node: Node, record: Body) -> None:
     """Refuses masses and moments that no body has.
 
     Where they contradict each other only, as in some public files, it warns: such a file can be read and looked at.
     """
-    for fault in faults(found, numbers_of(found)):
+    for fault in faults(record, numbers_of(record)):
         if fault.bad[0] and fault.certain:
             node.refuse(fault.allowed, fault.todo, fault.found(0))
         if fault.bad[0]:
-            node.warn(f"the inertia of body {found.name!r} is not physical, so that it cannot run: {fault.found(0)}")
+            node.warn(f"the inertia of body {record.name!r} is not physical, so that it cannot run: {fault.found(0)}")
 
 
 def _geometry(node: Node, units: Units) -> tuple[Geometry, ...]:

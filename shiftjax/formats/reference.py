@@ -100,8 +100,8 @@ def _holds(field: Field) -> str:
 
 
 def _default(field: Field) -> str:
-    found = [] if field.default is None else [f"`{json.dumps(field.default)}`"]
-    return ", ".join([*(["required"] if field.required else []), *found]) or "–"
+    default = [] if field.default is None else [f"`{json.dumps(field.default)}`"]
+    return ", ".join([*(["required"] if field.required else []), *default]) or "–"
 
 
 def _joint_kinds() -> list[str]:

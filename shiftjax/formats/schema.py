@@ -60,7 +60,7 @@ def schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a file; what is registered now is part of it."""
     definitions = {_plain(label): _object(label) for label in labels() if not label.startswith("a geometry")}
     shared = {field.key: _value(field) for field in SHAPED}
-    kinds = [_of_type("type", kind, own) for kind, own in GEOMETRIES.items()]
+    kinds = [_of_type("type", kind, fields) for kind, fields in GEOMETRIES.items()]
     definitions["geometry"] = {"type": "object", "properties": shared, "oneOf": kinds, "unevaluatedProperties": False}
     joints, modules = [f"joint of type {kind}" for kind in KINDS], "force module of type "
     definitions["joint"]["properties"]["type"] = {"enum": [k for k, kind in KINDS.items() if not kind.fields]}
@@ -90,51 +90,52 @@ def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _of_type(key: str, kind: str, own: Sequence[Field]) -> dict[str, Any]:
-    properties = {key: {"const": kind}, **{field.key: _value(field) for field in own}}
-    wanted = [field.key for field in own if field.required]
+def _of_type(key: str, kind: str, fields: Sequence[Field]) -> dict[str, Any]:
+    properties = {key: {"const": kind}, **{field.key: _value(field) for field in fields}}
+    wanted = [field.key for field in fields if field.required]
     return {"properties": properties, "required": [key, *wanted]} if wanted else {"properties": properties}
 
 
 def _object(label: str) -> dict[str, Any]:
     """What an object may hold; fields of a group stand in an object of their own."""
-    found: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
+    definition: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
     for field in element(label):
         group, _, key = field.key.rpartition(".")
         if group:
             inner: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": {}}
-            found["properties"].setdefault(group, inner)["properties"][key] = _value(field)
+            definition["properties"].setdefault(group, inner)["properties"][key] = _value(field)
         elif field.written or key in READ_ONLY:
-            found["properties"][key] = _value(field)
+            definition["properties"][key] = _value(field)
     kind = label.partition(" of type ")[2]
     if kind:
-        found["properties"]["type"] = {"const": kind}
+        definition["properties"]["type"] = {"const": kind}
     if label in RESERVED:
-        found["properties"]["name"] = {**SHAPES["name"], "not": {"const": RESERVED[label]}}
+        definition["properties"]["name"] = {**SHAPES["name"], "not": {"const": RESERVED[label]}}
     wanted = [field.key for field in element(label) if field.required and field.written]
     if wanted:
-        found["required"] = wanted
+        definition["required"] = wanted
     if label in EXACTLY_ONE:
-        found["oneOf"] = [{"required": [key]} for key in EXACTLY_ONE[label]]
-    return found
+        definition["oneOf"] = [{"required": [key]} for key in EXACTLY_ONE[label]]
+    return definition
 
 
 def _value(field: Field) -> dict[str, Any]:
     """What a key may hold."""
-    found: dict[str, Any] = dict(SHAPES[field.shape])
+    definition: dict[str, Any] = dict(SHAPES[field.shape])
     if field.choices:
-        found = {"enum": [word for word in field.choices if not word.startswith("0.")]}  # old versions are read only
+        written = [word for word in field.choices if not word.startswith("0.")]  # old versions are read only
+        definition = {"enum": written}
     if field.shape == "list":
-        found["items"] = _ref("any joint" if field.of == "a joint" else _plain(field.of))
+        definition["items"] = _ref("any joint" if field.of == "a joint" else _plain(field.of))
     elif field.of:
-        found = dict(_ref(_plain(field.of)))
+        definition = dict(_ref(_plain(field.of)))
     bounds = {"minimum": field.least, "exclusiveMinimum": field.above}
     bounds = {word: bound for word, bound in bounds.items() if bound is not None}
     if bounds and field.shape == "number":
-        found |= bounds
+        definition |= bounds
     elif bounds:
-        found["items"] = {**found["items"], **bounds}
+        definition["items"] = {**definition["items"], **bounds}
     if field.fewest:
-        found["minItems"] = field.fewest
+        definition["minItems"] = field.fewest
     unit = f" [{field.unit}]" if field.unit != "1" else ""
-    return {"description": f"{field.doc}{unit}", **found}
+    return {"description": f"{field.doc}{unit}", **definition}

@@ -32,22 +32,22 @@ def settings(parameters: Node, units: Units) -> RunSettings:
             value = parameters[key]
             nodes = [value] if isinstance(value.value, Mapping) else list(value.items())
             blocks[name] += [FrozenJson(_values(opened(node, kind), kind, units)) for node in nodes]
-    return RunSettings(**{name: tuple(found) for name, found in blocks.items()})
+    return RunSettings(**{name: tuple(numbers) for name, numbers in blocks.items()})
 
 
 def _of_simulation(node: Node, units: Units) -> dict[str, dict[str, Any]]:
     """The v0.2 block, key by key into the lists of v2.0."""
-    found: dict[str, dict[str, Any]] = {}
+    blocks: dict[str, dict[str, Any]] = {}
     values = _values(node, "simulation", units)
     for key, value in values.items():
         if key == "comment":
-            found.setdefault("integrators", {})["comment"] = value
+            blocks.setdefault("integrators", {})["comment"] = value
             continue
         block, name = SIMULATION.get(key, ("integrators", key))
         if block == "loggers":
-            found.setdefault(block, {})["type"] = "csv"
-        found.setdefault(block, {})[name] = value
-    return found
+            blocks.setdefault(block, {})["type"] = "csv"
+        blocks.setdefault(block, {})[name] = value
+    return blocks
 
 
 def _values(node: Node, label: str, units: Units) -> dict[str, Any]:

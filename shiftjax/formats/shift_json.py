@@ -97,14 +97,14 @@ class Document:
         return Entry(self.parameters, "model_parameters", self.units)("gravity")
 
     def _directories(self) -> tuple[str, ...]:
-        found: list[str] = []
+        directories: list[str] = []
         for key in ("include_dir", "include_directories"):
             node = self.parameters[key]
             items = [node] if isinstance(node.value, str) else list(node.items())
-            found += [item.text() for item in items]
-        if any("\0" in text or len(text) > 500 for text in found):
+            directories += [item.text() for item in items]
+        if any("\0" in text or len(text) > 500 for text in directories):
             self.parameters.refuse("include directories", "Correct their names.", "a directory that cannot be")
-        return tuple(found)
+        return tuple(directories)
 
     def _one_of(self, ground: Node, key: str) -> Node:
         """A list that stands in `fixed` (v0.2) or at the root (v2.0)."""
@@ -171,9 +171,9 @@ class Document:
         """Joints of all assemblies, then what acts on them or ties them together, which may name any of them."""
         for draft in drafts:
             for name, node in draft.nodes.get("joints", ()):
-                found = connections.joint(node, name, self.names, draft.path, self.units)
-                self.names.joints[child(draft.path, name)] = found
-                draft.joints.append(found)
+                joint = connections.joint(node, name, self.names, draft.path, self.units)
+                self.names.joints[child(draft.path, name)] = joint
+                draft.joints.append(joint)
         for draft in drafts:
             for key, read in ACTING.items():
                 for name, node in draft.nodes.get(key, ()):
@@ -203,8 +203,8 @@ class Document:
     def _compare(self, part: Model, node: Node) -> None:
         """Units must agree; gravity and integrators of the included file are not used."""
         if dict(part.units) != self.unit_names:
-            mine, theirs = (", ".join(units.values()) for units in (self.unit_names, dict(part.units)))
-            node["include"].refuse(f"a file in {mine}", "Convert one of the files.", f"a file in {theirs}")
+            outer, inner = (", ".join(units.values()) for units in (self.unit_names, dict(part.units)))
+            node["include"].refuse(f"a file in {outer}", "Convert one of the files.", f"a file in {inner}")
         if part.gravity != self.gravity:
             node.warn(f"the gravity of {Path(part.source).name} is not used, the including file's is")
         if part.settings not in (RunSettings(), self.settings):
@@ -224,12 +224,12 @@ def _renamed(items: list[Any]) -> list[Any]:
 
 def _unit_names(node: Node) -> dict[str, str]:
     """The unit of every quantity in full; what is left out is SI."""
-    found = dict(SI)
+    names = dict(SI)
     if node.value is not None:
         block = opened(node, "units")
         for kind, known in FACTORS.items():
             item = block[kind]
             if isinstance(item.value, str):
                 item = Node(SHORT[kind].get(item.value, item.value), item.where, item.warnings)
-            found[kind] = item.choice(known, found[kind])
-    return found
+            names[kind] = item.choice(known, names[kind])
+    return names

@@ -99,8 +99,8 @@ def solid_of_mesh(
 def _mass(density: float | None, mass: float | None, volume: float) -> float:
     """[kg] from whichever is given."""
     if (density is None) == (mass is None):
-        found = "neither of them" if mass is None else "both of them"
-        raise ModelError("density, mass", found, "one of them", "Give density= or mass=.")
+        fault = "neither of them" if mass is None else "both of them"
+        raise ModelError("density, mass", fault, "one of them", "Give density= or mass=.")
     name, given = ("density", density) if density is not None else ("mass", mass)
     number = Node(given, name, []).number()
     if number < 0:
@@ -119,16 +119,16 @@ def _solid(mass: float, centre: np.ndarray, squares: np.ndarray) -> Solid:
 def _check_mesh(corners: np.ndarray, numbers: np.ndarray) -> None:
     """Refuses other arrays, and a surface with an edge that its two triangles do not pass in opposite ways."""
     if corners.ndim != 2 or corners.shape[1] != 3 or not np.isfinite(corners).all():
-        found = (
+        fault = (
             f"shape {corners.shape}" if corners.ndim != 2 or corners.shape[1] != 3 else "numbers that are not finite"
         )
-        raise ModelError("vertices", found, "(n, 3) finite numbers", "Give x, y, z of each.")
+        raise ModelError("vertices", fault, "(n, 3) finite numbers", "Give x, y, z of each.")
     if numbers.ndim != 2 or numbers.shape[1] != 3 or numbers.dtype.kind not in "iu" or not len(numbers):
-        found = f"shape {numbers.shape} of {numbers.dtype}"
-        raise ModelError("triangles", found, "(m, 3) whole numbers", "Give three vertices of each.")
+        fault = f"shape {numbers.shape} of {numbers.dtype}"
+        raise ModelError("triangles", fault, "(m, 3) whole numbers", "Give three vertices of each.")
     if numbers.min() < 0 or numbers.max() >= len(corners):
-        found = f"vertices {numbers.min()} to {numbers.max()}"
-        raise ModelError("triangles", found, f"0 to {len(corners) - 1}", "Correct the numbers.")
+        fault = f"vertices {numbers.min()} to {numbers.max()}"
+        raise ModelError("triangles", fault, f"0 to {len(corners) - 1}", "Correct the numbers.")
     _, same = np.unique(corners, axis=0, return_inverse=True)
     points = same.reshape(-1)[numbers]
     edges = np.concatenate([points[:, [0, 1]], points[:, [1, 2]], points[:, [2, 0]]])

@@ -54,9 +54,9 @@ def unit_in_si(unit: str, where: str) -> tuple[float, dict[str, int]]:
             if name not in WORDS or not re.fullmatch(r"\d?", exponent):
                 todo = nearest(name, WORDS) or "`shiftjax info MODEL --paths` shows the unit of every number."
                 raise ModelError(where, f"unit {unit!r}", COMMON, todo)
-            own, dimensions = WORDS[name]
+            scale, dimensions = WORDS[name]
             power = sign * int(exponent or 1)
-            factor *= own**power
+            factor *= scale**power
             for base, count in dimensions.items():
                 powers[base] = powers.get(base, 0) + power * count
     return factor, {base: count for base, count in powers.items() if count}
@@ -76,10 +76,10 @@ def split_quantity(text: str, where: str) -> tuple[float, str]:
     return value, match[2].strip()
 
 
-def check_unit(unit: str, own: str, where: str) -> None:
+def check_unit(unit: str, expected: str, where: str) -> None:
     """Raises unless a unit that a user wrote ("" where none) measures what the number's own unit does."""
-    if unit and unit_in_si(unit, where)[1] != unit_in_si(own, where)[1]:
-        raise ModelError(where, f"unit {unit!r}", f"a unit of {own}", "Correct the unit, or the path.")
+    if unit and unit_in_si(unit, where)[1] != unit_in_si(expected, where)[1]:
+        raise ModelError(where, f"unit {unit!r}", f"a unit of {expected}", "Correct the unit, or the path.")
 
 
 @record
@@ -98,15 +98,19 @@ class Units:
             unit: as in the table of fields: "kg m^2", "{x}/s". x: unit of the displacement meant by {x}.
             power: k of a coefficient of x^k.
         """
-        own = {"rad": self.angle, "m": self.length, "kg": self.mass, "s": self.time, "1": 1.0}
-        own["N"] = self.mass * self.length / self.time**2
-        own["W"], own["J"], own["Pa"] = own["N"] * own["m"] / own["s"], own["N"] * own["m"], own["N"] / own["m"] ** 2
+        factors = {"rad": self.angle, "m": self.length, "kg": self.mass, "s": self.time, "1": 1.0}
+        factors["N"] = self.mass * self.length / self.time**2
+        factors["W"], factors["J"], factors["Pa"] = (
+            factors["N"] * factors["m"] / factors["s"],
+            factors["N"] * factors["m"],
+            factors["N"] / factors["m"] ** 2,
+        )
         above, _, below = filled(unit, x, power).partition("/")
         out = 1.0
         for words, sign in ((above, 1), (below, -1)):
             for word in words.split():
                 name, _, exponent = word.partition("^")
-                out *= own[name] ** (sign * int(exponent or 1))
+                out *= factors[name] ** (sign * int(exponent or 1))
         return out
 
     @staticmethod

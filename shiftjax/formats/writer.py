@@ -42,10 +42,10 @@ def _assemblies(assemblies: tuple[Assembly, ...]) -> list[dict[str, Any]]:
     roots: list[dict[str, Any]] = []
     inside: dict[str, list[dict[str, Any]]] = {"": roots}
     for path, assembly, _ in walk(assemblies):
-        found = entry(assembly, "an assembly")
-        inside[path.rpartition(":")[0]].append(found)
+        document = entry(assembly, "an assembly")
+        inside[path.rpartition(":")[0]].append(document)
         if assembly.assemblies:
-            found["assemblies"] = inside[path] = []
+            document["assemblies"] = inside[path] = []
     return roots
 
 
@@ -56,7 +56,7 @@ def _there(values: dict[str, Any]) -> dict[str, Any]:
 
 def entry(item: Any, label: str) -> dict[str, Any]:
     """The object of one record: its name, then what differs from its default; parts of a group stand together."""
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     default: dict[str, bool] = {}  # group -> whether everything in it has its default
     fields = [field for field in element(label) if field.written and (field.shape in WRITE or field.of in LISTS)]
     for field in sorted(fields, key=lambda field: field.name != "name"):
@@ -67,10 +67,10 @@ def entry(item: Any, label: str) -> dict[str, Any]:
         plain = repr(value) == repr(field.default)  # -0.0 is not the default 0.0
         if group:
             default[group] = default.get(group, True) and plain
-            found.setdefault(group, {})[key] = _written(value, field)
+            document.setdefault(group, {})[key] = _written(value, field)
         elif not plain:
-            found[key] = _written(value, field)
-    return {key: value for key, value in _there(found).items() if not default.get(key)}
+            document[key] = _written(value, field)
+    return {key: value for key, value in _there(document).items() if not default.get(key)}
 
 
 def _written(value: Any, field: Field) -> Any:

@@ -49,13 +49,13 @@ def plain_coordinate(model: Joints, path: str, where: str) -> str:
     full, field = split(model.resolve(path))
     kinds = {joint_path: KINDS[joint.type] for joint_path, joint in model.joints()}
     plain = [one for joint, kind in kinds.items() for one in kind.paths(joint) if not kind.placed]
-    own = [kinds[full].path_of(full, k) for k in kinds[full].named(field)] if full in kinds else []
-    if len(own) == 1 and own[0] in plain:
-        return own[0]
+    named = [kinds[full].path_of(full, k) for k in kinds[full].named(field)] if full in kinds else []
+    if len(named) == 1 and named[0] in plain:
+        return named[0]
     several = [one for one in plain if full in kinds and one.startswith(f"{full}.")]
     if several:
-        found = f"a joint of {len(several)} coordinates" if len(own) > 1 else f"no coordinate {field.lstrip('.')!r}"
-        raise ModelError(f"{where} {full}", found, f"one of {several}", "Name one coordinate.")
+        fault = f"a joint of {len(several)} coordinates" if len(named) > 1 else f"no coordinate {field.lstrip('.')!r}"
+        raise ModelError(f"{where} {full}", fault, f"one of {several}", "Name one coordinate.")
     joint_type = dict(model.joints())[full].type if full in kinds else ""
-    found = f"a {joint_type} joint" if joint_type else "no active joint of one coordinate"
-    raise ModelError(f"{where} {full}", found, f"one of {plain}", "Name such a joint.")
+    fault = f"a {joint_type} joint" if joint_type else "no active joint of one coordinate"
+    raise ModelError(f"{where} {full}", fault, f"one of {plain}", "Name such a joint.")

@@ -39,9 +39,9 @@ def changed(element: Any, path: str, values: Mapping[str, Mapping[str, float]]) 
 def _stated(joint: Joint, where: Steps) -> tuple[str, ...]:
     """What a joint states of its start once the number at `where` is named."""
     start = str(where[0])
-    own = getattr(joint, start)
-    named = {*joint.stated, f"{start}.{where[1]}" if isinstance(own, FrozenJson) else start}
-    names = [f"{key}.{name}" for key in STARTS for name in (own if isinstance(own, FrozenJson) else ())]
+    numbers = getattr(joint, start)
+    named = {*joint.stated, f"{start}.{where[1]}" if isinstance(numbers, FrozenJson) else start}
+    names = [f"{key}.{name}" for key in STARTS for name in (numbers if isinstance(numbers, FrozenJson) else ())]
     return tuple(key for key in (*STARTS, *names) if key in named)
 
 

@@ -364,6 +364,6 @@ def _unit_at_joint(field: Field, steps: Steps, kind: Any) -> str:
         return "m" if steps[1] == "T" else "rad"
     if field.shape == "velocity" and kind.placed:
         return f"{kind.units[int(steps[len(steps) - 1])]}/s"
-    own = {coordinate.name: coordinate.unit for coordinate in kind.coordinates}
-    x = own.get(str(steps[1]), kind.units[0]) if len(steps) > 1 and len(own) > 1 else (*kind.units, "rad")[0]
+    units = {coordinate.name: coordinate.unit for coordinate in kind.coordinates}
+    x = units.get(str(steps[1]), kind.units[0]) if len(steps) > 1 and len(units) > 1 else (*kind.units, "rad")[0]
     return filled(field.unit, x, int(steps[len(steps) - 1]) if field.shape == "polynomial" else 0)

@@ -144,7 +144,11 @@ class Model:
     def coordinate_units(self) -> dict[str, str]:
         """Unit of every coordinate of the active joints, "rad" or "m", by its path: the joint's, or `JOINT.NAME`."""
         kinds = [(path, KINDS[joint.type]) for path, joint in self.joints()]
-        return {kind.path_of(path, k): own.unit for path, kind in kinds for k, own in enumerate(kind.coordinates)}
+        return {
+            kind.path_of(path, k): coordinate.unit
+            for path, kind in kinds
+            for k, coordinate in enumerate(kind.coordinates)
+        }
 
     def restraints(self) -> Iterator[tuple[str, Restraint]]:
         """Path and record of every active restraint on active joints or bodies."""

@@ -39,7 +39,7 @@ def _start(joint: Joint) -> str:
     if isinstance(place, float):
         return f"{place:.6g} {coordinates[0].unit}"
     assert isinstance(place, FrozenJson)
-    return ", ".join(f"{own.name} {place[own.name]:.6g} {own.unit}" for own in coordinates)
+    return ", ".join(f"{coordinate.name} {place[coordinate.name]:.6g} {coordinate.unit}" for coordinate in coordinates)
 
 
 def _end(ref: FrameRef) -> str:

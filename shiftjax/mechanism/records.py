@@ -128,8 +128,8 @@ class Joint:
         value = getattr(self, start)
         if start in self.stated:
             return value
-        own = value if isinstance(value, FrozenJson) else {}
-        return FrozenJson({name: own[name] for name in own if self.states(start, name)}) or None
+        numbers = value if isinstance(value, FrozenJson) else {}
+        return FrozenJson({name: numbers[name] for name in numbers if self.states(start, name)}) or None
 
 
 @record

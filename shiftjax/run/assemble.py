@@ -90,15 +90,15 @@ def assemble(
     # 205 s of compilation, so 0.4 s.
     settings = Settings(STEP, 0, 1, multiplier=math.inf)
     faulty = unsound(prepared, 0.0, 0.0)
-    kept = members_to_keep(keep, prepared.members)
-    refuse_too_much(need := need_of(prepared, observed, len(kept), 1))
+    posed = members_to_keep(keep, prepared.members)
+    refuse_too_much(need := need_of(prepared, observed, len(posed), 1))
     announce(need)
     began = start_from(prepared, None, faulty)
     kernel = make_kernel(backend, precision, threads)
     blocks = first_partitions(prepared, began, settings, given.numerics)
-    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, kept, faulty, given)
+    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, given)
     return collect(
-        prepared, lanes, began, observed, kept, batched=design.vary is not None or len(prepared.vary) > 0,
+        prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
         measure=partial(measured.figures, lanes.measured_of(), 0.0, lanes.status > 0),
         messages=messages(prepared, lanes, began), notes=notes(prepared, began), ending=None,
         report=report_of(prepared), asked=stated_settings(given, ASKED), wall=lambda: clock.perf_counter() - begun,

@@ -83,8 +83,8 @@ def start_from(prepared: Prepared, start: Result | None, faulty: Mapping[int, st
         still = np.repeat([not group.time_dependent for group in groups], [group.rows for group in groups])
         gap = np.maximum(gap, np.abs(host.closure(lane, q, s)[0][:, still]).max(1, initial=0.0))
     if (gap[good] > GAP_LIMIT[prepared.setup.precision]).any():
-        found = f"loops open by up to {gap[good].max():.3g} (rad, or parts of the model's length)"
-        raise ModelError("start", found, "the end of a run with the same lengths", "Vary the same values as there.")
+        fault = f"loops open by up to {gap[good].max():.3g} (rad, or parts of the model's length)"
+        raise ModelError("start", fault, "the end of a run with the same lengths", "Vary the same values as there.")
     # The figures of a member that ended early stay; only one that never started has none.
     never = status == int(Outcome.not_assembled)
     figures = np.atleast_1d(start.certificate["gap"])
@@ -99,11 +99,11 @@ def lanes_at(
     blocks: Sequence[Sequence[Block]],
     observed: Sequence[Channel],
     measured: Metrics,
-    kept: np.ndarray,
+    posed: np.ndarray,
     faulty: Mapping[int, str],
     options: Options,
 ) -> Ensemble:
-    """All members at their start, or as an earlier run left them; of those kept all coordinates are recorded, too."""
+    """All members at their start, or as an earlier run left them; of those posed all coordinates are recorded, too."""
     before = None if options.numerics.independent else options.start.start
     good = began.closed & np.isfinite(began.q).all(0) & np.isfinite(began.v).all(0)
     if options.start.strict_start:
@@ -111,9 +111,9 @@ def lanes_at(
     good[list(faulty)] = False
     plan, setup = prepared.plan, prepared.setup
     coordinates = channels_of(plan, [f"{joint.path}.q" for joint in plan.joints if joint.nq], lambda path: path)
-    others = np.setdiff1d(np.arange(prepared.members), kept)
-    every = ((observed, others), ((*observed, *coordinates), kept))
-    recordings = [(Programs(setup, channels, measured), own) for channels, own in every if len(own)]
+    others = np.setdiff1d(np.arange(prepared.members), posed)
+    every = ((observed, others), ((*observed, *coordinates), posed))
+    recordings = [(Programs(setup, channels, measured), members) for channels, members in every if len(members)]
     if before is not None and _can_go_on(prepared, settings, before.ending, recordings[0][0].identity):
         assert before.ending is not None
         return go_on(kernel, settings, before.ending, recordings)

@@ -116,8 +116,8 @@ def rules_of(
     for path, formula in derive.items():
         full = full_path(model, path, numbers)
         if full in taken or full in rules:
-            found = f"the same number in {taken.get(full, 'derive')}, too"
-            raise ModelError(f"derive {path}", found, "each number once", "Leave one of them out.")
+            fault = f"the same number in {taken.get(full, 'derive')}, too"
+            raise ModelError(f"derive {path}", fault, "each number once", "Leave one of them out.")
         if not (isinstance(formula, str) or callable(formula)):
             raise ModelError(f"derive {path}", repr(formula)[:80], "a text or a function", "Write '2 * {PATH}'.")
         rules[full] = parse(formula, f"derive {full}", NUMBERS) if isinstance(formula, str) else formula

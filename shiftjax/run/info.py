@@ -33,18 +33,18 @@ def info(model: Model, cut: Sequence[str] = (), *, cluster: bool = True) -> dict
 
 def text(model: Model) -> str:
     """The report as a person reads it."""
-    found = info(model)
+    report = info(model)
     lines = [
-        f"{model.name or 'model'}: {found['bodies']} bodies, {found['joints']} joints,"
-        f" {found['coordinates']} coordinates, {found['loops']} loops, rank {found['rank']},"
-        f" {found['dof']} degrees of freedom",
+        f"{model.name or 'model'}: {report['bodies']} bodies, {report['joints']} joints,"
+        f" {report['coordinates']} coordinates, {report['loops']} loops, rank {report['rank']},"
+        f" {report['dof']} degrees of freedom",
         "",
         *text_table(BODY_HEAD, body_rows(model.bodies()), left=(0, 2, 3, 4)),
         "",
         *text_table(JOINT_HEAD, joint_rows(model.joints()), left=(0, 1, 2, 3)),
         "",
     ]
-    for k, s in enumerate(found["substructures"]):
+    for k, s in enumerate(report["substructures"]):
         lines += [
             f"substructure {k}: {s['loops']} loops, {s['rows']} rows x {s['columns']} columns, rank {s['rank']}"
             + (f", on {', '.join(s['base'])}" if s["base"] else ""),
@@ -57,13 +57,13 @@ def text(model: Model) -> str:
             lines.append(f"  redundant:   {row['row']} ({reason})")
         if s["doubtful"]:
             lines.append(f"  rank doubtful: last pivot {s['last_pivot']:.1e}, first dropped {s['dropped_pivot']:.1e}")
-    for motion in found["idle"]:
+    for motion in report["idle"]:
         lines.append(f"idle motion: {motion['body']} moves alone, carried by {', '.join(motion['joints'])}")
-    if not found["assembled"]:
-        lines.append(f"the loops do not close: {found['gap']:.3g} (m or rad) stays open")
-    lines += [f"left out: {path} touches something switched off" for path in found["dangling"]]
-    lines += [f"cannot be simulated yet: {item}" for item in found["not_simulated"]]
-    lines += [f"warning: {message}" for message in found["warnings"]]
+    if not report["assembled"]:
+        lines.append(f"the loops do not close: {report['gap']:.3g} (m or rad) stays open")
+    lines += [f"left out: {path} touches something switched off" for path in report["dangling"]]
+    lines += [f"cannot be simulated yet: {item}" for item in report["not_simulated"]]
+    lines += [f"warning: {message}" for message in report["warnings"]]
     return "\n".join(lines)
 
 
@@ -104,17 +104,17 @@ def tables(model: Model) -> dict[str, Any]:
     plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
     out: list[Mapping[str, Any]] = []
     for s, block in enumerate(plan.substructures):
-        _, found = eliminated(lane, start.q, s)
-        own = blocks_of(found, block)[0]
+        _, elimination = eliminated(lane, start.q, s)
+        split = blocks_of(elimination, block)[0]
         out.append(
             {
                 "first_row": block.first_row,
                 "rows": block.rows,
                 "columns": list(block.columns),
-                "primary_rows": [block.first_row + k for k in own.primary],
-                "secondary_rows": [block.first_row + k for k in range(block.rows) if k not in own.primary],
-                "dependent": list(own.dependent),
-                "independent": list(own.independent),
+                "primary_rows": [block.first_row + k for k in split.primary],
+                "secondary_rows": [block.first_row + k for k in range(block.rows) if k not in split.primary],
+                "dependent": list(split.dependent),
+                "independent": list(split.independent),
             }
         )
     file_order = {path: k for k, (path, _) in enumerate(model.joints())}

@@ -119,17 +119,17 @@ class Live:
         seen = [f"{body}.{what}" for body in bodies for what in BODY]
         self.model, self._derive = model, dict(derive or {})
         wanted = {path: [numbers.get(model.resolve(path), 0.0)] for path in vary}
-        found = prepare(model, self._derived(wanted), options_of(method=method, drive=functions), pulled=True)
-        every = channels_of(found.plan, [*seen, *channels], model.resolve)
-        refuse_open_welds(found)
-        refuse_massless_motion(found, found.file_start)
-        refuse_impossible(found.model, found.vary, found.values)
+        prepared = prepare(model, self._derived(wanted), options_of(method=method, drive=functions), pulled=True)
+        every = channels_of(prepared.plan, [*seen, *channels], model.resolve)
+        refuse_open_welds(prepared)
+        refuse_massless_motion(prepared, prepared.file_start)
+        refuse_impossible(prepared.model, prepared.vary, prepared.values)
         self._free = tuple(model.resolve(path) for path in vary)
         self.step, self.nodes = float(step), (FIXED, *bodies)
-        self.report: dict[str, Any] = report_of(found)
-        self._prepared, self._programs = found, Programs(found.setup, every)
+        self.report: dict[str, Any] = report_of(prepared)
+        self._prepared, self._programs = prepared, Programs(prepared.setup, every)
         self._channels = every[len(seen) :]
-        self._pulled = [force.path for force in found.plan.forces if force.kind == "external_wrench"]
+        self._pulled = [force.path for force in prepared.plan.forces if force.kind == "external_wrench"]
         self._kernel = make_kernel(backend, "f64", threads=1)
         self._wrench = np.zeros(WRENCH * len(bodies))
         self.units = {channel.path: channel.unit for channel in self._channels}
@@ -149,12 +149,12 @@ class Live:
         Raises:
             ModelError: no such number, or loops that do not close with them; the run is then as it was.
         """
-        found = self._with(values or {})
-        start = start_of(found)
+        prepared = self._with(values or {})
+        start = start_of(prepared)
         if not start.closed[0]:
             raise _open(_described(values or {}), float(start.gap[0]))
         self.pull, self._wrench = None, np.zeros_like(self._wrench)
-        self._begin(found, start, 0.0)
+        self._begin(prepared, start, 0.0)
 
     def change(self, values: Mapping[str, float]) -> None:
         """Goes on with other numbers from where the mechanism stands; those of a start count at the next one.
@@ -214,12 +214,12 @@ class Live:
 
     def channels(self) -> dict[str, np.ndarray]:
         """Channel -> () or its own shape."""
-        found, at = {}, WIDTH * (len(self.nodes) - 1)
+        channels, at = {}, WIDTH * (len(self.nodes) - 1)
         for channel in self._channels:
             values = self._seen[at : at + channel.size]
-            found[channel.path] = values[0] if channel.scalar else values
+            channels[channel.path] = values[0] if channel.scalar else values
             at += channel.size
-        return found
+        return channels
 
     def certificate(self) -> dict[str, float]:
         """Largest loop gap [m] and smallest pivot ratio since the run began or its numbers changed, and the
@@ -333,38 +333,38 @@ class Live:
                 raise ModelError(f"derive {path}", f"{value:g}", "a finite number", "Correct it, or change less.")
         return every
 
-    def _between(self, found: Prepared, time: float) -> LaneOf:
+    def _between(self, prepared: Prepared, time: float) -> LaneOf:
         """Members and fraction -> the lane so far from the numbers of now to those of `found`, at a time."""
 
         def lane_of(members: np.ndarray, fraction: float | np.ndarray) -> StartLane:
-            numbers = list(found.lane_of(members, 1.0).params.numbers)
-            for place, old, new in zip(found.places, self._prepared.values, found.values, strict=True):
+            numbers = list(prepared.lane_of(members, 1.0).params.numbers)
+            for place, old, new in zip(prepared.places, self._prepared.values, prepared.values, strict=True):
                 numbers[place] = old[members] + fraction * (new - old)[members]
-            return replace(found.with_numbers(numbers), t=time)
+            return replace(prepared.with_numbers(numbers), t=time)
 
         return lane_of
 
-    def _stand(self, found: Prepared, instant: Instant, where: str) -> None:
+    def _stand(self, prepared: Prepared, instant: Instant, where: str) -> None:
         """Goes on from an instant, its loops closed again with the least move."""
-        q, gap = follow(found.plan, self._between(found, instant.time), instant.q[:, None])
-        if not gap[0] <= CLOSED * max(1.0, found.setup.length):
+        q, gap = follow(prepared.plan, self._between(prepared, instant.time), instant.q[:, None])
+        if not gap[0] <= CLOSED * max(1.0, prepared.setup.length):
             raise _open(where, float(gap[0]))
         start = Start.standing(q, instant.v[:, None], instant.states[:, None], np.ones(1, bool), gap)
-        self._begin(found, start, instant.time)
+        self._begin(prepared, start, instant.time)
 
-    def _begin(self, found: Prepared, start: Start, time: float) -> None:
+    def _begin(self, prepared: Prepared, start: Start, time: float) -> None:
         """A fresh lane at a start; speeds are projected onto the loops there."""
         multiplier = self.model.settings.infinity_norm_multiplier
         forever = 1 << 40  # steps: there is no end before which steps could not be moved, and no recording inside
         settings = Settings(self.step, forever, forever, time, multiplier)
-        blocks = partitions(found, start, multiplier)
-        own = dict(zip(found.places, found.values[:, 0], strict=True))
-        read = found.setup.varied[: len(found.setup.varied) - len(self._wrench)]
-        p = np.concatenate([[own[place] for place in read], self._wrench])[:, None]
+        blocks = partitions(prepared, start, multiplier)
+        numbers = dict(zip(prepared.places, prepared.values[:, 0], strict=True))
+        read = prepared.setup.varied[: len(prepared.setup.varied) - len(self._wrench)]
+        p = np.concatenate([[numbers[place] for place in read], self._wrench])[:, None]
         everyone = [(self._programs, np.arange(1))]
         self._lanes = begin(self._kernel, settings, start, p, start.closed, blocks, everyone)
-        self._prepared = found
-        _, self._until, self._shortest = covered(found.plan, found.lane_of(np.arange(1), 1.0))
+        self._prepared = prepared
+        _, self._until, self._shortest = covered(prepared.plan, prepared.lane_of(np.arange(1), 1.0))
         self.ended = REMEDY[Outcome(int(self._lanes.status[0]))] if self._lanes.status[0] > 0 else ""
         self._observe()
 

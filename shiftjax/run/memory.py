@@ -46,22 +46,22 @@ class Need:
         return self.lanes + self.recorded + self.poses
 
 
-def need_of(prepared: Prepared, observed: Sequence[Channel], kept: int, ticks: int) -> Need:
+def need_of(prepared: Prepared, observed: Sequence[Channel], posed: int, ticks: int) -> Need:
     """The memory of a run.
 
     Args:
-        kept: members whose poses are recorded. ticks: output instants.
+        posed: members whose poses are recorded. ticks: output instants.
     """
     plan, setup, members = prepared.plan, prepared.setup, prepared.members
-    own = np.dtype(DTYPES[setup.precision]).itemsize
+    item = np.dtype(DTYPES[setup.precision]).itemsize
     jacobian = max((block.rows * len(block.columns) for block in plan.substructures), default=0)
     width, bodies = sum(channel.size for channel in observed), sum(not node.virtual for node in plan.nodes[1:])
-    lane = TABLES * own * setup.layout().row_count + NUMBER * JACOBIANS * (jacobian + plan.nq + len(plan.numbers))
+    lane = TABLES * item * setup.layout().row_count + NUMBER * JACOBIANS * (jacobian + plan.nq + len(plan.numbers))
     return Need(
         lanes=members * lane,
-        recorded=ticks * NUMBER * TIMES + members * ticks * width * (own + (RECORDS - 1.0) * NUMBER),
-        poses=kept * ticks * NUMBER * (POSES * POSE * bodies + plan.nq),
-        stored=NUMBER * (kept * ticks * (width + POSE * bodies) + members * (len(prepared.vary) + 10)),
+        recorded=ticks * NUMBER * TIMES + members * ticks * width * (item + (RECORDS - 1.0) * NUMBER),
+        poses=posed * ticks * NUMBER * (POSES * POSE * bodies + plan.nq),
+        stored=NUMBER * (posed * ticks * (width + POSE * bodies) + members * (len(prepared.vary) + 10)),
     )
 
 
@@ -77,18 +77,18 @@ def refuse_too_much(need: Need) -> None:
 
 def free_memory() -> float:
     """Bytes that this process can have; infinite where the system does not tell."""
-    found = [math.inf]
+    limits = [math.inf]
     try:
         lines = dict(line.split(":") for line in MEMINFO.read_text().splitlines())
-        found.append(1024.0 * float(lines["MemAvailable"].split()[0]))
+        limits.append(1024.0 * float(lines["MemAvailable"].split()[0]))
     except (OSError, ValueError, KeyError):
         pass
     for limit, used in GROUPS:
         try:
-            found.append(float(Path(limit).read_text()) - float(Path(used).read_text()))
+            limits.append(float(Path(limit).read_text()) - float(Path(used).read_text()))
         except (OSError, ValueError):  # no such group, or "max"
             continue
-    return min(found)
+    return min(limits)
 
 
 def size(number: float) -> str:

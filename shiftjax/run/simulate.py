@@ -195,12 +195,12 @@ def run_with(model: Model | str, options: Options) -> Result:
         tolerance=numerics.tolerance, **numerics.limits,
     )  # fmt: skip
     faulty = unsound(prepared, settings.t0, settings.t0 + settings.h * settings.steps)
-    kept = members_to_keep(recording.keep, prepared.members)
-    refuse_too_much(need := _need(prepared, observed, len(kept), settings, machine.backend))
+    posed = members_to_keep(recording.keep, prepared.members)
+    refuse_too_much(need := _need(prepared, observed, len(posed), settings, machine.backend))
     machine.announce(need)
     began = start_from(prepared, before, faulty)
     blocks = first_partitions(prepared, began, settings, numerics)
-    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, kept, faulty, options)
+    lanes = lanes_at(prepared, kernel, settings, began, blocks, observed, measured, posed, faulty, options)
     bounds = hold_back(prepared, lanes, began)
     machine.watch(Begun(prepared, began, lanes, measured))
 
@@ -209,7 +209,7 @@ def run_with(model: Model | str, options: Options) -> Result:
         judge(lanes)
         whole = numerics.schedule is None and not (lanes.status == Outcome.interrupted).any()
         return collect(
-            prepared, lanes, began, observed, kept, batched=design.vary is not None or len(prepared.vary) > 0,
+            prepared, lanes, began, observed, posed, batched=design.vary is not None or len(prepared.vary) > 0,
             measure=partial(measured.figures, lanes.measured_of(), settings.begin, lanes.status > 0),
             messages=messages(prepared, lanes, began, before),
             notes=(*(() if before is not None else notes(prepared, began)), *recorded_near_singular(lanes, observed),
@@ -221,9 +221,9 @@ def run_with(model: Model | str, options: Options) -> Result:
     return _run(lanes, numerics.schedule, gather)
 
 
-def _need(prepared: Prepared, observed: Sequence[Channel], kept: int, settings: Settings, backend: str | None) -> Need:
+def _need(prepared: Prepared, observed: Sequence[Channel], posed: int, settings: Settings, backend: str | None) -> Need:
     """The memory of a run, and what is told of its backend."""
-    need = need_of(prepared, observed, kept, settings.steps // settings.every + 1)
+    need = need_of(prepared, observed, posed, settings.steps // settings.every + 1)
     if backend == "xla":
         need = replace(need, faster=told_before(float(prepared.members) * settings.steps))
     return need

@@ -36,8 +36,8 @@ def report_of(prepared: Prepared) -> dict[str, Any]:
         if number.role.of_shape and not abs(value) < LARGEST:  # its square is no number
             raise ModelError(number.path, f"{value:g}", f"lengths and angles below {LARGEST:g}", "Correct it.")
     lane = prepared.file_lane()
-    found = [eliminated(lane, start.q, s) for s in range(len(plan.substructures))]
-    blocks = [blocks_of(e, plan.substructures[s])[0] for s, (_, e) in enumerate(found)]
+    eliminations = [eliminated(lane, start.q, s) for s in range(len(plan.substructures))]
+    blocks = [blocks_of(e, plan.substructures[s])[0] for s, (_, e) in enumerate(eliminations)]
     rank = sum(len(block.primary) for block in blocks)
     bodies = sum(1 for node in plan.nodes[1:] if not node.virtual)
     return {
@@ -47,13 +47,13 @@ def report_of(prepared: Prepared) -> dict[str, Any]:
         "loops": len(plan.loops),
         "rank": rank,
         "dof": plan.nv - rank,
-        "substructures": [_substructure(plan, s, J, e, blocks[s]) for s, (J, e) in enumerate(found)],
+        "substructures": [_substructure(plan, s, J, e, blocks[s]) for s, (J, e) in enumerate(eliminations)],
         "tree": _tree(plan),
         "body_list": [_body(path, body) for path, body in model.bodies()],
         "length": prepared.setup.length,
         "gap": float(start.gap[0]),
         "assembled": bool(start.closed[0]),
-        "idle": idle_motions(prepared, start.q, [J for J, _ in found]),
+        "idle": idle_motions(prepared, start.q, [J for J, _ in eliminations]),
         "dangling": list(model.dangling()),
         "not_simulated": [f"{path}: {what}" for path, what in model.unsupported()],
         "warnings": list(model.warnings),
@@ -65,7 +65,7 @@ def eliminated(lane: Lane, q: np.ndarray, s: int) -> tuple[np.ndarray, Eliminati
     return J[0], complete_pivoting(J, RANK_TOLERANCE["f64"])
 
 
-def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: Block) -> dict[str, Any]:
+def _substructure(plan: Plan, s: int, J: np.ndarray, elimination: Elimination, block: Block) -> dict[str, Any]:
     structure, names, speeds = plan.substructures[s], row_names(plan, s), plan.speed_names()
     groups = [plan.constraints[k] for k in structure.groups]
     loops = [group for group in groups if group.loop is not None]
@@ -75,9 +75,9 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: 
         {"row": names[k], "with": [names[i] for i, c in zip(block.primary, combo, strict=True) if abs(c) > REPEATS]}
         for k, combo in zip(secondary, combos, strict=True)
     ]
-    rank = int(found.rank[0])
-    first, last = float(found.pivots[0, 0]), float(found.pivots[0, rank - 1]) if rank else 0.0
-    doubt = [p / first for p in (last, float(found.dropped[0])) if first > 0]
+    rank = int(elimination.rank[0])
+    first, last = float(elimination.pivots[0, 0]), float(elimination.pivots[0, rank - 1]) if rank else 0.0
+    doubt = [p / first for p in (last, float(elimination.dropped[0])) if first > 0]
     return {
         "loops": len(loops),
         "chords": [group.name for group in loops],
@@ -91,7 +91,7 @@ def _substructure(plan: Plan, s: int, J: np.ndarray, found: Elimination, block: 
         "redundant_rows": redundant,
         "base": sorted({plan.nodes[group.loop.base].path for group in loops if group.loop}),
         "last_pivot": last,
-        "dropped_pivot": float(found.dropped[0]),
+        "dropped_pivot": float(elimination.dropped[0]),
         "tolerance": RANK_TOLERANCE["f64"],
         "doubtful": any(DOUBTFUL_PIVOTS[0] < p < DOUBTFUL_PIVOTS[1] for p in doubt),
     }
@@ -141,8 +141,8 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
         still += [_twist(prepared, motion, body, k, columns) for k in joints[path] if plan.joints[k].near == body]
         rows = np.concatenate(still)
         if not np.isfinite(rows).all():
-            found = "motions at the start that are not finite"
-            raise ModelError(path, found, "finite ones", "Correct the lengths and angles at this body.")
+            fault = "motions at the start that are not finite"
+            raise ModelError(path, fault, "finite ones", "Correct the lengths and angles at this body.")
         _, size, right = np.linalg.svd(rows)
         size = np.concatenate([size, np.zeros(len(right) - len(size))])
         for x in right[size < IDLE * max(1.0, float(size.max()))]:
@@ -152,10 +152,10 @@ def idle_motions(prepared: Prepared, q: np.ndarray, jacobians: Sequence[np.ndarr
     return out
 
 
-def _some_columns(J: np.ndarray, own: Sequence[int], wanted: Sequence[int]) -> np.ndarray:
+def _some_columns(J: np.ndarray, columns: Sequence[int], wanted: Sequence[int]) -> np.ndarray:
     """(m, n) columns of a Jacobian for the wanted speeds, zero where it has none."""
     out = np.zeros((len(J), len(wanted)))
-    place = {speed: k for k, speed in enumerate(own)}
+    place = {speed: k for k, speed in enumerate(columns)}
     for k, speed in enumerate(wanted):
         if speed in place:
             out[:, k] = J[:, place[speed]]

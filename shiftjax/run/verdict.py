@@ -41,32 +41,32 @@ def verdict(model: Model) -> dict[str, Any]:
     """
     model = replace(model, origin=None, replaced=())  # as a file of these numbers would be read
     prepared = prepare(model, {}, refuse=False)
-    found = report_of(prepared)
+    report = report_of(prepared)
     refused = [f"{path}: {what} cannot be simulated yet" for path, what in model.unsupported()]
     refused += _refused(prepared)
     errors = list(impossible(model, (), np.zeros((0, 1))).values())
-    errors += [] if found["assembled"] else [*_open_loops(prepared)]
+    errors += [] if report["assembled"] else [*_open_loops(prepared)]
     start = start_table(prepared)
     return {
         "valid": not refused and not errors,
-        "bodies": found["bodies"],
-        "joints": found["joints"],
+        "bodies": report["bodies"],
+        "joints": report["joints"],
         "restraints": sum(1 for _ in model.restraints()),
         "numbers": len(model.numbers()),
-        "loops": found["loops"],
-        "dof": found["dof"],
-        "assembled": found["assembled"],
-        "gap": found["gap"],
+        "loops": report["loops"],
+        "dof": report["dof"],
+        "assembled": report["assembled"],
+        "gap": report["gap"],
         "refused": refused,
         "errors": errors,
         "warnings": [
             *model.warnings,
             *_floating(model),
             *_degrees(model),
-            *_structure(prepared, found),
-            *(_moved(start) if found["assembled"] else ()),
+            *_structure(prepared, report),
+            *(_moved(start) if report["assembled"] else ()),
         ],
-        "notes": [*_left_out(model), *_unnamed(prepared, found)],
+        "notes": [*_left_out(model), *_unnamed(prepared, report)],
         "start": start,
     }
 
@@ -88,10 +88,10 @@ def _open_loops(prepared: Prepared) -> Iterator[str]:
     for s, block in enumerate(plan.substructures):
         gap, first = np.abs(host.true_gap(lane, q, s)[0]), 0
         for group in (plan.constraints[k] for k in block.groups):
-            own = gap[first : first + group.rows]
+            rows = gap[first : first + group.rows]
             first += group.rows
-            if not own.max(initial=0.0) <= CLOSED * max(1.0, lane.length):
-                turned, apart = (own[:3].max(), own[3:].max()) if group.loop else (0.0, own.max())
+            if not rows.max(initial=0.0) <= CLOSED * max(1.0, lane.length):
+                turned, apart = (rows[:3].max(), rows[3:].max()) if group.loop else (0.0, rows.max())
                 what = f"the loop closed by {group.name}" if group.loop else f"constraint {group.name}"
                 sizes = f"{apart:.3g} m and {turned:.3g} rad" if group.loop else f"{apart:.3g} (m or rad)"
                 yield f"{what} stays open by {sizes}: no pose near the file's start closes it"
@@ -130,9 +130,12 @@ def _origin(file: float, start: float, *, stated: bool) -> str:
 
 def _moved(start: list[dict[str, Any]]) -> Iterator[str]:
     """Stated numbers of the start that the loops do not allow."""
-    for origin, file, own, per in (("displacement", "file", "start", ""), ("speed", "file_speed", "start_speed", "/s")):
+    for origin, file, start_key, per in (
+        ("displacement", "file", "start", ""),
+        ("speed", "file_speed", "start_speed", "/s"),
+    ):
         moved = [
-            f"{entry['joint']} from {entry[file]:.6g} to {entry[own]:.6g} {entry['unit']}{per}"
+            f"{entry['joint']} from {entry[file]:.6g} to {entry[start_key]:.6g} {entry['unit']}{per}"
             for entry in start if entry.get(origin) == "changed"
         ]  # fmt: skip
         if moved:
@@ -162,9 +165,9 @@ def _degrees(model: Model) -> Iterator[str]:
             )
 
 
-def _structure(prepared: Prepared, found: dict[str, Any]) -> Iterator[str]:
+def _structure(prepared: Prepared, report: dict[str, Any]) -> Iterator[str]:
     """What cannot move, and axes that explain it."""
-    for s, block in enumerate(found["substructures"]):
+    for s, block in enumerate(report["substructures"]):
         if block["columns"] == block["rank"] and not any(
             prepared.plan.constraints[k].prescribes for k in prepared.plan.substructures[s].groups
         ):
@@ -181,18 +184,18 @@ def _left_out(model: Model) -> Iterator[str]:
     yield from (f"{path} is left out: it touches something switched off" for path in model.dangling())
 
 
-def _unnamed(prepared: Prepared, found: dict[str, Any]) -> Iterator[str]:
+def _unnamed(prepared: Prepared, report: dict[str, Any]) -> Iterator[str]:
     """Freedoms of the loops of which the file says nothing, so that the start takes what is nearest."""
     plan, lane, start = prepared.plan, prepared.file_lane(), prepared.file_start
     named = np.zeros(plan.nv, bool)
     for k in {*prepared.said.positions, *prepared.said.speeds}:
         named[[*plan.coordinates[k].speeds]] = True
-    for s, block in enumerate(found["substructures"]):
+    for s, block in enumerate(report["substructures"]):
         columns = list(plan.substructures[s].columns)
         _, J = host.closure(lane, start.q, s)
         Z = null_space(J[0])
-        own = Z[named[columns]]
-        size = np.linalg.svd(own, compute_uv=False) if own.size else np.zeros(0)
+        stated = Z[named[columns]]
+        size = np.linalg.svd(stated, compute_uv=False) if stated.size else np.zeros(0)
         missing = Z.shape[1] - int((size > NAMED).sum())
         if missing > 0:
             free = [plan.speed_names()[c] for c, amount in zip(columns, np.abs(Z).max(1), strict=True)

@@ -113,24 +113,24 @@ class TreeCoordinate:
 
 def coordinates_of(joints: Sequence[TreeJoint]) -> tuple[TreeCoordinate, ...]:
     """The coordinates of all joints, in order."""
-    found: list[TreeCoordinate] = []
+    coordinates: list[TreeCoordinate] = []
     for index, joint in enumerate(joints):
         every = tuple(flat(joint.displacement))
-        for k, own in enumerate(joint.kind.coordinates):
-            found.append(
+        for k, coordinate in enumerate(joint.kind.coordinates):
+            coordinates.append(
                 TreeCoordinate(
                     path=joint.kind.path_of(joint.path, k) if joint.path else "",
                     joint=index,
-                    q=joint.q + own.q,
-                    nq=own.nq,
-                    v=joint.v + own.v,
-                    nv=own.nv,
-                    unit=own.unit,
+                    q=joint.q + coordinate.q,
+                    nq=coordinate.nq,
+                    v=joint.v + coordinate.v,
+                    nv=coordinate.nv,
+                    unit=coordinate.unit,
                     start=every if joint.kind.placed else every[k : k + 1],
-                    velocity=joint.velocity[own.v : own.v + own.nv],
+                    velocity=joint.velocity[coordinate.v : coordinate.v + coordinate.nv],
                 )
             )
-    return tuple(found)
+    return tuple(coordinates)
 
 
 @record

@@ -260,13 +260,13 @@ def _polynomials(kind: JointKind, given: Any, places: Any) -> list[tuple[int, Pl
     """Which coordinates of a joint have coefficients, and the places of those."""
     if kind.sole:
         return [(0, places)] if places else []
-    names = [own.name for own in kind.coordinates]
+    names = [coordinate.name for coordinate in kind.coordinates]
     return list(zip([names.index(name) for name in given if given[name]], places, strict=True))
 
 
 def _counted(coordinates: Sequence[TreeCoordinate]) -> list[tuple[int, TreeCoordinate]]:
     """Every coordinate with its place among those of its joint."""
-    return [pair for _, own in groupby(coordinates, key=lambda one: one.joint) for pair in enumerate(own)]
+    return [pair for _, alike in groupby(coordinates, key=lambda one: one.joint) for pair in enumerate(alike)]
 
 
 def _words(kind: ForceKind | ConstraintKind, item: Element) -> tuple[tuple[str, str], ...]:

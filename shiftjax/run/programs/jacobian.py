@@ -57,11 +57,11 @@ class Jacobian:
 
     def __call__(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> np.ndarray:
         """(B, m, n) for coordinates (nq, B), varied numbers (np, B) and times (B,) [s]."""
-        found = self._compiled(np.concatenate([q, p, t[None]]))
+        entries = self._compiled(np.concatenate([q, p, t[None]]))
         J = np.zeros((q.shape[1], len(self.rows), len(self._columns)))
         if self._places:
             i, j = np.transpose(self._places)
-            J[:, i, j] = found
+            J[:, i, j] = entries
         return J
 
 

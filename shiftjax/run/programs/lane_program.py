@@ -157,11 +157,11 @@ class Builder:
         """The accumulators of the metrics at the end of a step, where there are any."""
         if self.metrics is None:
             return ()
-        own = self.slots("acc")[len(ACCUMULATORS) :]
+        accumulators = self.slots("acc")[len(ACCUMULATORS) :]
         depends = (tuple(self.metrics.terms), self.partition if self.metrics.of_partition else None)
         foreign = any(map(is_foreign, self.metrics.functions))
-        reads = [*self.state_slots, *self.slots("dx", self.nv), *own]
-        return (self.piece("metrics", self.measure, reads, own, depends, foreign=foreign),)
+        reads = [*self.state_slots, *self.slots("dx", self.nv), *accumulators]
+        return (self.piece("metrics", self.measure, reads, accumulators, depends, foreign=foreign),)
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         """dx, and all monitors but the gap."""
@@ -325,13 +325,13 @@ class _Blocks(Builder):
             q, v, _, lane = self.split(s)
             rows = lane.rows(lane.motion(q, v), k)
             solution = lane.solve(block, rows, rows.gamma)
-            found = [
+            entries = [
                 *self._written(k, solution),
                 solution.b_norm,
                 solution.squared_condition,
                 solution.squared_condition,
             ]
-            return [*found, *gaps([rows], v, lane.length)] if ending else found
+            return [*entries, *gaps([rows], v, lane.length)] if ending else entries
 
         Z, particular, gap = self._scratch(k)
         monitors = self.slots("mon")[MONITORS_PER_BLOCK * k : MONITORS_PER_BLOCK * (k + 1)]
@@ -406,8 +406,8 @@ class Islands(Builder):
         states = [self.nv + k for k in part.states]
         x = [*part.v, *states]
         sums = list(range(scratch, scratch + SUMS))
-        own = range(MONITORS_PER_BLOCK)
-        monitors = [self.slots("mon")[MONITORS_PER_BLOCK * k + i] for k in part.substructures for i in own]
+        each_block = range(MONITORS_PER_BLOCK)
+        monitors = [self.slots("mon")[MONITORS_PER_BLOCK * k + i] for k in part.substructures for i in each_block]
         places = {
             "q": [self.slots("q")[k] for k in part.q],
             "x": [self.slots("x")[k] for k in x],
@@ -418,10 +418,10 @@ class Islands(Builder):
             "rep": sums[2 : 2 + len(REPORTS)],
             "scratch": list(range(scratch + SUMS, scratch + SUMS + shared_scratch(part.plan))),
         }
-        found: dict[int, int] = {}
+        slots_of: dict[int, int] = {}
         for name, slots in places.items():
-            found |= zip(builder.slots(name), slots, strict=False)  # the quadrature in x is the whole's
-        return found
+            slots_of |= zip(builder.slots(name), slots, strict=False)  # the quadrature in x is the whole's
+        return slots_of
 
     def on_islands(self, phase: Callable[[Builder], Iterable[Piece]]) -> list[Piece]:
         """Each distinct island's pieces once, run on the slots of all its equals."""
@@ -439,11 +439,11 @@ class Islands(Builder):
 
     def _sums(self, name: str) -> list[int]:
         """The slot of a sum of every island: "mon" the last two, "rep" all four, "dx" the power where it has one."""
-        found = []
+        places = []
         for builder, slots in zip(self.of_part, self.maps, strict=True):
             count = {"mon": 2, "rep": len(REPORTS), "dx": len(builder.setup.quadratures)}[name]
-            found += [slots[k] for k in builder.slots(name)[len(builder.slots(name)) - count :]]
-        return found
+            places += [slots[k] for k in builder.slots(name)[len(builder.slots(name)) - count :]]
+        return places
 
     def accelerate_pieces(self) -> tuple[Piece, ...]:
         mass, power = self._sums("mon")[1::2], self._sums("dx")
@@ -452,21 +452,24 @@ class Islands(Builder):
             return [*self._power(s[len(mass) :]), 0.0, largest(s[: len(mass)])]
 
         outputs = [*self.slots("dx")[self.nx :], *self.slots("mon")[-2:]]
-        return (*self.on_islands(lambda own: own.accelerate_pieces()), self.piece("sum", run, [*mass, *power], outputs))
+        return (
+            *self.on_islands(lambda island: island.accelerate_pieces()),
+            self.piece("sum", run, [*mass, *power], outputs),
+        )
 
     def project_pieces(self) -> tuple[Piece, ...]:
         monitors, reports, power = (self._sums(name) for name in ("mon", "rep", "dx"))
         count = len(self.parts)
 
         def run(s: list[Scalar]) -> Vec:
-            found, rest = s[2 * count : 6 * count], s[6 * count :]
-            gap, velocity_gap, kinetic, potential = (found[k :: len(REPORTS)] for k in range(len(REPORTS)))
+            sums, rest = s[2 * count : 6 * count], s[6 * count :]
+            gap, velocity_gap, kinetic, potential = (sums[k :: len(REPORTS)] for k in range(len(REPORTS)))
             most = [largest(s[0 : 2 * count : 2]), largest(s[1 : 2 * count : 2])]
             return [*self._power(rest), *most, largest(gap), largest(velocity_gap), total(kinetic), total(potential)]
 
         outputs = [*self.slots("dx")[self.nx :], *self.slots("mon")[-2:], *self.slots("rep")]
         return (
-            *self.on_islands(lambda own: own.project_pieces()),
+            *self.on_islands(lambda island: island.project_pieces()),
             self.piece("sums", run, [*monitors, *reports, *power], outputs),
         )
 

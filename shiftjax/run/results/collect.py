@@ -30,7 +30,7 @@ def collect(
     lanes: Ensemble,
     began: Start,
     observed: Sequence[Channel],
-    kept: np.ndarray,
+    posed: np.ndarray,
     *,
     batched: bool,
     measure: Callable[[np.ndarray, Mapping[str, np.ndarray]], Measured],
@@ -44,7 +44,7 @@ def collect(
     """The result.
 
     Args:
-        observed: the channels. kept: (K,) members whose coordinates were recorded after them.
+        observed: the channels. posed: (K,) members whose coordinates were recorded after them.
         batched: False takes the member axis away.
         measure: the metrics, from instants (n,) and channels (B, n, ...) by path.
         messages, notes: of `run.results.messages`. ending: of `run.going_on`. wall: seconds of the whole call so far.
@@ -53,7 +53,7 @@ def collect(
     settings, setup, plan = lanes.settings, prepared.setup, prepared.plan
     ticks = settings.steps // settings.every + 1
     pick = (lambda a: a) if batched else (lambda a: a[0])
-    channels, poses = _recorded(prepared, lanes, observed, kept, ticks)
+    channels, poses = _recorded(prepared, lanes, observed, posed, ticks)
     time = settings.t0 + settings.h * settings.every * (settings.before / settings.every + np.arange(ticks))
     measured = measure(time, channels)
     units = prepared.model.number_units()
@@ -83,7 +83,7 @@ def collect(
         branch=pick(began.branch.astype(str)),
         messages=messages,
         poses={path: pick(values) for path, values in poses.items()},
-        kept=kept,
+        kept=posed,
         design=dict(zip(prepared.vary, prepared.values, strict=True)),
         model=prepared.model,
         report=report,
@@ -111,28 +111,28 @@ def collect(
 
 
 def _recorded(
-    prepared: Prepared, lanes: Ensemble, observed: Sequence[Channel], kept: np.ndarray, ticks: int
+    prepared: Prepared, lanes: Ensemble, observed: Sequence[Channel], posed: np.ndarray, ticks: int
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Channels (B, n, ...) of all members, and poses (K, n, 7) of all bodies of those that were kept."""
+    """Channels (B, n, ...) of all members, and poses (K, n, 7) of all bodies of those whose poses are recorded."""
     width = sum(channel.size for channel in observed)
     every = np.full((prepared.members, ticks, width), np.nan)
-    q = np.zeros((len(kept), ticks, 0))
+    q = np.zeros((len(posed), ticks, 0))
     for recording in lanes.recordings:
         every[recording.members] = recording.out[:, :, :width]
-        if recording.members is kept:
+        if recording.members is posed:
             q = recording.out[:, :, width:].astype(float)
     channels, at = {}, 0
     for channel in observed:
         values = every[:, :, at : at + channel.size]
         channels[channel.path] = values[:, :, 0] if channel.scalar else values
         at += channel.size
-    return channels, _poses(prepared, kept, q) if len(kept) else {}
+    return channels, _poses(prepared, posed, q) if len(posed) else {}
 
 
-def _poses(prepared: Prepared, kept: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Poses of all bodies for coordinates (K, n, nq) of the kept members."""
+def _poses(prepared: Prepared, posed: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+    """Poses of all bodies for coordinates (K, n, nq) of the posed members."""
     plan, (count, n, _) = prepared.plan, q.shape
-    lane = prepared.lane_of(np.repeat(kept, n), 1.0)
+    lane = prepared.lane_of(np.repeat(posed, n), 1.0)
     chain = lane.motion(list(q.reshape(count * n, -1).T), None).chain()
     point = ground_point(plan, lane.params)
     out: dict[str, np.ndarray] = {}

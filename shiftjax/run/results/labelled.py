@@ -39,7 +39,7 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
     """
     lift = (lambda a: np.asarray(a)) if result.batched else (lambda a: np.asarray(a)[None])
     rows = members_to_keep(keep, len(np.atleast_1d(result.kept)))
-    kept = np.atleast_1d(np.asarray(result.kept, np.int64))[rows]
+    posed = np.atleast_1d(np.asarray(result.kept, np.int64))[rows]
     root = xr.Dataset(
         attrs={
             **FORMAT,
@@ -56,11 +56,11 @@ def to_tree(result: Any, keep: int | str = "all") -> xr.DataTree:
         }
     )
     poses = {body: lift(pose)[rows] for body, pose in result.poses.items()}
-    channels = {path: lift(value)[kept] for path, value in result.channels.items()}
+    channels = {path: lift(value)[posed] for path, value in result.channels.items()}
     groups = {
         "/": root,
         "/members": _ordered(_members(result, lift)),
-        "/trajectories": _ordered(_trajectories(result.time, kept, channels, dict(result.units), poses)),
+        "/trajectories": _ordered(_trajectories(result.time, posed, channels, dict(result.units), poses)),
         "/log": log_dataset(result.log),
     }
     return xr.DataTree.from_dict(groups)
@@ -135,23 +135,23 @@ def _about(role: str, units: str, **more: Any) -> dict[str, Any]:
 
 def _trajectories(
     time: np.ndarray,
-    kept: np.ndarray,
+    posed: np.ndarray,
     channels: Mapping[str, np.ndarray],
     units: Mapping[str, str],
     poses: Mapping[str, np.ndarray],
 ) -> xr.Dataset:
-    """Channels and poses of the kept members, each (K, n, ...)."""
+    """Channels and poses of the posed members, each (K, n, ...)."""
     taken: set[str] = {"pose", "time", "member", "body", "component"}
     data: dict[str, Any] = {}
     for path, values in channels.items():
         dims = ("member", "time", *(f"axis_{size}" for size in values.shape[2:]))
         data[disk_name(path, taken)] = (dims, values, {"units": units.get(path, "1"), "path": path})
-    shape = (len(kept), len(time), len(poses), 7)
+    shape = (len(posed), len(time), len(poses), 7)
     stacked = np.stack(list(poses.values()), axis=2) if poses else np.zeros(shape)
     about = {"units": "m, m, m, 1, 1, 1, 1", "long_name": "position and unit quaternion (w first) in the world"}
     data["pose"] = (("member", "time", "body", "component"), stacked, about)
     coords = {
-        "member": ("member", kept, {"units": "1"}),
+        "member": ("member", posed, {"units": "1"}),
         "time": ("time", np.asarray(time, np.float64), {"units": "s"}),
         "body": ("body", np.array(list(poses), dtype=object), {"units": "1"}),
         "component": ("component", np.array(COMPONENTS, dtype=object), {"units": "1"}),
@@ -211,11 +211,11 @@ def tree_of_document(document: Mapping[str, Any]) -> xr.DataTree:
     texts = {key: _text(document.get(key, [])) for key in ("model", "model_origin", "report", "settings", "notes")}
     plainly = ("format", "format_version", "shiftjax_version", "model_source", "programs", "compile_s", "wall_s")
     root = xr.Dataset(attrs={**{key: document[key] for key in plainly}, **texts})
-    kept = np.zeros(1, np.int64)
+    posed = np.zeros(1, np.int64)
     groups = {
         "/": root,
-        "/members": xr.Dataset(data, coords={"member": ("member", kept, {"units": "1"})}),
-        "/trajectories": _trajectories(time, kept, channels, units, poses),
+        "/members": xr.Dataset(data, coords={"member": ("member", posed, {"units": "1"})}),
+        "/trajectories": _trajectories(time, posed, channels, units, poses),
         "/log": log_dataset(document["log"]),
     }
     return xr.DataTree.from_dict(groups)

@@ -26,9 +26,9 @@ def log_dataset(log: Sequence[Mapping[str, Any]]) -> xr.Dataset:
     }
     codes: dict[tuple[str, ...], int] = {}
     for side in SIDES:
-        found = (codes.setdefault(tuple(entry[side]), len(codes)) for entry in log)
+        numbers = (codes.setdefault(tuple(entry[side]), len(codes)) for entry in log)
         about = {"units": "1", "long_name": f"independent coordinates, {side} ones: a row of independent"}
-        data[side] = ("line", np.fromiter(found, np.int32, count), about)
+        data[side] = ("line", np.fromiter(numbers, np.int32, count), about)
     places = max(map(len, codes), default=0)
     names = [[*names, *[""] * (places - len(names))] for names in codes]
     data["independent"] = (("set", "place"), np.array(names, object).reshape(len(codes), places), {"units": "1"})
@@ -58,10 +58,10 @@ def entries(tree: xr.DataTree, member: int | None = None) -> list[dict[str, Any]
     sets = [[str(name) for name in row if name] for row in data["independent"].values]
     numbers = [data[name].values[chosen].tolist() for name in NUMBERS]
     sides = [[sets[code] for code in data[side].values[chosen]] for side in SIDES]
-    found = [dict(zip((*NUMBERS, *SIDES), line, strict=True)) for line in zip(*numbers, *sides, strict=True)]
+    lines = [dict(zip((*NUMBERS, *SIDES), line, strict=True)) for line in zip(*numbers, *sides, strict=True)]
     if "jacobian" in data:
         shapes = np.stack([data["jacobian_rows"].values, data["jacobian_columns"].values], axis=1)
         ends, flat = np.cumsum(shapes.prod(axis=1)), data["jacobian"].values
-        for entry, end, (m, n) in zip(found, ends[chosen], shapes[chosen], strict=True):
+        for entry, end, (m, n) in zip(lines, ends[chosen], shapes[chosen], strict=True):
             entry["jacobian"] = flat[end - m * n : end].reshape(m, n).tolist()
-    return found
+    return lines

@@ -90,16 +90,16 @@ class _Moved:
     def text(self, k: int) -> str:
         """Of member k."""
         row, out = int(np.searchsorted(self._members, k)), []
-        for which, wanted, own, what in (
+        for which, wanted, start, what in (
             (int(self._began.moved[k]), self._q, self._began.q, ""),
             (int(self._began.speed_moved[k]), self._v, self._began.v, "/s"),
         ):
             if which >= 0:
-                found = self._plan.coordinates[which]
-                first, count = (found.v, found.nv) if what else (found.q, found.nq)
-                unit = f"{found.unit}{what}" if found.plain else ""
-                there, asked = _list(own[first : first + count, k]), _list(wanted[first : first + count, row])
-                out.append(f"{found.path} starts at {there} {unit} instead of {asked}".replace("  ", " "))
+                coordinate = self._plan.coordinates[which]
+                first, count = (coordinate.v, coordinate.nv) if what else (coordinate.q, coordinate.nq)
+                unit = f"{coordinate.unit}{what}" if coordinate.plain else ""
+                there, asked = _list(start[first : first + count, k]), _list(wanted[first : first + count, row])
+                out.append(f"{coordinate.path} starts at {there} {unit} instead of {asked}".replace("  ", " "))
         return "; ".join(out)
 
 
@@ -124,8 +124,8 @@ def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tupl
 
     Rounding moves coordinates by eps / sigma there, and so a = J^-1 gamma by eps / sigma^3 of the squared speeds.
     """
-    told = [c.path for c in observed if c.path.rpartition(".")[2] in ("a", "reaction_force", "reaction_moment")]
-    if not told or not lanes.setup.blocks:
+    sensitive = [c.path for c in observed if c.path.rpartition(".")[2] in ("a", "reaction_force", "reaction_moment")]
+    if not sensitive or not lanes.setup.blocks:
         return ()
     condition = lanes.table.rows("acc", within=ACCUMULATORS.index("squared_condition")).astype(float)
     eps = float(np.finfo(lanes.table.dtype).eps)
@@ -133,7 +133,7 @@ def recorded_near_singular(lanes: Ensemble, observed: Sequence[Channel]) -> tupl
     near = np.flatnonzero((lanes.status <= 0) & (uncertain > UNCERTAIN))
     if not len(near):
         return ()
-    named = ", ".join(told[:3]) + (" ..." if len(told) > 3 else "")
+    named = ", ".join(sensitive[:3]) + (" ..." if len(sensitive) > 3 else "")
     return (
         f"{named}: {len(near)} members pass a singular pose, where accelerations are certain to "
         f"{uncertain[near].max():.1g} of the squared speeds only",
@@ -144,8 +144,8 @@ def notes(prepared: Prepared, began: Start) -> tuple[str, ...]:
     """What was stated of the start and is not kept, because the loops do not allow it: by joint, with the members."""
     out: list[str] = []
     if not prepared.said.alone and max(prepared.file_start.change[0], prepared.file_start.speed_change[0]) > 0:
-        said = _Moved(prepared.of_the_file(), prepared.file_start, np.zeros(1, int)).text(0)
-        out.append(f"the file's own start does not close: {said}")
+        moves = _Moved(prepared.of_the_file(), prepared.file_start, np.zeros(1, int)).text(0)
+        out.append(f"the file's own start does not close: {moves}")
     for what, change, moved in (
         ("displacement", began.change, began.moved), ("speed", began.speed_change, began.speed_moved)
     ):  # fmt: skip

@@ -189,8 +189,8 @@ class Result:
 def _need_known(*arrays: Any) -> None:
     """Raises where JAX traces one of the arrays."""
     if not all(map(is_known, arrays)):
-        found, allowed = "arrays that JAX traces", "numbers, outside of jax.grad, jax.jvp and jax.jit"
-        raise ModelError("result", found, allowed, "Give its channels or metrics back from the traced function.")
+        fault, allowed = "arrays that JAX traces", "numbers, outside of jax.grad, jax.jvp and jax.jit"
+        raise ModelError("result", fault, allowed, "Give its channels or metrics back from the traced function.")
 
 
 def remedy(outcome: Outcome) -> str:
