@@ -50,6 +50,7 @@ from shiftjax.ensembles.study.group import total
 from shiftjax.ensembles.study.observing import notes
 from shiftjax.errors import ModelError, need_count, need_path
 from shiftjax.run.results.labelled import FORMAT, to_tree
+from shiftjax.run.results.result import Result
 from shiftjax.shield import shielded
 
 SUFFIX = ".zarr"
@@ -160,7 +161,7 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
     count, probes = total(groups), [probed(group, definition) for group in groups]
     first, rows = probes[0][0], columns([row for _, _, row, _ in probes], groups)
     refuse_unknown((str(v.attrs.get("path", name)) for name, v in rows.data_vars.items()), definition.kept)
-    steps = ASSEMBLY if definition.assemble_only else round(first.settings["span"] / first.settings["step"])
+    steps = ASSEMBLY if definition.assemble_only else _steps(first)
     size = shard or shard_size(max((need for _, need, _, _ in probes), key=lambda need: need.total), steps)
     about = {str(key): value for key, value in to_tree(first, "none").attrs.items() if key not in OF_A_RUN}
     listed = [{"switches": dict(g.switches), "first": g.first, "members": g.members} for g in groups]
@@ -180,6 +181,13 @@ def _begin(definition: Definition, place: Path, source: str, shard: int | None) 
     finally:
         with shielded():
             remove(draft)
+
+
+def _steps(first: Result) -> float:
+    """How many steps a member takes, by the first one, whose tolerance chooses them."""
+    if first.settings["tolerance"] is not None:
+        return float(first.certificate["steps"][0])
+    return round(first.settings["span"] / first.settings["step"])
 
 
 def _mend(place: Path) -> None:

@@ -179,6 +179,7 @@ def asked(content: OptimumContent) -> str:
         facts.append(("learning rate", rate))
     facts.append(("converged below a gradient of", number(wanted.tolerance)))
     facts += [(name, f"{value:g} s") for name, value in (("span", definition.span), ("step", definition.step)) if value]
+    facts += [("tolerance of a step", f"{definition.tolerance:g}")] if definition.tolerance else []
     return table(("setting", "value"), facts, (0, 1))
 
 

@@ -31,7 +31,7 @@ def run(trail: Trail, progress: Callable[[float], None] = lambda done: None) -> 
     given: dict[str, Any] = {**trail.group.settings, "keep": "all", "vary": trail.vary, "progress": progress}
     span = given.get("span") or trail.group.model.settings.span
     if given.get("output_step") is None and trail.group.model.settings.output_step is None and span is not None:
-        given |= _clock(span, given.get("step"))
+        given |= _clock(span, given.get("step"), chosen=given.get("tolerance") is not None)
     result = simulate(trail.group.model, **given)
     columns = {column(name, result.metrics): trail.columns[name] for name in COLUMNS}
     return dataclasses.replace(
@@ -42,11 +42,16 @@ def run(trail: Trail, progress: Callable[[float], None] = lambda done: None) -> 
     )
 
 
-def _clock(span: float, step: float | None) -> dict[str, float]:
-    """The step [s] that the optimisation had, and a whole multiple of it as time between the instants shown."""
+def _clock(span: float, step: float | None, *, chosen: bool) -> dict[str, float]:
+    """The step [s] that the optimisation had, and a whole multiple of it as time between the instants shown.
+
+    Args:
+        chosen: whether a tolerance chooses the steps, none of which is given then.
+    """
     steps = span / step if step else np.ceil(span / DEFAULT_STEP - WHOLE)
     step = step or float(span / steps)
-    return {"step": step, "output_step": step * max(1, int(min(SHOWN / span, 1 / INSTANTS) * steps))}
+    shown = {"output_step": step * max(1, int(min(SHOWN / span, 1 / INSTANTS) * steps))}
+    return shown if chosen else {"step": step, **shown}
 
 
 def main(place: str, target: str, start: str) -> None:

@@ -82,7 +82,10 @@ def subtitle(content: Content) -> str:
     """One line under the title."""
     used, members = content.settings, content.members
     words = [f"{number(len(members.numbers))} members", f"{len(content.varied)} varied numbers"]
-    words += [f"{used['span']:g} s at {used['step'] * 1e3:g} ms"] if used.get("span") and used.get("step") else []
+    if used.get("span") and used.get("tolerance"):
+        words.append(f"{used['span']:g} s with a tolerance of {used['tolerance']:g}")
+    elif used.get("span") and used.get("step"):
+        words.append(f"{used['span']:g} s at {used['step'] * 1e3:g} ms")
     return " · ".join(words)
 
 

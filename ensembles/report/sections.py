@@ -161,9 +161,10 @@ def _sentence(vary: Vary) -> str:
 def _facts(content: Content) -> list[tuple[str, object]]:
     used, about = content.settings, content.about
     facts: list[tuple[str, object]] = [("model", content.name)]
-    for name, unit in (("span", "s"), ("step", "s"), ("output_step", "s")):
+    steps = ("step", " s") if used.get("tolerance") is None else ("tolerance", "")  # which chooses them
+    for name, unit in (("span", " s"), steps, ("output_step", " s")):
         if used.get(name) is not None:
-            facts.append((name.replace("_", " "), f"{used[name]:g} {unit}"))
+            facts.append((name.replace("_", " "), f"{used[name]:g}{unit}"))
     facts += [(name, used[name]) for name in ("method", "precision", "backend", "samples", "seed") if _said(used, name)]
     if used.get("assign"):
         facts.append(("set", ", ".join(f"{content.short(k)} = {v:g}" for k, v in used["assign"].items())))

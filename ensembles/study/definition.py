@@ -27,12 +27,15 @@ from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
+from shiftjax.run.options import NumericsOptions
+from shiftjax.run.programs.integrators import method_of
 
 Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
-SETTINGS = ("span", "step", "output_step", "method", "precision", "backend", "strict_start")
-MOTION = ("span", "step", "output_step", "method", "energy_limit", "gap_limit", "angle_limit")  # of no use to assemble
-SETTINGS += ("energy_limit", "gap_limit", "angle_limit", "channels", "hold")
+NUMERICS = ("step", "tolerance", "method", "precision")  # must go together
+LIMITS = ("energy_limit", "gap_limit", "angle_limit")
+MOTION = ("span", "step", "tolerance", "output_step", "method", *LIMITS)  # of no use to assemble
+SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold")
 EMPTY = FrozenJson()
 
 
@@ -56,12 +59,13 @@ class Definition:
             its like; its numbers have paths, as JOINT_drive.amplitude, that vary, set and derive name.
         hold: joints that keep their place while loops are closed.
         span, step, output_step: [s], as those of `simulate`.
-        method, precision, backend: as those of `simulate`.
+        tolerance, method, precision, backend: as those of `simulate`.
         channels: what is recorded of the members that are kept.
         metrics: name -> a text, or a mapping with `of`.
         keep: whose trajectories are kept: "all", "none", "every 10", how many, a list of members, or a mapping of
             `members`, `worst` and `best`.
-        assemble_only: loops are closed and nothing is run; span, step, output_step, method and limits say nothing then.
+        assemble_only: loops are closed and nothing is run; span, step, tolerance, output_step, method and limits say
+            nothing then.
         strict_start: members whose stated start the loops do not allow are not run.
         energy_limit, gap_limit, angle_limit: above which a member is `inaccurate`; math.inf for none.
         optimize: what `optimize` makes small, and how: the table `[optimize]`.
@@ -85,6 +89,7 @@ class Definition:
     hold: Sequence[str] = ()
     span: float | None = None
     step: float | None = None
+    tolerance: float | None = None
     output_step: float | None = None
     method: str | None = None
     precision: str | None = None
@@ -166,6 +171,8 @@ class Definition:
 
     def _check_together(self) -> None:
         """Raises where the keys do not go together."""
+        given = {name: getattr(self, name) for name in NUMERICS}
+        method_of(NumericsOptions(**{name: value for name, value in given.items() if value is not None}))
         seen: dict[str, str] = {}
         for table in ONCE:
             for path in getattr(self, table):

@@ -21,7 +21,7 @@ from shiftjax.errors import ModelError, need, need_count, need_mapping, need_num
 from shiftjax.kernels.lane_program import DTYPES
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
-from shiftjax.run.programs.integrators import METHODS, check_method
+from shiftjax.run.programs.integrators import FINEST, METHODS
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
@@ -76,6 +76,11 @@ def _seconds(where: str, value: Any) -> Any:
     return value
 
 
+def _tolerance(where: str, value: Any) -> Any:
+    need_number(where, value, f"a number of at least {FINEST:g}", least=FINEST)
+    return value
+
+
 def _limit(where: str, value: Any) -> Any:
     """A positive number, inf for no limit; JSON says it as a text."""
     if value == "inf" or (isinstance(value, float) and value == math.inf):
@@ -99,12 +104,8 @@ def _flag(where: str, value: Any) -> Any:
     return value
 
 
-FIXED = [name for name, method in METHODS.items() if not method.controls]  # methods that studies take
-
-
 def _method(where: str, value: Any) -> Any:
-    need(where, value, str, ", ".join(METHODS))
-    check_method(value)
+    one_of(where, value, METHODS)  # as they are now: those of plug-ins are among them
     return value
 
 
@@ -245,8 +246,12 @@ KEYS: dict[str, Key] = {
             "1 ms, or the next smaller whole fraction of the output step", "step = 1e-3", "s"),
         Key("output_step", _seconds, ABOVE_ZERO, "time between recorded instants, a whole multiple of the step",
             "the model file's, else the first and the last instant", "output_step = 0.01", "s"),
-        Key("method", _method, {"enum": FIXED}, "how it is integrated; euler is semi-implicit", "`rk4`",
-            'method = "rk4"'),
+        Key("tolerance", _tolerance, {"type": "number", "minimum": FINEST},
+            "in place of a step: what each step may be off by, in rad or parts of the model's length; every "
+            "member takes steps as large as that allows", "steps of one size", "tolerance = 1e-8"),
+        Key("method", _method, {"enum": list(METHODS)},
+            "how it is integrated; euler is semi-implicit, dopri5 is that of a tolerance",
+            "`rk4`, with a tolerance `dopri5`", 'method = "rk4"'),
         Key("precision", _word(tuple(DTYPES)), {"enum": list(DTYPES)}, "of the numbers of a run", "`f64`",
             'precision = "f64"'),
         Key("backend", _text, TEXT, "the machine: cpu or xla", "the fastest there is", 'backend = "cpu"'),

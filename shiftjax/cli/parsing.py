@@ -103,7 +103,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--span", type=positive, metavar="T", help="duration [s]; left out, the file's")
     add("--step", type=positive, metavar="H", help="step [s]; left out, 1 ms or a whole fraction of the output step")
-    add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit)")
+    tolerance = "what a step may be off by [rad], in place of --step: steps are as large as it allows"
+    add("--tolerance", type=positive, metavar="X", help=tolerance)
+    add("--method", metavar="NAME", help="rk4 (default) or euler (semi-implicit); with a tolerance dopri5")
     add("--output-step", type=positive, metavar="S", help="time between stored instants [s]; a multiple of the step")
     add_channel(parser)
     add(

@@ -24,8 +24,6 @@ OF_STUDY += ["energy_limit", "gap_limit", "angle_limit"]  # options that say wha
 def define(parser: argparse.ArgumentParser) -> None:
     parsing.add_model(parser)
     parsing.add_run(parser)
-    tolerance = "what a step may be off by [rad], in place of --step: steps are as large as it allows"
-    parser.add_argument("--tolerance", type=parsing.positive, metavar="X", help=tolerance)
     line = "of a stored study, given instead of MODEL: run this member again, as it was"
     parser.add_argument("--member", type=int, metavar="K", help=line)
     parser.add_argument("--log", action="store_true", help="print every change of coordinates")

@@ -12,7 +12,9 @@ from shiftjax.ensembles.study.definition import Definition, document, from_docum
 from shiftjax.ensembles.study.designs import designs
 from shiftjax.errors import ModelError
 
-SAME = "span step method output_step backend precision energy_limit gap_limit angle_limit samples keep".split()
+SAME = (
+    "span step tolerance method output_step backend precision energy_limit gap_limit angle_limit samples keep".split()
+)
 TABLES = ("vary", "set", "derive", "drive")  # options PATH=WORDS
 
 
@@ -34,6 +36,9 @@ def definition_of(options: argparse.Namespace) -> Definition:
         given, folder = {"model": options.model}, str(Path.cwd())
     changed = {name: {**given.get(name, {}), **entries} for name, entries in tables.items() if entries}
     stated = {key: value for key, value in words.items() if value is not None and value != []}
+    for one, other in (("step", "tolerance"), ("tolerance", "step")):  # each takes the place of the other
+        if one in stated and other not in stated:
+            given.pop(other, None)
     return from_document({**given, **stated, **changed}, folder)
 
 

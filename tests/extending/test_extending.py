@@ -12,6 +12,7 @@ from shiftjax.docs.pages import text
 EXTENSIONS = Path(__file__).resolve().parents[1] / "extensions"
 SHOWN = re.compile(r"<!-- not run: tests/extensions/(\w+\.py) is this file.*? -->\n```python\n(.*?)^```$", re.M | re.S)
 FILES = {
+    "bogacki_shampine.py",
     "bristle.py",
     "butcher.py",
     "cam.py",

@@ -31,6 +31,7 @@ from shiftjax.run.programs.integrators import METHODS
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from tests.extensions import (  # noqa: F401
+    bogacki_shampine,
     bristle,
     cam,
     contact,
@@ -339,6 +340,47 @@ def test_gradients_of_methods_that_no_table_states(method: str) -> None:
         slopes = np.asarray(jax.grad(lambda inertia: last(inertia).sum())(jnp.asarray(inertias)))
     differences = (last(inertias + step) - last(inertias - step)) / (2 * step)
     assert np.abs(slopes - differences).max() < 1e-7 * np.abs(slopes).max()  # of second order in the step
+
+
+def test_an_embedded_pair_takes_a_tolerance() -> None:
+    """On a four-bar in a batch: errors go with the tolerance, steps with its third root, of order three.
+
+    Beside RK4 with small steps; a member alone is that of the batch, plain NumPy takes the same steps.
+    """
+    masses, tolerances = {"disc.inertia.Iyy": np.array([0.02, 0.04])}, (1e-5, 1e-8)
+    settings: dict[str, Any] = {"channels": ["pivot.q", "pivot.v"], "output_step": 0.1, "vary": masses}
+    fine = simulate(geared(), 0.5, 1e-4, **settings).channels
+    found = [simulate(geared(), 0.5, method="bs32", tolerance=tolerance, **settings) for tolerance in tolerances]
+    for result, tolerance in zip(found, tolerances, strict=True):
+        assert (result.status == 0).all() and (result.certificate["gap"] < GAP).all()
+        assert max(np.abs(result.channels[name] - fine[name]).max() for name in fine) < 100 * tolerance
+    steps = [result.certificate["steps"] for result in found]
+    growth = np.log(steps[1] / steps[0]) / np.log(tolerances[0] / tolerances[1])
+    assert order_of(METHODS["bs32"]) == 3 and (np.abs(growth - 1 / 3) < 0.05).all()
+    alone = {**settings, "vary": {"disc.inertia.Iyy": np.array([0.04])}, "method": "bs32", "tolerance": 1e-5}
+    cpu, plain = (simulate(geared(), 0.5, backend=backend, **alone) for backend in ("cpu", "numpy"))
+    assert cpu.certificate["steps"][0] == plain.certificate["steps"][0] == steps[0][1]
+    for name in fine:
+        assert cpu.channels[name][0].tobytes() == found[0].channels[name][1].tobytes()
+        assert np.abs(cpu.channels[name] - plain.channels[name]).max() < BACKENDS
+    with pytest.raises(ModelError, match="method: found 'bs32', which controls its step size"):
+        simulate(geared(), 0.5, 1e-3, method="bs32")
+
+
+def test_gradients_of_an_embedded_pair() -> None:
+    """Of the last angle by the inertia of the disc: as differences of runs along the same steps say."""
+    settings: dict[str, Any] = {"method": "bs32", "tolerance": 1e-6, "channels": ["pivot.q"], "output_step": 0.1}
+
+    def last(inertia: Any, **more: Any) -> Any:
+        run = shiftjax.simulate(geared(), 0.2, vary={"disc.inertia.Iyy": inertia}, **settings, **more)
+        return run.channels["pivot.q"][:, -1]
+
+    inertias, step = np.array([0.02, 0.04]), 1e-5
+    with jax.enable_x64(True):
+        slopes = np.asarray(jax.grad(lambda inertia: last(inertia).sum())(jnp.asarray(inertias)))
+    taken = simulate(geared(), 0.2, vary={"disc.inertia.Iyy": inertias}, **settings).schedule
+    up, down = (last(inertias + side * step, schedule=taken) for side in (1, -1))
+    assert np.abs(slopes - (up - down) / (2 * step)).max() < 1e-7 * np.abs(slopes).max()  # of second order in the step
 
 
 @pytest.mark.parametrize("backend", ["cpu", "xla"])

@@ -114,6 +114,27 @@ def test_members_that_are_done_stay(whole: Result) -> None:
     assert result.failed.tolist() == np.flatnonzero(cut).tolist()
 
 
+@pytest.mark.usefixtures("small_batches")
+def test_of_members_whose_steps_are_chosen_nothing_is_lost() -> None:
+    """Those that are done are those of a whole run; of the others every step that was taken, and what it recorded."""
+    given: dict[str, Any] = {"vary": {PATH: np.linspace(-1.0, 1.0, 24)}, "channels": [CHANNEL], "output_step": 0.01}
+    whole = simulate(MODEL, 2.0, tolerance=1e-9, **given)
+    with pytest.raises(Interrupted) as caught:
+        simulate(MODEL, 2.0, tolerance=1e-9, threads=1, progress=interrupt_at(0.4), **given)
+    result = caught.value.result
+    cut, seen = result.status == Outcome.interrupted, result.channels[CHANNEL]
+    assert 0 < cut.sum() < 24 and (whole.status == 0).all()
+    assert seen[~cut].tobytes() == whole.channels[CHANNEL][~cut].tobytes()
+    there = np.isfinite(seen)
+    assert (seen[there] == whole.channels[CHANNEL][there]).all() and (there[cut].sum(1) < seen.shape[1]).all()
+    assert there[cut].sum(1).max() > 1, "some were on their way"
+    assert result.schedule is not None and whole.schedule is not None
+    for k in np.flatnonzero(cut):
+        taken = [np.split(s.ends, np.cumsum(s.taken)[:-1])[k] for s in (result.schedule, whole.schedule)]
+        assert (taken[0] == taken[1][: len(taken[0])]).all()
+        assert there[k].sum() == 1 + np.floor((taken[0].max(initial=0.0) + 1e-9) / 10), "all up to where it stands"
+
+
 @pytest.mark.parametrize("backend", ["xla", "cpu"])
 def test_one_run_and_one_that_repeats_another(backend: str) -> None:
     run = simulate("pendulum", 0.1, 1e-3, channels=["energy.kinetic"], backend=backend)
