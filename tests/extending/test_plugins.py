@@ -86,6 +86,9 @@ def test_a_command_takes_methods_metrics_channels_and_formats_of_files(folder: P
     assert code == 0, err
     document = json.loads(out)
     assert document["metrics"]["way"] > 0.05 and "rod.spin" in document["channels"]
+    chosen = ("--method", "bs32", "--tolerance", "1e-6", "--plugin", str(EXTENSIONS / "bogacki_shampine.py"))
+    code, out, err = shell(folder, "run", "arm.json", "--span", "0.05", *chosen, *plugins[:2])
+    assert code == 0 and "tolerance 1e-06, bs32" in out, err
     (folder / "arm.lines").write_text("body upper 1.0 0 0 -0.5\njoint top Ry fixed 0 0 1 upper 0.5\n", encoding="utf-8")
     code, out, err = shell(folder, "info", "arm.lines", *plugins)
     assert code == 0 and "1 degrees of freedom" in out, err

@@ -117,6 +117,21 @@ def test_a_replay_is_the_same_to_the_bit(name: str) -> None:
     assert again.schedule.ends.tobytes() == result.schedule.ends.tobytes()
 
 
+def test_in_f32_the_error_falls_down_to_rounding() -> None:
+    """As with fixed steps, in far fewer; steps are noted and repeated to the bit, and a batch is its members."""
+    found, channels = model("four_bar")
+    given = {"output_step": 0.1, "channels": channels, "precision": "f32"}
+    results = [simulate(found, 1.0, tolerance=tolerance, **given) for tolerance in (1e-4, 1e-6)]  # type: ignore[arg-type]
+    errors = [apart(result, run("four_bar", None)) for result in results]
+    assert errors[0] < 1e-2 and errors[1] < 1e-5 and errors[1] < 0.05 * errors[0]
+    assert results[1].certificate["steps"] < 100 and results[1].certificate["gap"] < 1e-6
+    again = simulate(found, 1.0, tolerance=1e-6, schedule=results[1].schedule, **given)  # type: ignore[arg-type]
+    assert same(again, results[1])
+    speeds = {"crank_pivot.initial_velocity": [found.numbers()["four_bar:crank_pivot.initial_velocity"], 9.0]}
+    batch = simulate(found, 1.0, tolerance=1e-6, vary=speeds, **given)  # type: ignore[arg-type]
+    assert all(batch.channels[c][0].tobytes() == results[1].channels[c].tobytes() for c in channels)
+
+
 @pytest.mark.parametrize("name", ["n_four_bar_2", "n_four_bar_5"])
 def test_singular_poses_are_passed_by_shorter_steps(name: str) -> None:
     """Chains of four-bars pass their flat pose, where a step would trip, as with fixed steps; a replay does, too."""
@@ -182,7 +197,8 @@ def test_what_a_tolerance_does_not_go_with_is_refused() -> None:
         ({"tolerance": 0.0}, "tolerance: found 0"),
         ({"tolerance": "fine"}, "tolerance: found 'fine'"),
         ({"tolerance": 1e-6, "step": 1e-3}, "step: found 0.001 s and a tolerance; allowed: one of them"),
-        ({"tolerance": 1e-6, "precision": "f32"}, "precision: found 'f32' with a tolerance; allowed: 'f64'"),
+        ({"tolerance": 1e-15}, "tolerance: found 1e-15; allowed: a number of at least 1e-14 in f64"),
+        ({"tolerance": 1e-7, "precision": "f32"}, "tolerance: found 1e-07; allowed: a number of at least 1e-06 in f32"),
         (
             {"tolerance": 1e-6, "method": "rk4"},
             "method: found 'rk4', whose steps are fixed, with a tolerance; allowed: dopri5",

@@ -67,7 +67,7 @@ def test_one_that_was_stopped_goes_on_to_the_same_bits(stored: Path, definition:
     place = tmp_path / "stopped.zarr"
     with pytest.raises(KeyboardInterrupt):
         sweep(definition, place, shard=SIZE, progress=stop)
-    assert not (Study(place).xarray["members"]["status"].values == 0).all()
+    assert np.asarray(Study(place).xarray["members"]["status"].values).any()
     assert_same(sweep(definition, place, resume=True).path, stored)
 
 

@@ -29,8 +29,8 @@ def ended(study: StudyLike, member: int) -> Ended | None:
     if not end < last:
         return None
     steps, step = study.metrics.get("steps"), study.settings.get("step")
-    fixed = isinstance(step, float) and study.settings.get("tolerance") is None  # else steps are of any size
-    if steps is not None and fixed and np.isfinite(steps[member]):
+    chosen = study.settings.get("tolerance") is not None  # steps of any size
+    if steps is not None and isinstance(step, float) and not chosen and np.isfinite(steps[member]):
         end = min(max(end, float(study.time[0]) + float(steps[member]) * step), last)
     return Ended(member, end, study.message(member))
 
