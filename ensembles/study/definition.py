@@ -27,12 +27,10 @@ from shiftjax.measures.certificate import CERTIFICATE
 from shiftjax.mechanism.frozen_json import FrozenJson, freeze, thaw
 from shiftjax.mechanism.model import Model
 from shiftjax.record import record
-from shiftjax.run.options import NumericsOptions
 from shiftjax.run.programs.integrators import method_of
 
 Words = str | float | Sequence[Any] | Mapping[str, Any]
 ONCE = ("vary", "set", "derive")  # tables in which a number stands once at most
-NUMERICS = ("step", "tolerance", "method", "precision")  # must go together
 LIMITS = ("energy_limit", "gap_limit", "angle_limit")
 MOTION = ("span", "step", "tolerance", "output_step", "method", *LIMITS)  # of no use to assemble
 SETTINGS = (*MOTION, "precision", "backend", "strict_start", "channels", "hold")
@@ -171,8 +169,7 @@ class Definition:
 
     def _check_together(self) -> None:
         """Raises where the keys do not go together."""
-        given = {name: getattr(self, name) for name in NUMERICS}
-        method_of(NumericsOptions(**{name: value for name, value in given.items() if value is not None}))
+        method_of(self)
         seen: dict[str, str] = {}
         for table in ONCE:
             for path in getattr(self, table):

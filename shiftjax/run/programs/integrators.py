@@ -55,7 +55,7 @@ def check_method(name: str) -> None:
 
 
 class Numerics(Protocol):
-    """What decides the method; `run.options.NumericsOptions` has it."""
+    """What decides the method: the options of a run have it, and the definition of a study."""
 
     @property
     def method(self) -> str | None: ...
@@ -64,7 +64,7 @@ class Numerics(Protocol):
     @property
     def step(self) -> float | None: ...
     @property
-    def precision(self) -> str: ...
+    def precision(self) -> str | None: ...
 
 
 def method_of(numerics: Numerics) -> str:
@@ -78,8 +78,9 @@ def method_of(numerics: Numerics) -> str:
         name = numerics.method or "rk4"
         check_method(name)
         return name
-    finest = FINEST[numerics.precision]
-    allowed = f"a number of at least {finest:g} in {numerics.precision}, in rad and parts of the length"
+    precision = numerics.precision or "f64"
+    finest = FINEST[precision]
+    allowed = f"a number of at least {finest:g} in {precision}, in rad and parts of the length"
     need_number("tolerance", numerics.tolerance, allowed, least=finest)
     if numerics.step is not None:
         given, todo = f"{numerics.step:g} s and a tolerance", "Leave one of them out: the tolerance decides the steps."
