@@ -12,7 +12,7 @@ import pytest
 
 from shiftjax.errors import ModelError
 from shiftjax.poses import matrices
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import actions, looking
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.members.study_like import Design
 from shiftjax.viewer.motion import framing, sampling
@@ -125,7 +125,7 @@ def test_the_window_begins_with_the_whole_motion(design: Design) -> None:
 
 def test_a_moved_camera_stays_where_it_is(design: Design) -> None:
     state = WindowState(MemberScenes(design.study, design.scene))
-    actions.orbit(state, 0.1, 0.0)
+    looking.orbit(state, 0.1, 0.0)
     before = state.view.camera
     state.view.resize(2.0)
     assert state.view.camera == before

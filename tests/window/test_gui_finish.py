@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shiftjax.viewer.gui.actions import actions, exporting
+from shiftjax.viewer.gui.actions import actions, exporting, looking
 from shiftjax.viewer.gui.offscreen import Offscreen
 from shiftjax.viewer.gui.panes import gizmo, labels
 from shiftjax.viewer.gui.panes.timeline import ticks
@@ -81,7 +81,7 @@ def test_a_click_on_an_end_of_an_axis(window: Offscreen) -> None:
 def test_names_do_not_overlap_and_the_pick_keeps_its_name(window: Offscreen) -> None:
     state = window.state
     actions.run(state, "names")
-    actions.zoom(state, 0.0, -0.9)  # so far away that most names collide
+    looking.zoom(state, 0.0, -0.9)  # so far away that most names collide
     hidden = None
     for _ in range(2):
         window.frames(2)

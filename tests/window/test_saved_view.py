@@ -12,7 +12,7 @@ import pytest
 
 from shiftjax.cli import main, view
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.actions import actions, grid, saved, selecting
+from shiftjax.viewer.gui.actions import actions, grid, looking, saved, selecting
 from shiftjax.viewer.gui.state.layout import Sizes
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.scene.scene import Scene
@@ -47,8 +47,8 @@ def changed(state: WindowState) -> WindowState:
     grid.show(state, state.choice.chosen.tolist())
     state.show_member(int(state.choice.chosen[2]))
     state.go_to(0.07)
-    actions.orbit(state, 0.2, 0.1)
-    actions.orthographic(state)
+    looking.orbit(state, 0.2, 0.1)
+    looking.orthographic(state)
     state.panels.panes_on, state.panels.sizes = False, Sizes(tree=200.0, study=300.0)
     return state
 
@@ -81,7 +81,7 @@ def test_a_member_beside_is_restored(
 
 
 def test_a_followed_body_is_saved_as_it_is_seen(state: WindowState, tmp_path: Path) -> None:
-    actions.follow(state, "four_bar:coupler")
+    looking.follow(state, "four_bar:coupler")
     state.go_to(0.1)
     seen = dataclasses.asdict(state.current_camera())
     path = saved.save(state, tmp_path / "follow.json")

@@ -22,7 +22,7 @@ import numpy as np
 from PIL import Image
 
 from shiftjax.errors import ModelError
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import looking
 from shiftjax.viewer.gui.actions import reopening as replacing
 from shiftjax.viewer.gui.actions import saved as saved_views
 from shiftjax.viewer.gui.actions.beside import open_beside
@@ -122,11 +122,11 @@ class Window:
         if beside is not None:
             open_beside(self.state, beside)
         if view != self.state.view.standard:
-            actions.view(self.state, view)
+            looking.view(self.state, view)
         self.state.panels.sides_on = roomy(*size)
         self.state.ground_height = ground
         if follow:
-            actions.follow_named(self.state, follow)
+            looking.follow_named(self.state, follow)
         if saved:
             saved_views.load(self.state, saved)
         self.next_study, self.size = "", size

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shiftjax.viewer.gui.actions import actions, grid
+from shiftjax.viewer.gui.actions import actions, grid, looking
 from shiftjax.viewer.gui.picture.ray_picking import hits_at
 from shiftjax.viewer.gui.state import keys
 from shiftjax.viewer.gui.state.selection import Hit
@@ -76,7 +76,7 @@ class Pointer:
 
     def wheel(self, steps: float, modifiers: Modifiers) -> None:
         self._modifiers = modifiers
-        self._by(self._text("Wheel"), 0.0, actions.WHEEL * steps)
+        self._by(self._text("Wheel"), 0.0, looking.WHEEL * steps)
 
     def hover(self, x: float, y: float) -> None:
         """Keeps what is under the cursor, and the point for the status bar."""

@@ -54,15 +54,15 @@ def edit(state: WindowState, path: str, geometry: Geometry) -> None:
         state.say(str(error))
 
 
-def remove(state: WindowState) -> bool:
-    """Removes the picked shape of a user; False where the pick is none."""
+def remove(state: WindowState) -> None:
+    """Removes the picked shape of the user; anything else cannot be removed."""
     path = state.selection.pick
     if path is None or not any(part.kind == "shape" and part.path == path for part in state.scene.parts):
-        return False
+        state.say("Only shapes that were added can be removed.")
+        return
     state.scene = replaced(state.scene, path, [])
     state.shapes.pop(path, None)
     state.selection.forget(path)
-    return True
 
 
 def toggle_picking(state: WindowState) -> None:

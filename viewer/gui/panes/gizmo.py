@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.record import record
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import looking
 from shiftjax.viewer.gui.state.layout import AXIS_DISC, AXIS_LENGTH, Box, axes_side
 from shiftjax.viewer.gui.state.state import WindowState
 from shiftjax.viewer.gui.widgets import ui
@@ -71,6 +71,6 @@ def _end(state: WindowState, end: End, box: Box) -> None:
         paint.add_text(imgui.ImVec2(at.x - size.x / 2, at.y - size.y / 2), imgui.get_color_u32(WHITE), end.label)
     imgui.set_cursor_screen_pos(imgui.ImVec2(at.x - zoom * AXIS_DISC, at.y - zoom * AXIS_DISC))
     if imgui.invisible_button(end.view, imgui.ImVec2(2 * zoom * AXIS_DISC, 2 * zoom * AXIS_DISC)):
-        actions.view(state, end.view)
+        looking.view(state, end.view)
     ui.remember_item(f"axes:{end.view}")
     imgui.set_item_tooltip(f"{state.table.actions[end.view].words}{f' ({end.label})' if end.label else ''}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shiftjax.joints import KINDS
-from shiftjax.viewer.gui.actions import actions
+from shiftjax.viewer.gui.actions import picking
 from shiftjax.viewer.gui.state import present, tree_rows, values
 from shiftjax.viewer.gui.state.layout import Box
 from shiftjax.viewer.gui.state.selection import Hit, Selection
@@ -106,7 +106,7 @@ def _name(state: WindowState, row: tree_rows.Row) -> None:
     ui.remember_item(f"row:{row.key}")
     if clicked and row.path:
         if imgui.get_io().key_ctrl:
-            actions.toggle_at(state, Hit(row.path))
+            picking.toggle_at(state, Hit(row.path))
         else:
             state.pick_path(row.path)
     elif clicked and row.parent:
