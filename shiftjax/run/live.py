@@ -26,8 +26,9 @@ from shiftjax.poses import rotate
 from shiftjax.record import record
 from shiftjax.run.advance.ensemble import Settings, begin
 from shiftjax.run.arguments import check_arguments
+from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane
-from shiftjax.run.closing.poses import CLOSED, LaneOf
+from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.derive import Formula, derived_columns
 from shiftjax.run.options import options_of
 from shiftjax.run.programs.integrators import check_method

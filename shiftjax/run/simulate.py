@@ -44,7 +44,7 @@ from shiftjax.run.start.drives import Drivable
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.topology_report import report_of
-from shiftjax.run.travel.limits import hold_back, say_locked
+from shiftjax.run.travel.locking import hold_back, say_locked
 
 DEFAULT_STEP = 1e-3  # s
 # Options that a result tells beside those that its lanes have, in their order.

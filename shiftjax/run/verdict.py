@@ -19,7 +19,8 @@ from shiftjax.field import Role
 from shiftjax.joints import KINDS
 from shiftjax.mechanism.model import ADDED, Model
 from shiftjax.mechanism.paths import listed
-from shiftjax.run.closing.poses import CLOSED, null_space
+from shiftjax.run.closing.closer import CLOSED
+from shiftjax.run.closing.holding import null_space
 from shiftjax.run.start.physical import impossible
 from shiftjax.run.start.planar_loops import odd_axes
 from shiftjax.run.start.prepare import prepare

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-import shiftjax.run.travel.limits as travel
 from shiftjax.constraints import Harmonic
 from shiftjax.formats import load
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.outcome import Outcome
+from shiftjax.run.options import options_of
 from shiftjax.run.results.result import Result
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
+from shiftjax.run.travel import reach
 from tests.support.mechanisms import COUPLER, CRANK, GROUND, ROCKER, four_bars, rod
 
 STEPS = (1e-4, 1e-3, 1e-2)  # s
@@ -110,17 +111,17 @@ def both_ways(
     monkeypatch: pytest.MonkeyPatch, model: Model | str, drive: Mapping[str, Harmonic], vary: Mapping[Any, np.ndarray]
 ) -> tuple[Result, Result, int]:
     """A run, the same with all ways walked, and how many ways the first one walked."""
-    walked, real = [0], travel.Reach
+    walked, followed_to = [0], reach.followed_to
 
-    def counted(*given: Any) -> Any:
+    def counted(*given: Any) -> np.ndarray:
         walked[0] += given[-1].size
-        return real(*given)
+        return followed_to(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(travel, "Reach", counted)
+        patch.setattr(reach, "followed_to", counted)
         result = simulate(model, span=1.0, step=1e-2, drive=drive, vary=vary)
         few = walked[0]
-        patch.setattr(travel, "reached", lambda *given: np.full(given[-1].size, np.nan))
+        patch.setattr(reach, "end_in_closed_form", lambda *given: np.full(given[-1].size, np.nan))
         every = simulate(model, span=1.0, step=1e-2, drive=drive, vary=vary)
         assert walked[0] - few == 2 * result.status.size
     return result, every, few
@@ -151,10 +152,11 @@ def test_a_slide_is_not_walked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_no_triangle_is_walked() -> None:
     """A loop that is not quite planar has no triangle, and none that has a fourth corner."""
     for name, joint in (("bennett", "joint1"), ("klann", "crank_pivot")):
-        prepared = prepare(load(name), {})
+        prepared = prepare(load(name), {}, options_of(drive={joint: 1.0}))
         plan, start, lane = prepared.plan, prepared.file_start, prepared.file_lane()
-        k = next(k for k, found in enumerate(plan.joints) if found.path.endswith(joint))
-        assert np.isnan(travel.reached(plan, lane, 0, k, start.q, start.q[plan.joints[k].q] + 1.0)).all()
+        driver = next(k for k, group in enumerate(plan.constraints) if group.prescribes)
+        row = plan.coordinates[plan.constraints[driver].coordinates[0]].q
+        assert np.isnan(reach.end_in_closed_form(plan, lane, 0, driver, start.q, start.q[row] + 1.0)).all()
 
 
 def test_a_gap_that_a_step_jumps_over() -> None:

@@ -15,7 +15,8 @@ from shiftjax.dynamics.tree import composite_mass_matrix, tree_terms
 from shiftjax.formats.builder import ModelBuilder
 from shiftjax.mechanism.model import Model
 from shiftjax.run.closing import host_evaluation as host
-from shiftjax.run.closing.poses import close, null_space
+from shiftjax.run.closing.holding import null_space
+from shiftjax.run.closing.poses import close
 from shiftjax.run.start.partitions import partitions
 from shiftjax.run.start.prepare import prepare
 from shiftjax.run.start.prepared import Prepared

@@ -21,8 +21,8 @@ from shiftjax.gradients.start.coordinates import changes_of_coordinates, displac
 from shiftjax.gradients.start.loop_start import LoopStart
 from shiftjax.gradients.start.spins import unfelt
 from shiftjax.gradients.start.start_functions import start_functions_of
+from shiftjax.run.closing.holding import columns_of
 from shiftjax.run.closing.host_evaluation import per_member
-from shiftjax.run.closing.poses import columns_of
 from shiftjax.run.start.prepared import Prepared
 from shiftjax.run.start.stated import Start
 

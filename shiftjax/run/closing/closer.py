@@ -21,6 +21,7 @@ from shiftjax.record import record
 STEP_ANGLE = np.deg2rad(10.0)
 STEP_LENGTH = 0.05  # of the model's size
 DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient system into the one of least change
+CLOSED = 1e-9  # residual of an assembled member, dimensionless
 POLISHED = 1e-15  # residual below which nothing is gained
 ROUNDED = 1e-11  # residual from which a member stops that an iteration no longer halves: rounding is reached
 PATIENCE = 10  # iterations without a residual 1 % smaller than the best so far: it cannot be closed from here

@@ -16,20 +16,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shiftjax.run.closing.closer import CLOSED
+from shiftjax.run.closing.holding import columns_of, holdable
 from shiftjax.run.closing.host_evaluation import StartLane, can_close, closure, per_member
-from shiftjax.run.closing.poses import (
-    CLOSED,
-    LaneOf,
-    Path,
-    Way,
-    close,
-    columns_of,
-    holdable,
-    nearest,
-    number_steps,
-    place,
-    walk,
-)
+from shiftjax.run.closing.poses import close, nearest
+from shiftjax.run.closing.walks import LaneOf, Path, Way, number_steps, place, walk
 from shiftjax.run.start.branches import (
     TOLD,
     Block,

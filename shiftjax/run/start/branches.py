@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from shiftjax.dynamics.lane import Lane
+from shiftjax.run.closing.closer import CLOSED
 from shiftjax.run.closing.host_evaluation import StartLane, closure, true_gap
 from shiftjax.topology.block_triangular import block_triangular
 from shiftjax.topology.partition import complete_pivoting
@@ -18,7 +19,6 @@ from shiftjax.topology.plan import Plan
 
 Block = tuple[list[int], list[int]]  # rows and columns
 TOLD = 1e-6  # a stated start that moves more is reported [rad or parts of the model's length, per second]
-CLOSED = 1e-9  # residual of an assembled member, dimensionless
 SEARCHED = 32  # poses from which a closed one is sought
 RANK = 1e-8
 

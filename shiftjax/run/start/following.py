@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiftjax.run.closing.poses import LaneOf, Way, close, number_steps, walk
+from shiftjax.run.closing.poses import close
+from shiftjax.run.closing.walks import LaneOf, Way, number_steps, walk
 from shiftjax.run.start.branches import gaps
 from shiftjax.topology.plan import Plan
 

@@ -14,7 +14,7 @@ import numpy as np
 import shiftjax.run.closing.host_evaluation as host
 from shiftjax.mechanism.paths import listed
 from shiftjax.plan_elements import Loop
-from shiftjax.run.closing.poses import null_space
+from shiftjax.run.closing.holding import null_space
 from shiftjax.run.start.prepared import Prepared
 
 PARALLEL = 1e-4  # rad: axes of files with five digits

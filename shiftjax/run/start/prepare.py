@@ -18,7 +18,7 @@ from shiftjax.mechanism.coordinates import coordinates_at
 from shiftjax.mechanism.model import Model
 from shiftjax.mechanism.records import Matrix
 from shiftjax.run.closing.host_evaluation import StartLane
-from shiftjax.run.closing.poses import LaneOf
+from shiftjax.run.closing.walks import LaneOf
 from shiftjax.run.options import Options
 from shiftjax.run.programs.setup import Setup, fingerprinted, from_outside
 from shiftjax.run.start.assembly import assemble

@@ -6,7 +6,7 @@ together (`polygons`), and ends where it is. Where it is shorter by a margin bot
 loop stays on its own. The square of the side is a + b cos(angle - c) where the driven joint turns, by the law of
 cosines, and a square polynomial of its coordinate where it slides: three values tell it everywhere.
 Refused: nothing; what is not such a loop, or comes nearer to an end than the margin without leaving it as far behind,
-is left to `run.travel.reach`.
+is left to `run.travel.folds`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,11 @@ FLAT = 1e-12  # rad by which axes may miss the plane, parts of the length by whi
 TURN = 2.0 * np.pi
 
 
-def reached(plan: Plan, lane: Lane, index: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(B,) how far a coordinate can be moved, as `run.travel.reach` walks it [rad or m]; NaN where this does not tell.
-
-    Args:
-        index: substructure. driven: the coordinate whose driver leaves the others no freedom. q: (nq, B) closed ones.
-        target: (B,) to where it is moved [rad or m].
-    """
+def end_in_closed_form(
+    plan: Plan, lane: Lane, index: int, driver: int, q: np.ndarray, target: np.ndarray
+) -> np.ndarray:
+    """(B,) as `reach`; NaN where this does not tell."""
+    driven = plan.constraints[driver].coordinates[0]
     now = q[plan.coordinates[driven].q]
     end = np.where(target == now, now, np.nan)
     block = plan.substructures[index]
@@ -47,7 +45,7 @@ def reached(plan: Plan, lane: Lane, index: int, driven: int, q: np.ndarray, targ
 
 
 def _end(plan: Plan, lane: Lane, group: int, driven: int, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """(B,) as `reached`, of planar loops: the changing side is judged at its ends of being too long and too short."""
+    """(B,) as `reach`, of planar loops: the changing side is judged at its ends of being too long and too short."""
     place, turns = plan.coordinates[driven].q, plan.coordinates[driven].unit == "rad"
     way, squares = target - q[place], []
     for k in range(3):

@@ -1,0 +1,59 @@
+"""Which coordinates of a substructure can be held together at a closed pose. Host code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shiftjax.topology.partition import complete_pivoting
+from shiftjax.topology.plan import Plan
+
+RANK = 1e-8
+HOLDABLE = 1e-6  # a joint whose motion is this small a part of every motion of the loops is not held
+
+
+def columns_of(plan: Plan, index: int, coordinates: Sequence[int]) -> list[int]:
+    """Local columns of the speeds of some coordinates in a substructure."""
+    place = {speed: k for k, speed in enumerate(plan.substructures[index].columns)}
+    speeds = [speed for k in coordinates for speed in plan.coordinates[k].speeds]
+    return [place[speed] for speed in speeds if speed in place]
+
+
+def null_space(J: np.ndarray) -> np.ndarray:
+    """(n, dof) orthonormal null space of one member's dimensionless Jacobian, through its partition."""
+    pivots = complete_pivoting(J[None], RANK)
+    rank = int(pivots.rank[0])
+    rows, dependent = pivots.rows[0, :rank], pivots.columns[0, :rank]
+    independent = np.setdiff1d(np.arange(J.shape[1]), dependent)
+    Z = np.zeros((J.shape[1], len(independent)))
+    Z[independent, np.arange(len(independent))] = 1.0
+    if rank:
+        Z[dependent] = -np.linalg.solve(J[np.ix_(rows, dependent)], J[np.ix_(rows, independent)])
+    return np.linalg.qr(Z)[0]
+
+
+def holdable(plan: Plan, J: np.ndarray, index: int, order: Sequence[int]) -> tuple[list[int], int]:
+    """Coordinates of `order` that can be held together: their rows of the null space Z are independent.
+
+    Args:
+        J: (m, n) of one closed pose of substructure `index`. order: coordinates, the most binding first.
+
+    Returns:
+        the coordinates, and how many freedoms they leave.
+    """
+    Z = null_space(J)
+    basis = np.zeros((0, Z.shape[1]))
+    together: list[int] = []
+    for k in order:
+        columns = columns_of(plan, index, [k])
+        if not columns or len(basis) == Z.shape[1]:
+            continue
+        rows = Z[columns]
+        for _ in range(2):  # twice is enough (Parlett, The Symmetric Eigenvalue Problem, section 6.9)
+            rows = rows - rows @ basis.T @ basis
+        _, size, directions = np.linalg.svd(rows, full_matrices=False)
+        if len(size) == len(columns) == plan.coordinates[k].nv and size.min() > HOLDABLE:
+            together.append(k)
+            basis = np.concatenate([basis, directions])
+    return together, Z.shape[1] - len(basis)
