@@ -19,7 +19,7 @@ from shiftjax.mechanism.frozen_json import FrozenJson, thaw
 from shiftjax.mechanism.records import Geometry
 from shiftjax.mechanism.scene_fields import GEOMETRIES, SHAPED
 
-KEYS = {type: keys_of((*SHAPED, *own)) for type, own in GEOMETRIES.items()}
+KEYS = {type: keys_of((*SHAPED, *fields)) for type, fields in GEOMETRIES.items()}
 SHARED: dict[str, Callable[[Node, Units], Any]] = {
     "comment": lambda node, units: node.comment(),
     "T": lambda node, units: node.vector3(scale=units.length),

@@ -11,7 +11,7 @@ import pytest
 
 import shiftjax
 from shiftjax.table import Table
-from tests.house.test_layout import fresh
+from tests.house.test_without_jax import fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = {name: line for group in shiftjax._PUBLIC.values() for name, (_, line) in group.items()}
