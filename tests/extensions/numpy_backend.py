@@ -31,8 +31,8 @@ class NumpyBackend(TickLoop):
 
         def run(slots: list[Any]) -> None:
             for inputs, outputs, graph in ((*run, graph) for piece, graph in pieces for run in piece.runs()):
-                found = evaluate(graph, [slots[k] for k in inputs], self.dtype.type)
-                for slot, value in zip(outputs, found, strict=True):
+                values = evaluate(graph, [slots[k] for k in inputs], self.dtype.type)
+                for slot, value in zip(outputs, values, strict=True):
                     slots[slot] = value
 
         return run
@@ -51,7 +51,8 @@ class NumpyBackend(TickLoop):
 
     def evaluate(self, program: LaneProgram, phase: str, table: np.ndarray, t0: float, h: float) -> np.ndarray | None:
         p, state = self._split(program, table)
-        result = self.prepare(program).evaluate(phase, p, state, h, t0)
+        with np.errstate(all="ignore"):
+            result = self.prepare(program).evaluate(phase, p, state, h, t0)
         if WRITES[phase][0] in program.layout.columns():
             return self._put(program, table, result, np.arange(table.shape[1]))
         (values,) = result.values()

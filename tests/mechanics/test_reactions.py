@@ -20,6 +20,7 @@ from shiftjax.run.programs.lane_program import Programs
 from shiftjax.run.simulate import simulate
 from shiftjax.run.start.prepare import prepare
 from shiftjax.topology.partition import Partition
+from tests.extensions import numpy_backend  # noqa: F401
 from tests.mechanics.test_identities import KINDS, SEEDS, random_document, solved
 from tests.reference.oracle import Motion, Oracle, piecewise
 from tests.support.mechanisms import COUPLER, GROUND, four_bars, nominal_blocks, pendulum, rod
@@ -250,6 +251,7 @@ def both(joint: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["four_bar", "two_slider_cranks"])
 def test_both_machines_agree(name: str) -> None:
+    """The compiled code and the step loop on NumPy."""
     joints = [path for path, _ in load(name).joints()]
     asked: dict[str, Any] = {
         "span": 0.1,
@@ -257,10 +259,10 @@ def test_both_machines_agree(name: str) -> None:
         "method": "euler",
         "channels": [c for j in joints for c in both(j)],
     }
-    cpu, xla = (simulate(name, **asked, backend=backend).channels for backend in ("cpu", "xla"))
-    scale = max(np.abs(values).max() for values in xla.values())
+    cpu, numpy = (simulate(name, **asked, backend=backend).channels for backend in ("cpu", "numpy"))
+    scale = max(np.abs(values).max() for values in numpy.values())
     assert scale > 0.1
-    assert max(np.abs(cpu[path] - xla[path]).max() for path in xla) < MACHINES * scale
+    assert max(np.abs(cpu[path] - numpy[path]).max() for path in numpy) < MACHINES * scale
 
 
 @pytest.mark.parametrize("name", ["four_bar", "two_slider_cranks"])
