@@ -8,6 +8,7 @@ import pytest
 from shiftjax import load
 from shiftjax.run.closing.closer import Rule, closed, least_change
 from shiftjax.run.closing.host_evaluation import Loops
+from shiftjax.run.closing.poses import nearest
 from shiftjax.run.start.prepare import prepare
 
 CLOSED = 1e-12  # residual of loops of lengths near 1, dimensionless
@@ -78,3 +79,30 @@ def test_a_pose_without_numbers_is_not_moved() -> None:
     q[0, 1] = np.nan
     pose = closed(loops, q, least_change((), None), loops.cap, Rule())
     assert pose.size[0] < CLOSED and pose.size[1] == np.inf and pose.far[1] == 0.0
+
+
+def test_the_nearest_pose_is_nearest_and_members_do_not_see_each_other() -> None:
+    """Poses to both sides on the curve of closed ones are farther from the goal, by the weights; alone it is the same
+    to the bit, whatever others still have to do: they went on before until the last one stood.
+    """
+    loops, q = four_bars(7)
+    q = closed(loops, q, least_change((), None), loops.cap, Rule()).q
+    places = [one.q for speed in loops.columns for one in loops.plan.coordinates if one.v == speed]
+    weight, goal = np.array([1.0, 0.01, 0.01, 0.01]), q.copy()
+    goal[places[0]] += np.linspace(-0.1, 0.1, 7)
+    goal[places[1]] += 0.3
+    pose = nearest(loops.plan, loops.lane, q, loops.index, (), goal, weight)
+    assert np.abs(pose - q).max() > 0.05 and np.abs(loops.at(pose)[0]).max() < CLOSED
+
+    def far(at: np.ndarray) -> np.ndarray:
+        return ((weight[:, None] * (at - goal)[places]) ** 2).sum(0)
+
+    for turn in (-1e-4, 1e-4):
+        moved = pose.copy()
+        moved[places[0]] += turn
+        beside = closed(loops, moved, least_change([0], None), loops.cap, Rule())
+        assert (beside.size < CLOSED).all() and (far(beside.q) > far(pose)).all()
+    for k in range(7):
+        member = np.array([k])
+        alone = nearest(loops.plan, loops.lane.of(member), q[:, member], loops.index, (), goal[:, member], weight)
+        np.testing.assert_array_equal(alone[:, 0], pose[:, k])

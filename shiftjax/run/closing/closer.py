@@ -1,6 +1,7 @@
 """The closer: coordinates at which residuals vanish, by the least weighted change, of many members at once.
 
-Problem: Phi(q) = 0 near a given q, where some columns stay still and heavy ones move less.
+Problem: Phi(q) = 0 near a given q, where some columns stay still and heavy ones move less; what the residuals are, and
+which change an iteration wants, is the caller's: loops, or also distances by their weights (`poses.nearest`).
 Properties: a change in one iteration is at most `cap`, so that a pose does not leap over to another branch; a member
 that is closed, or cannot be, moves no more and is computed no more, so that its result does not depend on the batch.
 Reported are the residual, how far each member moved, and the Jacobian where it stands.
@@ -23,7 +24,7 @@ STEP_LENGTH = 0.05  # of the model's size
 DAMPING = 1e-11  # of the mean diagonal of J^T J: turns the rank-deficient system into the one of least change
 CLOSED = 1e-9  # residual of an assembled member, dimensionless
 POLISHED = 1e-15  # residual below which nothing is gained
-ROUNDED = 1e-11  # residual from which a member stops that an iteration no longer halves: rounding is reached
+ROUNDED = 1e-11  # of loops: a residual that rounding keeps from vanishing is smaller
 PATIENCE = 10  # iterations without a residual 1 % smaller than the best so far: it cannot be closed from here
 
 # residuals (B, m), Jacobian (B, m, n), members (B,) -> change (B, n), all dimensionless
@@ -52,11 +53,13 @@ class Rule:
 
     Attributes:
         closed: residual at which it does. iterations: at most. farthest: sum of its changes, from where it has left.
+        rounded: residual below which it does where an iteration no longer halves it.
     """
 
     closed: float = POLISHED
     iterations: int = 80
     farthest: float = np.inf
+    rounded: float = ROUNDED
 
 
 @dataclass
@@ -93,7 +96,7 @@ def closed(
             last = np.zeros_like(J)
         now = np.abs(phi).max(1, initial=0.0)
         finite = np.isfinite(now)
-        going = finite & (now > rule.closed) & ~((now < ROUNDED) & (now > 0.5 * size[running]))
+        going = finite & (now > rule.closed) & ~((now < rule.rounded) & (now > 0.5 * size[running]))
         better = now < 0.99 * best[running]
         since[running] = np.where(better, 0, since[running] + 1)
         best[running] = np.where(better, now, best[running])

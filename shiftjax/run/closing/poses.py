@@ -6,6 +6,7 @@ Problem: coordinates q with Phi(q) = 0 near given ones, some of which stay; or t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from shiftjax.run.closing.host_evaluation import Loops
 from shiftjax.topology.plan import Plan
 
 RANK = 1e-8
-NEAREST = 60  # iterations towards the nearest pose
+STANDS = 1e-10  # a pose that would change less is the nearest one
+STANDING = Rule(1e-14, iterations=60, rounded=0.0)
 
 
 def close(
@@ -47,28 +49,57 @@ def nearest(
     Coordinates of one number count. Where the iteration does not converge the pose stays where it was.
 
     Args:
-        q, goal: (nq, B); weight: (n,) of distances, dimensionless.
+        held: local columns that stay. q, goal: (nq, B); weight: (n,) of distances, dimensionless.
     """
     loops = Loops(plan, lane, index)
-    columns, unit = loops.columns, loops.unit
-    place = {one.v: one.q for one in plan.coordinates if one.plain}
-    pulled = np.array([speed in place and k not in held for k, speed in enumerate(columns)])
-    rows = [place[speed] for speed, wanted in zip(columns, pulled, strict=True) if wanted]
-    found, last = q.copy(), np.full(q.shape[1], np.inf)
-    for _ in range(NEAREST):
-        phi, J = loops.at(found)
+    distances = _Distances(loops, goal, weight, list(held))
+    there = closed(distances, q, distances.step, np.full(len(weight), STEP_ANGLE), STANDING)
+    pose, size = close(plan, lane, there.q, index, held)
+    return np.where((there.size < STANDS) & (size <= CLOSED), pose, q)
+
+
+@dataclass
+class _Distances:
+    """`Residuals` that vanish where a closed pose is nearest to a goal: the change by which coordinates come there.
+
+    Two groups, loops that must close and distances that count by their weight: of all changes that close the loops it
+    is the one after which the weighted sum of squared distances is least (Gauss-Newton, an equality-constrained step:
+    Nocedal, Wright, section 18.3).
+
+    Attributes:
+        goal: (nq, B); weight: (n,); still: columns that do not move.
+    """
+
+    loops: Loops
+    goal: np.ndarray
+    weight: np.ndarray
+    still: list[int]
+
+    def of(self, members: np.ndarray) -> _Distances:
+        """Those of some members."""
+        return replace(self, loops=self.loops.of(members), goal=self.goal[:, members])
+
+    def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Changes (B, n) to the nearest pose, and the Jacobian (B, m, n) of the loops, at coordinates (nq, B)."""
+        phi, J = self.loops.at(q)
+        columns, unit = self.loops.columns, self.loops.unit
+        place = {one.v: one.q for one in self.loops.plan.coordinates if one.plain}
+        pulled = np.array([speed in place and k not in self.still for k, speed in enumerate(columns)])
+        rows = [place[speed] for speed, counts in zip(columns, pulled, strict=True) if counts]
         wish = np.zeros((q.shape[1], len(columns)))
-        wish[:, pulled] = ((goal - found)[rows] / unit[pulled, None]).T * weight[pulled]
-        A = J / weight
-        A[:, :, list(held)] = 0.0
-        own = np.linalg.pinv(A, rcond=RANK) @ (-phi - (A @ wish[:, :, None])[:, :, 0])[:, :, None]
-        change = (wish + own[:, :, 0]) / weight
-        change[:, list(held)] = 0.0
-        last = np.abs(change).max(1)
-        change /= np.maximum(np.abs(change).max(1) / STEP_ANGLE, 1.0)[:, None]
-        found = loops.moved(found, change)
-        if not (last > 1e-14).any():
-            break
-    found, size = close(plan, lane, found, index, held)
-    good = (last < 1e-10) & (size <= CLOSED)
-    return np.where(good, found, q)
+        wish[:, pulled] = ((self.goal - q)[rows] / unit[pulled, None]).T * self.weight[pulled]
+        A = J / self.weight
+        A[:, :, self.still] = 0.0
+        closing = np.linalg.pinv(A, rcond=RANK) @ (-phi - (A @ wish[:, :, None])[:, :, 0])[:, :, None]
+        change = (wish + closing[:, :, 0]) / self.weight
+        change[:, self.still] = 0.0
+        return change, J
+
+    def moved(self, q: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Coordinates (nq, B) after a change (B, n)."""
+        return self.loops.moved(q, change)
+
+    @staticmethod
+    def step(change: np.ndarray, J: np.ndarray, members: np.ndarray) -> np.ndarray:
+        """The residual is the change."""
+        return change.copy()
